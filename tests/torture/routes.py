@@ -21,7 +21,7 @@ from urllib.parse import quote
 from starlette.testclient import TestClient
 
 from sonde.store.layout import JOB
-from sonde.web.answers import ANSWERS, Address
+from sonde.web.answers import ENDPOINTS, Endpoint
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Shape, hostile, write_job
 from tests.torture.probe import Outcome
@@ -127,11 +127,11 @@ def _problem(answer: Any, folder: Path) -> str | None:
 
 
 def _request(numbers: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
-    address, names = numbers.choice(_routes())
-    method = address.method if numbers.random() < 0.7 else numbers.choice(_METHODS)
-    path = re.sub(r"\{\w+\}", lambda _: quote(numbers.choice(_JOBS), safe=""), address.path)
+    endpoint, names = numbers.choice(_routes())
+    method = endpoint.method if numbers.random() < 0.7 else numbers.choice(_METHODS)
+    path = re.sub(r"\{\w+\}", lambda _: quote(numbers.choice(_JOBS), safe=""), endpoint.path)
     if numbers.random() < 0.6:
-        path = address.path.replace("{job}", "two" if method == "DELETE" else "one")
+        path = endpoint.path.replace("{job}", "two" if method == "DELETE" else "one")
     if numbers.random() < 0.05:
         path += quote(numbers.choice(_TEXTS))
     query = "&".join(
@@ -143,18 +143,18 @@ def _request(numbers: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
 
 
 @cache
-def _routes() -> list[tuple[Address, list[str]]]:
+def _routes() -> list[tuple[Endpoint, list[str]]]:
     """All routes with the parameters that their module reads; live events never end."""
-    routes: list[tuple[Address, list[str]]] = []
-    for name in ANSWERS.names():
-        answers = ANSWERS.load(name)
-        source = inspect.getsource(inspect.getmodule(answers) or answers)
+    routes: list[tuple[Endpoint, list[str]]] = []
+    for name in ENDPOINTS.names():
+        group = ENDPOINTS.load(name)
+        source = inspect.getsource(inspect.getmodule(group) or group)
         names = sorted({*_PARAMETER.findall(source), "t0", "t1", "px", "node", "worker", "token"})
         routes.extend(
-            (Address(f"/api{address.path}", address.answer, address.method), names)
-            for address in answers().addresses()
+            (Endpoint(f"/api{endpoint.path}", endpoint.handler, endpoint.method), names)
+            for endpoint in group().endpoints()
         )
-    pages = [Address(path, routes[0][0].answer) for path in ("/", "/assets/app.js", "/assets/x")]
+    pages = [Endpoint(path, routes[0][0].handler) for path in ("/", "/assets/app.js", "/assets/x")]
     return [*routes, *((page, ["v", "token"]) for page in pages)]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from sonde.client.job import Job
 from sonde.client.reports import report_of
 from sonde.store.backends import open_backend
-from sonde.web.answers import ANSWERS
+from sonde.web.answers import ENDPOINTS
 from tests.fakes.clock import FakeClock
 from tests.journeys.sonde_cli import plain_environment
 from tests.torture.damage import GRADIENT, Intact, ask_all
@@ -44,7 +44,7 @@ for _ in range(40):
 _SAVED = "all:every=4,values,histogram"
 # what says when it was written, how long it took or which build wrote it, not what was recorded
 _PASSING = re.compile(rb'"(?:seconds|written|etag|version|cost_seconds)": ?[^,}]*')
-# what a route needs to be told, where the defaults of a question do not do
+# what a route needs to be told, where the defaults of a query do not do
 _QUERIES: Mapping[str, str] = {
     "series": "?keys=cpu.user_percent&px=100",
     "scalars": "?names=loss",
@@ -62,10 +62,10 @@ Lost = list[dict[str, Any]]
 def routes() -> tuple[str, ...]:
     """The addresses of one job that can be read; the job itself last, when all has been read."""
     found = sorted(
-        address.path.removeprefix("/jobs/{job}").removeprefix("/")
-        for name in ANSWERS.names()
-        for address in ANSWERS.load(name)().addresses()
-        if address.method == "GET" and address.path.startswith("/jobs/{job}")
+        endpoint.path.removeprefix("/jobs/{job}").removeprefix("/")
+        for name in ENDPOINTS.names()
+        for endpoint in ENDPOINTS.load(name)().endpoints()
+        if endpoint.method == "GET" and endpoint.path.startswith("/jobs/{job}")
     )
     return (*(path for path in found if path and "{" not in path), "")
 

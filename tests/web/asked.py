@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from sonde.web.answers import ANSWERS
+from sonde.web.answers import ENDPOINTS
 from sonde.web.library import Library
-from sonde.web.query_params import Question
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply
 from tests.fakes.job import FakeJob
 from tests.web.decoding import column_of, decode_frame
@@ -17,22 +17,24 @@ class Asked:
     def __init__(self, job: FakeJob) -> None:
         store, _, self._name = job.backend.uri.rstrip("/").rpartition("/")
         self._library = Library(store, job.clock)
-        answers = [ANSWERS.load(name)() for name in ANSWERS.names()]
-        self._addresses = {one.path: one for answer in answers for one in answer.addresses()}
+        groups = [ENDPOINTS.load(name)() for name in ENDPOINTS.names()]
+        self._endpoints = {
+            endpoint.path: endpoint for group in groups for endpoint in group.endpoints()
+        }
 
-    def reply(self, path: str, **words: object) -> Reply:
+    def reply(self, path: str, **options: object) -> Reply:
         """The answer of an address below the job's."""
-        query = {name: str(one) for name, one in words.items()}
-        question = Question(self._library, {"job": self._name}, query)
-        return self._addresses[f"/jobs/{{job}}/{path}"].answer(question)
+        parameters = {name: str(value) for name, value in options.items()}
+        query = Query(self._library, {"job": self._name}, parameters)
+        return self._endpoints[f"/jobs/{{job}}/{path}"].handler(query)
 
-    def document(self, path: str, **words: object) -> Any:
+    def document(self, path: str, **options: object) -> Any:
         """An answer of plain values."""
-        return json.loads(self.reply(path, **words).body)
+        return json.loads(self.reply(path, **options).body)
 
-    def frame(self, path: str, **words: object) -> Any:
+    def frame(self, path: str, **options: object) -> Any:
         """An answer of columns, which stand where the header has their places."""
-        header, data = decode_frame(self.reply(path, **words).body)
+        header, data = decode_frame(self.reply(path, **options).body)
         return _filled(header, data)
 
 
@@ -40,5 +42,5 @@ def _filled(value: Any, data: memoryview) -> Any:
     if isinstance(value, dict):
         if {"offset", "length", "type"} <= value.keys():
             return column_of(value, data).tolist()
-        return {name: _filled(one, data) for name, one in value.items()}
-    return [_filled(one, data) for one in value] if isinstance(value, list) else value
+        return {name: _filled(item, data) for name, item in value.items()}
+    return [_filled(item, data) for item in value] if isinstance(value, list) else value

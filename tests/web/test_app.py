@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from sonde.web.answers import ANSWERS
+from sonde.web.answers import ENDPOINTS
 from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
 from tests.fakes.stores import ATTACKS, Shape, hostile, write_job
@@ -34,9 +34,9 @@ def test_the_page_is_there_whatever_was_built(tmp_path: Path) -> None:
         ("/api/jobs/nobody", 404, "No job 'nobody'"),
         ("/api/jobs/.hidden", 400, "cannot be the name"),
         ("/api/jobs/a%00b", 400, "cannot be the name"),
-        ("/api/nothing", 404, "nothing at"),
+        ("/api/nothing", 404, "No endpoint for"),
         ("/api/jobs?limit=1000000", 400, "between 1 and 500"),
-        ("/api/jobs?state=%3Cscript%3E", 400, "Known:"),
+        ("/api/jobs?state=%3Cscript%3E", 400, "Choose one of:"),
     ],
 )
 def test_an_error_is_a_sentence(tmp_path: Path, path: str, status: int, said: str) -> None:
@@ -162,8 +162,8 @@ def test_every_answer_about_a_job_without_anything_is_an_answer() -> None:
     client = served_job(FakeJob().end())
     paths = [
         one.path.removeprefix("/jobs/{job}/")
-        for name in ANSWERS.names()
-        for one in ANSWERS.load(name)().addresses()
+        for name in ENDPOINTS.names()
+        for one in ENDPOINTS.load(name)().endpoints()
         if one.method == "GET" and one.path.startswith("/jobs/{job}/") and one.path.count("{") == 1
     ]
     assert len(paths) >= 15

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sonde.clock import SystemClock
-from sonde.web.connections import BoundedServer, Journal, Limits, limits_for
+from sonde.web.connections import BoundedServer, ClientLog, Limits, limits_for
 from sonde.web.library import Library
 from sonde.web.server import DashboardServer
 
@@ -131,13 +131,13 @@ def test_what_goes_wrong_a_thousand_times_is_one_line_of_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now = [0.0]
-    journal = Journal(lambda: now[0])
+    client_log = ClientLog(lambda: now[0])
     with caplog.at_level(logging.WARNING, "sonde"):
         for _ in range(1000):
-            journal.note("no more file descriptors")
+            client_log.note("no more file descriptors")
         assert [record.message for record in caplog.records] == ["no more file descriptors"]
         now[0] = 61.0
-        journal.note("no more file descriptors")
+        client_log.note("no more file descriptors")
     assert caplog.records[-1].message == "no more file descriptors (1,000 times in a minute)"
 
 
@@ -147,7 +147,7 @@ def test_an_error_of_the_event_loop_is_one_line_without_a_traceback(
 ) -> None:
     loop = asyncio.new_event_loop()
     try:
-        loop.set_exception_handler(BoundedServer.exception_handler(Journal(lambda: 0.0)))
+        loop.set_exception_handler(BoundedServer.exception_handler(ClientLog(lambda: 0.0)))
         with caplog.at_level(logging.DEBUG):
             for _ in range(100):
                 loop.call_exception_handler({"message": "accept failed", "exception": error})

@@ -85,7 +85,7 @@ def test_profiles_of_python_go_to_speedscope_and_samples_to_a_table() -> None:
 def test_what_is_too_large_for_a_download_is_refused_with_another_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sonde.web.answers.export._MOST_VALUES", 10)
+    monkeypatch.setattr("sonde.web.answers.export._MAX_VALUES", 10)
     asked = Asked(profiled().record({"cpu.utilization_percent": [50.0] * 20}))
     with pytest.raises(UsageError, match="sonde export job --format csv"):
         asked.reply("export", format="csv")
@@ -93,7 +93,7 @@ def test_what_is_too_large_for_a_download_is_refused_with_another_way(
 
 
 def test_a_trace_of_too_many_slices_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonde.web.answers.export._MOST_VALUES", 10)
+    monkeypatch.setattr("sonde.web.answers.export._MAX_VALUES", 10)
     job = FakeJob()
     worker = job.worker()
     for step in range(20):

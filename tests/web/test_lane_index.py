@@ -5,19 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.records.ranges import TimeRange
-from sonde.web.intervals import Lane, Stretches
+from sonde.web.intervals import Intervals, Lane
 from sonde.web.lane_index import LaneIndex
 
 _BEGAN_NS = 1_790_000_000 * 10**9
 _LANES = (Lane("phase", "forward", "train"),)
 
 
-def _stretches(pairs: list[tuple[int, int]]) -> Stretches:
+def _intervals(pairs: list[tuple[int, int]]) -> Intervals:
     starts_ns = np.array([_BEGAN_NS + start for start, _ in pairs], dtype=np.int64)
     lasted_ns = np.array([length for _, length in pairs], dtype=np.int64)
     steps = np.arange(len(pairs), dtype=np.int64)
     numbers = np.zeros(len(pairs), dtype=np.int32)
-    return Stretches(_LANES, numbers, starts_ns, starts_ns + lasted_ns, steps)
+    return Intervals(_LANES, numbers, starts_ns, starts_ns + lasted_ns, steps)
 
 
 _pairs = st.lists(
@@ -31,25 +31,25 @@ def test_a_window_holds_what_each_stretch_has_in_it(
 ) -> None:
     index, pixels = LaneIndex(), 50
     for part in parts:
-        index.add(_stretches(part))
+        index.add(_intervals(part))
     start, end = _BEGAN_NS + first, _BEGAN_NS + first + length
-    found = index.look(TimeRange(start, end), pixels, most_wide=1000)
+    visible = index.view(TimeRange(start, end), pixels, max_wide=1000)
 
     own = [
         (_BEGAN_NS + begun, _BEGAN_NS + begun + lasted) for part in parts for begun, lasted in part
     ]
     inside = [(a, b) for a, b in own if a < end and b > start]
     wide = sorted(pair for pair in inside if pair[1] - pair[0] > length / pixels)
-    assert found.count == len(inside)
-    assert found.total_ns == sum(min(b, end) - max(a, start) for a, b in inside)
-    told = zip(found.wide.starts_ns.tolist(), found.wide.ends_ns.tolist(), strict=True)
+    assert visible.count == len(inside)
+    assert visible.total_ns == sum(min(b, end) - max(a, start) for a, b in inside)
+    told = zip(visible.wide.starts_ns.tolist(), visible.wide.ends_ns.tolist(), strict=True)
     assert sorted(told) == wide
-    assert found.wide.starts_ns.tolist() == [a for a, _ in wide]
+    assert visible.wide.starts_ns.tolist() == [a for a, _ in wide]
     narrow = [pair for pair in inside if pair[1] - pair[0] <= length / pixels]
-    assert (found.cover is None) == (not narrow)
-    if found.cover is not None:
+    assert (visible.cover is None) == (not narrow)
+    if visible.cover is not None:
         edges = start + np.rint(np.arange(pixels + 1) * length / pixels).astype(np.int64)
-        for place, share in enumerate(found.cover.tolist()):
+        for place, share in enumerate(visible.cover.tolist()):
             left, right = int(edges[place]), int(edges[place + 1])
             taken = sum(max(0, min(b, right) - max(a, left)) for a, b in narrow)
             assert share == min(1.0, taken / (right - left))
@@ -57,24 +57,24 @@ def test_a_window_holds_what_each_stretch_has_in_it(
 
 def test_too_many_wide_ones_become_cover() -> None:
     index = LaneIndex()
-    index.add(_stretches([(100 * number, 50) for number in range(10)]))
-    found = index.look(TimeRange(_BEGAN_NS, _BEGAN_NS + 1000), 100, most_wide=9)
-    assert not len(found.wide.starts_ns)
-    assert found.cover is not None
-    assert found.cover.sum() == 50.0
+    index.add(_intervals([(100 * number, 50) for number in range(10)]))
+    visible = index.view(TimeRange(_BEGAN_NS, _BEGAN_NS + 1000), 100, max_wide=9)
+    assert not len(visible.wide.starts_ns)
+    assert visible.cover is not None
+    assert visible.cover.sum() == 50.0
 
 
 def test_many_small_additions_make_few_runs() -> None:
     index = LaneIndex()
     for number in range(1000):
-        index.add(_stretches([(10 * number, 5)]))
+        index.add(_intervals([(10 * number, 5)]))
     assert len(index._runs) <= 11
-    assert index.look(TimeRange(_BEGAN_NS, _BEGAN_NS + 10_000), 10, 5).count == 1000
+    assert index.view(TimeRange(_BEGAN_NS, _BEGAN_NS + 10_000), 10, 5).count == 1000
 
 
 def test_weeks_of_short_stretches_add_up_to_the_nanosecond() -> None:
     week_ns = 7 * 86_400 * 10**9
     step_ns = week_ns // 100_000
     index = LaneIndex()
-    index.add(_stretches([(number * step_ns, 12_345) for number in range(100_000)]))
-    assert index.look(TimeRange(_BEGAN_NS, _BEGAN_NS + week_ns), 4096, 10).total_ns == 1_234_500_000
+    index.add(_intervals([(number * step_ns, 12_345) for number in range(100_000)]))
+    assert index.view(TimeRange(_BEGAN_NS, _BEGAN_NS + week_ns), 4096, 10).total_ns == 1_234_500_000

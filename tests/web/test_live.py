@@ -17,7 +17,7 @@ from sonde.store.backends.memory import Memory
 from sonde.store.control import send_request
 from sonde.web.library import Library
 from sonde.web.live import Feed, Feeds
-from sonde.web.live_updates import Event, Moment, look_at
+from sonde.web.live_updates import Event, Snapshot, take_snapshot
 from sonde.web.shared_job import SharedJob
 from tests.fakes.eventually import eventually
 from tests.fakes.job import FakeJob
@@ -35,16 +35,16 @@ def kinds(events: list[Event]) -> list[str]:
 
 
 def running() -> FakeJob:
-    """One that was seen alive a moment ago."""
+    """One that was seen alive a snapshot ago."""
     return FakeJob().record({"cpu.utilization_percent": [1.0, 2.0]})
 
 
 def test_who_comes_first_is_told_everything_once() -> None:
-    moment = look_at(opened(running()))
-    events = moment.news("")
+    snapshot = take_snapshot(opened(running()))
+    events = snapshot.updates("")
     assert kinds(events) == ["status", "steps", "findings", "samples"]
-    assert [one.id for one in events] == ["", "", "", moment.cursor]
-    assert moment.news(moment.cursor) == []
+    assert [one.id for one in events] == ["", "", "", snapshot.cursor]
+    assert snapshot.updates(snapshot.cursor) == []
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_who_comes_first_is_told_everything_once() -> None:
     ["", "x", "1-2-3", "-1-a-b-c", "9" * 400, "0-a-b-c-d", "\n", "9" * 5000 + "-a-b-c"],
 )
 def test_a_cursor_of_somebody_else_is_no_cursor(cursor: str) -> None:
-    assert len(look_at(opened(running())).news(cursor)) == 4
+    assert len(take_snapshot(opened(running())).updates(cursor)) == 4
 
 
 def test_only_what_is_new_is_told_after_a_cursor() -> None:
     job = running()
     shown = opened(job)
-    cursor = look_at(shown).cursor
+    cursor = take_snapshot(shown).cursor
     job.record({"cpu.utilization_percent": [3.0, 4.0]})
-    (samples,) = look_at(shown).news(cursor)
+    (samples,) = take_snapshot(shown).updates(cursor)
     assert samples.kind == "samples"
     assert samples.data["to"] - samples.data["from"] == pytest.approx(1.0)
 
@@ -69,18 +69,18 @@ def test_steps_are_told_as_they_are_written() -> None:
     job = running()
     worker = job.worker().step(0, {"forward": 0.1}).flush()
     shown = opened(job)
-    cursor = look_at(shown).cursor
+    cursor = take_snapshot(shown).cursor
     worker.step(1, {"forward": 0.5}).step(2, {"forward": 0.5}).flush()
-    events = {one.kind: one.data for one in look_at(shown).news(cursor)}
+    events = {one.kind: one.data for one in take_snapshot(shown).updates(cursor)}
     assert events["steps"]["steps"] == {"train": 3}
 
 
 def test_a_finding_is_told_with_the_sentence_about_all() -> None:
     job = running()
     shown = opened(job)
-    cursor = look_at(shown).cursor
+    cursor = take_snapshot(shown).cursor
     write_findings(job.backend, [Finding("LossSpike", Severity.CRITICAL, "It jumped.")])
-    (event,) = look_at(shown).news(cursor)
+    (event,) = take_snapshot(shown).updates(cursor)
     assert event.kind == "findings"
     assert event.data["counts"] == {"critical": 1}
     assert event.data["findings"][0]["message"] == "It jumped."
@@ -89,11 +89,11 @@ def test_a_finding_is_told_with_the_sentence_about_all() -> None:
 def test_the_end_is_told() -> None:
     job = running()
     shown = opened(job)
-    cursor = look_at(shown).cursor
+    cursor = take_snapshot(shown).cursor
     job.clock.advance(5)
     job.end()
     job.clock.advance(5)
-    events = {one.kind: one.data for one in look_at(shown).news(cursor)}
+    events = {one.kind: one.data for one in take_snapshot(shown).updates(cursor)}
     assert events["status"]["state"] == "completed"
 
 
@@ -112,9 +112,9 @@ class Looks:
         self.count = 0
         self.passed = asyncio.Semaphore(0)
 
-    def __call__(self) -> Moment:
+    def __call__(self) -> Snapshot:
         self.count += 1
-        return Moment(
+        return Snapshot(
             self.count, self.count, {name: {} for name in ("status", "steps", "findings")}
         )
 
@@ -130,7 +130,7 @@ def test_all_who_listen_share_one_look_and_nobody_looks_when_they_have_left() ->
     async def listen() -> None:
         looks = Looks()
         feed = Feed(looks, looks.pause)
-        first, second = feed.news(""), feed.news("")
+        first, second = feed.updates(""), feed.updates("")
         told = [await next_of(first), await next_of(second)]
         assert told[0] == told[1]
         assert looks.count == 1
@@ -153,11 +153,11 @@ def test_who_comes_back_with_its_cursor_is_told_only_the_rest() -> None:
     async def listen() -> None:
         looks = Looks()
         feed = Feed(looks, looks.pause)
-        first = feed.news("")
+        first = feed.updates("")
         text = await next_of(first)
         cursor = text.split("id: ")[1].split("\n")[0]
         await first.aclose()
-        again = feed.news(cursor)  # a look finds one sample more
+        again = feed.updates(cursor)  # a look finds one sample more
         text = await next_of(again)
         assert "event: status" not in text
         assert "event: samples" in text
@@ -170,14 +170,14 @@ def test_a_look_that_fails_is_tried_again() -> None:
     async def listen() -> None:
         looks = Looks()
 
-        def sometimes() -> Moment:
-            moment = looks()
+        def sometimes() -> Snapshot:
+            snapshot = looks()
             if looks.count == 1:
                 raise OSError("the store does not answer")
-            return moment
+            return snapshot
 
         feed = Feed(sometimes, looks.pause)
-        news = feed.news("")
+        news = feed.updates("")
         looks.passed.release()
         assert "event: status" in await next_of(news)
         await news.aclose()
@@ -194,7 +194,7 @@ def test_a_job_that_is_not_there_has_no_news() -> None:
 def test_requests_are_seen_in_how_machines_are_sampled() -> None:
     job = running()
     send_request(job.backend, job.clock, RequestKind.SET, {"monitoring": "off"})
-    assert look_at(opened(job)).parts["status"]["is_monitoring"] is True
+    assert take_snapshot(opened(job)).sections["status"]["is_monitoring"] is True
 
 
 def test_who_has_listened_keeps_no_job_open() -> None:

@@ -133,7 +133,7 @@ def test_what_is_asked_wrongly_is_said() -> None:
         asked.document("tensors/statistics", names="fc.3.weight")
     with pytest.raises(UsageError, match="names is empty"):
         asked.document("tensors/statistics")
-    with pytest.raises(UsageError, match="At most 12"):
+    with pytest.raises(UsageError, match="limit is 12"):
         asked.document("tensors/statistics", names="\n".join("abcdefghijklm"))
     with pytest.raises(UsageError, match="reduction cannot be 'size'"):
         asked.frame("tensors/layers", reduction="size")

@@ -144,7 +144,7 @@ def test_a_kernel_belongs_to_the_call_of_its_own_life_where_numbers_begin_anew()
 
 def test_where_there_is_no_slice_that_is_said() -> None:
     asked = Asked(trained())
-    with pytest.raises(UsageError, match="Nothing of 'steps' lies at 9"):
+    with pytest.raises(UsageError, match="Track 'steps' has no slice at 9"):
         asked.document("timeline/slice", track="steps", lane=0, at=9)
     with pytest.raises(UsageError, match="no worker '8'"):
         asked.frame("timeline", workers="0,8")

@@ -18,13 +18,16 @@ from sonde.settings.surroundings import DEFAULT_STORE, default_store
 CONFIG_NAME = "sonde.toml"
 
 
+DEFAULT_INTERVAL_SECONDS = 0.5
+
+
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """How a job is watched."""
 
     name: str | None = None
     store: str = DEFAULT_STORE
-    interval_seconds: float = 0.5
+    interval_seconds: float = DEFAULT_INTERVAL_SECONDS
     overhead_percent: float = 1.0
     disk_bytes: int = 20_000_000_000
     report_at_end: bool = True

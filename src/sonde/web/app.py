@@ -1,4 +1,4 @@
-"""The application: finds who answers, asks in a thread, and never shows a traceback."""
+"""The web application: routes requests to endpoints and hides tracebacks."""
 
 import json
 from collections.abc import Mapping
@@ -14,119 +14,107 @@ from starlette.routing import BaseRoute, Route
 
 from sonde.bounded_cache import BoundedCache
 from sonde.drawing.printable import visible
-from sonde.errors import (
-    JobExistsError,
-    JobNotFoundError,
-    JobNotRunningError,
-    KeyMissingError,
-    SondeError,
-    StoreError,
-    UsageError,
-)
+from sonde.errors import SondeError
+from sonde.formats import format_bytes
 from sonde.guard import Guard
 from sonde.web import pages
-from sonde.web.answers import ANSWERS, Address
-from sonde.web.error_texts import without_paths
+from sonde.web.answers import ENDPOINTS, Endpoint
+from sonde.web.error_replies import exception_reply
 from sonde.web.library import Library
 from sonde.web.live import Feeds
-from sonde.web.query_params import Question
+from sonde.web.query_params import Query
 from sonde.web.replies import Packed, Reply, error_reply, packed
 from sonde.web.responses import response, wants_gzip
 from sonde.web.security import Door, Security
 
-_STATUSES: tuple[tuple[type[SondeError], int], ...] = (
-    (JobNotFoundError, 404),
-    (KeyMissingError, 404),
-    (JobNotRunningError, 409),
-    (JobExistsError, 409),
-    (UsageError, 400),
-    (StoreError, 503),
+_MAX_BODY_BYTES = 65_536
+_MAX_CACHED_BYTES = 64 << 20
+_INTERNAL_ERROR = (
+    "Internal error in Sonde. See the server log for details. Try again, or report the problem."
 )
-_LARGEST_BODY = 65_536
-_MOST_KEPT = 64 << 20
-_OUR_FAULT = "Something went wrong in Sonde; the server's log says what. Try again, or report it."
 
 
 def create_app(library: Library, door: Door) -> Starlette:
-    """The whole server over one store."""
-    replies: BoundedCache[Packed] = BoundedCache(_MOST_KEPT, lambda reply: reply.size)
+    """Create the application that serves one store."""
+    replies: BoundedCache[Packed] = BoundedCache(_MAX_CACHED_BYTES, lambda reply: reply.size)
     routes: list[BaseRoute] = [
         Route("/", pages.page),
         Route("/assets/{name}", pages.asset),
         Route("/api/jobs/{job}/events", Feeds(library).endpoint),
     ]
-    for name in ANSWERS.names():
-        for address in ANSWERS.load(name)().addresses():
-            endpoint = _endpoint(library, address, replies)
-            routes.append(Route(f"/api{address.path}", endpoint, methods=[address.method]))
+    for name in ENDPOINTS.names():
+        for endpoint in ENDPOINTS.load(name)().endpoints():
+            view = _view(library, endpoint, replies)
+            routes.append(Route(f"/api{endpoint.path}", view, methods=[endpoint.method]))
     app = Starlette(
         routes=routes,
         middleware=[Middleware(Security, door=door)],
-        exception_handlers={HTTPException: _not_there},
+        exception_handlers={HTTPException: _not_found},
     )
     app.router.redirect_slashes = False
     return app
 
 
-def _endpoint(library: Library, address: Address, replies: BoundedCache[Packed]) -> Any:
+def _view(library: Library, endpoint: Endpoint, replies: BoundedCache[Packed]) -> Any:
     guard = Guard()
 
-    async def endpoint(request: Request) -> Response:
-        body = await _body(request)
+    async def view(request: Request) -> Response:
+        body = await _read_body(request)
         if isinstance(body, Reply):
             return response(request, packed(body, is_gzip_wanted=False))
-        question = Question(library, request.path_params, request.query_params, body)
+        query = Query(library, request.path_params, request.query_params, body)
         key = (request.url.path, request.url.query, wants_gzip(request))
-        fault = packed(error_reply(_OUR_FAULT, 500), is_gzip_wanted=False)
-        found = await run_in_threadpool(
+        fallback = packed(error_reply(_INTERNAL_ERROR, 500), is_gzip_wanted=False)
+        reply = await run_in_threadpool(
             guard.attempt,
-            f"the answer of {visible(address.path)}",
-            lambda: _answer(address, question, replies, key),
-            fault,
+            f"the reply to {visible(endpoint.path)}",
+            lambda: _reply(endpoint, query, replies, key),
+            fallback,
         )
-        return response(request, found)
+        return response(request, reply)
 
-    return endpoint
+    return view
 
 
-def _answer(
-    address: Address, question: Question, replies: BoundedCache[Packed], key: tuple[object, ...]
+def _reply(
+    endpoint: Endpoint, query: Query, replies: BoundedCache[Packed], key: tuple[object, ...]
 ) -> Packed:
     is_gzip_wanted = bool(key[-1])
     try:
-        is_kept = address.is_kept and "job" in question.path and address.method == "GET"
-        if is_kept and question.job.facts.state.is_over:
-            key = (*key, *question.job.revision)
-            found = replies.get(key)
-            if found is None:
-                found = packed(address.answer(question), is_gzip_wanted=is_gzip_wanted)
-                if found.size <= _MOST_KEPT // 4:
-                    replies.put(key, found)
-            return found
-        return packed(address.answer(question), is_gzip_wanted=is_gzip_wanted)
+        is_cached = endpoint.is_cached and "job" in query.path and endpoint.method == "GET"
+        if is_cached and query.job.facts.state.is_over:
+            key = (*key, *query.job.revision)
+            reply = replies.get(key)
+            if reply is None:
+                reply = packed(endpoint.handler(query), is_gzip_wanted=is_gzip_wanted)
+                if reply.size <= _MAX_CACHED_BYTES // 4:
+                    replies.put(key, reply)
+            return reply
+        return packed(endpoint.handler(query), is_gzip_wanted=is_gzip_wanted)
     except SondeError as error:
-        status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 400)
-        text = without_paths(str(error), question.library.store)
-        return packed(error_reply(visible(text), status), is_gzip_wanted=False)
+        return packed(exception_reply(error, query.library.store), is_gzip_wanted=False)
 
 
-async def _body(request: Request) -> Mapping[str, Any] | Reply:
-    """What was sent along: a JSON object, or why it is none."""
+async def _read_body(request: Request) -> Mapping[str, Any] | Reply:
+    """Read the JSON object in the body; an error reply if it is not one."""
     if request.method in ("GET", "HEAD"):
         return {}
     content = b""
-    async for part in request.stream():
-        content += part
-        if len(content) > _LARGEST_BODY:
-            return error_reply(f"More than {_LARGEST_BODY} bytes were sent. Send less.", 413)
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > _MAX_BODY_BYTES:
+            limit = format_bytes(_MAX_BODY_BYTES)
+            return error_reply(f"The request body is larger than {limit}. Send less.", 413)
     try:
-        found = json.loads(content or b"{}")
-    except (ValueError, RecursionError):  # the latter where it is nested too deep
-        return error_reply("What was sent is no JSON.", 400)
-    return found if isinstance(found, dict) else error_reply("Send a JSON object.", 400)
+        document = json.loads(content or b"{}")
+    except (ValueError, RecursionError):  # RecursionError: nested too deeply
+        return error_reply("The request body is not valid JSON.", 400)
+    if isinstance(document, dict):
+        return document
+    return error_reply("The request body must be a JSON object.", 400)
 
 
-async def _not_there(request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    text = f"There is nothing at {request.url.path}, or not for {request.method}."
+    text = f"No endpoint for {request.method} {request.url.path}."
     return response(request, packed(error_reply(visible(text), status), is_gzip_wanted=False))

@@ -1,4 +1,4 @@
-"""The list of jobs: thousands of them, of which a page is shown. What is over is read once."""
+"""The list of jobs in a store, read page by page; jobs that have ended are read once."""
 
 import itertools
 import json
@@ -15,10 +15,10 @@ from sonde.clock import Clock
 from sonde.errors import KeyMissingError, StoreError
 from sonde.read.findings import read_evaluations
 from sonde.read.jobs import JobFacts, has_begun, read_job
-from sonde.read.opening import BROKEN, MOST_SECONDS, read_guarded, read_in_time
+from sonde.read.opening import BROKEN, MAX_READ_SECONDS, read_guarded, read_in_time
 from sonde.read.scalars import Losses, ScalarQuestion, read_scalars
 from sonde.read.status import status_document
-from sonde.read.training import steps_done, steps_told
+from sonde.read.training import reported_steps, steps_done
 from sonde.read.workers import WorkerReader
 from sonde.records.finding import Evaluation, Severity
 from sonde.results.rule_verdict import verdict as judged
@@ -30,29 +30,29 @@ from sonde.store.tables import texts_of, to_numpy
 from sonde.web.error_texts import without_paths
 
 _FRESH_SECONDS = 1.0
-_FRESH_SECONDS_WHEN_OVER = 10.0  # of what a page shows; it may be continued, or judged again
-_OLDEST_SECONDS = 600.0  # of what is only searched and sorted
-_AT_ONCE = 8
-_AHEAD = 20
-_SEARCHED_AT_ONCE = 32
-_PATIENCE_SECONDS = 0.4  # for who searches: then it is answered with what is known so far
-_SPARK = 60
+_FRESH_SECONDS_WHEN_OVER = 10.0  # a job that has ended may be resumed or checked again
+_OLDEST_SECONDS = 600.0  # rows used only for searching and sorting
+_THREADS = 8
+_READ_AHEAD_BATCH = 20
+_SEARCH_BATCH = 32
+_SEARCH_SECONDS = 0.4  # then a search returns what has been read so far
+_SPARKLINE_POINTS = 60
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class _Known:
-    """A row, whether it can still change, and when it was read."""
+class _CachedRow:
+    """A row, when it was read, and whether it can still change."""
 
     row: Row
     is_over: bool
     seconds: float
-    is_whole: bool  # with its curve, which takes the most time
+    is_whole: bool  # includes the sparkline, which takes longest to read
 
 
 class Catalogue:
-    """All jobs of a store, for all threads of the server."""
+    """All jobs of a store, shared by all threads of the server."""
 
     def __init__(self, store: str, clock: Clock) -> None:
         self._store = store
@@ -61,11 +61,11 @@ class Catalogue:
         self._names: tuple[str, ...] = ()
         self._due = -1.0
         self._created_ns: dict[str, int] = {}
-        self._known: dict[str, _Known] = {}
-        self._gone: set[str] = set()  # listed, but there was nothing to read
+        self._cached: dict[str, _CachedRow] = {}
+        self._missing: set[str] = set()  # listed, but without anything to read
 
     def find(self, search: str, state: str, sort: str) -> list[str]:
-        """The names of the jobs that fit, in order."""
+        """The names of the matching jobs, in order."""
         words = search.lower().split()
         names = list(self._listed())
         key = sort.removeprefix("-")
@@ -80,111 +80,115 @@ class Catalogue:
         return names[::-1] if sort.startswith("-") else names
 
     def rows(self, names: Sequence[str]) -> list[Row]:
-        """What the list shows of some jobs; one that is gone meanwhile is left out."""
+        """The rows of some jobs; jobs deleted in the meantime are omitted."""
         return self._read(names, is_whole=True)
 
     @property
     def unread(self) -> int:
-        """How many jobs nobody has read yet: a search finds those by their names alone."""
+        """The number of jobs not read yet; a search matches those by name only."""
         with self._lock:
-            return sum(name not in self._known and name not in self._gone for name in self._names)
+            return sum(
+                name not in self._cached and name not in self._missing for name in self._names
+            )
 
     def read_ahead(self) -> None:
-        """Reads all jobs, a few at a time and the latest first, so that searching finds them read.
+        """Read all jobs, newest first, so that searches are fast.
 
-        For a thread of its own; it takes a third of a core at most.
+        Run this in a background thread; it uses up to a third of a core.
         """
         names, never = self.find("", "", "-start"), threading.Event()
-        for some in (names[place : place + _AHEAD] for place in range(0, len(names), _AHEAD)):
+        for start in range(0, len(names), _READ_AHEAD_BATCH):
             began = self._clock.seconds()
-            self._read(some, is_whole=False)
+            self._read(names[start : start + _READ_AHEAD_BATCH], is_whole=False)
             self._clock.wait(never, 2 * (self._clock.seconds() - began))
 
     def _searched(self, names: Sequence[str]) -> dict[str, Row]:
-        """A row of each job; of thousands only as many are read as a person has patience for."""
+        """The rows of some jobs; jobs not read within a time limit have a placeholder."""
         began, created = self._clock.seconds(), self._created_ns
         with self._lock:
             stale = [name for name in names if not self._is_fresh(name, began, is_whole=False)]
-            # what was read before may have changed; of the rest the latest is wanted most
-            stale.sort(key=lambda name: (name not in self._known, -created.get(name, 0)))
-        for place in range(0, len(stale), _SEARCHED_AT_ONCE):
-            if self._clock.seconds() > began + _PATIENCE_SECONDS:
+            # rows read before first: they may have changed; then the newest jobs
+            stale.sort(key=lambda name: (name not in self._cached, -created.get(name, 0)))
+        for start in range(0, len(stale), _SEARCH_BATCH):
+            if self._clock.seconds() > began + _SEARCH_SECONDS:
                 break
-            self._read(stale[place : place + _SEARCHED_AT_ONCE], is_whole=False)
+            self._read(stale[start : start + _SEARCH_BATCH], is_whole=False)
         with self._lock:
-            known = {name: self._known[name].row for name in names if name in self._known}
-            there = [name for name in names if name in known or name not in self._gone]
-        return {name: known.get(name) or _unread(name) for name in there}
+            cached = {name: self._cached[name].row for name in names if name in self._cached}
+            present = [name for name in names if name in cached or name not in self._missing]
+        return {name: cached.get(name) or _unread(name) for name in present}
 
     def forget(self, name: str) -> None:
-        """A job is gone."""
+        """Drop a job that has been deleted."""
         with self._lock:
             self._due = -1.0
-            self._known.pop(name, None)
+            self._cached.pop(name, None)
 
     def _listed(self) -> tuple[str, ...]:
         with self._lock:
             began = self._clock.seconds()
             if began >= self._due:
-                self._look_around()
+                self._list_jobs()
                 now = self._clock.seconds()
                 self._due = now + max(_FRESH_SECONDS, 10 * (now - began))
             return self._names
 
-    def _look_around(self) -> None:
-        """Which folders of the store are jobs; when one began is read once."""
+    def _list_jobs(self) -> None:
+        """List the folders of the store that are jobs; each creation time is read once."""
         backend = open_backend(self._store)
         folders = [name for name in backend.folders("") if not name.startswith(".")]
         new = [name for name in folders if name not in self._created_ns]
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            found = zip(new, pool.map(partial(_created_ns, self._store), new), strict=True)
-            created = self._created_ns | {name: one for name, one in found if one is not None}
+        with ThreadPoolExecutor(_THREADS) as pool:
+            creation_times = zip(new, pool.map(partial(_created_ns, self._store), new), strict=True)
+            created = self._created_ns | {
+                name: instant for name, instant in creation_times if instant is not None
+            }
         self._names = tuple(name for name in folders if name in created)
         self._created_ns = {name: created[name] for name in self._names}
-        self._known = {name: one for name, one in self._known.items() if name in created}
+        self._cached = {name: row for name, row in self._cached.items() if name in created}
 
     def _read(self, names: Sequence[str], *, is_whole: bool) -> list[Row]:
         now = self._clock.seconds()
         with self._lock:
             stale = [name for name in names if not self._is_fresh(name, now, is_whole=is_whole)]
-        look = partial(self._look, is_whole=is_whole)
+        read = partial(self._read_job, is_whole=is_whole)
         if len(stale) > 1:
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                found = list(pool.map(look, stale))
+            with ThreadPoolExecutor(_THREADS) as pool:
+                rows = list(pool.map(read, stale))
         else:
-            found = [look(name) for name in stale]
+            rows = [read(name) for name in stale]
         with self._lock:
-            self._known |= {one.row["name"]: one for one in found if one is not None}
-            gone = {name for name, one in zip(stale, found, strict=True) if one is None}
-            self._gone = (self._gone - set(stale)) | gone
-            there = [name for name in names if name not in gone]
-            return [self._known[name].row for name in there if name in self._known]
+            self._cached |= {row.row["name"]: row for row in rows if row is not None}
+            missing = {name for name, row in zip(stale, rows, strict=True) if row is None}
+            self._missing = (self._missing - set(stale)) | missing
+            present = [name for name in names if name not in missing]
+            return [self._cached[name].row for name in present if name in self._cached]
 
     def _is_fresh(self, name: str, now: float, *, is_whole: bool) -> bool:
-        known = self._known.get(name)
-        if known is None or (is_whole and not known.is_whole):
+        cached = self._cached.get(name)
+        if cached is None or (is_whole and not cached.is_whole):
             return False
-        oldest = _FRESH_SECONDS_WHEN_OVER if is_whole else _OLDEST_SECONDS
-        return now < known.seconds + (oldest if known.is_over else _FRESH_SECONDS)
+        max_age = _FRESH_SECONDS_WHEN_OVER if is_whole else _OLDEST_SECONDS
+        return now < cached.seconds + (max_age if cached.is_over else _FRESH_SECONDS)
 
-    def _look(self, name: str, *, is_whole: bool) -> _Known | None:
+    def _read_job(self, name: str, *, is_whole: bool) -> _CachedRow | None:
         now_ns = self._clock.now_ns()
         backend = open_backend(job_uri(self._store, name))
         try:
             read = partial(_read_row, backend, now_ns, is_whole)
-            facts, row = read_in_time(backend, read, MOST_SECONDS)
+            facts, row = read_in_time(backend, read, MAX_READ_SECONDS)
             if row is None:
                 return None
-        except StoreError as error:  # the other jobs are there all the same
+        except StoreError as error:  # one broken job must not hide the others
             text = without_paths(str(error), self._store)
             row = {**_EMPTY, "name": name, "state": BROKEN, "verdict": text}
-            return _Known(row, is_over=True, seconds=self._clock.seconds(), is_whole=True)
+            return _CachedRow(row, is_over=True, seconds=self._clock.seconds(), is_whole=True)
         seconds = self._clock.seconds()
-        return _Known({**row, "name": name}, facts.state.is_over, seconds, is_whole)
+        return _CachedRow({**row, "name": name}, facts.state.is_over, seconds, is_whole)
 
 
 def _read_row(backend: Backend, now_ns: int, is_whole: bool) -> tuple[JobFacts, Row | None]:
-    """What is known of a job, and its row; none where it was removed just now or never began."""
+    """The facts and row of a job; no row if the job was just deleted or never began."""
     facts = read_job(backend, now_ns)
     if facts.info is None and not holds_job(backend):
         return facts, None
@@ -194,7 +198,7 @@ def _read_row(backend: Backend, now_ns: int, is_whole: bool) -> tuple[JobFacts, 
 
 
 def _created_ns(store: str, name: str) -> int | None:
-    """When a job began; None where a folder is none. Its checksum is looked at by who reads it."""
+    """When a job was created, without checking the checksum; None if the folder is not a job."""
     backend = open_backend(job_uri(store, name))
     try:
         document = json.loads(backend.read(layout.JOB))
@@ -216,12 +220,12 @@ _EMPTY: Row = {
 
 
 def _unread(name: str) -> Row:
-    """A job of which only the name is known so far."""
+    """The row of a job that has not been read yet."""
     return {**_EMPTY, "name": name, "verdict": ""}
 
 
 def _severity(row: Row) -> tuple[int, ...]:
-    return tuple(row["findings"].get(one.value, 0) for one in reversed(Severity))
+    return tuple(row["findings"].get(severity.value, 0) for severity in reversed(Severity))
 
 
 _SORTED_BY: dict[str, Callable[[Row], Any]] = {
@@ -251,8 +255,8 @@ def _whole_row(backend: Backend, facts: JobFacts, now_ns: int, is_whole: bool) -
 def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:
     status = status_document(facts, now_ns)
     evaluations = read_evaluations(backend, [])
-    severities = [one.severity for rule in evaluations for one in rule.episodes]
-    counts = {one.value: severities.count(one) for one in Severity if one in severities}
+    severities = [episode.severity for rule in evaluations for episode in rule.episodes]
+    counts = {each.value: severities.count(each) for each in Severity if each in severities}
     return {
         "state": status["state"],
         "start_time": status["start_time"],
@@ -260,9 +264,9 @@ def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:
         "duration_seconds": status["duration_seconds"],
         "verdict": verdict(status),
         "finding": _sentence(evaluations),
-        "worst": max(severities, key=lambda one: one.rank, default=None),
+        "worst": max(severities, key=lambda severity: severity.rank, default=None),
         "findings": counts,
-        "steps": steps_told(facts),
+        "steps": reported_steps(facts),
         "nodes": len(facts.nodes),
         "workers": len(facts.workers),
         "spark": None,
@@ -270,11 +274,11 @@ def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:
 
 
 def _sentence(evaluations: Sequence[Evaluation]) -> str | None:
-    return judged(evaluations) if any(one.episodes for one in evaluations) else None
+    return judged(evaluations) if any(evaluation.episodes for evaluation in evaluations) else None
 
 
 def _spark(reader: WorkerReader) -> dict[str, Any] | None:
-    """The loss of a worker, in a few points; None where it has recorded none."""
+    """The training loss of a worker as a sparkline; None if it has recorded none."""
     rows = read_scalars([reader], ScalarQuestion(Losses(), mode="train"))
     names, named = texts_of(rows["name"])
     if not rows.num_rows:
@@ -283,11 +287,11 @@ def _spark(reader: WorkerReader) -> dict[str, Any] | None:
     mine = np.flatnonzero(named == first)
     steps, values = to_numpy(rows["step"])[mine], to_numpy(rows["value"])[mine]
     values = values[np.argsort(steps, kind="stable")]
-    edges = np.linspace(0, len(values), min(_SPARK, len(values)) + 1).astype(np.int64)
+    edges = np.linspace(0, len(values), min(_SPARKLINE_POINTS, len(values)) + 1).astype(np.int64)
     means = [_mean(values[a:b]) for a, b in itertools.pairwise(edges.tolist())]
     return {"label": names[first], "values": means}
 
 
 def _mean(values: Any) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else None
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else None

@@ -1,4 +1,4 @@
-"""Series as the columns of a picture: all of one width, side by side, none left out."""
+"""Metric series as contiguous columns of equal width, one per pixel or wider."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,13 @@ from sonde.records.metric import Series
 from sonde.records.ranges import TimeRange
 from sonde.store.rollups import Floats, Rollup
 
+AGGREGATES = ("mean", "max", "min")
+HALF_PERCENT = 0.5  # the resolution of utilization in a heat map
+
 
 @dataclass(frozen=True)
 class Columns:
-    """Some series by columns of one width; NaN where nothing was measured."""
+    """Several series in columns of equal width; NaN where there is no sample."""
 
     start_ns: int
     width_ns: int
@@ -28,7 +31,7 @@ class Columns:
         return {"mean": self.mean, "max": self.maximum, "min": self.minimum}[name]
 
     def document(self) -> dict[str, Any]:
-        """Where the columns are."""
+        """The position of the columns in time."""
         return {
             "start": self.start_ns / NANOSECONDS,
             "width": self.width_ns / NANOSECONDS,
@@ -40,36 +43,36 @@ def columns_of(
     reader: SystemReader,
     series: Sequence[Series],
     within: TimeRange,
-    most: int,
+    max_columns: int,
     interval_seconds: float,
 ) -> Columns:
-    """As many columns as fit; none so narrow that a sample would leave holes beside it."""
+    """Read columns, none narrower than the sampling interval, which would leave gaps."""
     span_ns = (within.end_ns or 0) - (within.start_ns or 0)
     fitting = int(span_ns / (interval_seconds * NANOSECONDS)) + 2
-    found = reader.buckets(series, max(2, min(most, fitting)), within)
-    return spread(found, within, interval_seconds)
+    rollup = reader.buckets(series, max(2, min(max_columns, fitting)), within)
+    return spread(rollup, within, interval_seconds)
 
 
-def spread(found: Rollup, within: TimeRange, interval_seconds: float) -> Columns:
-    """Buckets put where they belong in a window; a column that a sample just missed is filled."""
-    width_ns = found.width_ns
+def spread(rollup: Rollup, within: TimeRange, interval_seconds: float) -> Columns:
+    """Align buckets with the columns of a window; fill columns that a late sample just missed."""
+    width_ns = rollup.width_ns
     first = (within.start_ns or 0) // width_ns
     count = max(1, -(-(within.end_ns or 0) // width_ns) - first)
-    places = found.starts_ns // width_ns - first
-    whole = []
-    for values in (found.minimum, found.mean, found.maximum):
-        one = np.full((len(values), count), np.nan, dtype=np.float32)
-        one[:, places] = values
-        whole.append(one)
+    indices = rollup.starts_ns // width_ns - first
+    matrices = []
+    for values in (rollup.minimum, rollup.mean, rollup.maximum):
+        matrix = np.full((len(values), count), np.nan, dtype=np.float32)
+        matrix[:, indices] = values
+        matrices.append(matrix)
     if width_ns < 2 * interval_seconds * NANOSECONDS:
-        whole = [_bridged(one) for one in whole]
-    return Columns(first * width_ns, width_ns, *whole)
+        matrices = [_bridged(matrix) for matrix in matrices]
+    return Columns(first * width_ns, width_ns, *matrices)
 
 
 def _bridged(values: Floats) -> Floats:
-    """A single hole between two known columns takes the value before it."""
-    known = ~np.isnan(values)
-    hole = np.zeros_like(known)
-    hole[:, 1:-1] = ~known[:, 1:-1] & known[:, :-2] & known[:, 2:]
+    """Fill a single empty column between two filled ones with the value before it."""
+    filled = ~np.isnan(values)
+    hole = np.zeros_like(filled)
+    hole[:, 1:-1] = ~filled[:, 1:-1] & filled[:, :-2] & filled[:, 2:]
     before = np.roll(values, 1, axis=1)
     return np.where(hole, before, values)

@@ -1,7 +1,7 @@
-"""Bounds on connections: how many, how long a request may take to arrive, an answer to leave.
+"""Limits on connections: their number, and how long requests and replies may take.
 
-A client that connects and says nothing costs a file descriptor. A thousand of them would leave
-none for honest clients and for the files of the store.
+A client that connects and sends nothing costs a file descriptor. A thousand of them would leave
+none for other clients and for the files of the store.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from uvicorn.server import ServerState
 
 from sonde.guard import log
 
-_MOST_CONNECTIONS = 1024
-_MOST_BACKLOG = 128
-_LONGEST_QUEUE = 1024
-_QUIET_SECONDS = 60.0
+_MAX_CONNECTIONS = 1024
+_MAX_BACKLOG = 128
+_MAX_QUEUE = 1024
+_LOG_INTERVAL_SECONDS = 60.0
 _BUSY = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 40\r\n"
     b"Retry-After: 5\r\nConnection: close\r\n\r\nToo many connections. Try again shortly."
@@ -30,19 +30,19 @@ _INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one server allows its clients."""
+    """The limits of one server for its clients."""
 
-    connections: int = _MOST_CONNECTIONS
-    backlog: int = _MOST_BACKLOG  # accepted at once, before any of them is counted
-    request_seconds: float = 10.0  # for a whole request to arrive
-    stalled_seconds: float = 30.0  # in which nothing of an answer was taken
+    connections: int = _MAX_CONNECTIONS
+    backlog: int = _MAX_BACKLOG  # accepted in one batch, before they are counted
+    request_seconds: float = 10.0  # to receive a complete request
+    stalled_seconds: float = 30.0  # without any progress in sending a reply
 
 
 def limits_for(descriptors: int) -> Limits:
-    """The limits of a process that may open so many files: part of them stays for the store."""
+    """The limits for a number of file descriptors; a share of them is reserved for the store."""
     return Limits(
-        connections=min(_MOST_CONNECTIONS, descriptors * 5 // 8),
-        backlog=max(8, min(_MOST_BACKLOG, descriptors // 8)),
+        connections=min(_MAX_CONNECTIONS, descriptors * 5 // 8),
+        backlog=max(8, min(_MAX_BACKLOG, descriptors // 8)),
     )
 
 
@@ -52,8 +52,8 @@ def process_limits() -> Limits:
     return limits_for(1 << 30 if soft == resource.RLIM_INFINITY else soft)
 
 
-class Journal:
-    """Log lines about clients: each once a minute at most, with how often it happened."""
+class ClientLog:
+    """Log lines about clients, each written up to once a minute, with a count."""
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
@@ -61,10 +61,10 @@ class Journal:
         self._counts: dict[str, int] = {}
 
     def note(self, text: str) -> None:
-        """Log it, or count it."""
+        """Log a line, or count it if it was logged recently."""
         now = self._seconds()
         count = self._counts[text] = self._counts.get(text, 0) + 1
-        if text in self._last and now - self._last[text] < _QUIET_SECONDS:
+        if text in self._last and now - self._last[text] < _LOG_INTERVAL_SECONDS:
             return
         if len(self._last) > 100:
             self._last.clear()
@@ -74,14 +74,14 @@ class Journal:
 
 
 class BoundedConfig(uvicorn.Config):
-    """uvicorn's settings, and our limits for the connections that it makes."""
+    """uvicorn's configuration, plus the connection limits."""
 
     limits: Limits
-    journal: Journal
+    client_log: ClientLog
 
 
 class BoundedServer(uvicorn.Server):
-    """A server whose event loop logs one line where it would write tracebacks."""
+    """A server that logs one line instead of a traceback for errors in the event loop."""
 
     def __init__(self, app: Any, limits: Limits, grace_seconds: int) -> None:
         config = BoundedConfig(
@@ -100,26 +100,26 @@ class BoundedServer(uvicorn.Server):
         super().__init__(config)
 
     async def startup(self, sockets: Any = None) -> None:
-        """Begin to listen."""
+        """Start listening."""
         loop = asyncio.get_running_loop()
         assert isinstance(self.config, BoundedConfig)
-        self.config.journal = Journal(loop.time)
-        loop.set_exception_handler(self.exception_handler(self.config.journal))
+        self.config.client_log = ClientLog(loop.time)
+        loop.set_exception_handler(self.exception_handler(self.config.client_log))
         await super().startup(sockets)
         for listening in sockets or ():
-            # more may queue than are accepted at once: asyncio has one number for both
-            listening.listen(_LONGEST_QUEUE)
+            # allow a longer queue than one batch: asyncio uses one number for both
+            listening.listen(_MAX_QUEUE)
 
     @staticmethod
     def exception_handler(
-        journal: Journal,
+        client_log: ClientLog,
     ) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
-        """What the event loop calls when nobody else handles an error."""
+        """The event loop's handler for unhandled errors."""
 
         def handle(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
             error = context.get("exception")
             text = str(context.get("message", "")).partition("\n")[0]
-            journal.note(f"dashboard: {text}: {type(error).__name__}: {error}")
+            client_log.note(f"dashboard: {text}: {type(error).__name__}: {error}")
 
         return handle
 
@@ -136,41 +136,41 @@ class BoundedConnection(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = config.limits
-        self._journal = config.journal
+        self._journal = config.client_log
         self._request_timer: asyncio.TimerHandle | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
         self.waiting_since = self.loop.time()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count it; where there are too many, the one that waits longest goes."""
+        """Register the connection; if there are too many, close the one that has waited longest."""
         assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
         if len(self.connections) > self._limits.connections and not self._make_room():
-            self._journal.note("dashboard: too many connections; new ones are refused")
+            self._journal.note("dashboard: too many connections; refusing new connections")
             transport.write(_BUSY)
             transport.close()
             return
         self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Cancel the timers of the connection."""
         for timer in (self._request_timer, self._stall_timer):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        """The time for the next request begins."""
+        """Start the timer for the next request."""
         self._await_request()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """The client takes less than we send."""
+        """Start the stall timer: the client reads more slowly than the server sends."""
         super().pause_writing()
         self._await_progress()
 
     def resume_writing(self) -> None:
-        """The client has taken most of it."""
+        """Stop the stall timer: the client has caught up."""
         super().resume_writing()
         if self._stall_timer is not None:
             self._stall_timer.cancel()
@@ -181,19 +181,21 @@ class BoundedConnection(H11Protocol):
         return self.conn.their_state in _INCOMPLETE or self.transport.is_closing()
 
     def _make_room(self) -> bool:
-        others = [
-            other
-            for other in self.connections
-            if isinstance(other, BoundedConnection) and other is not self and other.is_incomplete
+        candidates = [
+            connection
+            for connection in self.connections
+            if isinstance(connection, BoundedConnection)
+            and connection is not self
+            and connection.is_incomplete
         ]
-        if not others:
+        if not candidates:
             return False
-        self._journal.note("dashboard: too many connections; those without a request are closed")
-        min(others, key=lambda other: other.waiting_since).abort()
+        self._journal.note("dashboard: too many connections; closing idle connections")
+        min(candidates, key=lambda connection: connection.waiting_since).abort()
         return True
 
     def abort(self) -> None:
-        """Close it now, and forget what was not sent yet."""
+        """Close the connection immediately and discard unsent data."""
         self.connections.discard(self)
         self.transport.abort()
 

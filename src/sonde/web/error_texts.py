@@ -1,4 +1,4 @@
-"""What went wrong, for people at a browser: where the server's files are is not their concern."""
+"""Error messages for the browser, without paths of the server."""
 
 import re
 
@@ -6,13 +6,13 @@ _ABSOLUTE = re.compile(r"(?<![\w:/.~-])(?:file://)?/(?:[^/\s'\"]+/)+([^/\s'\"]*)
 
 
 def without_paths(text: str, store: str) -> str:
-    """The text with names inside of the store, and no absolute paths of the server.
+    """Replace paths in the store by relative names, and shorten other absolute paths.
 
     Args:
-        text: What an error says.
-        store: The store that is served: a folder or a URI.
+        text: An error message.
+        store: The folder or URI of the served store.
     """
-    place = re.escape(store.removeprefix("file://").rstrip("/"))
-    text = re.sub(rf"(?:file://)?{place}/", "", text)
-    text = re.sub(rf"(?:file://)?{place}(?![\w-])", "the store", text)
+    prefix = re.escape(store.removeprefix("file://").rstrip("/"))
+    text = re.sub(rf"(?:file://)?{prefix}/", "", text)
+    text = re.sub(rf"(?:file://)?{prefix}(?![\w-])", "the store", text)
     return _ABSOLUTE.sub(r"…/\1", text)

@@ -1,10 +1,10 @@
-"""Binary answers: a header in JSON, then columns of numbers as the browser's typed arrays.
+"""Binary replies: a JSON header followed by columns of numbers for typed arrays.
 
-Four bytes say how long the header is (little-endian). The header is padded with spaces, so that
-what follows begins at a multiple of eight; the offset of each column counts from there, and is a
-multiple of eight, too. A column is described by its offset, its length in values, its type, and a
-scale where the values are whole numbers: the number that is meant is the value times the scale.
-What is not known is NaN, 255 in a u8 and 65535 in a u16.
+The first four bytes hold the length of the header (little-endian). The header is padded with
+spaces, so that the data after it starts at a multiple of eight. Column offsets count from there
+and are also multiples of eight. The header describes each column by its offset, length, type and,
+for quantized values, scale: the actual number is the value times the scale. Missing values are
+NaN in floats, 255 in u8 and 65535 in u16.
 """
 
 import json
@@ -25,39 +25,39 @@ Column = npt.NDArray[Any]
 
 
 class FrameBuilder:
-    """Gathers columns, and puts them behind a header that says where each is."""
+    """Collects columns and writes them after a header that describes them."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._chunks: list[bytes] = []
         self._length = 0
 
     def add(self, values: Column, scale: float | None = None) -> dict[str, Any]:
-        """Puts a column of one of our types at the end; what the header has to say of it."""
+        """Append a column and return its description for the header."""
         column = np.ascontiguousarray(values)
         data = column.tobytes()
-        place = {"offset": self._length, "length": column.size, "type": _NAMES[column.dtype]}
+        description = {"offset": self._length, "length": column.size, "type": _NAMES[column.dtype]}
         rest = -len(data) % _ALIGNMENT
-        self._parts += [data, bytes(rest)]
+        self._chunks += [data, bytes(rest)]
         self._length += len(data) + rest
-        return place if scale is None else {**place, "scale": scale}
+        return description if scale is None else {**description, "scale": scale}
 
     def add_percent(self, values: Column) -> dict[str, Any]:
-        """Percentages, to a hundredth where that holds them all; else as they are."""
-        known = values[np.isfinite(values)]
-        if known.size and (float(known.min()) < 0 or float(known.max()) > 650):
+        """Append percentages, quantized to 0.01 if the range allows it."""
+        finite = values[np.isfinite(values)]
+        if finite.size and (float(finite.min()) < 0 or float(finite.max()) > 650):
             return self.add(values.astype("<f4"))
         return self.add(quantized(values, 0.01, np.dtype("<u2")), 0.01)
 
     def build(self, header: dict[str, Any]) -> bytes:
-        """The whole frame."""
+        """The complete frame."""
         text = json.dumps(writable(header), separators=(",", ":"), allow_nan=False).encode()
         text += b" " * (-(4 + len(text)) % _ALIGNMENT)
-        return b"".join((len(text).to_bytes(4, "little"), text, *self._parts))
+        return b"".join((len(text).to_bytes(4, "little"), text, *self._chunks))
 
 
 def quantized(values: Column, scale: float, kind: np.dtype[Any]) -> Column:
-    """Numbers as whole multiples of a scale; what is no number becomes the highest code."""
+    """Numbers as integer multiples of a scale; NaN becomes the largest code."""
     unknown = int(np.iinfo(kind).max)
     with np.errstate(invalid="ignore"):
-        whole = np.clip(np.rint(np.asarray(values, dtype=np.float64) / scale), 0, unknown - 1)
-    return np.where(np.isnan(whole), unknown, whole).astype(kind)
+        codes = np.clip(np.rint(np.asarray(values, dtype=np.float64) / scale), 0, unknown - 1)
+    return np.where(np.isnan(codes), unknown, codes).astype(kind)

@@ -1,4 +1,4 @@
-"""Names of hosts."""
+"""Host names."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""The events of a worker as columns of numbers, read once: what lanes and totals are made of."""
+"""The events of a worker as numeric columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sonde.read.intervals import own_time_ns
-from sonde.read.workers import Numbers
+from sonde.read.intervals import exclusive_time_ns
+from sonde.records.arrays import IntArray
 from sonde.records.ranges import TimeRange
 from sonde.records.step import EventCategory
 
@@ -29,35 +29,37 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Stretches:
-    """Some events: the number of its lane, from when to when, and of which step each is."""
+class Intervals:
+    """Events as columns: lane number, start, end and step."""
 
     lanes: tuple[Lane, ...]
     numbers: npt.NDArray[np.int32]
-    starts_ns: Numbers
-    ends_ns: Numbers
-    steps: Numbers
+    starts_ns: IntArray
+    ends_ns: IntArray
+    steps: IntArray
 
-    def within(self, window: TimeRange) -> "Stretches":
-        """Those that lie in a window or reach into it, as long as they are."""
+    def within(self, window: TimeRange) -> "Intervals":
+        """The events that overlap a window, unclipped."""
         start_ns, end_ns = window.start_ns or 0, window.end_ns or 0
         return self.take(np.flatnonzero((self.starts_ns < end_ns) & (self.ends_ns > start_ns)))
 
-    def clipped(self, window: TimeRange) -> "Stretches":
-        """What of them lies in a window."""
-        own = self.within(window)
-        starts_ns = np.maximum(own.starts_ns, window.start_ns or 0)
-        ends_ns = np.minimum(own.ends_ns, window.end_ns or 0)
-        return replace(own, starts_ns=starts_ns, ends_ns=ends_ns)
+    def clipped(self, window: TimeRange) -> "Intervals":
+        """The events that overlap a window, clipped to it."""
+        overlapping = self.within(window)
+        starts_ns = np.maximum(overlapping.starts_ns, window.start_ns or 0)
+        ends_ns = np.minimum(overlapping.ends_ns, window.end_ns or 0)
+        return replace(overlapping, starts_ns=starts_ns, ends_ns=ends_ns)
 
-    def of(self, *categories: str, mode: str | None = None) -> "Stretches":
-        """Those of some kinds, and of one mode if it is named."""
-        wanted = [one.category in categories and mode in (None, one.mode) for one in self.lanes]
-        return self.take(np.flatnonzero(np.array([*wanted, False])[self.numbers]))
+    def of(self, *categories: str, mode: str | None = None) -> "Intervals":
+        """The events of some categories, optionally of one mode."""
+        is_match = [
+            lane.category in categories and mode in (None, lane.mode) for lane in self.lanes
+        ]
+        return self.take(np.flatnonzero(np.array([*is_match, False])[self.numbers]))
 
-    def take(self, which: npt.NDArray[Any]) -> "Stretches":
-        """Some of them."""
-        return Stretches(
+    def take(self, which: npt.NDArray[Any]) -> "Intervals":
+        """A selection of the events."""
+        return Intervals(
             self.lanes,
             self.numbers[which],
             self.starts_ns[which],
@@ -65,17 +67,17 @@ class Stretches:
             self.steps[which],
         )
 
-    def own_ns(self, window: TimeRange) -> Numbers:
-        """How much of each lies in a window and is its own: not covered by one that began later."""
-        return own_time_ns(self.starts_ns, self.ends_ns, window)
+    def own_ns(self, window: TimeRange) -> IntArray:
+        """The time of each event within a window that no later event covers."""
+        return exclusive_time_ns(self.starts_ns, self.ends_ns, window)
 
 
-def joined(lanes: tuple[Lane, ...], parts: Sequence[Stretches]) -> Stretches:
-    """Events of the same lanes, one part after the other."""
-    return Stretches(
+def joined(lanes: tuple[Lane, ...], chunks: Sequence[Intervals]) -> Intervals:
+    """Concatenate events that share the same lanes."""
+    return Intervals(
         lanes,
-        np.concatenate([one.numbers for one in parts]),
-        np.concatenate([one.starts_ns for one in parts]),
-        np.concatenate([one.ends_ns for one in parts]),
-        np.concatenate([one.steps for one in parts]),
+        np.concatenate([chunk.numbers for chunk in chunks]),
+        np.concatenate([chunk.starts_ns for chunk in chunks]),
+        np.concatenate([chunk.ends_ns for chunk in chunks]),
+        np.concatenate([chunk.steps for chunk in chunks]),
     )

@@ -1,4 +1,4 @@
-"""All jobs of a store; the ones used most recently stay open."""
+"""All jobs of a store; recently used ones stay open."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ RulePage = Callable[[str], Mapping[str, Any] | None]
 
 
 class Library:
-    """A store, for all threads of the server."""
+    """A store, shared by all threads of the server."""
 
     def __init__(self, store: str, clock: Clock, rule_page: RulePage = lambda _rule: None) -> None:
         self.rule_page = rule_page
@@ -30,7 +30,7 @@ class Library:
         self._jobs: BoundedCache[SharedJob] = BoundedCache(_MAX_OPEN_JOBS)
 
     def job(self, name: str) -> SharedJob:
-        """A job by its name, which has been checked; nothing outside of the store is opened."""
+        """Open a job by its validated name."""
         job = self._jobs.get(name)
         if job is not None:
             if job.is_same_job:
@@ -42,6 +42,6 @@ class Library:
         return self._jobs.setdefault(name, SharedJob(backend, self.clock, self._cache))
 
     def forget(self, name: str) -> None:
-        """Drop a job that is gone."""
+        """Drop a job that has been deleted."""
         self._jobs.discard(name)
         self.catalogue.forget(name)

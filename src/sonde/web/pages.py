@@ -1,4 +1,4 @@
-"""The page itself, and the files that it is made of."""
+"""The dashboard page and its built assets."""
 
 import hashlib
 from functools import lru_cache
@@ -18,8 +18,8 @@ _MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 _HTML = "text/html; charset=utf-8"
-_FOR_EVER = "public, max-age=31536000, immutable"
-_NOT_BUILT = "The page has not been built. In a checkout of Sonde: make ui"
+_CACHE_FOREVER = "public, max-age=31536000, immutable"
+_NOT_BUILT = "The dashboard has not been built. In a source checkout, run: make ui"
 
 
 def _assets() -> dict[str, bytes]:
@@ -27,14 +27,14 @@ def _assets() -> dict[str, bytes]:
     if not folder.is_dir():
         return {}
     return {
-        one.name: one.read_bytes()
-        for one in folder.iterdir()
-        if one.is_file() and f".{one.name.rpartition('.')[2]}" in _MEDIA_TYPES
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.is_file() and f".{path.name.rpartition('.')[2]}" in _MEDIA_TYPES
     }
 
 
 async def page(request: Request) -> Response:
-    """The one page; which part of it is shown, it finds in the address itself."""
+    """Serve the single page; its script selects the view from the URL."""
     assets = _assets()
     head, body = "", escape(_NOT_BUILT)
     if "app.js" in assets:
@@ -48,14 +48,14 @@ async def page(request: Request) -> Response:
 
 
 async def asset(request: Request) -> Response:
-    """One built file, by its name; there are no others."""
+    """Serve one built file by name."""
     name = request.path_params["name"]
     content = _assets().get(name)
     if content is None:
-        return Response("There is no such file.", 404, media_type="text/plain")
+        return Response("File not found.", 404, media_type="text/plain")
     kind = _MEDIA_TYPES[f".{name.rpartition('.')[2]}"]
-    is_named = request.query_params.get("v") == _version(content)
-    caching = _FOR_EVER if is_named else "no-cache"
+    is_versioned = request.query_params.get("v") == _version(content)
+    caching = _CACHE_FOREVER if is_versioned else "no-cache"
     return response(request, _packed(content, kind, wants_gzip(request)), caching)
 
 

@@ -1,4 +1,4 @@
-"""What an answer is made of: plain values, a binary frame, or a file to keep."""
+"""Replies of the API: JSON, binary frames and downloads."""
 
 import gzip
 import hashlib
@@ -11,16 +11,16 @@ from sonde.drawing.printable import safe_json, writable
 from sonde.web.frames import MEDIA_TYPE
 
 JSON_TYPE = "application/json"
-_WORTH_COMPRESSING = 1024
-_LEVEL = 1  # most of what can be won, in a tenth of the time
-_TRIED = 8192  # of numbers, to see whether they get smaller at all
-_MOST_UNTRIED = 1 << 20  # so many bytes take longer on their way than to compress
-_WORTH_SHARE = 0.5
+_MIN_COMPRESSED_BYTES = 1024
+_LEVEL = 1  # nearly as small as level 6, ten times as fast
+_SAMPLE_BYTES = 8192  # compressed first, to check whether numbers compress at all
+_MAX_SAMPLED_BYTES = 1 << 20  # larger replies always take longer to send than to compress
+_MAX_COMPRESSED_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Reply:
-    """Bytes, what they are, and how they went."""
+    """The body of a reply, its media type, status and headers."""
 
     body: bytes
     media_type: str
@@ -29,30 +29,30 @@ class Reply:
 
 
 def json_reply(document: Any, status: int = 200) -> Reply:
-    """Plain values; numbers that JSON cannot write become null."""
+    """A JSON document; NaN and infinity become null."""
     text = json.dumps(writable(document), ensure_ascii=False, allow_nan=False)
     return Reply(safe_json(text).encode(), JSON_TYPE, status)
 
 
 def error_reply(message: str, status: int) -> Reply:
-    """What went wrong, in a sentence."""
+    """An error message as JSON."""
     return json_reply({"error": message}, status)
 
 
 def frame_reply(frame: bytes) -> Reply:
-    """A frame as `FrameBuilder` makes it."""
+    """A binary frame, as built by `FrameBuilder`."""
     return Reply(frame, MEDIA_TYPE)
 
 
 def file_reply(body: bytes, name: str, media_type: str) -> Reply:
-    """A file that the browser keeps under a name: one made of letters, digits, '.', '_', '-'."""
+    """A download; its name consists of letters, digits, '.', '_' and '-'."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Reply(body, media_type, headers=headers)
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A reply as it is sent: its mark, and both forms of its bytes."""
+    """A reply ready to send, with its ETag and its compressed body."""
 
     reply: Reply
     etag: str
@@ -60,12 +60,12 @@ class Packed:
 
     @property
     def size(self) -> int:
-        """What keeping it takes."""
+        """The bytes it takes in a cache."""
         return len(self.reply.body) + len(self.compressed or b"")
 
 
 def packed(reply: Reply, *, is_gzip_wanted: bool) -> Packed:
-    """The reply with its mark, compressed where that is wanted and worth it."""
+    """Compute the ETag of a reply, and compress it if that saves time."""
     mark = hashlib.blake2b(reply.body, digest_size=12).hexdigest()
     is_worth_it = is_gzip_wanted and _is_worth_compressing(reply)
     compressed = gzip.compress(reply.body, _LEVEL, mtime=0) if is_worth_it else None
@@ -73,12 +73,12 @@ def packed(reply: Reply, *, is_gzip_wanted: bool) -> Packed:
 
 
 def _is_worth_compressing(reply: Reply) -> bool:
-    """Texts always are; numbers as a curve has them take more time than they save."""
+    """Whether compression saves time: always for text, rarely for numbers."""
     size = len(reply.body)
-    if size < _WORTH_COMPRESSING:
+    if size < _MIN_COMPRESSED_BYTES:
         return False
-    if reply.media_type != MEDIA_TYPE or size > _MOST_UNTRIED:
+    if reply.media_type != MEDIA_TYPE or size > _MAX_SAMPLED_BYTES:
         return True
-    middle = max(0, size - _TRIED) // 2
-    tried = reply.body[middle : middle + _TRIED]
-    return len(zlib.compress(tried, _LEVEL)) < _WORTH_SHARE * len(tried)
+    middle = max(0, size - _SAMPLE_BYTES) // 2
+    sample = reply.body[middle : middle + _SAMPLE_BYTES]
+    return len(zlib.compress(sample, _LEVEL)) < _MAX_COMPRESSED_SHARE * len(sample)

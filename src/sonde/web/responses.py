@@ -1,28 +1,28 @@
-"""Sends replies: with their marks, compressed for who can read it, or not at all if known."""
+"""HTTP responses with ETags, compression and 304 Not Modified."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sonde.web.replies import Packed
 
-_ASK_AGAIN = "private, no-cache"
+_REVALIDATE = "private, no-cache"
 
 
 def wants_gzip(request: Request) -> bool:
-    """Whether the browser can read what is compressed."""
+    """Whether the client accepts gzip."""
     return "gzip" in request.headers.get("accept-encoding", "")
 
 
-def response(request: Request, one: Packed, caching: str = _ASK_AGAIN) -> Response:
-    """The whole of it; 304 where the browser has the same already."""
-    reply = one.reply
+def response(request: Request, packed: Packed, caching: str = _REVALIDATE) -> Response:
+    """The response for a reply; 304 if the client already has it."""
+    reply = packed.reply
     headers = {"Vary": "Accept-Encoding", **reply.headers}
     if reply.status == 200:
-        headers |= {"Cache-Control": caching, "ETag": one.etag}
-        if request.headers.get("if-none-match") == one.etag:
+        headers |= {"Cache-Control": caching, "ETag": packed.etag}
+        if request.headers.get("if-none-match") == packed.etag:
             return Response(status_code=304, headers=headers)
     body = reply.body
-    if one.compressed is not None:
+    if packed.compressed is not None:
         headers["Content-Encoding"] = "gzip"
-        body = one.compressed
+        body = packed.compressed
     return Response(body, reply.status, {**headers, "Content-Type": reply.media_type})

@@ -1,4 +1,4 @@
-"""Who may ask: pages of ours and scripts that have the token; nobody else."""
+"""Access control: the dashboard's own pages and clients with the token."""
 
 import hmac
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from sonde.web.token_pages import (
     token_in,
 )
 
-OWN_HEADER = "X-Sonde"
+REQUEST_HEADER = "X-Sonde"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -36,33 +36,33 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where the server listens, and what it takes to come in."""
+    """Where the server listens and which token it requires."""
 
     port: int
-    token: str | None = None  # None: whoever reaches us may come in
-    is_local: bool = True  # only this machine can reach us, so that its name is checked
+    token: str | None = None  # None: no token required
+    is_local: bool = True  # only this machine can connect; the Host header is checked
 
     @property
     def cookie(self) -> str:
-        """A browser keeps cookies per host, whatever the port: ours says which one is meant."""
+        """The cookie's name. It contains the port, because browsers share cookies between ports."""
         return f"sonde-token-{self.port}"
 
     @property
     def cookie_value(self) -> str:
-        """What a browser keeps instead of the token.
+        """The value that a browser stores instead of the token.
 
-        Whoever listens on this port later is sent the cookie, too: it opens no other port, and
-        the token cannot be told from it.
+        A server that uses this port later receives the cookie, too. The cookie is not valid on
+        other ports, and the token cannot be derived from it.
         """
         text = f"cookie of port {self.port}"
         return hmac.new(str(self.token).encode(), text.encode(), "sha256").hexdigest()
 
     def admits(self, text: str | None) -> bool:
-        """Whether a token is the right one; takes the same time however wrong it is."""
+        """Whether a token is correct, compared in constant time."""
         return self.token is not None and _is_same(text, self.token)
 
     def admits_cookie(self, text: str | None) -> bool:
-        """Whether a cookie was set by this server, or by one before it with the same token."""
+        """Whether a cookie was set by a server with this port and token."""
         return self.token is not None and _is_same(text, self.cookie_value)
 
 
@@ -71,14 +71,14 @@ def _is_same(text: str | None, expected: str) -> bool:
 
 
 class Security:
-    """Stands before the whole server."""
+    """Middleware that checks every request."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self._app = app
         self._door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuses, or lets through and adds our headers to what comes back."""
+        """Refuse a request, or pass it on and add security headers to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -96,7 +96,7 @@ class Security:
             await send_refusal(send_with_headers, *refusal)
         elif self._has_token_in_address(scope):
             await send_cookie(scope, self._door, send_with_headers)
-        elif not self._is_known(scope):
+        elif not self._is_authorized(scope):
             await send_token_missing(scope, send_with_headers)
         else:
             await self._app(scope, receive, send_with_headers)
@@ -105,20 +105,20 @@ class Security:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if self._door.is_local and not is_loopback(_host_name(host)):
-            # a page of somebody else whose name was made to mean this machine
-            return 421, f"The dashboard does not answer to {host!r}. Open it as localhost."
+            # DNS rebinding: a foreign host name that resolves to this machine
+            return 421, f"Unknown host {host!r}. Open the dashboard as localhost."
         if scope["method"] in _SAFE_METHODS:
             return None
-        if headers.get(OWN_HEADER) != "1":
-            return 403, f"What changes a job needs the header {OWN_HEADER}: 1."
+        if headers.get(REQUEST_HEADER) != "1":
+            return 403, f"Requests that change a job require the header {REQUEST_HEADER}: 1."
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
-            return 403, f"Pages of {origin!r} may change nothing here."
+            return 403, f"Cross-origin requests from {origin!r} are not allowed."
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return 403, "Pages of others may change nothing here."
+            return 403, "Cross-site requests are not allowed."
         return None
 
-    def _is_known(self, scope: Scope) -> bool:
+    def _is_authorized(self, scope: Scope) -> bool:
         if self._door.token is None:
             return True
         headers = Headers(scope=scope)
@@ -144,4 +144,4 @@ def _cookies(text: str) -> dict[str, str]:
         jar.load(text)
     except CookieError:
         return {}
-    return {name: one.value for name, one in jar.items()}
+    return {name: morsel.value for name, morsel in jar.items()}

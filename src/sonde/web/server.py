@@ -1,4 +1,4 @@
-"""Runs the server: in the foreground for a person, or in a thread beside something else."""
+"""The dashboard server, in the foreground or in a background thread."""
 
 import socket
 import threading
@@ -11,11 +11,11 @@ from sonde.web.connections import BoundedServer, Limits, process_limits
 from sonde.web.library import Library
 from sonde.web.security import Door
 
-_GRACE_SECONDS = 1  # pages that listen never end by themselves
+_GRACE_SECONDS = 1  # live update streams never end by themselves
 
 
 class DashboardServer:
-    """A server over a store; as a context it runs in a thread of its own."""
+    """A server for a store; as a context manager it runs in a thread."""
 
     def __init__(
         self,
@@ -26,20 +26,20 @@ class DashboardServer:
         is_local: bool = True,
         limits: Limits | None = None,
     ) -> None:
-        """A server that answers on a socket.
+        """Create a server for a listening socket.
 
         Args:
-            library: The jobs.
-            listening: A TCP or a Unix socket.
-            token: What it takes to come in; None: nothing.
+            library: The jobs to serve.
+            listening: A TCP or Unix socket.
+            token: The token that clients need; None for no token.
             is_local: Whether only this machine can reach the socket.
-            limits: For clients; those of this process unless given.
+            limits: Limits for clients; derived from this process by default.
         """
         self._socket = listening
         self._library = library
         self.port = 0
         if listening.family != socket.AF_UNIX:
-            # else an answer of two parts waits 40 ms for the browser to say that it has the first
+            # without this, a reply in two packets waits 40 ms for a delayed acknowledgment
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.port = int(listening.getsockname()[1])
         app = create_app(library, Door(self.port, token, is_local))
@@ -47,9 +47,9 @@ class DashboardServer:
         self._thread: threading.Thread | None = None
 
     def read_ahead(self) -> None:
-        """Begins to read all jobs, so that a list of thousands can be searched at once.
+        """Read all jobs in the background, so that long lists can be searched quickly.
 
-        Not where every look is a request to somebody else.
+        Object stores are skipped, because each read is a request.
         """
         if "://" not in self._library.store:
             read = partial(
@@ -58,11 +58,11 @@ class DashboardServer:
             threading.Thread(target=read, name="sonde-ahead", daemon=True).start()
 
     def serve(self) -> None:
-        """Until Ctrl-C."""
+        """Serve until interrupted."""
         self._server.run([self._socket])
 
     def __enter__(self) -> "DashboardServer":
-        # a thread gets no signals, so that the server leaves them to whom it runs beside
+        # in a thread, uvicorn installs no signal handlers
         self._thread = threading.Thread(target=self.serve, name="sonde-ui", daemon=True)
         self._thread.start()
         return self

@@ -1,4 +1,4 @@
-"""A job that all threads of the server share: read once, refreshed when it may have grown."""
+"""A job shared by all threads of the server, refreshed when it may have grown."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -11,21 +11,23 @@ from sonde.read.findings import EpisodesReader
 from sonde.read.inventory import check_files
 from sonde.read.jobs import JobFacts
 from sonde.read.open_job import OpenJob
+from sonde.read.sampling import read_sampling
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
 from sonde.records.job import JobState
 from sonde.records.ranges import TimeRange
 from sonde.results.job import JobResults
+from sonde.settings.run import DEFAULT_INTERVAL_SECONDS
 from sonde.store.backends import Backend
-from sonde.web.interval_log import StretchLog
-from sonde.web.intervals import Lane, Stretches
+from sonde.web.interval_log import IntervalLog
+from sonde.web.intervals import Intervals, Lane
 from sonde.web.lane_index import LaneIndex
 
 _FRESH_SECONDS = 0.5  # facts read more recently than this are not read again
 _FRESH_SECONDS_WHEN_OVER = 5.0  # a job that is over may be resumed
-_MAX_SHARE = 0.2  # of the time may go into reading facts or computing an answer again
+_MAX_SHARE = 0.2  # of the time may go into rereading facts or recomputing a result
 _MAX_SHARE_WHEN_OVER = 0.01
-_MAX_NODES = 8  # checked for the newest sample: nodes of a job are sampled alike
+_MAX_NODES = 8  # checked for the newest sample: all nodes use the same interval
 
 Value = TypeVar("Value")
 
@@ -49,8 +51,8 @@ class _Locked(Generic[Value]):
             yield self._value
 
 
-class _Answer(NamedTuple):
-    """An answer that was expensive, and how long it may be given again."""
+class _CachedResult(NamedTuple):
+    """An expensive result and when it expires."""
 
     version: object
     until: float
@@ -58,7 +60,7 @@ class _Answer(NamedTuple):
 
 
 class SharedJob:
-    """One job, for all threads of the server."""
+    """One job, shared by all threads of the server."""
 
     def __init__(self, backend: Backend, clock: Clock, cache: BoundedCache[Any]) -> None:
         self.backend = backend
@@ -68,7 +70,7 @@ class SharedJob:
         self._lock = threading.RLock()
         self._nodes: dict[str, _Locked[SystemReader]] = {}
         self._workers: dict[int, _Locked[WorkerReader]] = {}
-        self._logs: dict[int, StretchLog] = {}
+        self._logs: dict[int, IntervalLog] = {}
         self._results: _Locked[JobResults] | None = None
         self._episodes: _Locked[EpisodesReader] | None = None
         self._version: tuple[object, ...] = ()
@@ -78,7 +80,7 @@ class SharedJob:
 
     @property
     def is_same_job(self) -> bool:
-        """Whether the job is still there; another one with its name is a different job."""
+        """Whether the job still exists; a new job with the same name is a different job."""
         return self.facts.info == self._info
 
     @property
@@ -88,7 +90,7 @@ class SharedJob:
 
     @property
     def facts(self) -> JobFacts:
-        """What is known of the job, at most half a second old while it runs."""
+        """The facts of the job, up to half a second old while it runs."""
         with self._lock:
             began = self.clock.seconds()
             if began >= self._due:
@@ -104,6 +106,11 @@ class SharedJob:
         if facts.state is JobState.LOST:  # it went on after its last heartbeat
             end_ns = max(end_ns, self.newest_ns)
         return TimeRange(start_ns, max(start_ns + 1, end_ns))
+
+    @property
+    def sampling_interval_seconds(self) -> float:
+        """How often the machines are sampled; the default interval if none is recorded."""
+        return read_sampling(self.facts).interval_seconds or DEFAULT_INTERVAL_SECONDS
 
     @property
     def newest_ns(self) -> int:
@@ -150,46 +157,46 @@ class SharedJob:
             readers = {rank: stack.enter_context(self.worker(rank)) for rank in sorted(set(ranks))}
             yield tuple(readers[rank] for rank in ranks)
 
-    def stretches(self, rank: int) -> Stretches:
+    def intervals(self, rank: int) -> Intervals:
         """All events of one worker's training thread."""
         with self._log(rank) as log:
             return log.read()
 
     def lanes(self, rank: int) -> dict[Lane, LaneIndex]:
-        """The same events by lane, ready to be drawn over any window."""
+        """All events of one worker's training thread as one index per lane."""
         with self._log(rank) as log:
             return log.indices()
 
     @contextmanager
-    def _log(self, rank: int) -> Iterator[StretchLog]:
+    def _log(self, rank: int) -> Iterator[IntervalLog]:
         with self.worker(rank) as reader:
             if rank not in self._logs:
-                self._logs[rank] = StretchLog(reader)
+                self._logs[rank] = IntervalLog(reader)
             yield self._logs[rank]
 
     def cached(self, key: object, seconds: float, create: Callable[[], Value]) -> Value:
-        """An expensive answer: computed once, for a running job again after some seconds.
+        """An expensive result, computed once; for a running job recomputed after some seconds.
 
-        What takes long to compute is kept for longer, so that most time is left for the rest.
-        Two threads that ask at once both compute it: that costs less than waiting.
+        Results that take long to compute are cached for longer. Two threads that request a result
+        at once both compute it: that costs less than waiting.
         """
         facts, began = self.facts, self.clock.seconds()
         version, full_key = self._version, (self._token, key)
-        answer: _Answer | None = self._cache.get(full_key)
-        if answer and answer.version == version and (facts.state.is_over or began < answer.until):
-            value: Value = answer.value
+        result: _CachedResult | None = self._cache.get(full_key)
+        if result and result.version == version and (facts.state.is_over or began < result.until):
+            value: Value = result.value
             return value
         value = create()
         now = self.clock.seconds()
         until = now + max(seconds, (now - began) / _MAX_SHARE)
-        self._cache.put(full_key, _Answer(version, until, value))
+        self._cache.put(full_key, _CachedResult(version, until, value))
         return value
 
     @contextmanager
     def results(self) -> Iterator[JobResults]:
-        """The queries of the job, for this thread alone; it may be held for seconds.
+        """The queries of the job, for this thread alone; they may be held for seconds.
 
-        They have readers of their own, so that answers which only read samples need not wait.
+        They use separate readers, so that requests for samples do not wait for them.
         """
         revision = self.revision
         with self._lock:
@@ -209,7 +216,7 @@ class SharedJob:
             yield reader
 
     def _note_facts(self, began: float) -> None:
-        """Remember which version of the job was read, and when it has to be read again."""
+        """Record the version of the facts just read, and when to read them again."""
         facts = self._opened.facts
         version = (facts.state, facts.end_ns, len(facts.attempts))
         if facts.state.is_over and version != self._version:

@@ -1,4 +1,4 @@
-"""The values of one tensor as a page shows them: figures, a picture, and a corner as a table."""
+"""The values of one tensor: statistics, a thumbnail and a section as a table."""
 
 import math
 from typing import Any
@@ -9,15 +9,15 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 _TABLE_ROWS, _TABLE_COLUMNS = 40, 24
-_PICTURE = 192  # cells along each side
+_THUMBNAIL_CELLS = 192  # along each side
 
 
 def value_document(values: Array, corner: tuple[int, int]) -> dict[str, Any]:
-    """Everything shown of a tensor; rows are its first dimension, columns all the others.
+    """Everything shown of a tensor; rows are its first dimension, columns all others.
 
     Args:
         values: The tensor.
-        corner: Row and column at which the table begins.
+        corner: Row and column at which the table starts.
     """
     plain = values.reshape(_flat_shape(values.shape))
     row = min(corner[0], max(0, plain.shape[0] - 1))
@@ -28,9 +28,13 @@ def value_document(values: Array, corner: tuple[int, int]) -> dict[str, Any]:
         "shape": list(values.shape),
         "rows": plain.shape[0],
         "columns": plain.shape[1],
-        "figures": _figures(plain),
-        "picture": _picture(_numbers(plain)),
-        "table": {"row": row, "column": column, "values": [_said(one) for one in table]},
+        "figures": _statistics(plain),
+        "picture": _thumbnail(_numbers(plain)),
+        "table": {
+            "row": row,
+            "column": column,
+            "values": [_plain_values(row_values) for row_values in table],
+        },
     }
 
 
@@ -46,10 +50,10 @@ def _numbers(plain: Array) -> npt.NDArray[np.float64]:
     return np.asarray(plain, dtype=np.float64)
 
 
-def _figures(plain: Array) -> dict[str, Any]:
+def _statistics(plain: Array) -> dict[str, Any]:
     numbers = _numbers(plain)
     finite = numbers[np.isfinite(numbers)]
-    found: dict[str, Any] = {
+    statistics: dict[str, Any] = {
         "count": int(numbers.size),
         "zeros": int((numbers == 0).sum()),
         "nans": int(np.isnan(numbers).sum()),
@@ -57,37 +61,38 @@ def _figures(plain: Array) -> dict[str, Any]:
     }
     if finite.size:
         with np.errstate(over="ignore"):
-            found |= {
+            statistics |= {
                 "minimum": float(finite.min()),
                 "maximum": float(finite.max()),
                 "mean": float(finite.mean()),
                 "std": float(finite.std()),
                 "l2_norm": float(np.sqrt((finite**2).sum())),
             }
-    return found
+    return statistics
 
 
-def _picture(plain: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """The tensor as at most so many cells: of several values, the one farthest from zero."""
+def _thumbnail(plain: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """The tensor reduced to a grid; each cell shows the value farthest from zero."""
     for axis in (0, 1):
         size = plain.shape[axis]
-        if size > _PICTURE:
-            edges = np.linspace(0, size, _PICTURE + 1).astype(np.int64)[:-1]
+        if size > _THUMBNAIL_CELLS:
+            edges = np.linspace(0, size, _THUMBNAIL_CELLS + 1).astype(np.int64)[:-1]
             high = np.fmax.reduceat(plain, edges, axis=axis)
             low = np.fmin.reduceat(plain, edges, axis=axis)
             plain = np.where(np.abs(high) >= np.abs(low), high, low)
     rows, columns = plain.shape
-    return {"rows": rows, "columns": columns, "values": _said(plain.reshape(-1), 4)}
+    return {"rows": rows, "columns": columns, "values": _plain_values(plain.reshape(-1), 4)}
 
 
-def _said(values: Array, digits: int = 6) -> list[Any]:
-    """As plain values, with as many digits as are worth reading; NaN and infinity as words."""
+def _plain_values(values: Array, digits: int = 6) -> list[Any]:
+    """Values rounded to a number of significant digits; NaN and infinity as text."""
     if values.dtype.kind in "biu":
-        return [int(one) for one in values.tolist()]
+        return [int(value) for value in values.tolist()]
     if values.dtype.kind == "c":
-        return [str(one) for one in values.tolist()]
+        return [str(value) for value in values.tolist()]
     return [
-        float(f"{one:.{digits}g}") if math.isfinite(one) else _word(one) for one in values.tolist()
+        float(f"{value:.{digits}g}") if math.isfinite(value) else _word(value)
+        for value in values.tolist()
     ]
 
 

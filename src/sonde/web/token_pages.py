@@ -1,4 +1,4 @@
-"""What is sent to those who have no token yet, or have it in the address."""
+"""Replies to clients without a token, or with the token in the URL."""
 
 from html import escape
 from typing import Protocol
@@ -12,18 +12,18 @@ from sonde.web.replies import Reply, error_reply
 _TOKEN = "token"
 _COOKIE_SECONDS = 90 * 24 * 3600
 _HTML = "text/html; charset=utf-8"
-_MISSING = "The token is missing or wrong. Open the link that sonde ui printed."
+_MISSING = "Missing or invalid token. Open the link that sonde ui printed."
 _MISSING_PAGE = (
     "<h1>This dashboard needs a token</h1>"
     "<p>Open the link that <code>sonde ui</code> or <code>sonde run --ui</code> printed in the "
     "terminal. It ends in <code>?token=…</code>. This browser then remembers it.</p>"
-    '<p>You opened that link in this browser before? <a href="/">Continue to the dashboard</a>.</p>'
-    "<p>The link is gone? Start <code>sonde ui</code> again: it prints the link.</p>"
+    '<p>Already opened that link in this browser? <a href="/">Continue to the dashboard</a>.</p>'
+    "<p>Lost the link? Run <code>sonde ui</code> again to print it.</p>"
 )
 
 
 class CookieSource(Protocol):
-    """The cookie that stands for the token."""
+    """The cookie that replaces the token."""
 
     @property
     def cookie(self) -> str:
@@ -35,15 +35,15 @@ class CookieSource(Protocol):
 
 
 def token_in(scope: Scope) -> str | None:
-    """The token in the address, if there is one."""
+    """The token in the URL, if there is one."""
     return next((value for name, value in _query(scope) if name == _TOKEN), None)
 
 
 async def send_cookie(scope: Scope, source: CookieSource, send: Send) -> None:
-    """Exchange the token in the address for a cookie that no script can read.
+    """Exchange the token in the URL for a cookie that scripts cannot read.
 
-    A browser does not send a strict cookie along when it is redirected from a page of another
-    site, such as a notebook. There a page of ours leads on.
+    Browsers do not send a strict cookie after a redirect from another site, such as a notebook.
+    In that case, send a page that continues by itself.
     """
     rest = urlencode([pair for pair in _query(scope) if pair[0] != _TOKEN])
     target = f"{quote('/' + scope['path'].lstrip('/'))}{'?' + rest if rest else ''}"
@@ -62,7 +62,7 @@ async def send_cookie(scope: Scope, source: CookieSource, send: Send) -> None:
 
 
 async def send_token_missing(scope: Scope, send: Send) -> None:
-    """Say what to do: a page for a browser, JSON for a script."""
+    """Explain how to get a token: a page for browsers, JSON for scripts."""
     accepted = Headers(scope=scope).get("accept", "")
     if "text/html" in accepted and not scope["path"].startswith("/api/"):
         reply = Reply(_document(_MISSING_PAGE), _HTML, 401)
@@ -73,7 +73,7 @@ async def send_token_missing(scope: Scope, send: Send) -> None:
 
 
 async def send_refusal(send: Send, status: int, text: str) -> None:
-    """Say why a request is refused."""
+    """Send the reason why a request is refused."""
     await _send(send, error_reply(text, status))
 
 

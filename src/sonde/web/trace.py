@@ -1,4 +1,4 @@
-"""Slices of workers in lanes, ready to be cut to a window: prepared once, asked many times."""
+"""Slices of workers in lanes, prepared once and cut to any window."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -6,54 +6,52 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.analyze.tracks import Folded, Named, Pixels, Sums, fold, nested
 from sonde.bounded_cache import BoundedCache
 from sonde.read.timeline import PHASES, WorkerSlices
+from sonde.records.arrays import IntArray
 from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
 from sonde.records.step import NO_STEP, EventCategory
 from sonde.results.chrome_trace import track_order
 from sonde.store.tables import texts_of, to_numpy
 from sonde.web.shared_job import SharedJob
 
-Numbers = npt.NDArray[np.int64]
-
 _RUNTIME = OperationCategory.RUNTIME.value
-_ON_DEVICE = tuple(one.value for one in DEVICE_CATEGORIES)
-_FRESH_SECONDS = 3.0  # so old may be what is shown of a job that runs
-_MOST_SHARE = 0.1  # of the time may go into reading it again
-_KEPT_SLICES = 4_000_000  # of all workers together: about half a gigabyte
+_ON_DEVICE = tuple(category.value for category in DEVICE_CATEGORIES)
+_FRESH_SECONDS = 3.0  # how long the trace of a running job is reused
+_MAX_SHARE = 0.1  # of the time may go into rereading it
+_MAX_CACHED_SLICES = 4_000_000  # in total: about half a gigabyte
 
 
 @dataclass(frozen=True)
 class Track:
-    """One track of a worker: the places of its slices, in order of time, and their lanes."""
+    """One track of a worker: the indices of its slices, sorted by time, and their lanes."""
 
     title: str
-    places: Numbers
-    lanes: Numbers
-    parents: Numbers  # the slice that each lies in, by its place in the track, or -1
+    indices: IntArray
+    lanes: IntArray
+    parents: IntArray  # index within the track of the enclosing slice, or -1
 
     @property
     def lane_count(self) -> int:
-        """How many lanes it needs."""
+        """The number of lanes."""
         return int(self.lanes.max()) + 1 if len(self.lanes) else 0
 
 
 class WorkerTrace:
-    """Everything one worker did, as columns."""
+    """All slices of one worker, as columns."""
 
     def __init__(self, slices: WorkerSlices) -> None:
         table = slices.table
         self.worker = slices.worker
         self.node = slices.node
-        self.starts_ns: Numbers = to_numpy(table["start_ns"])
-        self.ends_ns: Numbers = self.starts_ns + to_numpy(table["duration_ns"])
-        self.steps: Numbers = to_numpy(table["step"])
+        self.starts_ns: IntArray = to_numpy(table["start_ns"])
+        self.ends_ns: IntArray = self.starts_ns + to_numpy(table["duration_ns"])
+        self.steps: IntArray = to_numpy(table["step"])
         self.categories, self.category_numbers = texts_of(table["category"])
         names, numbers = texts_of(table["name"])
-        self._plain_numbers: Numbers = numbers.astype(np.int64)
+        self._plain_numbers: IntArray = numbers.astype(np.int64)
         self.names, self.name_numbers = self._titled(names, self._plain_numbers)
         self._table = table
         self.tracks = self._find_tracks()
@@ -62,157 +60,159 @@ class WorkerTrace:
         return len(self.starts_ns)
 
     def track(self, title: str) -> Track | None:
-        """The track of that title, if there is one."""
-        return next((one for one in self.tracks if one.title == title), None)
+        """The track with a title, if there is track."""
+        return next((track for track in self.tracks if track.title == title), None)
 
     def folded(self, track: Track, pixels: Pixels) -> Folded:
-        """What of a track can be seen in a window; places count among all of the worker's."""
-        mine = track.places
-        found = fold(self.starts_ns[mine], self.ends_ns[mine], track.lanes, pixels)
-        return Folded(mine[found.wide], found.narrow, found.covered)
+        """The visible part of a track; indices refer to all slices of the worker."""
+        mine = track.indices
+        folded = fold(self.starts_ns[mine], self.ends_ns[mine], track.lanes, pixels)
+        return Folded(mine[folded.wide], folded.narrow, folded.covered)
 
-    def lanes_at(self, track: Track, places: Numbers) -> Numbers:
-        """The lanes of some of its slices."""
-        return np.asarray(track.lanes[np.searchsorted(track.places, places)])
+    def lanes_at(self, track: Track, indices: IntArray) -> IntArray:
+        """The lanes of some slices of a track."""
+        return np.asarray(track.lanes[np.searchsorted(track.indices, indices)])
 
     def totals(self, track: Track, within: tuple[int, int]) -> list[tuple[str, str, Sums]]:
-        """Category, name and sums of what a track did in a range; all steps have one name."""
-        mine = track.places
+        """Category, name and totals of a track's slices in a range; all steps share sums name."""
+        mine = track.indices
         kinds = len(self.categories) or 1
         both = self._plain_numbers[mine] * kinds + self.category_numbers[mine]
         named = Named(both, self.starts_ns[mine], self.ends_ns[mine], track.parents)
         return [
-            (self.categories[one.name % kinds], self.names[one.name // kinds], one)
-            for one in named.sums(*within)
+            (self.categories[sums.name % kinds], self.names[sums.name // kinds], sums)
+            for sums in named.sums(*within)
         ]
 
-    def matching(self, text: str) -> Numbers:
-        """Places of slices whose name has a text in it, whatever the case, in order of time."""
-        wanted = text.casefold()
-        fits = np.array([wanted in name.casefold() for name in self.names] or [False])
+    def matching(self, text: str) -> IntArray:
+        """Indices of slices whose name contains a text, ignoring case, sorted by time."""
+        needle = text.casefold()
+        fits = np.array([needle in name.casefold() for name in self.names] or [False])
         return np.flatnonzero(fits[self.name_numbers]) if len(self) else np.empty(0, np.int64)
 
-    def place_at(self, track: Track, lane: int, instant_ns: int) -> int | None:
-        """The slice of a lane that an instant lies in."""
-        mine = track.places[track.lanes == lane]
+    def index_at(self, track: Track, lane: int, instant_ns: int) -> int | None:
+        """The slice of a lane at an instant."""
+        mine = track.indices[track.lanes == lane]
         before = int(np.searchsorted(self.starts_ns[mine], instant_ns, side="right")) - 1
         if before < 0 or self.ends_ns[mine[before]] < instant_ns:
             return None
         return int(mine[before])
 
-    def told(self, place: int) -> dict[str, Any]:
-        """Everything known of one slice."""
-        row = self._table.slice(place, 1).to_pylist()[0]
-        called = self._call_of(place)
-        asked_ns = int(self.starts_ns[place if called is None else called])
-        step = int(self.steps[place])
+    def document(self, index: int) -> dict[str, Any]:
+        """All details of one slice."""
+        row = self._table.slice(index, 1).to_pylist()[0]
+        call = self._call_of(index)
+        launched_ns = int(self.starts_ns[index if call is None else call])
+        step = int(self.steps[index])
         return {
-            "name": self.names[int(self.name_numbers[place])],
+            "name": self.names[int(self.name_numbers[index])],
             "category": row["category"],
             "track": row["track"],
             "worker": self.worker,
             "node": self.node,
             "device": row["device"],
-            "module": row["module"] or (self._module_of(called) if called is not None else ""),
-            "seconds": float(self.ends_ns[place] - self.starts_ns[place]) / 1e9,
+            "module": row["module"] or (self._module_of(call) if call is not None else ""),
+            "seconds": float(self.ends_ns[index] - self.starts_ns[index]) / 1e9,
             "step": None if step == NO_STEP else step,
-            "phase": self._phase_at(asked_ns),
-            "launched_by": None if called is None else self.names[int(self.name_numbers[called])],
+            "phase": self._phase_at(launched_ns),
+            "launched_by": None if call is None else self.names[int(self.name_numbers[call])],
             "launch_seconds": None
-            if called is None
-            else float(self.starts_ns[place] - self.starts_ns[called]) / 1e9,
+            if call is None
+            else float(self.starts_ns[index] - self.starts_ns[call]) / 1e9,
             "detail": _detail(row["detail"]),
         }
 
-    def _call_of(self, place: int) -> int | None:
-        """The driver's call that started what a device did.
+    def _call_of(self, index: int) -> int | None:
+        """The driver call that launched a slice on a device.
 
-        Every life of a worker counts its calls anew: of several with one number it is the nearest.
+        Each attempt of a worker numbers its calls from zero: of several matches, take the nearest.
         """
-        category = self.categories[int(self.category_numbers[place])]
-        correlations: Numbers = to_numpy(self._table["correlation"])
-        if category not in _ON_DEVICE or correlations[place] == NO_CORRELATION:
+        category = self.categories[int(self.category_numbers[index])]
+        correlations: IntArray = to_numpy(self._table["correlation"])
+        if category not in _ON_DEVICE or correlations[index] == NO_CORRELATION:
             return None
-        same = np.flatnonzero(correlations == correlations[place]).tolist()
+        same = np.flatnonzero(correlations == correlations[index]).tolist()
         calls = [
-            one for one in same if self.categories[int(self.category_numbers[one])] == _RUNTIME
+            candidate
+            for candidate in same
+            if self.categories[int(self.category_numbers[candidate])] == _RUNTIME
         ]
-        away_ns = np.abs(self.starts_ns[calls] - self.starts_ns[place])
+        away_ns = np.abs(self.starts_ns[calls] - self.starts_ns[index])
         return calls[int(away_ns.argmin())] if calls else None
 
-    def _module_of(self, place: int) -> str:
-        return str(self._table["module"][place].as_py())
+    def _module_of(self, index: int) -> str:
+        return str(self._table["module"][index].as_py())
 
     def _phase_at(self, instant_ns: int) -> str | None:
         track = self.track(PHASES)
         if track is None:
             return None
-        mine = track.places
+        mine = track.indices
         is_in = (self.starts_ns[mine] <= instant_ns) & (self.ends_ns[mine] > instant_ns)
-        found = mine[is_in]
-        return self.names[int(self.name_numbers[found[-1]])] if len(found) else None
+        phases = mine[is_in]
+        return self.names[int(self.name_numbers[phases[-1]])] if len(phases) else None
 
-    def _titled(self, names: Sequence[str], numbers: Numbers) -> tuple[list[str], Numbers]:
-        """Names as they are shown: every step has its number in it."""
+    def _titled(self, names: Sequence[str], numbers: IntArray) -> tuple[list[str], IntArray]:
+        """Names as they are shown: each step includes its number."""
         step = EventCategory.STEP.value
         if step not in self.categories:
             return list(names), numbers
         is_step = self.category_numbers == self.categories.index(step)
-        known, places = np.unique(self.steps[is_step], return_inverse=True)
+        distinct, indices = np.unique(self.steps[is_step], return_inverse=True)
         titled = numbers.copy()
-        titled[is_step] = len(names) + places
-        return [*names, *(f"step {one}" for one in known.tolist())], titled
+        titled[is_step] = len(names) + indices
+        return [*names, *(f"step {number}" for number in distinct.tolist())], titled
 
     def _find_tracks(self) -> tuple[Track, ...]:
         titles, tracks = texts_of(self._table["track"])
-        found = []
-        for number in sorted(set(tracks.tolist()), key=lambda one: track_order(titles[one])):
+        found_tracks = []
+        for number in sorted(set(tracks.tolist()), key=lambda number: track_order(titles[number])):
             mine = np.flatnonzero(tracks == number)
-            found_in = nested(self.starts_ns[mine], self.ends_ns[mine])
-            found.append(Track(titles[number], mine, found_in.lanes, found_in.parents))
-        return tuple(found)
+            nesting = nested(self.starts_ns[mine], self.ends_ns[mine])
+            found_tracks.append(Track(titles[number], mine, nesting.lanes, nesting.parents))
+        return tuple(found_tracks)
 
 
 def _detail(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text) if text else {}
+        detail = json.loads(text) if text else {}
     except ValueError:
-        found = text
-    return found if isinstance(found, dict) else {"detail": found}
+        detail = text
+    return detail if isinstance(detail, dict) else {"detail": detail}
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """A worker as it was read, when, and how long that took."""
+class _CachedTrace:
+    """A trace, when it was read, and how long that took."""
 
     trace: WorkerTrace
-    mark: object
+    revision: object
     read_at: float
     took_seconds: float
 
-    def is_good(self, mark: object, now: float) -> bool:
-        """Whether it may still be shown: of a job that runs, for a while."""
-        if mark is not None:
-            return self.mark == mark
-        return now - self.read_at < max(_FRESH_SECONDS, self.took_seconds / _MOST_SHARE)
+    def is_fresh(self, revision: object, now: float) -> bool:
+        """Whether it may still be shown; for a running job, for a limited time."""
+        if revision is not None:
+            return self.revision == revision
+        return now - self.read_at < max(_FRESH_SECONDS, self.took_seconds / _MAX_SHARE)
 
 
-class KeptTraces:
-    """Workers that were asked for lately; a job that has moved on is read again, not too often."""
+class TraceCache:
+    """Recently requested traces; those of running jobs are reread, but not too often."""
 
     def __init__(self) -> None:
-        # one that is above the limit alone is still kept, until another is asked for
-        self._traces: BoundedCache[_Kept] = BoundedCache(
-            _KEPT_SLICES, lambda kept: min(len(kept.trace), _KEPT_SLICES)
+        # a trace that exceeds the limit alone stays cached until the next one is added
+        self._traces: BoundedCache[_CachedTrace] = BoundedCache(
+            _MAX_CACHED_SLICES, lambda cached: min(len(cached.trace), _MAX_CACHED_SLICES)
         )
 
     def find(self, job: SharedJob, rank: int, make: Callable[[], WorkerTrace]) -> WorkerTrace:
-        """The trace of a job's worker, made if nobody asked for it before."""
+        """The cached trace of a worker, or a new one."""
         key, began = (job.backend.uri, rank), job.clock.seconds()
-        mark = job.revision if job.facts.state.is_over else None
+        revision = job.revision if job.facts.state.is_over else None
         cached = self._traces.get(key)
-        if cached is not None and cached.is_good(mark, began):
+        if cached is not None and cached.is_fresh(revision, began):
             return cached.trace
         made = make()
-        self._traces.put(key, _Kept(made, mark, began, job.clock.seconds() - began))
+        self._traces.put(key, _CachedTrace(made, revision, began, job.clock.seconds() - began))
         return made

@@ -1,8 +1,8 @@
-"""What the server answers: one file per subject, each with the addresses that it looks after."""
+"""HTTP API endpoints: one file per subject, found through the plug-in slot."""
 
 from sonde.plugins import Slot
-from sonde.web.answers._answers import Address, Answers
+from sonde.web.answers._answers import Endpoint, EndpointGroup
 
-__all__ = ["ANSWERS", "Address", "Answers"]
+__all__ = ["ENDPOINTS", "Endpoint", "EndpointGroup"]
 
-ANSWERS = Slot("sonde.web.answers", Answers)
+ENDPOINTS = Slot("sonde.web.answers", EndpointGroup)

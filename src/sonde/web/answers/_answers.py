@@ -1,30 +1,30 @@
-"""What a subject is: some addresses, and a function that answers each."""
+"""The base types of API endpoints."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sonde.web.query_params import Question
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """One path below `/api`, such as `/jobs/{job}/series`, and who answers there.
+class Endpoint:
+    """A path below `/api`, such as `/jobs/{job}/series`, and its handler.
 
-    The function runs in a thread and may take its time; our own errors become a sentence and a
-    status, by their kind.
+    The handler runs in a thread and may block. A SondeError that it raises becomes an error
+    reply whose status depends on the error's type.
     """
 
     path: str
-    answer: Callable[[Question], Reply]
+    handler: Callable[[Query], Reply]
     method: str = "GET"
-    is_kept: bool = True  # of a job that is over, the answer is kept and given again
+    is_cached: bool = True  # cache the reply if the job has ended
 
 
-class Answers(ABC):
-    """One subject. A new one is a new file here: the server finds it by itself."""
+class EndpointGroup(ABC):
+    """The endpoints of one subject. To add a group, add a file to this folder."""
 
     @abstractmethod
-    def addresses(self) -> Sequence[Address]:
-        """Where it answers."""
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""

@@ -1,4 +1,4 @@
-"""Where the time of a range went: exact totals, from what was recorded, never from a picture."""
+"""Where the time of a range went: exact totals from recorded events."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,17 +14,17 @@ from sonde.records.ranges import TimeRange
 from sonde.records.step import Phase
 from sonde.store import layout
 from sonde.store.format import OPERATIONS
-from sonde.web.answers._answers import Address, Answers
-from sonde.web.answers.heat import window_document
-from sonde.web.intervals import PHASE, STEP, USER, Stretches
-from sonde.web.query_params import Question
+from sonde.web.answers._answers import Endpoint, EndpointGroup
+from sonde.web.intervals import PHASE, STEP, USER, Intervals
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
 from sonde.web.shared_job import SharedJob
+from sonde.web.windows import window_document
 
-_RUN_SECONDS = 1.0  # so old the numbers of the whole run may be while it goes on
-_ORDER = {phase.value: place for place, phase in enumerate(Phase)}
+_RUN_SECONDS = 1.0  # how long totals of a running job are reused
+_ORDER = {phase.value: index for index, phase in enumerate(Phase)}
 _WITH_MODULES = (Phase.FORWARD.value, Phase.BACKWARD.value)
-_MOST_MODULES = 12
+_MAX_MODULES = 12
 _METRICS = (
     "cpu.utilization_percent",
     "cpu.iowait_percent",
@@ -38,22 +38,22 @@ _METRICS = (
 )
 
 
-class BreakdownAnswers(Answers):
-    """`breakdown`: totals by phase, and what the machine did meanwhile."""
+class BreakdownEndpoints(EndpointGroup):
+    """`breakdown`: time by phase, and what the machine did in the same range."""
 
-    def addresses(self) -> Sequence[Address]:
-        """Where it answers."""
-        return (Address("/jobs/{job}/breakdown", _breakdown),)
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
+        return (Endpoint("/jobs/{job}/breakdown", _breakdown),)
 
 
-def _breakdown(question: Question) -> Reply:
-    job, window = question.job, question.window
+def _breakdown(query: Query) -> Reply:
+    job, window = query.job, query.window
     document: dict[str, Any] = {"worker": None, **window_document(window), "phases": []}
     document["seconds"] = document["t1"] - document["t0"]
     if job.facts.workers:
-        document |= _training(job, question.worker, window)
+        document |= _training(job, query.worker, window)
     if job.facts.nodes:
-        node = question.node if question.text("node") else _node(job.facts, document["worker"])
+        node = query.node if query.text("node") else _node(job.facts, document["worker"])
         document["node"] = node
         document["system"] = {
             "range": system_means(job, node, window),
@@ -65,33 +65,33 @@ def _breakdown(question: Question) -> Reply:
 
 
 def _training(job: SharedJob, worker: int, window: TimeRange) -> dict[str, Any]:
-    every = job.stretches(worker)
+    events = job.intervals(worker)
     run = job.cached(
-        ("phases of the run", worker), _RUN_SECONDS, lambda: phase_rows(every, job.extent)
+        ("phases of the run", worker), _RUN_SECONDS, lambda: phase_rows(events, job.extent)
     )
-    shares = {one["name"]: one["share"] for one in run}
-    phases = phase_rows(every, window)
-    steps = every.of(STEP).clipped(window)
-    named = sum(one["seconds"] for one in phases)
-    whole = ((window.end_ns or 0) - (window.start_ns or 0)) / NANOSECONDS
+    shares = {row["name"]: row["share"] for row in run}
+    phases = phase_rows(events, window)
+    steps = events.of(STEP).clipped(window)
+    named = sum(row["seconds"] for row in phases)
+    window_seconds = ((window.end_ns or 0) - (window.start_ns or 0)) / NANOSECONDS
     modules = job.cached(("modules", worker), _RUN_SECONDS, lambda: _modules(job, worker))
     return {
         "worker": worker,
         "phases": [
             {
-                **one,
-                "run_share": shares.get(one["name"], 0.0),
-                "children": _children(one, modules.get(one["name"], {})),
+                **row,
+                "run_share": shares.get(row["name"], 0.0),
+                "children": _children(row, modules.get(row["name"], {})),
             }
-            for one in phases
+            for row in phases
         ],
-        "other_seconds": max(0.0, whole - named),
-        "steps": _totals(steps.ends_ns - steps.starts_ns, whole),
+        "other_seconds": max(0.0, window_seconds - named),
+        "steps": _totals(steps.ends_ns - steps.starts_ns, window_seconds),
     }
 
 
 def _modules(job: SharedJob, worker: int) -> dict[str, Mapping[str, float]]:
-    """Which modules a phase's time goes into, where operators of this worker were profiled."""
+    """The modules that a phase's time goes into, if this worker's operators were profiled."""
     folder = layout.worker_folder(worker)
     if OPERATIONS.name not in job.backend.folders(folder):
         return {}
@@ -100,43 +100,43 @@ def _modules(job: SharedJob, worker: int) -> dict[str, Mapping[str, float]]:
 
 
 def _children(row: Mapping[str, Any], shares: Mapping[str, float]) -> list[dict[str, Any]]:
-    """The most costly modules of a phase, as the profile divides it; an estimate for the rest."""
+    """The most expensive modules of a phase, estimated from the profiled steps."""
     return [
-        {"name": name, "seconds": part * row["seconds"], "share": part * row["share"]}
-        for name, part in list(shares.items())[:_MOST_MODULES]
+        {"name": name, "seconds": share * row["seconds"], "share": share * row["share"]}
+        for name, share in list(shares.items())[:_MAX_MODULES]
     ]
 
 
-def phase_rows(every: Stretches, window: TimeRange) -> list[dict[str, Any]]:
-    """Each phase that took any time in a window: how much, how often, and its share of it.
+def phase_rows(events: Intervals, window: TimeRange) -> list[dict[str, Any]]:
+    """The phases in a window: time, count and share.
 
-    Time counts once: a collective inside a backward pass is the collective's.
+    Time counts once: a collective inside a backward pass counts as collective time.
     """
-    inside = every.of(PHASE, USER).within(window)
+    inside = events.of(PHASE, USER).within(window)
     own_ns = inside.own_ns(window)
-    whole = ((window.end_ns or 0) - (window.start_ns or 0)) / NANOSECONDS
-    names = np.array([one.name for one in inside.lanes], dtype=object)
-    found = []
+    window_seconds = ((window.end_ns or 0) - (window.start_ns or 0)) / NANOSECONDS
+    names = np.array([lane.name for lane in inside.lanes], dtype=object)
+    rows = []
     for name in sorted(set(names.tolist()), key=lambda name: (_ORDER.get(name, 99), name)):
         numbers = np.flatnonzero(names == name)
         mine = np.isin(inside.numbers, numbers)
         if mine.any():
-            found.append({"name": name, **_totals(own_ns[mine], whole)})
-    return [*found, *_between(every.of(STEP).clipped(window), inside, whole)]
+            rows.append({"name": name, **_totals(own_ns[mine], window_seconds)})
+    return [*rows, *_between(events.of(STEP).clipped(window), inside, window_seconds)]
 
 
-def _between(steps: Stretches, phases: Stretches, whole: float) -> list[dict[str, Any]]:
-    """What of the steps is in no phase."""
+def _between(steps: Intervals, phases: Intervals, window_seconds: float) -> list[dict[str, Any]]:
+    """The time of steps outside any phase."""
     stepped = Extents.of(steps.starts_ns, steps.ends_ns)
     rest = (stepped - Extents.of(phases.starts_ns, phases.ends_ns)).total_ns / NANOSECONDS
     if not rest:
         return []
     count = len(steps.starts_ns)
     totals = {"count": count, "seconds": rest, "mean": rest / count, "p95": None}
-    return [{"name": Phase.BETWEEN.value, **totals, "share": rest / whole}]
+    return [{"name": Phase.BETWEEN.value, **totals, "share": rest / window_seconds}]
 
 
-def _totals(lasted_ns: Any, whole: float) -> dict[str, Any]:
+def _totals(lasted_ns: Any, window_seconds: float) -> dict[str, Any]:
     seconds = float(lasted_ns.sum()) / NANOSECONDS
     count = len(lasted_ns)
     return {
@@ -144,13 +144,13 @@ def _totals(lasted_ns: Any, whole: float) -> dict[str, Any]:
         "seconds": seconds,
         "mean": seconds / count if count else None,
         "p95": float(np.percentile(lasted_ns, 95)) / NANOSECONDS if count else None,
-        "share": seconds / whole if whole else 0.0,
+        "share": seconds / window_seconds if window_seconds else 0.0,
     }
 
 
 def system_means(job: SharedJob, node: str, window: TimeRange) -> dict[str, Any]:
-    """The mean of every sample in a window: of the whole node, else of each device and of all."""
-    found: dict[str, Any] = {}
+    """The mean of each metric in a window: of the node, or of each device and of all devices."""
+    means_by_metric: dict[str, Any] = {}
     with job.node(node) as reader:
         for metric in _METRICS:
             series = reader.series(metric, "") or reader.series(metric)
@@ -158,28 +158,28 @@ def system_means(job: SharedJob, node: str, window: TimeRange) -> dict[str, Any]
                 continue
             _, values = reader.samples(series, window)
             means = [_mean(row) for row in values]
-            known = [one for one in means if one is not None]
+            finite = [mean for mean in means if mean is not None]
             entry: dict[str, Any] = {
                 "unit": series[0].metric.unit,
-                "mean": sum(known) / len(known) if known else None,
+                "mean": sum(finite) / len(finite) if finite else None,
             }
             if series[0].device:
-                devices = dict(zip((one.device for one in series), means, strict=True))
+                devices = dict(zip((each.device for each in series), means, strict=True))
                 entry["devices"] = {
                     key: devices[key] for key in sorted(devices, key=counting_order)
                 }
-            found[metric] = entry
-    return found
+            means_by_metric[metric] = entry
+    return means_by_metric
 
 
 def _mean(values: Any) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean(dtype=np.float64)) if len(known) else None
+    finite = values[~np.isnan(values)]
+    return float(finite.mean(dtype=np.float64)) if len(finite) else None
 
 
 def _node(facts: JobFacts, worker: int | None) -> str:
-    """The node that a worker is on, as its last life has it; else the first."""
-    lives = sorted(facts.lives, key=lambda one: one.info.start_ns)
-    nodes = [one.info.node for one in lives if one.info.rank == worker]
-    known = [one for one in nodes if one in facts.nodes]
-    return known[-1] if known else facts.nodes[0]
+    """The node of a worker's last attempt; the first node by default."""
+    lives = sorted(facts.lives, key=lambda life: life.info.start_ns)
+    nodes = [life.info.node for life in lives if life.info.rank == worker]
+    candidates = [node for node in nodes if node in facts.nodes]
+    return candidates[-1] if candidates else facts.nodes[0]

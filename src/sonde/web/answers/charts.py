@@ -1,4 +1,4 @@
-"""Charts as data: the same that stand in the report."""
+"""Charts as data, the same as in the report."""
 
 from collections.abc import Sequence
 from inspect import getdoc
@@ -6,27 +6,27 @@ from typing import Any
 
 from sonde.charts import CHARTS, Chart
 from sonde.store import layout
-from sonde.web.answers._answers import Address, Answers
-from sonde.web.query_params import Question
+from sonde.web.answers._answers import Endpoint, EndpointGroup
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
 from sonde.web.shared_job import SharedJob
 
-_CHART_SECONDS = 2.0  # so old a chart of a job that runs may be
+_CHART_SECONDS = 2.0  # how long a chart of a running job is reused
 
 
-class Charts(Answers):
-    """`charts`: which there are, and each by its name."""
+class Charts(EndpointGroup):
+    """`charts`: the list of charts, and each chart by name."""
 
-    def addresses(self) -> Sequence[Address]:
-        """Where it answers."""
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
         return (
-            Address("/jobs/{job}/charts", _charts),
-            Address("/jobs/{job}/charts/{chart}", _chart, is_kept=False),
+            Endpoint("/jobs/{job}/charts", _charts),
+            Endpoint("/jobs/{job}/charts/{chart}", _chart, is_cached=False),
         )
 
 
-def _charts(question: Question) -> Reply:
-    del question
+def _charts(query: Query) -> Reply:
+    del query
     kinds = {name: CHARTS.load(name) for name in CHARTS.names()}
     return json_reply(
         [
@@ -44,15 +44,15 @@ def _charts(question: Question) -> Reply:
     )
 
 
-def _chart(question: Question) -> Reply:
-    kind = CHARTS.load(question.path["chart"])
-    node = question.node if kind.takes_node and question.text("node") else None
-    worker = question.worker if kind.takes_worker and question.text("worker") else None
-    name, job = question.path["chart"], question.job
-    # of a job that is over only what rules say of it can change: they may be asked again
-    judged = tuple(job.backend.entries(layout.RULES_FOLDER))
+def _chart(query: Query) -> Reply:
+    kind = CHARTS.load(query.path["chart"])
+    node = query.node if kind.takes_node and query.text("node") else None
+    worker = query.worker if kind.takes_worker and query.text("worker") else None
+    name, job = query.path["chart"], query.job
+    # after a job has ended, its findings can still change: rules may be run again
+    rule_files = tuple(job.backend.entries(layout.RULES_FOLDER))
     document = job.cached(
-        ("chart", name, node, worker, judged),
+        ("chart", name, node, worker, rule_files),
         _CHART_SECONDS,
         lambda: _document(job, kind(node=node, worker=worker)),
     )

@@ -1,4 +1,4 @@
-"""Where Python spent its time: one tree of calls for any steps and mode, and its functions."""
+"""Python profiles: a call tree for any steps and mode, and its functions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,85 +12,89 @@ from sonde.records.python_profile import PythonProfiler
 from sonde.records.step import NO_STEP
 from sonde.results.job import JobResults
 from sonde.results.python_profile import PythonTime
-from sonde.web.answers._answers import Address, Answers
+from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.frames import FrameBuilder
-from sonde.web.query_params import Question
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, frame_reply
 
-_LEAST_SHARE = 1 / 4000  # less than half a pixel
-_MOST_FUNCTIONS = 500
+_MIN_SHARE = 1 / 4000  # less than half a pixel
+_MAX_FUNCTIONS = 500
 
 
-class PythonFlame(Answers):
-    """`flame`: who called whom, and what that took."""
+class PythonFlame(EndpointGroup):
+    """`flame`: the call tree and the time of each call."""
 
-    def addresses(self) -> Sequence[Address]:
-        """One address."""
-        return (Address("/jobs/{job}/flame", _flame),)
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
+        return (Endpoint("/jobs/{job}/flame", _flame),)
 
 
-def _flame(question: Question) -> Reply:
-    with question.job.results() as results:
-        found = _asked(question, results)
-        everything = _everything(results)
-        flame = found.flame(_LEAST_SHARE)
-        hot = found.by("function").rows[:_MOST_FUNCTIONS]
+def _flame(query: Query) -> Reply:
+    with query.job.results() as results:
+        python_time = _requested_time(query, results)
+        windows = _all_windows(results)
+        flame = python_time.flame(_MIN_SHARE)
+        hot = python_time.by("function").rows[:_MAX_FUNCTIONS]
     builder = FrameBuilder()
-    start_ns = question.job.extent.start_ns or 0
+    start_ns = query.job.extent.start_ns or 0
     header = {
-        "profiler": found.profiler,
-        "counted": "calls" if found.profiler == PythonProfiler.CPROFILE else "looks",
-        "choices": _choices(everything),
-        "windows": [_window(one, start_ns) for one in everything],
+        "profiler": python_time.profiler,
+        "counted": "calls" if python_time.profiler == PythonProfiler.CPROFILE else "looks",
+        "choices": _choices(windows),
+        "windows": [_window(window, start_ns) for window in windows],
         "left_out": flame.left_out,
-        "functions": [[one.name, one.file, one.line] for one in flame.functions],
+        "functions": [
+            [function.name, function.file, function.line] for function in flame.functions
+        ],
         "table": [
             {
-                "name": one.name,
-                "where": one.where,
-                "self_seconds": one.self_seconds,
-                "total_seconds": one.total_seconds,
-                "self_percent": one.self_percent,
-                "total_percent": one.total_percent,
-                "count": one.count,
+                "name": row.name,
+                "where": row.where,
+                "self_seconds": row.self_seconds,
+                "total_seconds": row.total_seconds,
+                "self_percent": row.self_percent,
+                "total_percent": row.total_percent,
+                "count": row.count,
             }
-            for one in hot
+            for row in hot
         ],
         **_columns(flame, builder),
     }
     return frame_reply(builder.build(header))
 
 
-def _asked(question: Question, results: JobResults) -> PythonTime:
-    first = question.whole("first_step", -1, -1, 1 << 60)
-    last = question.whole("last_step", -1, -1, 1 << 60)
+def _requested_time(query: Query, results: JobResults) -> PythonTime:
+    first = query.integer("first_step", -1, -1, 1 << 60)
+    last = query.integer("last_step", -1, -1, 1 << 60)
     return results.python(
-        question.text("profiler") or None,
-        mode=question.text("mode") or None,
-        phase=question.text("phase") or None,
-        thread=question.text("thread") or None,
+        query.text("profiler") or None,
+        mode=query.text("mode") or None,
+        phase=query.text("phase") or None,
+        thread=query.text("thread") or None,
         steps=(None if first < 0 else first, None if last < 0 else last + 1),
-        worker=question.worker if question.text("worker") else None,
+        worker=query.worker if query.text("worker") else None,
     )
 
 
-def _everything(results: JobResults) -> tuple[ReadProfile, ...]:
+def _all_windows(results: JobResults) -> tuple[ReadProfile, ...]:
     return tuple(
         window for profiler in PythonProfiler for window in results.python(profiler.value).windows
     )
 
 
 def _choices(windows: Sequence[ReadProfile]) -> dict[str, list[Any]]:
-    """What one can ask for."""
-    moments = {one for window in windows for one in window.moments}
+    """The available filters."""
+    moments = {moment for window in windows for moment in window.moments}
     return {
-        "profilers": sorted({one.profile.profiler.value for one in windows}),
-        "modes": sorted({one.mode for one in moments}),
-        "phases": sorted({one.phase for one in moments}),
-        "threads": list(dict.fromkeys(name for one in windows for name in one.profile.threads)),
-        "workers": sorted({one.worker for one in windows}),
+        "profilers": sorted({window.profile.profiler.value for window in windows}),
+        "modes": sorted({moment.mode for moment in moments}),
+        "phases": sorted({moment.phase for moment in moments}),
+        "threads": list(
+            dict.fromkeys(name for window in windows for name in window.profile.threads)
+        ),
+        "workers": sorted({window.worker for window in windows}),
         "steps": sorted(
-            {step for one in windows for mode, step in one.steps if step != NO_STEP and mode}
+            {step for window in windows for mode, step in window.steps if step != NO_STEP and mode}
         ),
     }
 

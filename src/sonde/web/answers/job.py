@@ -1,4 +1,4 @@
-"""One job: its status document, and what a page needs to know before it asks for more."""
+"""One job: its status document and what the dashboard needs to load first."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,30 +15,30 @@ from sonde.results.coverage import not_seen
 from sonde.results.rule_coverage import coverage_in
 from sonde.results.verdict import verdict
 from sonde.store import layout
-from sonde.web.answers._answers import Address, Answers
-from sonde.web.live_updates import findings_document, sampling
-from sonde.web.query_params import Question
+from sonde.web.answers._answers import Endpoint, EndpointGroup
+from sonde.web.live_updates import findings_document, sampling_document
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
 from sonde.web.shared_job import SharedJob
 
 _TRAINING_SECONDS = 1.0
-_MOST_WORKERS = 32  # whose steps are added up; in a distributed training all do the same
+_MAX_WORKERS = 32  # whose steps are summed; workers of a distributed job do the same
 _FAMILIES = ("events", "scalars", "statistics", "operations")
 
 
-class JobAnswers(Answers):
-    """`jobs/NAME`: everything that is not a curve."""
+class JobEndpoints(EndpointGroup):
+    """`jobs/NAME`: everything but curves."""
 
-    def addresses(self) -> Sequence[Address]:
-        """Where it answers."""
-        return (Address("/jobs/{job}", _job, is_kept=False),)
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
+        return (Endpoint("/jobs/{job}", _job, is_cached=False),)
 
 
-def _job(question: Question) -> Reply:
-    job = question.job
+def _job(query: Query) -> Reply:
+    job = query.job
     facts, extent, now_ns = job.facts, job.extent, job.clock.now_ns()
     status = _status(job, facts)
-    is_running = any(one.state is JobState.RUNNING for one in facts.latest)
+    is_running = any(node.state is JobState.RUNNING for node in facts.latest)
     return json_reply(
         {
             **status,
@@ -48,7 +48,7 @@ def _job(question: Question) -> Reply:
             "verdict": verdict(status),
             "not_seen": not_seen(status["seen"]),
             "findings": findings_document(job),
-            **sampling(facts),
+            **sampling_document(facts),
             "nodes": [_node(job, name) for name in facts.nodes],
             "workers": _workers(facts),
             "has": _has(job, facts),
@@ -63,33 +63,37 @@ def _job(question: Question) -> Reply:
 
 
 def _status(job: SharedJob, facts: JobFacts) -> dict[str, Any]:
-    """What `sonde status --json` prints; what workers did is as of a moment ago."""
+    """The document that `sonde status --json` prints; training totals may be a second old."""
     damages: list[str] = []
     training = job.cached("training", _TRAINING_SECONDS, lambda: _training(job, facts))
     actions = read_actions(job.backend, damages)
     with job.episodes() as reader:
         evaluations = read_evaluations(job.backend, damages, reader)
     status = status_document(facts, job.clock.now_ns(), damages, training)
-    status["rules"] = [evaluation_document(one, actions) for one in evaluations]
+    status["rules"] = [evaluation_document(evaluation, actions) for evaluation in evaluations]
     return {**status, "coverage": coverage_in(status).document()}
 
 
 def _training(job: SharedJob, facts: JobFacts) -> Training:
-    with job.workers([int(rank) for rank in facts.workers[:_MOST_WORKERS]]) as readers:
+    with job.workers([int(rank) for rank in facts.workers[:_MAX_WORKERS]]) as readers:
         return read_training(readers, facts, job.clock.now_ns())
 
 
 def _node(job: SharedJob, name: str) -> dict[str, Any]:
     with job.node(name) as reader:
-        cores = [one for one in reader.series("cpu.utilization_percent") if one.device]
-        gpus = [one.device for one in reader.series("gpu.utilization_percent") if one.device]
+        cores = [series for series in reader.series("cpu.utilization_percent") if series.device]
+        gpus = [
+            series.device for series in reader.series("gpu.utilization_percent") if series.device
+        ]
     gpus.sort(key=counting_order)
     return {"name": name, "cores": len(cores), "gpus": gpus, "has_gpu": bool(gpus)}
 
 
 def _workers(facts: JobFacts) -> list[dict[str, Any]]:
-    """Each rank as its last life has it."""
-    lives = {one.info.rank: one for one in sorted(facts.lives, key=lambda one: one.info.start_ns)}
+    """Each rank with the node and device of its last attempt."""
+    lives = {
+        life.info.rank: life for life in sorted(facts.lives, key=lambda life: life.info.start_ns)
+    }
     return [
         {
             "rank": rank,
@@ -101,22 +105,22 @@ def _workers(facts: JobFacts) -> list[dict[str, Any]]:
 
 
 def _has(job: SharedJob, facts: JobFacts) -> dict[str, bool]:
-    """What was recorded at all, by the first worker."""
-    found = dict.fromkeys(_FAMILIES, False)
+    """The kinds of data that the first worker has recorded."""
+    families = dict.fromkeys(_FAMILIES, False)
     profiles: list[str] = []
     for rank in facts.workers[:1]:
         folder = layout.worker_folder(int(rank))
         inside = job.backend.folders(folder)
-        found = {name: name in inside for name in _FAMILIES}
+        families = {name: name in inside for name in _FAMILIES}
         if "profiles" in inside:
             entries = job.backend.entries(f"{folder}/profiles")
-            profiles = [one.key.rpartition("/")[2] for one in entries]
+            profiles = [entry.key.rpartition("/")[2] for entry in entries]
     return {
         "samples": bool(facts.nodes),
-        "steps": found["events"],
-        "scalars": found["scalars"],
-        "tensors": found["statistics"],
-        "operators": found["operations"],
-        "timeline": found["events"] or found["operations"],
+        "steps": families["events"],
+        "scalars": families["scalars"],
+        "tensors": families["statistics"],
+        "operators": families["operations"],
+        "timeline": families["events"] or families["operations"],
         "python": any(name.startswith("python") for name in profiles),
     }

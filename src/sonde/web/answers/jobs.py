@@ -1,10 +1,10 @@
-"""All jobs of the store."""
+"""The list of jobs in the store."""
 
 from collections.abc import Sequence
 
 from sonde import __version__
-from sonde.web.answers._answers import Address, Answers
-from sonde.web.query_params import Question
+from sonde.web.answers._answers import Endpoint, EndpointGroup
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
 
 _STATES = (
@@ -21,32 +21,32 @@ _STATES = (
 )
 _COLUMNS = ("start", "name", "duration", "state", "findings")
 _SORTS = tuple(f"{sign}{name}" for name in _COLUMNS for sign in ("-", ""))
-_MOST_ROWS = 500
+_MAX_ROWS = 500
 
 
-class Jobs(Answers):
+class Jobs(EndpointGroup):
     """`jobs`: a page of the list, searched, filtered and sorted."""
 
-    def addresses(self) -> Sequence[Address]:
-        """Where it answers."""
-        return (Address("/jobs", _jobs),)
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
+        return (Endpoint("/jobs", _jobs),)
 
 
-def _jobs(question: Question) -> Reply:
-    catalogue = question.library.catalogue
-    found = catalogue.find(
-        question.text("search"), question.choice("state", _STATES), question.choice("sort", _SORTS)
+def _jobs(query: Query) -> Reply:
+    catalogue = query.library.catalogue
+    names = catalogue.find(
+        query.text("search"), query.choice("state", _STATES), query.choice("sort", _SORTS)
     )
-    offset = question.whole("offset", 0, 0, 10_000_000)
-    limit = question.whole("limit", 50, 1, _MOST_ROWS)
-    rows = catalogue.rows(found[offset : offset + limit])
+    offset = query.integer("offset", 0, 0, 10_000_000)
+    limit = query.integer("limit", 50, 1, _MAX_ROWS)
+    rows = catalogue.rows(names[offset : offset + limit])
     return json_reply(
         {
             "jobs": rows,
-            "total": len(found),
+            "total": len(names),
             "unread": catalogue.unread,
-            "store": question.library.store,
+            "store": query.library.store,
             "version": __version__,
-            "now": question.library.clock.now_ns() / 1_000_000_000,
+            "now": query.library.clock.now_ns() / 1_000_000_000,
         }
     )

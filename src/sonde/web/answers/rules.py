@@ -1,29 +1,32 @@
-"""How every rule stands with a job, with the page that explains it."""
+"""The state of every rule for a job, with the page that documents it."""
 
 from collections.abc import Sequence
 
 from sonde.read.actions import read_actions
 from sonde.read.findings import evaluation_document, read_evaluations
-from sonde.web.answers._answers import Address, Answers
-from sonde.web.query_params import Question
+from sonde.web.answers._answers import Endpoint, EndpointGroup
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
 
 
-class Rules(Answers):
+class Rules(EndpointGroup):
     """`rules`: evaluations with their findings."""
 
-    def addresses(self) -> Sequence[Address]:
-        """Where it answers."""
-        return (Address("/jobs/{job}/rules", _rules, is_kept=False),)
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
+        return (Endpoint("/jobs/{job}/rules", _rules, is_cached=False),)
 
 
-def _rules(question: Question) -> Reply:
+def _rules(query: Query) -> Reply:
     damages: list[str] = []
-    backend = question.job.backend
+    backend = query.job.backend
     actions = read_actions(backend, damages)
-    with question.job.episodes() as reader:
+    with query.job.episodes() as reader:
         evaluations = read_evaluations(backend, damages, reader)
-    page_of = question.library.rule_page
+    page_of = query.library.rule_page
     return json_reply(
-        [{**evaluation_document(one, actions), "page": page_of(one.rule)} for one in evaluations]
+        [
+            {**evaluation_document(evaluation, actions), "page": page_of(evaluation.rule)}
+            for evaluation in evaluations
+        ]
     )

@@ -1,4 +1,4 @@
-"""Lanes of a worker: what it did when. What is wider than a pixel as it is, the rest as cover."""
+"""The lanes of a worker: wide spans individually, narrow ones as coverage per pixel."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,58 +8,58 @@ import numpy as np
 from sonde.clock import NANOSECONDS
 from sonde.records.ranges import TimeRange
 from sonde.records.step import Phase
-from sonde.web.answers._answers import Address, Answers
-from sonde.web.answers.heat import window_document
+from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.frames import FrameBuilder, quantized
 from sonde.web.intervals import Lane
-from sonde.web.lane_index import InSight
-from sonde.web.query_params import Question
+from sonde.web.lane_index import VisibleLane
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, frame_reply
+from sonde.web.windows import window_document
 
-_MOST_SPANS = 4000  # of a lane, drawn one by one
+_MAX_SPANS = 4000  # of a lane, drawn individually
 _COVER_SCALE = 1 / 200
-_ORDER = {phase.value: place for place, phase in enumerate(Phase)}
+_ORDER = {phase.value: index for index, phase in enumerate(Phase)}
 _KIND_ORDER = ("step", "phase", "user", "window")
 
 
-class Spans(Answers):
+class Spans(EndpointGroup):
     """`spans`: the lanes of one worker over a window."""
 
-    def addresses(self) -> Sequence[Address]:
-        """Where it answers."""
-        return (Address("/jobs/{job}/spans", _spans),)
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
+        return (Endpoint("/jobs/{job}/spans", _spans),)
 
 
-def _spans(question: Question) -> Reply:
-    within, pixels = question.window, question.pixels
-    found = question.job.lanes(question.worker)
+def _spans(query: Query) -> Reply:
+    within, pixels = query.window, query.pixels
+    lanes = query.job.lanes(query.worker)
     frame = FrameBuilder()
-    looks = {
-        lane: found[lane].look(within, pixels, _MOST_SPANS) for lane in sorted(found, key=_place)
+    visible = {
+        lane: lanes[lane].view(within, pixels, _MAX_SPANS) for lane in sorted(lanes, key=_sort_key)
     }
     header = {
-        "worker": question.worker,
+        "worker": query.worker,
         **window_document(within),
         "px": pixels,
-        "lanes": [_lane(frame, lane, one, within) for lane, one in looks.items() if one.count],
+        "lanes": [_lane(frame, lane, view, within) for lane, view in visible.items() if view.count],
     }
     return frame_reply(frame.build(header))
 
 
-def _place(lane: Lane) -> tuple[int, int, str, str]:
-    place = _ORDER.get(lane.name, len(_ORDER))
-    return _KIND_ORDER.index(lane.category), place, lane.name, lane.mode
+def _sort_key(lane: Lane) -> tuple[int, int, str, str]:
+    index = _ORDER.get(lane.name, len(_ORDER))
+    return _KIND_ORDER.index(lane.category), index, lane.name, lane.mode
 
 
-def _lane(frame: FrameBuilder, lane: Lane, own: InSight, within: TimeRange) -> dict[str, Any]:
-    wide, cover = own.wide, own.cover
+def _lane(frame: FrameBuilder, lane: Lane, view: VisibleLane, within: TimeRange) -> dict[str, Any]:
+    wide, cover = view.wide, view.cover
     return {
         "name": lane.name,
         "category": lane.category,
         "mode": lane.mode,
         "phase": lane.name if lane.category in ("phase", "user") else None,
-        "count": own.count,
-        "seconds": own.total_ns / NANOSECONDS,
+        "count": view.count,
+        "seconds": view.total_ns / NANOSECONDS,
         "spans": {
             "start": frame.add((wide.starts_ns - (within.start_ns or 0)) / NANOSECONDS),
             "seconds": frame.add((wide.ends_ns - wide.starts_ns) / NANOSECONDS),

@@ -1,4 +1,4 @@
-"""The last steps of a worker, and where their time went."""
+"""The last steps of a worker and the time of their phases."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,44 +9,44 @@ from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable, read_steps
 from sonde.records.ranges import StepRange
 from sonde.records.step import Mode
-from sonde.web.answers._answers import Address, Answers
-from sonde.web.intervals import STEP, Stretches
-from sonde.web.query_params import Question
+from sonde.web.answers._answers import Endpoint, EndpointGroup
+from sonde.web.intervals import STEP, Intervals
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
 
-_MOST_STEPS = 2000
+_MAX_STEPS = 2000
 _LAST_STEP = 1 << 53
-_MEDIAN_SECONDS = 10.0  # so old it may be of a job that runs
-_MODES = tuple(one.value for one in Mode)
+_MEDIAN_SECONDS = 10.0  # how long the median of a running job is reused
+_MODES = tuple(mode.value for mode in Mode)
 
 
-class Steps(Answers):
-    """`steps`: the last steps of one worker, or those before one."""
+class Steps(EndpointGroup):
+    """`steps`: the last steps of a worker, or the last ones before a given step."""
 
-    def addresses(self) -> Sequence[Address]:
-        """Where it answers."""
-        return (Address("/jobs/{job}/steps", _steps),)
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
+        return (Endpoint("/jobs/{job}/steps", _steps),)
 
 
-def _steps(question: Question) -> Reply:
-    mode = question.choice("mode", _MODES)
-    last = question.whole("last", 30, 1, _MOST_STEPS)
-    before = question.whole("before", _LAST_STEP, 0, _LAST_STEP)
-    if not question.job.facts.workers:
+def _steps(query: Query) -> Reply:
+    mode = query.choice("mode", _MODES)
+    last = query.integer("last", 30, 1, _MAX_STEPS)
+    before = query.integer("before", _LAST_STEP, 0, _LAST_STEP)
+    if not query.job.facts.workers:
         return json_reply(_document(None, mode, 0, None, None))
-    every = question.job.stretches(question.worker).of(STEP, mode=mode)
-    numbers = np.unique(every.steps)
+    events = query.job.intervals(query.worker).of(STEP, mode=mode)
+    numbers = np.unique(events.steps)
     shown = numbers[: int(np.searchsorted(numbers, before))][-last:].tolist()
-    with question.job.worker(question.worker) as reader:
-        wanted = StepRange(shown[0], shown[-1] + 1) if shown else StepRange(0, 0)
-        table = read_steps(reader, mode, wanted)
-    median = question.job.cached(
-        ("median", question.worker, mode), _MEDIAN_SECONDS, lambda: _median(every)
+    with query.job.worker(query.worker) as reader:
+        step_range = StepRange(shown[0], shown[-1] + 1) if shown else StepRange(0, 0)
+        table = read_steps(reader, mode, step_range)
+    median = query.job.cached(
+        ("median", query.worker, mode), _MEDIAN_SECONDS, lambda: _median(events)
     )
-    return json_reply(_document(question.worker, mode, len(numbers), median, table))
+    return json_reply(_document(query.worker, mode, len(numbers), median, table))
 
 
-def _median(steps: Stretches) -> float | None:
+def _median(steps: Intervals) -> float | None:
     lasted_ns = steps.ends_ns - steps.starts_ns
     return float(np.median(lasted_ns)) / NANOSECONDS if len(lasted_ns) else None
 
@@ -64,17 +64,17 @@ def _document(
 
 
 def _rows(table: StepTable) -> list[dict[str, Any]]:
-    phases = {name: (one / NANOSECONDS).tolist() for name, one in table.phases_ns.items()}
+    phases = {name: (times_ns / NANOSECONDS).tolist() for name, times_ns in table.phases_ns.items()}
     columns = (table.steps, table.starts_ns, table.durations_ns, table.is_profiled)
     return [
         {
             "step": step,
             "start": start_ns / NANOSECONDS,
             "seconds": lasted_ns / NANOSECONDS,
-            "phases": {name: one[place] for name, one in phases.items() if one[place]},
+            "phases": {name: seconds[index] for name, seconds in phases.items() if seconds[index]},
             "profiled": profiled,
         }
-        for place, (step, start_ns, lasted_ns, profiled) in enumerate(
+        for index, (step, start_ns, lasted_ns, profiled) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         )
     ]

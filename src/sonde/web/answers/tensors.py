@@ -1,4 +1,4 @@
-"""Tensors: names, a number of several over steps, histograms over steps, values, layers × steps."""
+"""Tensors: names, statistics and histograms over steps, values, and layers × steps."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,49 +14,49 @@ from sonde.records.step import Mode
 from sonde.results.job import JobResults
 from sonde.results.layer_matrix import UPDATE_RATIO, Layers, as_recorded, read_layers
 from sonde.store.statistics import REDUCTIONS
-from sonde.web.answers._answers import Address, Answers
+from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.frames import FrameBuilder
-from sonde.web.query_params import Question
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, frame_reply, json_reply
 from sonde.web.tensor_values import value_document
 
-_PLAIN = tuple(one for one in REDUCTIONS if one != "quantiles")
-_PRODUCT = "prod"  # where it was recorded: it does not follow from the statistics
-_MODES = tuple(one.value for one in Mode)
-_MOST_TENSORS = 12  # in one picture
-_MOST_NAMES = 50_000
-_MOST_LAYERS = 10_000
-_MOST_CELLS = 600_000  # layers × steps
-_MOST_STEPS = 1000  # of a histogram; more are put together
+_PLAIN = tuple(name for name in REDUCTIONS if name != "quantiles")
+_PRODUCT = "prod"  # only if it was recorded: it cannot be derived from the statistics
+_MODES = tuple(mode.value for mode in Mode)
+_MAX_TENSORS = 12  # in one chart
+_MAX_NAMES = 50_000
+_MAX_LAYERS = 10_000
+_MAX_CELLS = 600_000  # layers × steps
+_MAX_STEPS = 1000  # of a histogram; more are merged
 
 
-class Tensors(Answers):
-    """`tensors`: everything about tensors."""
+class Tensors(EndpointGroup):
+    """`tensors`: names, statistics, histograms, values and layers."""
 
-    def addresses(self) -> Sequence[Address]:
-        """Names, and four ways to look at them."""
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
         return (
-            Address("/jobs/{job}/tensors", _names),
-            Address("/jobs/{job}/tensors/statistics", _statistics),
-            Address("/jobs/{job}/tensors/histograms", _histograms),
-            Address("/jobs/{job}/tensors/value", _value),
-            Address("/jobs/{job}/tensors/layers", _layers),
+            Endpoint("/jobs/{job}/tensors", _names),
+            Endpoint("/jobs/{job}/tensors/statistics", _statistics),
+            Endpoint("/jobs/{job}/tensors/histograms", _histograms),
+            Endpoint("/jobs/{job}/tensors/value", _value),
+            Endpoint("/jobs/{job}/tensors/layers", _layers),
         )
 
 
-def _names(question: Question) -> Reply:
-    with question.job.results() as results:
+def _names(query: Query) -> Reply:
+    with query.job.results() as results:
         holders = results.tensors().holders
-    counts = Counter(name for one in holders.values() for name in _info(one).collections)
-    found = _chosen(holders, question)
-    offset = question.whole("offset", 0, 0, _MOST_NAMES)
-    limit = question.whole("limit", _MOST_NAMES, 1, _MOST_NAMES)
+    counts = Counter(name for each in holders.values() for name in _info(each).collections)
+    names = _chosen(holders, query)
+    offset = query.integer("offset", 0, 0, _MAX_NAMES)
+    limit = query.integer("limit", _MAX_NAMES, 1, _MAX_NAMES)
     return json_reply(
         {
             "collections": [{"name": name, "count": counts[name]} for name in sorted(counts)],
             "reductions": [*_PLAIN, _PRODUCT, UPDATE_RATIO],
-            "total": len(found),
-            "tensors": [_document(name, holders[name]) for name in found[offset : offset + limit]],
+            "total": len(names),
+            "tensors": [_document(name, holders[name]) for name in names[offset : offset + limit]],
         }
     )
 
@@ -74,28 +74,28 @@ def _document(name: str, holders: Holders) -> dict[str, Any]:
     }
 
 
-def _statistics(question: Question) -> Reply:
-    reduction = question.choice("reduction", (*_PLAIN, _PRODUCT))
-    mode = question.choice("mode", _MODES)
-    names = _asked_names(question)
+def _statistics(query: Query) -> Reply:
+    reduction = query.choice("reduction", (*_PLAIN, _PRODUCT))
+    mode = query.choice("mode", _MODES)
+    names = _requested_names(query)
     series = []
-    with question.job.results() as results:
+    with query.job.results() as results:
         for name in names:
-            found = results.tensor(name).reduction(reduction, mode=mode).by_worker()
-            for worker, (steps, values) in list(found.items())[:_MOST_TENSORS]:
+            by_worker = results.tensor(name).reduction(reduction, mode=mode).by_worker()
+            for worker, (steps, values) in list(by_worker.items())[:_MAX_TENSORS]:
                 series.append(
-                    {"name": name, "worker": worker, **_curve(steps, values, question.pixels)}
+                    {"name": name, "worker": worker, **_curve(steps, values, query.pixels)}
                 )
     return json_reply({"reduction": reduction, "mode": mode, "series": series})
 
 
 def _curve(
-    steps: npt.NDArray[Any], values: npt.NDArray[Any], most: int
+    steps: npt.NDArray[Any], values: npt.NDArray[Any], max_points: int
 ) -> dict[str, list[float | int]]:
-    """Every step, or the least, mean and largest value of neighbours."""
-    if len(steps) <= most:
+    """Every step, or minimum, mean and maximum of neighboring steps."""
+    if len(steps) <= max_points:
         return {"steps": steps.tolist(), "values": values.tolist()}
-    edges = np.linspace(0, len(steps), most + 1).astype(np.int64)
+    edges = np.linspace(0, len(steps), max_points + 1).astype(np.int64)
     is_known = np.isfinite(values)
     counts = np.add.reduceat(is_known.astype(np.int64), edges[:-1])
     sums = np.add.reduceat(np.where(is_known, values, 0.0), edges[:-1])
@@ -107,57 +107,59 @@ def _curve(
     }
 
 
-def _histograms(question: Question) -> Reply:
-    mode, name = question.choice("mode", _MODES), question.text("name")
-    with question.job.results() as results:
-        found = results.tensor(name).histograms(mode=mode)
-    most = min(question.pixels, _MOST_STEPS)
-    places = np.linspace(0, len(found.steps), min(most, len(found.steps)) + 1).astype(np.int64)
-    counts, zeros = found.counts, found.zeros
-    if len(found.steps) > most:
-        counts = np.add.reduceat(counts, places[:-1], axis=0)
-        zeros = np.add.reduceat(zeros, places[:-1])
+def _histograms(query: Query) -> Reply:
+    mode, name = query.choice("mode", _MODES), query.text("name")
+    with query.job.results() as results:
+        histograms = results.tensor(name).histograms(mode=mode)
+    max_steps = min(query.pixels, _MAX_STEPS)
+    edges = np.linspace(0, len(histograms.steps), min(max_steps, len(histograms.steps)) + 1).astype(
+        np.int64
+    )
+    counts, zeros = histograms.counts, histograms.zeros
+    if len(histograms.steps) > max_steps:
+        counts = np.add.reduceat(counts, edges[:-1], axis=0)
+        zeros = np.add.reduceat(zeros, edges[:-1])
     builder = FrameBuilder()
     header = {
         "name": name,
         "mode": mode,
-        "steps": found.steps[places[:-1]].tolist(),
-        "edges": found.edges.tolist(),
+        "steps": histograms.steps[edges[:-1]].tolist(),
+        "edges": histograms.edges.tolist(),
         "zeros": zeros.tolist(),
-        "merged": max(1, len(found.steps) // max(1, len(places) - 1)),
+        "merged": max(1, len(histograms.steps) // max(1, len(edges) - 1)),
         "counts": builder.add(counts.astype("<u4" if counts.max(initial=0) < 1 << 32 else "<f8")),
     }
     return frame_reply(builder.build(header))
 
 
-def _value(question: Question) -> Reply:
-    """One saved tensor; without a step, the steps that there are."""
-    mode, name = question.choice("mode", _MODES), question.text("name")
-    worker = question.worker if question.text("worker") else None
-    with question.job.results() as results:
+def _value(query: Query) -> Reply:
+    """One saved tensor; without a step, the list of saved steps."""
+    mode, name = query.choice("mode", _MODES), query.text("name")
+    worker = query.worker if query.text("worker") else None
+    with query.job.results() as results:
         tensor = results.tensor(name)
         steps = tensor.value_steps(mode=mode, worker=worker)
-        if not question.text("step"):
+        if not query.text("step"):
             return json_reply({"name": name, "mode": mode, "steps": steps})
-        step = question.whole("step", 0, 0, 1 << 60)
+        step = query.integer("step", 0, 0, 1 << 60)
         values = tensor.value(step, mode=mode, worker=worker)
-    corner = (question.whole("row", 0, 0, 1 << 40), question.whole("column", 0, 0, 1 << 40))
-    said = value_document(values, corner)
-    return json_reply({"name": name, "mode": mode, "step": step, "steps": steps, **said})
+    corner = (query.integer("row", 0, 0, 1 << 40), query.integer("column", 0, 0, 1 << 40))
+    document = value_document(values, corner)
+    return json_reply({"name": name, "mode": mode, "step": step, "steps": steps, **document})
 
 
-def _layers(question: Question) -> Reply:
-    reduction = question.choice("reduction", ("l2_norm", *_PLAIN, UPDATE_RATIO))
-    mode = question.choice("mode", _MODES)
-    with question.job.results() as results:
+def _layers(query: Query) -> Reply:
+    reduction = query.choice("reduction", ("l2_norm", *_PLAIN, UPDATE_RATIO))
+    mode = query.choice("mode", _MODES)
+    with query.job.results() as results:
         holders = results.tensors().holders
-        names = _in_model_order(question, _chosen(holders, question))
-        wanted = {name: holders[name] for name in names[:_MOST_LAYERS]}
-        ranks = sorted({rank for one in wanted.values() for rank in one})
-        found = _read(question, ranks, wanted, (mode, reduction))
-        marks = _marks(results, found.names)
-    most = max(2, min(question.pixels, _MOST_CELLS // max(1, len(found.names))))
-    shown = found.coarser(most)
+        names = _in_model_order(query, _chosen(holders, query))
+        selected = {name: holders[name] for name in names[:_MAX_LAYERS]}
+        ranks = sorted({rank for each in selected.values() for rank in each})
+        layers = _read(query, ranks, selected, (mode, reduction))
+        marks = _marks(results, layers.names)
+    max_steps = max(2, min(query.pixels, _MAX_CELLS // max(1, len(layers.names))))
+    shown = layers.coarser(max_steps)
     builder = FrameBuilder()
     header = {
         "mode": mode,
@@ -165,7 +167,7 @@ def _layers(question: Question) -> Reply:
         "names": list(shown.names),
         "total": len(names),
         "steps": shown.steps.tolist(),
-        "merged": max(1, len(found.steps) // max(1, len(shown.steps))),
+        "merged": max(1, len(layers.steps) // max(1, len(shown.steps))),
         "marks": marks,
         "values": builder.add(shown.values.astype("<f4")),
     }
@@ -173,50 +175,52 @@ def _layers(question: Question) -> Reply:
 
 
 def _read(
-    question: Question,
+    query: Query,
     ranks: Sequence[int],
-    wanted: Mapping[str, Holders],
+    holders: Mapping[str, Holders],
     how: tuple[str, str],
 ) -> Layers:
-    with question.job.workers(ranks) as readers:
-        return read_layers(readers, wanted, *how)
+    with query.job.workers(ranks) as readers:
+        return read_layers(readers, holders, *how)
 
 
-def _in_model_order(question: Question, names: list[str]) -> list[str]:
-    ranks = sorted(map(int, question.job.facts.workers))
-    with question.job.workers(ranks[:1]) as readers:
+def _in_model_order(query: Query, names: list[str]) -> list[str]:
+    ranks = sorted(map(int, query.job.facts.workers))
+    with query.job.workers(ranks[:1]) as readers:
         return as_recorded(readers, names)
 
 
 def _marks(results: JobResults, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """What rules have found about some tensors."""
-    known = set(names)
-    found: dict[str, list[dict[str, str]]] = {}
+    """Findings about some tensors, by tensor."""
+    shown = set(names)
+    marks: dict[str, list[dict[str, str]]] = {}
     for row in results.judgement().findings.documents():
         tensor = str(row.get("tensor") or "")
-        if tensor in known:
-            said = {key: str(row.get(key, "")) for key in ("rule", "severity", "message")}
-            found.setdefault(tensor, []).append(said)
-    return found
+        if tensor in shown:
+            mark = {key: str(row.get(key, "")) for key in ("rule", "severity", "message")}
+            marks.setdefault(tensor, []).append(mark)
+    return marks
 
 
-def _chosen(holders: Mapping[str, Holders], question: Question) -> list[str]:
-    collection, search = question.text("collection"), question.text("search").casefold()
-    found = [
+def _chosen(holders: Mapping[str, Holders], query: Query) -> list[str]:
+    collection, search = query.text("collection"), query.text("search").casefold()
+    names = [
         name
-        for name, one in holders.items()
-        if search in name.casefold() and (not collection or collection in _info(one).collections)
+        for name, each in holders.items()
+        if search in name.casefold() and (not collection or collection in _info(each).collections)
     ]
-    return sorted(found, key=counting_order)
+    return sorted(names, key=counting_order)
 
 
-def _asked_names(question: Question) -> list[str]:
-    """Names with line ends between them: all else may stand in a name."""
-    names = [one for one in question.text("names").split("\n") if one]
+def _requested_names(query: Query) -> list[str]:
+    """Tensor names, separated by line breaks: names may contain any other character."""
+    names = [name for name in query.text("names").split("\n") if name]
     if not names:
-        raise UsageError("names is empty. Name a tensor.")
-    if len(names) > _MOST_TENSORS:
-        raise UsageError(f"names has {len(names)} tensors. At most {_MOST_TENSORS} at a time.")
+        raise UsageError("names is empty. Specify at least one tensor.")
+    if len(names) > _MAX_TENSORS:
+        raise UsageError(
+            f"names has {len(names)} tensors. The limit is {_MAX_TENSORS} per request."
+        )
     return names
 
 

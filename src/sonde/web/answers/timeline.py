@@ -1,6 +1,6 @@
-"""One timeline of workers and machines: what a window shows, sums, hits of a search, one slice.
+"""The timeline of workers and machines: windows, totals, search and single slices.
 
-Times here are seconds since the job began: Unix seconds as floats would blur microseconds.
+Times are seconds since the start of the job: Unix seconds as floats lose microseconds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sonde.analyze.tracks import Pixels
+from sonde.bounded_cache import BoundedCache
 from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
 from sonde.read.system import SystemReader
@@ -18,193 +19,197 @@ from sonde.records.metric import Series
 from sonde.records.ranges import TimeRange
 from sonde.results.clocks import Clocks
 from sonde.results.timeline import Timeline as TimelineResult
-from sonde.web.answers._answers import Address, Answers
+from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.frames import FrameBuilder, quantized
-from sonde.web.query_params import Question
+from sonde.web.query_params import Query
 from sonde.web.replies import Reply, frame_reply, json_reply
-from sonde.web.trace import KeptTraces, Track, WorkerTrace
+from sonde.web.trace import TraceCache, Track, WorkerTrace
 
-_MOST_WORKERS = 32
-_FIRST_WORKERS = 4  # shown where nobody is named
-_MOST_HITS = 2000
-_MOST_NAMES = 200
-_MOST_COUNTERS = 12
-_MOST_WINDOWS = 40  # of a worker
-_AROUND = (STEPS, WINDOWS)
-_STEADY_SECONDS = 120  # so old may be what is said of the clocks of a job that runs
+_MAX_WORKERS = 32
+_DEFAULT_WORKERS = 4  # shown if none are requested
+_MAX_HITS = 2000
+_MAX_NAMES = 200
+_MAX_COUNTERS = 12
+_MAX_WINDOWS = 40  # per worker
+_ENCLOSING_TRACKS = (STEPS, WINDOWS)
+_MAX_CACHED_CLOCKS = 64  # jobs
+_CLOCK_SECONDS = 120  # how long the clock offsets of a running job are reused
 _COUNTERS = (
     *("cpu.utilization_percent", "gpu.utilization_percent", "gpu.memory_used_percent"),
     *("memory.used_percent", "disk.busy_percent"),
 )
 
 
-class Timeline(Answers):
-    """`timeline`: slices of a column or more, the share that the rest covers, and metrics."""
+class Timeline(EndpointGroup):
+    """`timeline`: slices wider than a pixel, the coverage of the rest, and metrics."""
 
     def __init__(self) -> None:
-        self._kept = KeptTraces()
-        self._clocks: dict[str, tuple[object, Clocks]] = {}  # of each job the last ones
+        self._trace_cache = TraceCache()
+        self._clocks: BoundedCache[tuple[object, Clocks]] = BoundedCache(_MAX_CACHED_CLOCKS)
 
-    def addresses(self) -> Sequence[Address]:
-        """The window, and three questions about what it shows."""
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints of this group."""
         return (
-            Address("/jobs/{job}/timeline", self._window),
-            Address("/jobs/{job}/timeline/totals", self._totals),
-            Address("/jobs/{job}/timeline/search", self._search),
-            Address("/jobs/{job}/timeline/slice", self._slice),
+            Endpoint("/jobs/{job}/timeline", self._window),
+            Endpoint("/jobs/{job}/timeline/totals", self._totals),
+            Endpoint("/jobs/{job}/timeline/search", self._search),
+            Endpoint("/jobs/{job}/timeline/slice", self._slice),
         )
 
-    def _window(self, question: Question) -> Reply:
-        start_ns, extent = _start_ns(question), _extent(question)
-        pixels = Pixels(extent[0], extent[1], question.pixels)
-        with question.job.results() as results:
+    def _window(self, query: Query) -> Reply:
+        start_ns, extent = _start_ns(query), _extent(query)
+        pixels = Pixels(extent[0], extent[1], query.pixels)
+        with query.job.results() as results:
             timeline = results.timeline()
-            traces = self._traces(question, timeline)
-            clocks = self._clocks_of(question, timeline)
-            nodes = {one.node for one in traces} or set(question.job.facts.nodes[:_FIRST_WORKERS])
+            traces = self._traces(query, timeline)
+            clocks = self._clocks_of(query, timeline)
+            nodes = {trace.node for trace in traces} or set(
+                query.job.facts.nodes[:_DEFAULT_WORKERS]
+            )
             counters = list(_counters(timeline.systems, clocks, nodes, pixels))
         frame = _Frame(start_ns, pixels)
         header = {
             "start": (pixels.start_ns - start_ns) / NANOSECONDS,
             "end": (pixels.end_ns - start_ns) / NANOSECONDS,
             "px": pixels.count,
-            "workers": [frame.worker(one) for one in traces],
-            "counters": [frame.counter(*one) for one in counters],
-            "windows": [one for trace in traces for one in _windows(trace, start_ns)],
+            "workers": [frame.worker(trace) for trace in traces],
+            "counters": [frame.counter(*counter) for counter in counters],
+            "windows": [window for trace in traces for window in _windows(trace, start_ns)],
             "clock_error_seconds": _seconds(clocks.error_ns),
         }
         return frame_reply(frame.builder.build({**header, **frame.texts()}))
 
-    def _totals(self, question: Question) -> Reply:
-        wanted = question.text("track")
+    def _totals(self, query: Query) -> Reply:
+        title = query.text("track")
         rows = []
-        extent = _extent(question)
-        with question.job.results() as results:
-            for trace in self._traces(question, results.timeline()):
+        extent = _extent(query)
+        with query.job.results() as results:
+            for trace in self._traces(query, results.timeline()):
                 for track in trace.tracks:
-                    # steps and windows hold all the rest, and are nobody's work
-                    if track.title == wanted or not (wanted or track.title in _AROUND):
-                        rows += [_sums(trace, track, *one) for one in trace.totals(track, extent)]
+                    # steps and profiler windows enclose the other tracks
+                    if track.title == title or not (title or track.title in _ENCLOSING_TRACKS):
+                        rows += [_sums(trace, track, *sums) for sums in trace.totals(track, extent)]
         rows.sort(key=lambda row: -float(row["self_seconds"]))
-        return json_reply({"names": len(rows), "rows": rows[:_MOST_NAMES]})
+        return json_reply({"names": len(rows), "rows": rows[:_MAX_NAMES]})
 
-    def _search(self, question: Question) -> Reply:
-        text = question.text("text").strip()
+    def _search(self, query: Query) -> Reply:
+        text = query.text("text").strip()
         if not text:
-            raise UsageError("text is empty. Say what to look for.")
+            raise UsageError("text is empty. Specify a search text.")
         hits: list[tuple[int, WorkerTrace, int]] = []
         total = 0
-        with question.job.results() as results:
-            for trace in self._traces(question, results.timeline()):
-                places = trace.matching(text)
-                total += len(places)
+        with query.job.results() as results:
+            for trace in self._traces(query, results.timeline()):
+                indices = trace.matching(text)
+                total += len(indices)
                 hits += [
-                    (int(trace.starts_ns[one]), trace, int(one)) for one in places[:_MOST_HITS]
+                    (int(trace.starts_ns[index]), trace, int(index))
+                    for index in indices[:_MAX_HITS]
                 ]
-        hits.sort(key=lambda one: one[0])
-        start_ns = _start_ns(question)
-        found = [_hit(trace, place, start_ns) for _, trace, place in hits[:_MOST_HITS]]
-        return json_reply({"total": total, "hits": found})
+        hits.sort(key=lambda hit: hit[0])
+        start_ns = _start_ns(query)
+        documents = [_hit(trace, index, start_ns) for _, trace, index in hits[:_MAX_HITS]]
+        return json_reply({"total": total, "hits": documents})
 
-    def _slice(self, question: Question) -> Reply:
-        lane, at = question.whole("lane", 0, 0, 10_000), question.seconds("at")
-        title = question.text("track")
+    def _slice(self, query: Query) -> Reply:
+        lane, at = query.integer("lane", 0, 0, 10_000), query.seconds("at")
+        title = query.text("track")
         if at is None:
-            raise UsageError("at is missing: seconds since the job began.")
-        start_ns = _start_ns(question)
-        with question.job.results() as results:
-            trace = self._trace(question, results.timeline(), question.worker)
+            raise UsageError("at is missing. Specify seconds since the start of the job.")
+        start_ns = _start_ns(query)
+        with query.job.results() as results:
+            trace = self._trace(query, results.timeline(), query.worker)
             track = trace.track(title)
             at_ns = start_ns + round(at * NANOSECONDS)
-            place = None if track is None else trace.place_at(track, lane, at_ns)
-            if place is None:
-                raise UsageError(f"Nothing of {title!r} lies at {at:.9g} s in lane {lane}.")
-            start = (int(trace.starts_ns[place]) - start_ns) / NANOSECONDS
-            return json_reply({"start": start, **trace.told(place)})
+            index = None if track is None else trace.index_at(track, lane, at_ns)
+            if index is None:
+                raise UsageError(f"Track {title!r} has no slice at {at:.9g} s in lane {lane}.")
+            start = (int(trace.starts_ns[index]) - start_ns) / NANOSECONDS
+            return json_reply({"start": start, **trace.document(index)})
 
-    def _traces(self, question: Question, timeline: TimelineResult) -> list[WorkerTrace]:
-        ranks = question.job.facts.workers
-        wanted = question.texts("workers", _MOST_WORKERS) or ranks[:_FIRST_WORKERS]
-        for one in wanted:
-            if one not in ranks:
-                raise UsageError(f"Job {question.job.name!r} has no worker {one!r}.")
-        return [self._trace(question, timeline, int(one)) for one in wanted]
+    def _traces(self, query: Query, timeline: TimelineResult) -> list[WorkerTrace]:
+        ranks = query.job.facts.workers
+        requested = query.texts("workers", _MAX_WORKERS) or ranks[:_DEFAULT_WORKERS]
+        for rank in requested:
+            if rank not in ranks:
+                raise UsageError(f"Job {query.job.name!r} has no worker {rank!r}.")
+        return [self._trace(query, timeline, int(rank)) for rank in requested]
 
-    def _trace(self, question: Question, timeline: TimelineResult, rank: int) -> WorkerTrace:
+    def _trace(self, query: Query, timeline: TimelineResult, rank: int) -> WorkerTrace:
         def make() -> WorkerTrace:
-            readers = tuple(one for one in timeline.readers if one.rank == rank)
-            sources = Sources(readers, (), self._clocks_of(question, timeline).offsets_ns)
+            readers = tuple(reader for reader in timeline.readers if reader.rank == rank)
+            sources = Sources(readers, (), self._clocks_of(query, timeline).offsets_ns)
             return WorkerTrace(sources.slices()[0])
 
-        return self._kept.find(question.job, rank, make)
+        return self._trace_cache.find(query.job, rank, make)
 
-    def _clocks_of(self, question: Question, timeline: TimelineResult) -> Clocks:
-        """How far clocks are apart: that needs a look at every worker, so it is kept for long."""
-        job, uri = question.job, question.job.backend.uri
+    def _clocks_of(self, query: Query, timeline: TimelineResult) -> Clocks:
+        """The clock offsets between nodes, cached because they depend on every worker."""
+        job, uri = query.job, query.job.backend.uri
         is_over = job.facts.state.is_over
-        mark = job.revision if is_over else job.clock.seconds() // _STEADY_SECONDS
-        known = self._clocks.get(uri)
-        if known is None or known[0] != mark:
-            known = (mark, timeline.clocks)
-            self._clocks[uri] = known
-        return known[1]
+        revision = job.revision if is_over else job.clock.seconds() // _CLOCK_SECONDS
+        cached = self._clocks.get(uri)
+        if cached is None or cached[0] != revision:
+            cached = (revision, timeline.clocks)
+            self._clocks.put(uri, cached)
+        return cached[1]
 
 
 def _seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / NANOSECONDS
 
 
-def _start_ns(question: Question) -> int:
-    return question.job.extent.start_ns or 0
+def _start_ns(query: Query) -> int:
+    return query.job.extent.start_ns or 0
 
 
-def _extent(question: Question) -> tuple[int, int]:
-    """From `start` to `end`, in nanoseconds; the whole job where they are not given."""
-    whole = question.job.extent
-    start, end = question.seconds("start"), question.seconds("end")
-    first_ns = whole.start_ns or 0
+def _extent(query: Query) -> tuple[int, int]:
+    """The range from `start` to `end` in nanoseconds; the extent job by default."""
+    extent = query.job.extent
+    start, end = query.seconds("start"), query.seconds("end")
+    first_ns = extent.start_ns or 0
     start_ns = first_ns + (0 if start is None else round(start * NANOSECONDS))
-    end_ns = (whole.end_ns or 0) if end is None else first_ns + round(end * NANOSECONDS)
+    end_ns = (extent.end_ns or 0) if end is None else first_ns + round(end * NANOSECONDS)
     if end_ns <= start_ns:
-        raise UsageError("end comes after start: there is nothing between them.")
+        raise UsageError("The time range is empty: end must be later than start.")
     return start_ns, end_ns
 
 
 def _windows(trace: WorkerTrace, start_ns: int) -> list[dict[str, Any]]:
-    """Where profilers looked deeper, which may be too short to be seen among hours."""
+    """Profiler windows, which may be too short to be visible in a long range."""
     track = trace.track(WINDOWS)
     return [
         {
             "worker": trace.worker,
-            "kind": trace.names[int(trace.name_numbers[place])],
-            "start": (int(trace.starts_ns[place]) - start_ns) / NANOSECONDS,
-            "end": (int(trace.ends_ns[place]) - start_ns) / NANOSECONDS,
-            "step": int(trace.steps[place]),
+            "kind": trace.names[int(trace.name_numbers[index])],
+            "start": (int(trace.starts_ns[index]) - start_ns) / NANOSECONDS,
+            "end": (int(trace.ends_ns[index]) - start_ns) / NANOSECONDS,
+            "step": int(trace.steps[index]),
         }
-        for place in (track.places[:_MOST_WINDOWS].tolist() if track else ())
+        for index in (track.indices[:_MAX_WINDOWS].tolist() if track else ())
     ]
 
 
 def _counters(
     systems: Sequence[SystemReader], clocks: Clocks, nodes: set[str], pixels: Pixels
 ) -> Iterator[tuple[str, Series, Any]]:
-    """The metrics that tell most, of some nodes, in buckets of the corrected clock."""
+    """The main metrics of some nodes, in buckets of the corrected clock."""
     for reader in systems:
         series = _chosen(reader)
         if reader.node in nodes and series:
             offset_ns = clocks.offsets_ns.get(reader.node, 0)
-            beside_ns = _interval_ns(reader)  # a line comes from somewhere, and goes on
+            margin_ns = _interval_ns(reader)  # so that lines reach the edges of the window
             within = TimeRange(
-                pixels.start_ns + offset_ns - beside_ns, pixels.end_ns + offset_ns + beside_ns
+                pixels.start_ns + offset_ns - margin_ns, pixels.end_ns + offset_ns + margin_ns
             )
-            found = reader.buckets(series, pixels.count, within)
-            moved = replace(found, starts_ns=found.starts_ns - offset_ns)
-            for place, one in enumerate(series):
-                yield reader.node, one, (moved, place)
+            rollup = reader.buckets(series, pixels.count, within)
+            moved = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
+            for row, each in enumerate(series):
+                yield reader.node, each, (moved, row)
 
 
 def _interval_ns(reader: SystemReader) -> int:
-    """A little more than the time between two samples."""
+    """1.5 times the average time between samples."""
     extent = reader.extent
     if extent is None or extent.rows < 2:
         return 0
@@ -212,16 +217,16 @@ def _interval_ns(reader: SystemReader) -> int:
 
 
 def _chosen(reader: SystemReader) -> tuple[Series, ...]:
-    found: list[Series] = []
+    chosen: list[Series] = []
     for metric in _COUNTERS:
-        every = reader.series(metric)
-        whole = [one for one in every if not one.device]
-        found += whole or every
-    return tuple(found[:_MOST_COUNTERS])
+        series = reader.series(metric)
+        node_series = [each for each in series if not each.device]
+        chosen += node_series or series
+    return tuple(chosen[:_MAX_COUNTERS])
 
 
 class _Frame:
-    """Numbers its names, and puts tracks and counters into one binary answer."""
+    """Builds the binary reply and numbers the names in it."""
 
     def __init__(self, start_ns: int, pixels: Pixels) -> None:
         self.builder = FrameBuilder()
@@ -231,17 +236,17 @@ class _Frame:
         self._categories: dict[str, int] = {}
 
     def texts(self) -> dict[str, Any]:
-        """What the numbers stand for."""
+        """The names and categories that the numbers refer to."""
         return {"names": list(self._names), "categories": list(self._categories)}
 
     def worker(self, trace: WorkerTrace) -> dict[str, Any]:
         """One worker and its tracks."""
-        tracks = [self._track(trace, one) for one in trace.tracks]
+        tracks = [self._track(trace, track) for track in trace.tracks]
         return {"worker": trace.worker, "node": trace.node, "tracks": tracks}
 
-    def counter(self, node: str, series: Series, found: Any) -> dict[str, Any]:
+    def counter(self, node: str, series: Series, bucket_row: Any) -> dict[str, Any]:
         """One metric of one node."""
-        rollup, place = found
+        rollup, row = bucket_row
         starts = (rollup.starts_ns - self._start_ns) / NANOSECONDS
         columns = {"minimum": rollup.minimum, "mean": rollup.mean, "maximum": rollup.maximum}
         return {
@@ -252,17 +257,19 @@ class _Frame:
             "starts": self.builder.add(starts.astype("<f8")),
             "width": rollup.width_ns / NANOSECONDS,
             **{
-                name: self.builder.add(values[place].astype("<f4"))
+                name: self.builder.add(values[row].astype("<f4"))
                 for name, values in columns.items()
             },
         }
 
     def _track(self, trace: WorkerTrace, track: Track) -> dict[str, Any]:
-        found = trace.folded(track, self._pixels)
-        wide = found.wide
+        folded = trace.folded(track, self._pixels)
+        wide = folded.wide
         starts_ns = trace.starts_ns[wide]
-        names = [self._number(trace.names[one]) for one in trace.name_numbers[wide].tolist()]
-        kinds = [self._kind(trace.categories[one]) for one in trace.category_numbers[wide].tolist()]
+        names = [self._number(trace.names[number]) for number in trace.name_numbers[wide].tolist()]
+        kinds = [
+            self._kind(trace.categories[number]) for number in trace.category_numbers[wide].tolist()
+        ]
         columns = {
             "starts": ((starts_ns - self._start_ns) / NANOSECONDS).astype("<f8"),
             "seconds": ((trace.ends_ns[wide] - starts_ns) / NANOSECONDS).astype("<f4"),
@@ -270,13 +277,13 @@ class _Frame:
             "names": np.array(names, dtype="<u4"),
             "categories": np.array(kinds, dtype="<u1"),
         }
-        if found.narrow:
-            columns["covered"] = quantized(found.covered, 1 / 250, np.dtype("<u1"))
+        if folded.narrow:
+            columns["covered"] = quantized(folded.covered, 1 / 250, np.dtype("<u1"))
         return {
             "title": track.title,
             "lanes_count": track.lane_count,
-            "count": len(track.places),
-            "narrow": found.narrow,
+            "count": len(track.indices),
+            "narrow": folded.narrow,
             **{name: self.builder.add(column) for name, column in columns.items()},
         }
 
@@ -287,33 +294,33 @@ class _Frame:
         return self._categories.setdefault(category, len(self._categories))
 
 
-def _sums(trace: WorkerTrace, track: Track, category: str, name: str, one: Any) -> dict[str, Any]:
+def _sums(trace: WorkerTrace, track: Track, category: str, name: str, sums: Any) -> dict[str, Any]:
     return {
         "worker": trace.worker,
         "track": track.title,
         "category": category,
         "name": name,
-        "count": one.count,
-        "seconds": one.total_ns / NANOSECONDS,
-        "self_seconds": one.self_ns / NANOSECONDS,
-        "mean_seconds": one.total_ns / one.count / NANOSECONDS,
-        "longest_seconds": one.longest_ns / NANOSECONDS,
+        "count": sums.count,
+        "seconds": sums.total_ns / NANOSECONDS,
+        "self_seconds": sums.self_ns / NANOSECONDS,
+        "mean_seconds": sums.total_ns / sums.count / NANOSECONDS,
+        "longest_seconds": sums.longest_ns / NANOSECONDS,
     }
 
 
-def _hit(trace: WorkerTrace, place: int, start_ns: int) -> dict[str, Any]:
-    track = next(one for one in trace.tracks if _has(one, place))
-    lane = int(trace.lanes_at(track, np.array([place]))[0])
+def _hit(trace: WorkerTrace, index: int, start_ns: int) -> dict[str, Any]:
+    track = next(track for track in trace.tracks if _has(track, index))
+    lane = int(trace.lanes_at(track, np.array([index]))[0])
     return {
-        "start": (int(trace.starts_ns[place]) - start_ns) / NANOSECONDS,
-        "seconds": float(trace.ends_ns[place] - trace.starts_ns[place]) / NANOSECONDS,
+        "start": (int(trace.starts_ns[index]) - start_ns) / NANOSECONDS,
+        "seconds": float(trace.ends_ns[index] - trace.starts_ns[index]) / NANOSECONDS,
         "worker": trace.worker,
         "track": track.title,
         "lane": lane,
-        "name": trace.names[int(trace.name_numbers[place])],
+        "name": trace.names[int(trace.name_numbers[index])],
     }
 
 
-def _has(track: Track, place: int) -> bool:
-    at = int(np.searchsorted(track.places, place))
-    return at < len(track.places) and int(track.places[at]) == place
+def _has(track: Track, index: int) -> bool:
+    at = int(np.searchsorted(track.indices, index))
+    return at < len(track.indices) and int(track.indices[at]) == index
