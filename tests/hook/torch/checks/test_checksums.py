@@ -15,7 +15,7 @@ from tests.fakes.session import Recorded, watched
 def train(changed: float = 0.0, steps: int = 5, workers: int = 2, **settings: int) -> Recorded:
     """One of several workers; at step 2 a weight of it is changed."""
     with watched(overhead_percent=1e6, **settings) as recorded:
-        recorded.session.store.assign(replace(recorded.session.store.place, world_size=workers))
+        recorded.session.store.assign(replace(recorded.session.store.worker, world_size=workers))
         torch.manual_seed(1)
         first = nn.Linear(3, 4)
         network = nn.Sequential(first, nn.Linear(4, 1))
@@ -69,7 +69,7 @@ def test_a_model_counts_as_wrapped_after_its_wrapper_is_gone(tmp_path: Path) -> 
     distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
     try:
         with watched(overhead_percent=1e6, replica_check_every=1) as recorded:
-            recorded.session.store.assign(replace(recorded.session.store.place, world_size=2))
+            recorded.session.store.assign(replace(recorded.session.store.worker, world_size=2))
             network = DistributedDataParallel(nn.Linear(3, 1)).module
             optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
             network(torch.ones(2, 3)).sum().backward()

@@ -12,8 +12,9 @@ from torch import nn
 from torch.distributed.algorithms.join import _JoinConfig
 from torch.nn.parallel import DistributedDataParallel as Wrapper
 
-from sonde.hook.torch.checks import checksums, replicas
+from sonde.hook.torch.checks import checksums
 from sonde.hook.torch.checks import fingerprints as fingerprints_of
+from sonde.hook.torch.checks.measures import replicas
 from sonde.hook.torch.loop import deferred_hooks as quiet
 from tests.fakes.session import Recorded, watched
 
@@ -23,8 +24,8 @@ STEPS = 60
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, there are as many quiet steps as there can be."""
-    monkeypatch.setattr(quiet, "_LONGEST_NS", 10**15)
-    monkeypatch.setattr(quiet, "_WATCHING_SECONDS", 1000.0)
+    monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(quiet, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 
 class DistributedDataParallel(nn.Module):
@@ -57,7 +58,7 @@ def train(
 ) -> Recorded:
     """One of several workers; something may be done to its model before each step."""
     with watched(closely=closely, **settings) as recorded:
-        recorded.session.store.assign(replace(recorded.session.store.place, world_size=workers))
+        recorded.session.store.assign(replace(recorded.session.store.worker, world_size=workers))
         trained = model() if model else network()
         own = [one for one in trained.parameters() if one.requires_grad]
         optimizer = torch.optim.SGD(own, lr=0.01)
@@ -195,7 +196,7 @@ def test_frozen_parameters_tell_nothing() -> None:
 
 def test_no_model_is_kept_alive() -> None:
     with watched(closely=False) as recorded:
-        recorded.session.store.assign(replace(recorded.session.store.place, world_size=2))
+        recorded.session.store.assign(replace(recorded.session.store.worker, world_size=2))
         model = network()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         for _ in range(20):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sonde.hook.torch.tensors.row_samples import sample_rows, join_samples
+from sonde.hook.torch.tensors.row_samples import join_samples, sample_rows
 from tests.fakes.session import Recorded, watched
 
 SIZE = 8

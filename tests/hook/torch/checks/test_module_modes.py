@@ -37,8 +37,8 @@ def evaluate_loaded(network: nn.Module) -> None:
 @pytest.fixture(params=["every step closely", "quiet steps"])
 def is_close(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """What is said does not depend on it."""
-    monkeypatch.setattr(quiet, "_LONGEST_NS", 10**15)
-    monkeypatch.setattr(quiet, "_WATCHING_SECONDS", 1000.0)
+    monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(quiet, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
     return bool(request.param == "every step closely")
 
 

@@ -146,7 +146,7 @@ def test_a_refusal_is_recorded_with_its_origin_and_stops_the_job() -> None:
     (origin,) = recorded.observations("first-non-finite")
     assert origin["subject"] == "input 0"
     assert json.loads(origin["detail"])["in"] == "input"
-    uri = recorded.session.store.place.job_uri
+    uri = recorded.session.store.worker.job_uri
     assert uri is not None
     backend = open_backend(uri)
     (entry,) = backend.entries(layout.REQUESTS)

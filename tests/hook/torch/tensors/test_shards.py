@@ -12,9 +12,9 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from sonde.hook.torch.checks.optimizer_memory import OptimizerMemory
 from sonde.hook.torch.tensors.finiteness import bad_value
-from sonde.hook.torch.tensors.shards import is_distributed, local, full_tensor
+from sonde.hook.torch.tensors.optimizer_memory import OptimizerMemory
+from sonde.hook.torch.tensors.shards import full_tensor, is_distributed, local
 from sonde.hook.torch.tensors.statistics import measure
 
 

@@ -17,7 +17,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Shard
 
 from sonde.hook.torch.tensors import statistics_operators
-from sonde.hook.torch.tensors.statistics import Measured, Combined, launch, measure, raw_tensor
+from sonde.hook.torch.tensors.statistics import Combined, Measured, launch, measure, raw_tensor
 from sonde.hook.torch.tensors.statistics_operators import ByOperators
 from sonde.store.encode import encode_columns
 from sonde.store.format import STATISTICS

@@ -16,8 +16,8 @@ from torch.optim import Optimizer
 from sonde.clock import thread_cpu_seconds
 from sonde.hook.session import Session
 from sonde.hook.steps import At
-from sonde.hook.torch.checks.check_interval import CheckInterval
-from sonde.hook.torch.checks.replicas import Replica, Replicas
+from sonde.hook.torch.checks.measures.check_interval import CheckInterval
+from sonde.hook.torch.checks.measures.replicas import Replica, Replicas
 from sonde.hook.torch.tensors.snapshots import copies
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
@@ -94,7 +94,7 @@ class Checksums:
                 record(f"{_checksum(copied):08x}")
                 self._seconds += thread_cpu_seconds() - began
 
-            self._session.worker_thread.hand("checksums of replicas", sum_up)
+            self._session.worker_thread.submit("checksums of replicas", sum_up)
         elif len({parameter.device for parameter in parameters}) == 1 and parameters[0].is_cuda:
             self._session.worker_thread.expect(
                 "checksums of replicas", _launch_sums(parameters, record)

@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from sonde.hook.session import Session
 from sonde.hook.steps import At
-from sonde.hook.torch.checks.replicas import Replica, Replicas
+from sonde.hook.torch.checks.measures.replicas import Replica, Replicas
 from sonde.hook.torch.loop.deferred_hooks import FINGERPRINTS, Note, Quiet
 from sonde.hook.torch.tensors.forward_tensors import is_plain
 from sonde.records.observation import ObservationKind

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
 from sonde.hook.steps import At, Pass
 from sonde.hook.torch.loop.forward_passes import ForwardPass
@@ -59,7 +59,7 @@ class InnerInspections:
         self,
         session: Session,
         modules: Modules,
-        inspections: Looks,
+        inspections: Inspections,
         names: Names,
         consumers: tuple[ForwardTensors, Activations],
     ) -> None:
@@ -70,8 +70,8 @@ class InnerInspections:
         self._offers, self._activations = consumers
         self._hooks = Hooks()
         self._forward: ForwardPass | None = None  # the pass that is looked at
-        self._channels = inspections.part("channels of inputs", self._inspect_channels)
-        self._tokens = inspections.part("tokens of inputs", self._inspect_tokens)
+        self._channels = inspections.timed("channels of inputs", self._inspect_channels)
+        self._tokens = inspections.timed("tokens of inputs", self._inspect_tokens)
         modules.listen(TASK, self._begins, self._ends)
 
     def _begins(
@@ -79,7 +79,7 @@ class InnerInspections:
     ) -> None:
         self._stop()
         if forward.kind is not Pass.TRAIN:
-            self._inspections.evaluates()
+            self._inspections.evaluations.begin_pass()
             return
         if not self._inspections.is_due_in(forward):
             return
@@ -117,8 +117,8 @@ class InnerInspections:
             layer = _Layer(
                 name,
                 module,
-                inputs if plan.looks_at(inputs) and not collected[0] else None,
-                outputs if plan.looks_at(outputs) and not collected[1] else None,
+                inputs if plan.inspects(inputs) and not collected[0] else None,
+                outputs if plan.inspects(outputs) and not collected[1] else None,
             )
             if layer.inputs or layer.outputs:
                 yield layer

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sonde.hook.session import Session
 from sonde.hook.steps import At, FinishedStep
-from sonde.hook.torch.checks.batch_means import BatchMeans
+from sonde.hook.torch.checks.measures.batch_means import BatchMeans
 from sonde.hook.torch.tensors.row_samples import sample_rows
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
@@ -87,7 +87,7 @@ class Labels:
         self._pending, self._pending_bytes = [], 0
         steps = self._session.steps
         last = at or (steps.mode, max(0, steps.number - 1))
-        self._session.worker_thread.hand("labels", lambda: self._record(pending, code, last))
+        self._session.worker_thread.submit("labels", lambda: self._record(pending, code, last))
 
     def _record(self, pending: list[bytes], code: str, at: At) -> None:
         counts = Counter(array(code, b"".join(pending)))

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
 from sonde.hook.steps import At, Pass
 from sonde.hook.torch.loop.forward_passes import ForwardPass
@@ -50,7 +50,7 @@ _LINEAR = ("Addmm", "Mm", "Bmm", "Baddbmm", "Mv", "Addmv", "Linear", "Convolutio
 class LossInputs:
     """Looks at what loss functions are called with."""
 
-    def __init__(self, session: Session, inspections: Looks) -> None:
+    def __init__(self, session: Session, inspections: Inspections) -> None:
         self._session = session
         self._inspections = inspections
         self.inspected_step = -1  # the training step whose logits were seen last
@@ -60,7 +60,7 @@ class LossInputs:
         is_training = forward.kind is Pass.TRAIN
         inspections = self._inspections
         if not (
-            inspections.is_due_in(forward) if is_training else inspections.is_due_in_evaluation
+            inspections.is_due_in(forward) if is_training else inspections.evaluations.is_pass_due
         ):
             return
         if not (isinstance(predictions, Tensor) and _is_readable(predictions)):

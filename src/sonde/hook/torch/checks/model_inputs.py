@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from sonde.hook.session import Session
 from sonde.hook.steps import At, FinishedStep, Pass
-from sonde.hook.torch.checks.batch_means import BatchMeans
-from sonde.hook.torch.checks.input_sizes import InputSizes
-from sonde.hook.torch.checks.sample_reuse import Batch, SampleReuse
+from sonde.hook.torch.checks.measures.batch_means import BatchMeans
+from sonde.hook.torch.checks.measures.input_sizes import InputSizes
+from sonde.hook.torch.checks.measures.sample_reuse import Batch, SampleReuse
 from sonde.hook.torch.loop.deferred_hooks import OPTIMIZER
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.modules import Modules
@@ -133,7 +133,7 @@ class ModelInputs:
     def _hand_over(self, *, is_last: bool = False) -> None:
         pending, self._pending, self._has_evaluated = self._pending, [], False
         at = (Mode.TRAIN.value, max(0, self._session.steps.counts["train"] - 1))
-        self._session.worker_thread.hand(_TASK, lambda: self._take(pending, at, is_last))
+        self._session.worker_thread.submit(_TASK, lambda: self._take(pending, at, is_last))
 
     def _end(self) -> None:
         self._hand_over(is_last=True)

@@ -13,8 +13,8 @@ from sonde.clock import thread_cpu_seconds
 from sonde.hook.budget import Measurement
 from sonde.hook.session import Session
 from sonde.hook.steps import At
-from sonde.hook.torch.checks.layer_uses import FROZEN, UNTRACKED, LayerUses
-from sonde.hook.torch.checks.unowned_parameters import find_unowned
+from sonde.hook.torch.checks.measures.layer_uses import FROZEN, UNTRACKED, LayerUses
+from sonde.hook.torch.checks.measures.unowned_parameters import find_unowned
 from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.loop.optimizers import Optimizers
 from sonde.hook.torch.patching.names import Names

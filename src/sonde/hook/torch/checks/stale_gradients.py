@@ -7,7 +7,7 @@ from typing import NamedTuple
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
 from sonde.hook.steps import At
 from sonde.hook.torch.loop.optimizers import Optimizers, parameters_of
@@ -94,7 +94,7 @@ class StaleGradients:
     """
 
     def __init__(
-        self, session: Session, inspections: Looks, names: Names, optimizers: Optimizers
+        self, session: Session, inspections: Inspections, names: Names, optimizers: Optimizers
     ) -> None:
         self._session = session
         self._inspections = inspections

@@ -2,14 +2,14 @@
 
 from torch.optim import Optimizer
 
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.torch.checks.checksums import Checksums
 from sonde.hook.torch.checks.fingerprints import TASK as REPLICAS
 from sonde.hook.torch.checks.fingerprints import Fingerprints
+from sonde.hook.torch.checks.measures.replicas import Replicas
 from sonde.hook.torch.checks.module_modes import ModuleModes
 from sonde.hook.torch.checks.nonfinite_origin import TASK, NonFiniteOrigin
 from sonde.hook.torch.checks.ownership import Ownership
-from sonde.hook.torch.checks.replicas import Replicas
 from sonde.hook.torch.checks.stale_gradients import StaleGradients
 from sonde.hook.torch.checks.step_refusal import StepRefusal
 from sonde.hook.torch.checks.unit_copies import UnitCopies
@@ -20,13 +20,15 @@ from sonde.hook.torch.loop.training_loop import TrainingLoop, Watch
 class StateChecks:
     """Asks each part at the moment when it can see something; one that fails is left out alone."""
 
-    def __init__(self, watch: Watch, loop: TrainingLoop, inspections: Looks) -> None:
+    def __init__(self, watch: Watch, loop: TrainingLoop, inspections: Inspections) -> None:
         session, modules, names = watch.session, watch.modules, watch.names
         shield = session.guard.shield
         origin = NonFiniteOrigin(session, names, watch.losses)
         modes = ModuleModes(session, modules, names)
         ownership = Ownership(session, modules, names, loop.optimizers)
-        modules.quiet.on_bad.append(shield("origin of non-finite values", origin.on_deferred_pass, None))
+        modules.quiet.on_bad.append(
+            shield("origin of non-finite values", origin.on_deferred_pass, None)
+        )
         modules.quiet.vetoes += [lambda: ownership.is_comparing, lambda: modes.is_wrong]
         replicas = Replicas(session, modules, names)
         fingerprints = Fingerprints(session, replicas, modules.quiet)
@@ -36,8 +38,10 @@ class StateChecks:
         stale = StaleGradients(session, inspections, names, loop.optimizers)
         copies = UnitCopies(session, inspections, names)
         cleared = ZeroedGradients(session, names, lambda: loop.was_cleared)
-        loop.at_backward.append(inspections.part("gradients that are kept", stale.backward_begins))
-        loop.after_backward.append(inspections.part("gradients that are kept", stale.backward_ends))
+        loop.at_backward.append(inspections.timed("gradients that are kept", stale.backward_begins))
+        loop.after_backward.append(
+            inspections.timed("gradients that are kept", stale.backward_ends)
+        )
         self._before_update = [
             shield("modes of modules", modes.before_update, None),
             shield("ownership of parameters", ownership.before_update, None),
@@ -46,11 +50,11 @@ class StateChecks:
             shield("checksums of replicas", checksums.before_update, None),
             shield(TASK, origin.before_update, None),
             shield("stop on non-finite gradients", refusal.before_update, None),
-            inspections.part("gradients that are kept", stale.before_update),
-            inspections.part("copies of units", copies.before_update),
+            inspections.timed("gradients that are kept", stale.before_update),
+            inspections.timed("copies of units", copies.before_update),
         ]
         loop.optimizers.after_made.append(
-            shield("looks at what begins", inspections.begins_anew, None)
+            shield("looks at what begins", inspections.optimizer_made, None)
         )
         modules.listen("modes of modules", modes.begins, modes.ends)
         modules.listen(TASK, origin.begins, origin.ends)

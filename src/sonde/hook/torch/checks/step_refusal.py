@@ -34,7 +34,7 @@ class StepRefusal:
         self._session = session
         self._names = names
         self._origin = origin
-        session.requests.last_step.count_workers = lambda: _workers(session.store.place.world_size)
+        session.requests.last_step.count_workers = lambda: _workers(session.store.worker.world_size)
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
         """Ends the process rather than let the optimizer step on what is not finite."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
 from sonde.hook.steps import At
 from sonde.hook.torch.loop.optimizers import parameters_of
@@ -27,7 +27,7 @@ _MAX_WEIGHTS = 64  # at one look; of larger models others have their turn at the
 class UnitCopies:
     """Counts the different rows of weights, at the early looks."""
 
-    def __init__(self, session: Session, inspections: Looks, names: Names) -> None:
+    def __init__(self, session: Session, inspections: Inspections, names: Names) -> None:
         self._session = session
         self._inspections = inspections
         self._names = names

@@ -14,13 +14,13 @@ from sonde.hook.budget import Measurement
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.overhead_account import Resting
 from sonde.hook.session import Session
-from sonde.hook.torch.checks.optimizer_memory import OptimizerMemory
 from sonde.hook.torch.loop.optimizers import Optimizers, parameters_of
 from sonde.hook.torch.loop.resting import Rest
 from sonde.hook.torch.loop.step_ends import ClippedNorm
 from sonde.hook.torch.patching.patches import Patches
 from sonde.hook.torch.tensors.device_scalars import DeviceScalars
 from sonde.hook.torch.tensors.due_tensors import DueTensors
+from sonde.hook.torch.tensors.optimizer_memory import OptimizerMemory
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.statistics import Measured
 from sonde.hook.torch.tensors.tensor_records import Listener

@@ -13,7 +13,6 @@ from sonde.hook.call_site import CallSites, Chain
 from sonde.hook.hidden_frames import drop_frame, hidden_from_warnings
 from sonde.hook.session import Session
 from sonde.hook.steps import Pass
-from sonde.hook.torch.checks.weight_changes import WeightChanges
 from sonde.hook.torch.loop.backward_calls import watched_backward
 from sonde.hook.torch.loop.backward_steps import BackwardSteps
 from sonde.hook.torch.loop.deferred_hooks import (
@@ -36,12 +35,13 @@ from sonde.hook.torch.loop.step_hooks import StepHooks
 from sonde.hook.torch.loop.unstepped import Unstepped
 from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.patching.patches import Patches
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 from sonde.hook.torch.tensors.host_numbers import number_in
+from sonde.hook.torch.tensors.weight_changes import WeightChanges
 from sonde.records.step import Phase
 
 _BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
-_LARGEST = sys.float_info.max  # of finite numbers
+_MAX_LOSS = sys.float_info.max  # of finite numbers
 
 
 class UpdateListener(Protocol):
@@ -112,8 +112,8 @@ class TrainingLoop:
         scalers = (self._session, self._losses, lambda: self._start_ns, self._step_skipped)
         GradientScalers(*scalers).attach(patches)
         pre_hook, post_hook = self._before_steps(), self._after_steps()
-        leave_alone(pre_hook)
-        leave_alone(post_hook)
+        skip_in_compiler(pre_hook)
+        skip_in_compiler(post_hook)
         self._handles = [step_hooks.register_optimizer_step_pre_hook(pre_hook)]
         self._handles.append(step_hooks.register_optimizer_step_post_hook(post_hook))
         self._quiet.rest.removable.append(StepHooks(self._handles, self._quiet.rest.counting()))
@@ -126,16 +126,16 @@ class TrainingLoop:
         def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
             if is_compiling():
                 return None
-            is_known = quiet.is_on and id(optimizer) == quiet.optimizer
-            if is_known and len(args) == 1 and not kwargs and get_ident() == quiet.thread_id:
+            is_deferred = quiet.is_on and id(optimizer) == quiet.optimizer
+            if is_deferred and len(args) == 1 and not kwargs and get_ident() == quiet.thread_id:
                 quiet.optimizer_ns = start_ns = now_ns()
                 rates = [group["lr"] for group in optimizer.param_groups]
                 if rates != quiet.rates:
                     quiet.rates = rates
                     quiet.notes.append((RATES, start_ns, start_ns, rates, None))
                 if quiet.fingerprints is not None:
-                    found = quiet.fingerprints()
-                    quiet.notes.append((FINGERPRINTS, start_ns, start_ns, found, None))
+                    fingerprints = quiet.fingerprints()
+                    quiet.notes.append((FINGERPRINTS, start_ns, start_ns, fingerprints, None))
                 return None
             quiet.optimizer_ns = 0
             if get_ident() != thread.id:
@@ -161,9 +161,9 @@ class TrainingLoop:
 
         return post_hook
 
-    def listen(self, part: str, listener: UpdateListener, *, needs_optimizer: bool = True) -> None:
+    def listen(self, task: str, listener: UpdateListener, *, needs_optimizer: bool = True) -> None:
         """Tells somebody before every update; who fails is told no more, and steps count on."""
-        before_update = self._session.guard.shield(part, listener.before_update, None)
+        before_update = self._session.guard.shield(task, listener.before_update, None)
         self._listeners.append(before_update)
         if not needs_optimizer:
             self._by_backward.listeners.append(before_update)
@@ -194,7 +194,7 @@ class TrainingLoop:
             if not (quiet.is_on and args and get_ident() == quiet.thread_id):
                 return None
             value = number_in(args[0])
-            if value is None or not abs(value) <= min(losses.limit, _LARGEST):
+            if value is None or not abs(value) <= min(losses.limit, _MAX_LOSS):
                 quiet.tell_bad()
                 return None
             if operation_of(args[0]) not in kinds:
@@ -204,7 +204,7 @@ class TrainingLoop:
             self._weights.backward_begins()
             return value, origin
 
-        leave_alone(noted)
+        skip_in_compiler(noted)
         now_ns = self._session.clock.now_ns
         awake = watched_backward(original, quiet, now_ns, noted, (begins, ends))
         return quiet.rest.around(original, hidden_from_warnings(awake))
@@ -257,7 +257,7 @@ class TrainingLoop:
 
     def _read_backward(self, note: Note) -> None:
         _, start_ns, _, value, (divisor, site) = note
-        self._losses.noted(value, divisor, site)
+        self._losses.deferred_root(value, divisor, site)
         self._backwards += 1
         self._steps.backward(start_ns)
         self._unstepped.computed()
@@ -293,8 +293,8 @@ class TrainingLoop:
         if self._is_in_backward:  # the one before has raised
             self._losses.forget_last()
         self._is_in_backward = True
-        for look in self.at_backward:
-            look(tensors)
+        for listener in self.at_backward:
+            listener(tensors)
         self._weights.backward_begins()
         if not self._is_further_on():
             self._losses.root(tensors, self._call_site())
@@ -302,8 +302,8 @@ class TrainingLoop:
 
     def _backward_ends(self, start_ns: int) -> None:
         self._is_in_backward = False
-        for look in self.after_backward:
-            look()
+        for listener in self.after_backward:
+            listener()
         self._marks.end(_BACKWARD)
         if self._is_further_on():
             self._steps.span(_BACKWARD, start_ns)
@@ -352,29 +352,29 @@ class TrainingLoop:
         self, closure: Callable[[], Any], optimizer: Optimizer, number: int
     ) -> Callable[[], Any]:
         """The closure makes the gradients: the look at them comes after its first call."""
-        look = self._session.hook("optimizer steps", self._look, None)
-        has_looked = False
+        inspect = self._session.hook("optimizer steps", self._look, None)
+        is_inspected = False
 
         def watched() -> Any:
-            nonlocal has_looked
+            nonlocal is_inspected
             try:
                 result = closure()
             except BaseException as error:
                 drop_frame(error)
                 raise
             self._in_closure += 1
-            if not has_looked:
-                has_looked = True
-                look(optimizer, number)
+            if not is_inspected:
+                is_inspected = True
+                inspect(optimizer, number)
             return result
 
         return hidden_from_warnings(watched)
 
     def _look(self, optimizer: Optimizer, number: int) -> None:
         size = sum(len(group["params"]) for group in optimizer.param_groups)
-        known = (size, self._modules.made)
-        if self._named.get(number) != known:
-            self._named[number] = known
+        signature = (size, self._modules.made)
+        if self._named.get(number) != signature:
+            self._named[number] = signature
             self._names.learn(self._modules.roots)
             self._names.adopt(optimizer, number)
         for before_update in self._listeners:
@@ -391,7 +391,7 @@ class TrainingLoop:
         backwards = self._backwards
         self._stepped(number, self._start_ns)
         if is_finite:
-            is_plain = not (has_closure or self._losses.is_told) and self._steps.is_plain
+            is_plain = not (has_closure or self._losses.is_adjusted) and self._steps.is_plain
             self._quiet.leave(optimizer, number, is_plain, backwards)
 
     def _step_skipped(self, optimizer: Optimizer, start_ns: int) -> None:

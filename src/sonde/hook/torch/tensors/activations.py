@@ -14,7 +14,7 @@ from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.patching.identities import IdentityMap
 from sonde.hook.torch.patching.names import Names, unwrapped, walk
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 from sonde.hook.torch.tensors.due_tensors import Kinds
 from sonde.hook.torch.tensors.forward_tensors import (
     MAX_CALLS,
@@ -91,7 +91,7 @@ class Activations:
         self, forward: ForwardPass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self.due = forward if self._offers.is_due(forward) else None
-        if self.due is not None and self._plan.wants(TensorKind.INPUT):
+        if self.due is not None and self._plan.may_record(TensorKind.INPUT):
             leaves = leaves_of_call(args, kwargs)
             self._offers.offer(forward, self._names.stem_of(module, "input"), _INPUT, leaves)
 
@@ -99,7 +99,7 @@ class Activations:
         if self.due is None:
             return
         self.due = None
-        if self._plan.wants(TensorKind.OUTPUT):
+        if self._plan.may_record(TensorKind.OUTPUT):
             leaves = leaves_of(output)
             self._offers.offer(forward, self._names.stem_of(module, "output"), _OUTPUT, leaves)
         root = id(unwrapped(module))
@@ -146,7 +146,7 @@ class Activations:
         return watch
 
     def _wants(self, stem: str, kinds: Kinds) -> bool:
-        return any(self._plan.wants_tensor(f"{stem}_{call}", kinds) for call in range(MAX_CALLS))
+        return any(self._plan.records_tensor(f"{stem}_{call}", kinds) for call in range(MAX_CALLS))
 
     def _is_allowed(self, watch: _Watch, module: nn.Module, regions: dict[int, bool]) -> bool:
         """Whether a module's tensors can be had: in a compiled region, only if named and broken."""
@@ -185,7 +185,7 @@ class Activations:
         def after(_module: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
             see("output", output)
 
-        leave_alone(see)
+        skip_in_compiler(see)
         self._modules.hooks.put(
             module,
             before if watch.inputs is not None else None,

@@ -9,9 +9,9 @@ from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
 from sonde.hook.budget import Measurement
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
-from sonde.hook.tensors.collections import Wanted
+from sonde.hook.tensors.collections import TensorRequest
 from sonde.hook.tensors.plan import Due
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.patching.identities import IdentityMap
@@ -52,14 +52,14 @@ class _Recipe:
 
     shape: tuple[int, ...]  # the parameters by their identities: others need another recipe
     weights: StepTensors
-    gradients: list[tuple[str, Tensor, Wanted]]  # the parameters whose gradients they are
+    gradients: list[tuple[str, Tensor, TensorRequest]]  # the parameters whose gradients they are
 
 
 class DueTensors:
     """Looks at what an optimizer is about to use, and takes what is due."""
 
     def __init__(
-        self, session: Session, names: Names, records: TensorRecords, inspections: Looks
+        self, session: Session, names: Names, records: TensorRecords, inspections: Inspections
     ) -> None:
         self._session = session
         self._inspections = inspections
@@ -115,11 +115,11 @@ class DueTensors:
         due = exact = self._plan.due_exactly(Mode(at[0]), at[1])
         if is_inspection:
             due += self._plan.sparse
-        if not due or self._plan.wanted(name, kinds, due) is None:
+        if not due or self._plan.request_for(name, kinds, due) is None:
             return
         if not self._session.store.has_tensor(name):
             self._register(name, kinds, tensor)
-        if self._plan.wanted(name, kinds, exact) is None:
+        if self._plan.request_for(name, kinds, exact) is None:
             tensor = first_samples(tensor)
             if tensor.is_quantized or not self._kernels.are_ready_for(tensor):
                 return
@@ -192,7 +192,7 @@ class DueTensors:
             if name is None:
                 continue
             self._add(weights, [(name, _BIAS if _is_bias(name) else _WEIGHT, parameter)], due)
-            request = self._plan.wanted(f"gradient/{name}", _GRADIENT, due)
+            request = self._plan.request_for(f"gradient/{name}", _GRADIENT, due)
             if request is not None:
                 gradients.append((f"gradient/{name}", parameter, request))
         return _Recipe(shape, weights, gradients)
@@ -218,7 +218,7 @@ class DueTensors:
 
     def _add(self, tensors: StepTensors, candidates: Iterable[NamedTensor], due: Due) -> None:
         for name, kinds, tensor in candidates:
-            request = self._plan.wanted(name, kinds, due)
+            request = self._plan.request_for(name, kinds, due)
             if request is not None:
                 if not self._session.store.has_tensor(name):
                     self._register(name, kinds, tensor)
@@ -256,7 +256,7 @@ def _is_bias(name: str) -> bool:
     return name == "bias" or name.endswith((".bias", "_bias"))
 
 
-def file_tensor(tensors: StepTensors, name: str, tensor: Tensor, request: Wanted) -> None:
+def file_tensor(tensors: StepTensors, name: str, tensor: Tensor, request: TensorRequest) -> None:
     """Puts a tensor where what is wanted of it is done."""
     (tensors.with_histogram if request.histogram else tensors.plain)[name] = tensor
     if request.values:

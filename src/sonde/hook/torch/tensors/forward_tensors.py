@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch._C import _functorch
 
 from sonde.clock import NANOSECONDS, thread_cpu_ns
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
 from sonde.hook.steps import At, Pass
-from sonde.hook.torch.checks.unit_activity import TASK, record_unit_activity
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.tensors.due_tensors import DueTensors, Kinds, first_samples
 from sonde.hook.torch.tensors.shards import is_distributed, local
+from sonde.hook.torch.tensors.unit_activity import TASK, record_unit_activity
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
@@ -69,7 +69,7 @@ def _items_of(value: Any) -> Iterable[tuple[Any, Any]]:
 class ForwardTensors:
     """Hands on what is due. Calls of a module are counted within the step."""
 
-    def __init__(self, session: Session, due_tensors: DueTensors, inspections: Looks) -> None:
+    def __init__(self, session: Session, due_tensors: DueTensors, inspections: Inspections) -> None:
         self._session = session
         self._inspections = inspections
         self._record_unit_activity = session.guard.shield(TASK, record_unit_activity, None)

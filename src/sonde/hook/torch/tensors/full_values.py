@@ -58,7 +58,7 @@ class FullValues:
         self._wait_for_room(size)
         with self._lock:
             self._pending_bytes += size
-        self._session.worker_thread.hand("tensor values", lambda: self._write(at, copies, size))
+        self._session.worker_thread.submit("tensor values", lambda: self._write(at, copies, size))
 
     def _wait_for_room(self, size: int) -> None:
         """Training waits rather than that the machine runs out of memory; and that is said."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from sonde.hook.session import Session
 from sonde.hook.steps import At
-from sonde.hook.tensors.collections import Wanted
+from sonde.hook.tensors.collections import TensorRequest
 from sonde.hook.torch.tensors.device_scalars import DeviceScalars
 from sonde.hook.torch.tensors.tensor_records import StepTensors, TensorRecords
 from sonde.records.tensor import TensorKind
@@ -33,7 +33,7 @@ class ScriptTensors:
 
     def save(self, name: str, value: Any, at: At) -> bool:
         """A whole tensor, or anything that can be read as one."""
-        request = self._session.plan.wanted_when_saved(name, at)
+        request = self._session.plan.request_when_saved(name, at)
         if request is None:
             return True
         try:
@@ -44,7 +44,7 @@ class ScriptTensors:
         self._record(name, tensor, request, at)
         return True
 
-    def _record(self, name: str, tensor: Tensor, request: Wanted, at: At) -> None:
+    def _record(self, name: str, tensor: Tensor, request: TensorRequest, at: At) -> None:
         session = self._session
         tensors = StepTensors(at, session.clock.now_ns())
         (tensors.with_histogram if request.histogram else tensors.plain)[name] = tensor

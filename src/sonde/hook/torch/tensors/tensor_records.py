@@ -86,7 +86,7 @@ class TensorRecords:
         if mine.values:
             self._values.keep(tensors.at, Copies(mine.values))
         returned = None if tensors.values or routine is None else copied
-        self._session.worker_thread.hand(
+        self._session.worker_thread.submit(
             "statistics", lambda: self._measure(mine, routine, returned)
         )
         return True
@@ -119,7 +119,7 @@ class TensorRecords:
         if tensors.reductions:
             everything = tensors.everything()
             factors = Copies(copies({name: everything[name] for _, name in tensors.reductions}))
-            self._session.worker_thread.hand(
+            self._session.worker_thread.submit(
                 "products", lambda: self._multiply(tensors, factors.on_the_host())
             )
 

@@ -98,7 +98,7 @@ def deliver(
     if copies.is_on_host and copies.is_scalar:
         delivery.take()  # so it comes with its step, however late the backroom is
     elif copies.is_on_host:
-        session.worker_thread.hand(task, delivery.take)
+        session.worker_thread.submit(task, delivery.take)
     else:
         session.worker_thread.expect(task, delivery)
 

@@ -34,7 +34,7 @@ class Replicas:
     def are_compared(self) -> bool:
         """Whether there is another worker, and anybody wants to know."""
         session = self._session
-        return session.store.place.world_size > 1 and session.settings.replica_check_every > 0
+        return session.store.worker.world_size > 1 and session.settings.replica_check_every > 0
 
     @property
     def version(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sonde.hook.torch.checks.weight_changes import WeightChanges
+from sonde.hook.torch.tensors.weight_changes import WeightChanges
 from tests.fakes.session import watched
 
 CLOSELY = pytest.mark.parametrize("closely", [True, False])

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sonde.hook.budget import Budget
-from sonde.hook.torch.checks.check_interval import CheckInterval
+from sonde.hook.torch.checks.measures.check_interval import CheckInterval
 from sonde.settings import HookSettings
 
 

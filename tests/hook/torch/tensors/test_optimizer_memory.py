@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.optim import Optimizer
 
-from sonde.hook.torch.checks.optimizer_memory import OptimizerMemory
+from sonde.hook.torch.tensors.optimizer_memory import OptimizerMemory
 from tests.fakes.session import watched
 
 KINDS: list[Callable[..., Optimizer]] = [

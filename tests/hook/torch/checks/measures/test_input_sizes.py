@@ -15,8 +15,8 @@ NEEDED = ("samples-again", "input-size", "new-optimizer")
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, as many steps are buffered as can be."""
-    monkeypatch.setattr(quiet, "_LONGEST_NS", 10**15)
-    monkeypatch.setattr(quiet, "_WATCHING_SECONDS", 1000.0)
+    monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(quiet, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 
 class MeanOfSequence(nn.Module):

@@ -41,7 +41,7 @@ class InputSizes:
             return
         session, kind = self._session, ObservationKind.INPUT_SIZE
         if self._batches >= _STABLE_BATCHES and size and session.plan.needs(kind):
-            step = session.steps.likely(Pass.TRAIN)[-1][1] + self._steps_behind()
+            step = session.steps.possible_steps(Pass.TRAIN)[-1][1] + self._steps_behind()
             at = (Mode.TRAIN.value, step)
             session.recorder.observe(
                 kind, "input", float(size), json.dumps({"before": self._size}), at

@@ -53,7 +53,7 @@ class BatchMeans:
         if pending:
             steps = self._session.steps
             at = ("train", max(0, steps.counts["train"] - 1))
-            self._session.worker_thread.hand(_TASK, lambda: self._record(pending, at))
+            self._session.worker_thread.submit(_TASK, lambda: self._record(pending, at))
 
     def _record(self, pending: list[RowSample], at: At) -> None:
         form, _ = Counter([batch.form for batch in pending]).most_common(1)[0]

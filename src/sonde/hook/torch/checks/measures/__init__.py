@@ -1,0 +1,1 @@
+"""Quantities that state checks share: replicas, intervals, layer uses, sample marks."""
