@@ -1,0 +1,96 @@
+"""Compare two checkouts: `python -m benchmarks.compare FOLDER NAME …`.
+
+Runs each benchmark in this checkout and in another one, in turn, so that both see the same machine.
+A row is the median of its runs; the note has their range.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Row, circumstances, save, table, write_page
+
+_HERE = Path(__file__).parent.parent
+_RUN = """
+import json, sys
+from dataclasses import asdict
+from benchmarks.isolation import in_process_of_its_own
+print(json.dumps([asdict(row) for row in in_process_of_its_own(sys.argv[1])]))
+"""
+
+
+def main() -> int:
+    """Run the benchmarks and save the comparison."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
+    parser.add_argument("folder", type=Path, help="the other checkout")
+    parser.add_argument("names", nargs="+", metavar="NAME", help="benchmarks to run")
+    parser.add_argument("--label", default="before", help="what the other checkout is called")
+    parser.add_argument("--repeats", type=int, default=3, help="runs per checkout")
+    parser.add_argument("--save", metavar="NAME", help="save the table in benchmarks/results")
+    options = parser.parse_args()
+    facts = circumstances()
+    rows: list[Row] = []
+    for name in options.names:
+        runs: dict[Path, list[list[dict[str, Any]]]] = {options.folder: [], _HERE: []}
+        for number in range(options.repeats):
+            for folder, documents in runs.items():
+                print(f"{name}, run {number + 1}, {folder} …", file=sys.stderr, flush=True)
+                documents.append(rows_of(folder, name))
+        rows += compare(name, runs[options.folder], runs[_HERE], options.label)
+    print(table(rows))
+    if options.save:
+        save(options.save, rows, facts)
+        write_page()
+    return 0
+
+
+def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of one run of a benchmark in a checkout."""
+    environment = {**os.environ, "PYTHONPATH": f"{folder / 'src'}:{folder}"}
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, name],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    documents: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return documents
+
+
+def compare(
+    name: str,
+    before: Sequence[Sequence[dict[str, Any]]],
+    after: Sequence[Sequence[dict[str, Any]]],
+    label: str,
+) -> list[Row]:
+    """One row per quantity that both checkouts measure, paired by position."""
+    rows = []
+    for old, new in zip(zip(*before, strict=True), zip(*after, strict=True), strict=False):
+        old_values = [row["measured"] for row in old]
+        new_values = [row["measured"] for row in new]
+        rows.append(
+            Row(
+                what=f"{name}: {new[0]['what']}",
+                measured=statistics.median(new_values),
+                unit=new[0]["unit"],
+                alternative=label,
+                alternative_measured=statistics.median(old_values),
+                note=f"{_range(new_values)} now, {_range(old_values)} {label}",
+            )
+        )
+    return rows
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.3g} to {max(values):.3g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
