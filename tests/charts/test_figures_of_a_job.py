@@ -1,4 +1,4 @@
-"""Every figure of the charts equals what numpy says about the numbers that the job was made of."""
+"""Every number of the charts equals what NumPy computes from the data of the job."""
 
 import json
 from itertools import pairwise
@@ -20,6 +20,7 @@ from sonde.records.chart import (
     StackedBars,
     Table,
 )
+from sonde.rules import load_rule
 from tests.fakes.job import FakeJob
 from tests.fakes.reported import GPUS, LEAD_SECONDS, PHASES, STEPS, Reported, reported_job
 
@@ -62,11 +63,11 @@ def test_resources_are_exact_percentiles_per_node(made: Reported) -> None:
             assert row["samples"] == len(values)
 
 
-def test_gpus_without_work_are_named(made: Reported) -> None:
-    assert "1 of 2 GPUs of node-a had work" in chart(made, "resources", Table).note
+def test_note_counts_used_gpus(made: Reported) -> None:
+    assert "1 of 2 GPUs of node-a were used" in chart(made, "resources", Table).note
 
 
-def test_of_many_nodes_those_that_differ_most_have_their_figures() -> None:
+def test_only_the_most_unusual_of_many_nodes_are_shown() -> None:
     first = FakeJob(node="node-00")
     nodes = [first, *(FakeJob(first.backend.uri, f"node-{one:02d}") for one in range(1, 34))]
     for place, one in enumerate(nodes):
@@ -75,10 +76,10 @@ def test_of_many_nodes_those_that_differ_most_have_their_figures() -> None:
     assert isinstance(spec, Table)
     rows = spec.records()
     assert (rows[0]["node"], rows[0]["p50"]) == ("node-33", 90.0)
-    assert spec.coarsened == "The 32 of 34 nodes that differ most."
+    assert spec.coarsened == "Only the 32 most unusual of 34 nodes are shown."
 
 
-def test_job_details_add_up(made: Reported) -> None:
+def test_stage_durations_add_up_to_the_job_duration(made: Reported) -> None:
     spec = chart(made, "job_details", Facts)
     facts = {one.name: one.value for one in spec.facts}
     assert len(facts) == 11
@@ -95,7 +96,7 @@ def test_job_details_add_up(made: Reported) -> None:
     assert sum(shares) == pytest.approx(100)
 
 
-def test_stages_lie_one_after_the_other(made: Reported) -> None:
+def test_stages_follow_each_other_without_gaps(made: Reported) -> None:
     [lane] = chart(made, "progress", Lanes).lanes
     assert [span.label for span in lane.spans][:2] == ["initialization", "training loop"]
     for one, other in pairwise(lane.spans):
@@ -104,7 +105,7 @@ def test_stages_lie_one_after_the_other(made: Reported) -> None:
     assert stages.parts[0].values[0] == pytest.approx(LEAD_SECONDS)
 
 
-def test_step_statistics_are_those_of_numpy(made: Reported) -> None:
+def test_step_statistics_match_numpy(made: Reported) -> None:
     rows = chart(made, "step_statistics", Table).records()
     for worker in (0, 1):
         [row] = [one for one in rows if one["worker"] == worker and one["mode"] == "train"]
@@ -116,25 +117,25 @@ def test_step_statistics_are_those_of_numpy(made: Reported) -> None:
         assert row["outliers"] == (8 if worker else 0)
 
 
-def test_how_many_steps_were_long_is_told_with_the_limit(made: Reported) -> None:
+def test_note_counts_steps_above_the_outlier_limit(made: Reported) -> None:
     seconds = made.durations(1)
     usual = np.median(seconds)
     limit = max(usual + 3 * 1.4826 * np.median(np.abs(seconds - usual)), 1.5 * usual)
     note = chart(made, "step_statistics", Table).note
     long = f"8 of {STEPS} steps took longer than {1e3 * limit:.3g} ms"
-    assert f"; {long}, the median is {1e3 * usual:.3g} ms." in note
+    assert f", median {1e3 * usual:.3g} ms. {long}." in note
     quick = CHARTS.load("step_statistics")(worker=0).build(made.job)
     assert isinstance(quick, Table)
-    assert f"none of {STEPS} steps took longer than" in quick.note
+    assert f"None of {STEPS} steps took longer than" in quick.note
 
 
-def test_the_histogram_holds_every_step(made: Reported) -> None:
+def test_histogram_contains_every_step(made: Reported) -> None:
     spec = chart(made, "step_histogram", Histogram)
     assert [sum(part.values) for part in spec.parts] == [STEPS, STEPS]
-    assert "8 steps took longer" in spec.note
+    assert "includes 8 steps longer than" in spec.note
 
 
-def test_outliers_are_named_with_the_phase_they_fell_in(made: Reported) -> None:
+def test_outliers_are_listed_with_their_slowest_phase(made: Reported) -> None:
     rows = chart(made, "step_outliers", Table).records()
     assert {row["step"] for row in rows} == set(range(0, STEPS, 25))
     assert {row["phase"] for row in rows} == {"data wait"}
@@ -152,7 +153,7 @@ def test_normal_steps_and_outliers_are_split_by_phase(made: Reported) -> None:
         assert part.values == pytest.approx(expected)
 
 
-def test_phases_share_the_time_of_steps(made: Reported) -> None:
+def test_phase_shares_match_numpy(made: Reported) -> None:
     rows = {row["phase"]: row for row in chart(made, "phase_time", Table).records()}
     spent = np.concatenate([made.phases[0], made.phases[1]])
     for place, phase in enumerate(PHASES):
@@ -162,7 +163,7 @@ def test_phases_share_the_time_of_steps(made: Reported) -> None:
         assert row["p95"] == pytest.approx(np.percentile(spent[:, place], 95))
 
 
-def test_modes_share_the_training_loop(made: Reported) -> None:
+def test_mode_times_are_means_of_the_workers(made: Reported) -> None:
     parts = {part.label: part.values[0] for part in chart(made, "mode_time", StackedBars).parts}
     assert parts["train"] == pytest.approx(np.mean([made.durations(one).sum() for one in (0, 1)]))
     assert parts["eval"] == pytest.approx(4 * 0.25)
@@ -178,7 +179,7 @@ def test_boxes_are_percentiles_of_each_gpu(made: Reported) -> None:
         assert numbers == pytest.approx(np.percentile(values, (5, 25, 50, 75, 95)), rel=1e-6)
 
 
-def test_gpus_that_differ_are_far_apart(made: Reported) -> None:
+def test_different_gpus_have_a_large_distance(made: Reported) -> None:
     spec = chart(made, "gpu_balance", Group)
     histogram, heat = spec.parts
     assert all(sum(part.values) == pytest.approx(100) for part in histogram.parts)
@@ -203,7 +204,7 @@ def test_bottlenecks_are_counted_sample_by_sample(made: Reported) -> None:
     assert sum(value for part in by_phase.parts for value in part.values) == pytest.approx(100)
 
 
-def test_before_the_first_step_gpus_wait_outside_of_any_phase() -> None:
+def test_idle_gpus_before_the_first_step_count_as_between() -> None:
     job = FakeJob()
     job.worker()
     curves = {"gpu.utilization_percent/gpu0": [0.0] * 8, "cpu.utilization_percent": [99.0] * 8}
@@ -214,7 +215,7 @@ def test_before_the_first_step_gpus_wait_outside_of_any_phase() -> None:
     assert [(part.label, part.values[0]) for part in by_phase.parts] == [("between", 100.0)]
 
 
-def test_the_memory_of_nodes_is_drawn_at_the_time_at_which_it_was_full() -> None:
+def test_gpu_memory_of_all_nodes_shares_a_time_axis() -> None:
     first = FakeJob().record({"gpu.memory_used_percent/gpu0": [10.0] * 20})
     late = FakeJob(first.backend.uri, "node-b", first.clock)
     late.record({"gpu.memory_used_percent/gpu0": [60.0] * 40})
@@ -226,7 +227,7 @@ def test_the_memory_of_nodes_is_drawn_at_the_time_at_which_it_was_full() -> None
         assert drawn[-1] == pytest.approx(end, abs=1)
 
 
-def test_full_gpus_are_told_by_their_95th_percentile(made: Reported) -> None:
+def test_batch_size_chart_uses_95th_percentiles(made: Reported) -> None:
     rows = {row["gpu"]: row for row in chart(made, "batch_size", Table).records()}
     for node, samples in made.samples.items():
         row = rows[f"{node} gpu0"]
@@ -238,7 +239,7 @@ def test_full_gpus_are_told_by_their_95th_percentile(made: Reported) -> None:
         )
 
 
-def test_memory_that_grows_is_seen_to_grow(made: Reported) -> None:
+def test_growing_gpu_memory_is_visible(made: Reported) -> None:
     spec = chart(made, "gpu_memory", LineChart)
     first = [value for value in spec.curves[0].values if value is not None]
     assert first[0] == pytest.approx(20, abs=1)
@@ -252,7 +253,7 @@ def test_losses_are_the_mean_of_the_workers(made: Reported) -> None:
     assert f"{made.losses[-1]:.4g} at step {STEPS - 1}" in spec.note
 
 
-def test_layers_are_norms_of_their_gradients(made: Reported) -> None:
+def test_layers_chart_shows_gradient_norms(made: Reported) -> None:
     spec = chart(made, "layers", Heatmap)
     assert spec.x == tuple(range(0, STEPS, 20))
     rows = dict(zip(spec.rows, spec.values, strict=True))
@@ -262,7 +263,7 @@ def test_layers_are_norms_of_their_gradients(made: Reported) -> None:
     assert spec.is_logarithmic
 
 
-def test_a_core_is_a_row_of_the_heatmap(made: Reported) -> None:
+def test_node_heatmap_has_a_row_per_core_and_gpu(made: Reported) -> None:
     spec = chart(made, "node_heatmap", Heatmap)
     assert spec.rows == ("cpu0", "cpu1", "gpu0", "gpu1")
     assert spec.values[0][0] == pytest.approx(
@@ -270,26 +271,32 @@ def test_a_core_is_a_row_of_the_heatmap(made: Reported) -> None:
     )
 
 
-def test_nodes_are_compared_with_each_other(made: Reported) -> None:
+def test_fleet_chart_has_a_row_per_node(made: Reported) -> None:
     assert set(chart(made, "fleet", Heatmap).rows) == {"node-a", "node-b"}
 
 
 @pytest.mark.parametrize("name", CHARTS.names())
-def test_of_a_job_that_did_nothing_no_chart_fails(name: str) -> None:
+def test_no_chart_fails_for_an_empty_job(name: str) -> None:
     job: JobResults = FakeJob().end().job()
     spec = CHARTS.load(name)().build(job)
     assert spec is None or json.dumps(spec.document(), allow_nan=False)
 
 
 @pytest.mark.parametrize("name", CHARTS.names())
-def test_a_chart_says_what_it_answers(name: str) -> None:
+def test_every_chart_has_a_title_a_description_and_a_location(name: str) -> None:
     kind = CHARTS.load(name)
     assert kind.__doc__
     assert kind.title
     assert kind.pages or kind.section
 
 
-def test_the_report_and_the_status_count_the_same_steps_where_some_were_profiled() -> None:
+@pytest.mark.parametrize("name", CHARTS.names())
+def test_rules_of_a_chart_exist(name: str) -> None:
+    for rule in CHARTS.load(name).rules:
+        assert load_rule(rule).__name__ == rule
+
+
+def test_report_and_status_count_profiled_steps_alike() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(30):
@@ -301,7 +308,7 @@ def test_the_report_and_the_status_count_the_same_steps_where_some_were_profiled
     assert isinstance(table, Table)
     [row] = table.records()
     assert (row["steps"], row["profiled"]) == (30, 5)
-    assert "of 30 steps (5 profiled ones left out)" in table.note
+    assert "of 30 steps (5 profiled steps excluded)" in table.note
     phases = CHARTS.load("phase_time")().build(shown)
     assert phases is not None
-    assert phases.note.startswith("Of 30 steps,")
+    assert phases.note.endswith("(30 steps).")

@@ -18,21 +18,21 @@ numbers = st.floats(-1e9, 1e9)
 
 
 @given(numbers, st.floats(1e-6, 1e9), st.integers(1, 10))
-def test_ticks_are_few_and_inside(low: float, span: float, most: int) -> None:
+def test_ticks_are_few_and_inside(low: float, span: float, max_ticks: int) -> None:
     high = low + span
     if not high > low:
         return
-    ticks = round_ticks(low, high, most)
-    assert len(ticks) <= most + 1
+    ticks = round_ticks(low, high, max_ticks)
+    assert len(ticks) <= max_ticks + 1
     room = 1e-6 * span + 1e-9 * max(abs(low), abs(high))
     assert all(low - room <= one <= high + room for one in ticks)
     assert ticks == sorted(ticks)
 
 
 @given(st.floats(0, 1e6), st.floats(10, 1e6), st.integers(2, 10))
-def test_times_are_round_and_few(low: float, span: float, most: int) -> None:
-    ticks = time_ticks(low, low + span, most)
-    assert len(ticks) <= most + 1
+def test_times_are_round_and_few(low: float, span: float, max_ticks: int) -> None:
+    ticks = time_ticks(low, low + span, max_ticks)
+    assert len(ticks) <= max_ticks + 1
     assert all(low - 1e-9 <= one <= low + span for one in ticks)
 
 
@@ -40,29 +40,29 @@ def test_times_are_round_and_few(low: float, span: float, most: int) -> None:
     ("seconds", "span", "text"),
     [(0, 100, "0:00"), (75, 100, "1:15"), (3600, 7200, "1:00 h"), (90_000, 90_000, "25:00 h")],
 )
-def test_times_are_written_as_on_a_clock(seconds: float, span: float, text: str) -> None:
+def test_times_on_an_axis_look_like_a_clock(seconds: float, span: float, text: str) -> None:
     assert clock_text(seconds, span) == text
 
 
-def test_a_scale_keeps_its_ends() -> None:
+def test_scale_clamps_values_to_its_ends() -> None:
     scale = Scale(10, 20, 100, 0)
     assert [scale.at(one) for one in (10, 15, 20, 99, -9)] == [100, 50, 0, 0, 100]
     logarithmic = Scale(1, 100, 0, 10, is_logarithmic=True)
     assert logarithmic.at(10) == pytest.approx(5)
 
 
-def test_powers_of_ten() -> None:
+def test_logarithmic_ticks_are_powers_of_ten() -> None:
     assert decade_ticks(0.002, 30) == pytest.approx([0.01, 0.1, 1, 10])
 
 
-def test_every_number_has_its_unit() -> None:
+def test_tick_labels_have_units() -> None:
     assert number_text(0.25, "seconds") == "250 ms"
-    assert number_text(40, "percent") == "40 %"
-    assert number_text(2e6, "bytes") == "2.0 MB"
+    assert number_text(40, "percent") == "40%"
+    assert number_text(2e6, "bytes") == "2 MB"
 
 
 @given(st.text(max_size=60), st.integers(5, 30))
-def test_long_names_keep_both_ends(text: str, most: int) -> None:
-    found = shortened(text, most)
-    assert len(found) <= most
+def test_shortened_names_keep_both_ends(text: str, max_length: int) -> None:
+    found = shortened(text, max_length)
+    assert len(found) <= max_length
     assert found == text or (found[0] == text[0] and found[-1] == text[-1])

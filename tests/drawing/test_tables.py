@@ -1,13 +1,13 @@
-"""Tables of the report: what stands in their cells."""
+"""Cells and notes of HTML tables."""
 
 import pytest
 
-from sonde.drawing.cells import written
+from sonde.drawing.cells import format_cell
 from sonde.drawing.tables import table
 from sonde.records.chart import Cell, Column, Table
 
 
-def test_sentences_in_a_table_hold_code_and_names_are_what_they_are() -> None:
+def test_backticks_are_code_in_sentences_but_not_in_names() -> None:
     advice = "set `num_workers` near the number of cores that a worker has"
     columns = (Column(name="rule", title="Rule", is_number=False),)
     html = str(table(Table(title="", columns=columns, rows=((advice,), ("a`b`c",)))))
@@ -19,18 +19,18 @@ def test_sentences_in_a_table_hold_code_and_names_are_what_they_are() -> None:
     ("value", "unit", "text"),
     [
         *((0.0, "seconds", "0 s"), (1.3e-7, "seconds", "< 1 µs"), (2e-6, "seconds", "2 µs")),
-        *((0.0, "percent", "0.0 %"), (0.02, "percent", "< 0.1 %"), (0.06, "percent", "0.1 %")),
+        *((0.0, "percent", "0%"), (0.002, "percent", "< 0.01%"), (0.06, "percent", "0.06%")),
         *((-0.04, "points", "+0.0 points"), (-5.4, "points", "-5.4 points")),
     ],
 )
-def test_what_is_nearly_nought_is_not_written_as_nought(value: Cell, unit: str, text: str) -> None:
-    assert written(value, unit).replace("\u202f", " ") == text
+def test_small_values_are_not_rounded_to_zero(value: Cell, unit: str, text: str) -> None:
+    assert format_cell(value, unit) == text
 
 
-def test_a_long_table_scrolls_in_a_box_and_says_what_paper_leaves_out() -> None:
+def test_long_table_scrolls_and_notes_how_many_rows_are_printed() -> None:
     columns = (Column(name="row", title="Row"),)
     html = str(table(Table(title="", columns=columns, rows=tuple((one,) for one in range(61)))))
     assert 'class="wide tall"' in html
-    assert "On paper, 60 of 61 rows; all are in the page." in html
+    assert "60 of 61 rows printed. The page shows all of them." in html
     short = str(table(Table(title="", columns=columns, rows=tuple((one,) for one in range(60)))))
     assert "paper" not in short

@@ -25,7 +25,7 @@ from sonde.records.finding import (
 )
 from sonde.records.job import JobState
 from sonde.report.build import Report, chart_count
-from sonde.report.storage import has_report, keep_report, write_report
+from sonde.report.storage import has_report, store_report, write_report
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
 from sonde.store.format import FINDINGS
@@ -258,7 +258,7 @@ def test_of_a_job_that_measured_nothing_nothing_is_said() -> None:
 
 def test_it_is_kept_in_the_folder_of_the_job(made: Reported, report: Report) -> None:
     backend = made.jobs[0].backend
-    keep_report(report, backend)
+    store_report(report, backend)
     assert has_report(backend)
     assert backend.read(report_key("report.html")).decode() == report.html
     assert json.loads(backend.read(report_key("report.json")))["job"] == made.job.name
@@ -266,7 +266,7 @@ def test_it_is_kept_in_the_folder_of_the_job(made: Reported, report: Report) -> 
 
 def test_names_of_rules_lead_nowhere(made: Reported, report: Report) -> None:
     backend = made.jobs[0].backend
-    keep_report(replace(report, rules={"../../evil": {}, "a/b": {}, "Fine": {}}), backend)
+    store_report(replace(report, rules={"../../evil": {}, "a/b": {}, "Fine": {}}), backend)
     kept = [one for one in made.jobs[0].stored(".json") if one.startswith("report/rules/")]
     assert kept == ["report/rules/Fine.json"]
     assert not made.jobs[0].stored("evil.json")

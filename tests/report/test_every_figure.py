@@ -11,7 +11,7 @@ import pytest
 
 from sonde.client.reports import report_of
 from sonde.clock import NANOSECONDS, iso
-from sonde.drawing.cells import symbol, written
+from sonde.drawing.cells import format_cell, unit_symbol
 from sonde.report.build import Report
 from tests.fakes.clock import START_NS
 from tests.fakes.reported import (
@@ -108,15 +108,15 @@ def test_every_value_of_a_table_stands_in_the_page(report: Report) -> None:
 
 def test_and_so_do_single_figures(report: Report) -> None:
     for one in table(report, "job_details"):
-        assert f">{written(one['value'], one['unit'])}<" in report.html
+        assert f">{format_cell(one['value'], one['unit'])}<" in report.html
 
 
 def test_units_stand_beside_numbers(report: Report) -> None:
     for cells, row in zip(
         Tables(report.html).rows["resources"][1:], table(report, "resources"), strict=True
     ):
-        assert cells[2][0] == symbol(row["unit"])
-        assert cells[4][0] == written(row["p50"], row["unit"])
+        assert cells[2][0] == unit_symbol(row["unit"])
+        assert cells[4][0] == format_cell(row["p50"], row["unit"])
 
 
 def test_machines_during_outliers_are_compared_sample_by_sample(

@@ -6,8 +6,8 @@ import pytest
 
 from sonde.client.reports import report_of
 from sonde.records.chart import Curve, LineChart
-from sonde.report.build import MOST_BYTES
-from sonde.report.size_limit import trimmed
+from sonde.report.build import MAX_BYTES
+from sonde.report.size_limit import fit_page
 from tests.fakes.stores import Shape, hostile, write_job
 
 TYPICAL_BYTES = 1_000_000
@@ -20,7 +20,7 @@ def test_it_stays_small_however_many_nodes(nodes: int, tmp_path: Path) -> None:
     report = report_of(backend)
     assert report.document["failed"] == {}
     size = len(report.html.encode())
-    assert size < (TYPICAL_BYTES if nodes < 1000 else MOST_BYTES)
+    assert size < (TYPICAL_BYTES if nodes < 1000 else MAX_BYTES)
     assert ('class="coarse"' in report.html) == (nodes > 1)
     if nodes > 64:
         assert f"of {nodes:,} nodes" in report.html
@@ -49,7 +49,7 @@ def test_the_largest_pictures_lose_their_data_first() -> None:
         sizes = specs if kept is None else kept
         return "x" * (100 + sum(1000 if name == "small" else 90_000 for name in sizes))
 
-    trimmed(written, specs, 200_000)
+    fit_page(written, specs, 200_000)
     assert asked == [None]
-    trimmed(written, specs, 50_000)
+    fit_page(written, specs, 50_000)
     assert asked[-1] == {"small"}

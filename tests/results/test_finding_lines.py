@@ -6,7 +6,7 @@ from sonde.engine.runner import Recorder
 from sonde.results.live import Observer
 from sonde.results.rule_verdict import last_words
 from sonde.terminal.end_of_run import read_verdict, verdict_lines
-from sonde.terminal.text import status_lines
+from sonde.terminal.status import status_lines
 from sonde.terminal.watch import frame
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses

@@ -1,4 +1,4 @@
-"""Pictures as data: one file per chart, for the dashboard, the report and notebooks."""
+"""Charts as data, one file each, for the dashboard, the report and notebooks."""
 
 from sonde.charts._chart import Chart
 from sonde.plugins import Slot

@@ -1,9 +1,9 @@
-"""The steps that charts of training are drawn from."""
+"""Training steps for charts."""
 
 from sonde.read.steps import StepTable
 from sonde.results.job import JobResults
 
 
 def trained_steps(job: JobResults, worker: int | None) -> list[StepTable]:
-    """The training steps of each worker that has any, or of one."""
+    """The training steps of every worker that has any, or of a single worker."""
     return [one for one in job.steps(worker=worker).tables if len(one.steps)]

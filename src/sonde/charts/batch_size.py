@@ -1,4 +1,4 @@
-"""Whether a larger batch would fit: how full processors, GPUs and their memory were."""
+"""Room for a larger batch: utilization of GPUs, their memory and the CPU."""
 
 from sonde.analyze.resources import mean_of_devices, spread_of
 from sonde.charts._chart import Chart
@@ -12,11 +12,12 @@ _MOST = 64
 
 
 class BatchSize(Chart):
-    """How full GPUs were: 95th percentiles of utilization and memory, with that of the CPU."""
+    """95th percentiles of GPU utilization, GPU memory and CPU utilization."""
 
     title = "Room for a larger batch"
     pages = ("overview",)
     section = "batch"
+    rules = ("BatchSize",)
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -28,14 +29,14 @@ class BatchSize(Chart):
         return Table(
             title=self.title,
             note=(
-                f"The fullest GPU, {fullest[0]}, had {format_percent(float(fullest[2] or 0))} of its "
-                f"memory in use at p95 while it was {format_percent(float(fullest[1] or 0))} busy."
+                f"{fullest[0]} used the most memory: {format_percent(float(fullest[2] or 0))} at "
+                f"p95, with a p95 utilization of {format_percent(float(fullest[1] or 0))}."
             ),
             columns=(
                 Column(name="gpu", title="GPU", is_number=False),
                 Column(name="gpu_p95", title="Utilization p95", unit="percent", tone="gpu"),
                 Column(name="memory_p95", title="Memory p95", unit="percent", tone="memory"),
-                Column(name="cpu_p95", title="CPU of its node p95", unit="percent", tone="cpu"),
+                Column(name="cpu_p95", title="Node CPU p95", unit="percent", tone="cpu"),
             ),
             rows=tuple(rows[:_MOST]),
             total=len(rows) if len(rows) > _MOST else None,

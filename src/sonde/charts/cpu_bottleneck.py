@@ -1,4 +1,4 @@
-"""How often GPUs waited while the processors were at their limit."""
+"""How often GPUs were idle while the CPU was saturated."""
 
 from sonde.charts._chart import Chart
 from sonde.records.chart import Spec
@@ -8,13 +8,14 @@ from sonde.results.machines import CPU
 
 
 class CpuBottleneck(Chart):
-    """The share of low GPU use at which the processors were at their limit."""
+    """Share of samples with low GPU utilization and a saturated CPU."""
 
     title = "CPU bottlenecks"
     pages = ("overview",)
     section = "cpu"
+    rules = ("CPUBottleneck",)
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
-        asked = Question(self.title, CPU, "the CPU was above 90 %", 90.0)
+        asked = Question(self.title, CPU, "CPU utilization above 90%", 90.0)
         return bottleneck_chart(job, asked, self.node)

@@ -1,8 +1,8 @@
-"""How the time of profiled steps divides into work of CPU operators, of GPUs, and neither."""
+"""Time of profiled steps by device: compute, communication, copies, idle."""
 
 from sonde.charts._chart import Chart
 from sonde.formats import format_duration
-from sonde.records.chart import Part, Spec, StackedBars
+from sonde.records.chart import BarSeries, Spec, StackedBars
 from sonde.results.job import JobResults
 
 _PARTS = {
@@ -15,11 +15,12 @@ _PARTS = {
 
 
 class DeviceTime(Chart):
-    """The ratio between the time spent on CPU and GPU operators, device by device."""
+    """Share of profiled time that each device spent on operators."""
 
     title = "The ratio between the time spent on CPU/GPU operators"
     pages = ("overview",)
     section = "framework"
+    order = 3
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -35,10 +36,10 @@ class DeviceTime(Chart):
         )
         return StackedBars(
             title=self.title,
-            note=f"In {format_duration(rows[0]['seconds'])} that were profiled, in percent of them.",
+            note=f"Share of {format_duration(rows[0]['seconds'])} of profiled time.",
             labels=labels,
             parts=tuple(
-                Part(
+                BarSeries(
                     label=name.removesuffix("_percent").replace("_", " "),
                     values=tuple(row[name] for row in rows),
                     tone=_tone(name),

@@ -1,11 +1,11 @@
-"""Where and with what a job ran: machine, versions, command."""
+"""The environment of a job: machine, versions, command."""
 
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from sonde.charts._chart import Chart
-from sonde.formats import format_value, pluralize
+from sonde.formats import format_bytes, format_count, format_duration, pluralize
 from sonde.records.chart import Column, Fact, Facts, Group, Spec, Table
 from sonde.results.job import JobResults
 
@@ -15,18 +15,19 @@ _COLUMNS = (
 )
 
 _TITLES = {
-    "sonde_python": "Python of Sonde",
+    "sonde_python": "Sonde's Python",
     "nvidia_driver": "NVIDIA driver",
-    "is_clean": "Everything committed",
+    "is_clean": "Working tree clean",
 }
 
 
 class Environment(Chart):
-    """Where and with what a job ran: command line, versions, machine, packages."""
+    """Command line, versions, machine, packages and environment variables."""
 
     title = "Environment"
     pages = ("overview",)
     section = "environment"
+    order = 1
 
     def build(self, job: JobResults) -> Spec | None:
         runs = job.summary["runs"]
@@ -46,26 +47,25 @@ def _facts(job: JobResults, run: Mapping[str, Any]) -> Facts:
     facts = [
         ("command", "Command", shlex.join(run["command"])),
         ("folder", "Folder", run["folder"]),
-        ("interval", "Interval of samples", format_value(run["interval_seconds"], "s")),
-        ("nodes", "Nodes", f"{len(job.nodes):,}"),
-        ("workers", "Workers", f"{len(job.workers):,}"),
+        ("interval", "Sampling interval", format_duration(run["interval_seconds"])),
+        ("nodes", "Nodes", format_count(len(job.nodes))),
+        ("workers", "Workers", format_count(len(job.workers))),
     ]
     for group in ("versions", "machine", "git"):
         facts += [
-            (f"{group}.{name}", _TITLES.get(name, _title(name)), _said(name, value))
+            (f"{group}.{name}", _TITLES.get(name, _title(name)), _text(name, value))
             for name, value in run[group].items()
         ]
-    told = tuple(Fact(name=name, title=title, value=text) for name, title, text in facts)
-    return Facts(title=f"Run on {run['node']}", facts=told)
+    return Facts(
+        title=f"Run on {run['node']}",
+        facts=tuple(Fact(name=name, title=title, value=text) for name, title, text in facts),
+    )
 
 
 def _title(name: str) -> str:
     return name.removesuffix("_bytes").replace("_", " ").capitalize()
 
 
-def _said(name: str, value: object) -> str:
-    """What is a size is told as one."""
+def _text(name: str, value: object) -> str:
     text = str(value)
-    return (
-        format_value(float(text), "bytes") if name.endswith("_bytes") and text.isdigit() else text
-    )
+    return format_bytes(float(text)) if name.endswith("_bytes") and text.isdigit() else text

@@ -1,4 +1,4 @@
-"""All nodes over time: how busy the GPUs of each are, or its processors where it has none."""
+"""Utilization of all nodes over time: of their GPUs, or of their CPUs without GPUs."""
 
 import numpy as np
 
@@ -11,15 +11,16 @@ from sonde.results.busy_nodes import busy_nodes
 from sonde.results.job import JobResults
 from sonde.results.machines import readers_of
 
-_MOST = 100  # nodes: those that differ most
+_MOST = 100  # the nodes that differ most from the others
 
 
 class Fleet(Chart):
-    """Nodes × time: how busy each node was, those that differ most from the others first."""
+    """Utilization by node and time, the most unusual nodes first."""
 
     title = "All nodes"
     pages = ("nodes",)
     section = "system"
+    order = 3
 
     def build(self, job: JobResults) -> Spec | None:
         readers = readers_of(job)
@@ -36,13 +37,16 @@ class Fleet(Chart):
         return Heatmap(
             title=f"{self.title}: {found.of} utilization",
             note=(
-                f"{readers[worst].node} differs most: {format_percent(float(np.nanmean(values[worst])))} "
-                f"in the mean, the median of all nodes is {format_percent(float(np.nanmedian(values)))}."
+                f"{readers[worst].node} differs most from the other nodes: "
+                f"{format_percent(float(np.nanmean(values[worst])))} on average, "
+                f"median of all nodes {format_percent(float(np.nanmedian(values)))}."
             ),
-            coarsened=f"The {_MOST} of {len(readers):,} nodes that differ most." if is_cut else "",
+            coarsened=f"Only the {_MOST} most unusual of {len(readers):,} nodes are shown."
+            if is_cut
+            else "",
             rows=tuple(readers[place].node for place in order),
             x=tuple(((grid[:-1] - start_ns) / NANOSECONDS).tolist()),
-            x_title="Time since the start",
+            x_title="Time since start",
             x_unit="seconds",
             values=tuple(tuple(np.round(values[place], 0).tolist()) for place in order),
             unit="percent",

@@ -1,22 +1,23 @@
-"""What a job did besides the phases of its steps: stretches that the script or a hook names."""
+"""Time spent in named ranges of the script and in profiler windows."""
 
-from sonde.analyze.durations import Reals
 from sonde.charts._chart import Chart
+from sonde.records.arrays import FloatArray
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.records.step import EventCategory
 from sonde.results.job import JobResults
 from sonde.store.tables import texts_of, to_numpy
 
 _SHOWN = 20
-_CATEGORIES = {EventCategory.USER: "", EventCategory.WINDOW: "profiler of "}
+_CATEGORIES = {EventCategory.USER: "", EventCategory.WINDOW: "profiler: "}
 
 
 class GeneralOperations(Chart):
-    """General framework operations: what else took time, outside and inside of steps."""
+    """Time by named range of the script and by profiler window."""
 
     title = "General framework operations"
     pages = ("overview",)
     section = "framework"
+    order = 6
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -49,5 +50,5 @@ class GeneralOperations(Chart):
         )
 
 
-def _numbers(seconds: Reals) -> tuple[Cell, ...]:
+def _numbers(seconds: FloatArray) -> tuple[Cell, ...]:
     return float(seconds.sum()), len(seconds), float(seconds.mean()), float(seconds.max())

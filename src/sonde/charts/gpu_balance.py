@@ -1,29 +1,31 @@
-"""How alike the GPUs are used: a histogram of each, and how far apart they are."""
+"""Balance between GPUs: a utilization histogram of each, and the distances between them."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from sonde.analyze.balance import BINS, Reals, distances, shares, unlike_the_mean
+from sonde.analyze.balance import BINS, distances, shares, unlike_the_mean
 from sonde.charts._chart import Chart
-from sonde.records.chart import Group, Heatmap, Histogram, Part, Spec
+from sonde.records.arrays import FloatArray
+from sonde.records.chart import BarSeries, Group, Heatmap, Histogram, Spec
 from sonde.results.job import JobResults
 from sonde.results.machines import GPU, device_label, each_node
 
-_MOST = 32  # whose distances are shown
-_DRAWN = 8  # whose histograms are
+_MOST = 32  # GPUs in the distance matrix
+_DRAWN = 8  # GPUs in the histogram
 
 
 class GpuBalance(Chart):
-    """Workload balancing: utilization of every GPU as a histogram, and their distances."""
+    """Utilization histogram of every GPU, and the distances between the histograms."""
 
     title = "Workload balancing"
     pages = ("overview", "nodes")
     section = "balance"
+    rules = ("LoadBalancing", "Straggler")
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
-        found: dict[str, Reals] = {}
+        found: dict[str, FloatArray] = {}
         nodes = job.nodes
         for samples in each_node(job, GPU, self.node):
             for device, values in zip(samples.devices, samples.values, strict=True):
@@ -34,7 +36,11 @@ class GpuBalance(Chart):
         names = _unlike(found, _MOST)
         apart = distances([found[name] for name in names])
         is_cut = len(names) < len(found)
-        cut = f"The {len(names)} that differ most, of {len(found):,} GPUs." if is_cut else ""
+        cut = (
+            f"Only the {len(names)} most unusual of {len(found):,} GPUs are shown."
+            if is_cut
+            else ""
+        )
         return Group(
             title=self.title,
             note=_sentence(names, apart),
@@ -43,27 +49,27 @@ class GpuBalance(Chart):
         )
 
 
-def _unlike(found: Mapping[str, Reals], most: int) -> tuple[str, ...]:
+def _unlike(found: Mapping[str, FloatArray], most: int) -> tuple[str, ...]:
     labels = tuple(found)
     return tuple(labels[place] for place in unlike_the_mean(list(found.values()), most))
 
 
-def _histogram(found: Mapping[str, Reals]) -> Histogram:
+def _histogram(found: Mapping[str, FloatArray]) -> Histogram:
     return Histogram(
-        title="Utilization of each GPU",
+        title="Utilization per GPU",
         edges=tuple(np.linspace(0, 100, BINS + 1).tolist()),
         parts=tuple(
-            Part(label=name, values=tuple((100 * found[name]).tolist()))
+            BarSeries(label=name, values=tuple((100 * found[name]).tolist()))
             for name in _unlike(found, _DRAWN)
         ),
         unit="percent",
-        counted="% of the samples",
+        counted="% of samples",
     )
 
 
-def _distances(names: tuple[str, ...], apart: Reals) -> Heatmap:
+def _distances(names: tuple[str, ...], apart: FloatArray) -> Heatmap:
     return Heatmap(
-        title="Distance between the histograms",
+        title="Distance between histograms",
         rows=names,
         columns=names,
         x=tuple(range(len(names))),
@@ -74,9 +80,9 @@ def _distances(names: tuple[str, ...], apart: Reals) -> Heatmap:
     )
 
 
-def _sentence(labels: tuple[str, ...], apart: Reals) -> str:
+def _sentence(labels: tuple[str, ...], apart: FloatArray) -> str:
     row, column = np.unravel_index(int(apart.argmax()), apart.shape)
     return (
-        f"{labels[int(row)]} and {labels[int(column)]} are furthest apart: "
-        f"{float(apart.max()):.2f} (0 is the same, 1 idle against busy)."
+        f"{labels[int(row)]} and {labels[int(column)]} differ most: distance "
+        f"{float(apart.max()):.2f} (0: identical, 1: one idle, one busy)."
     )

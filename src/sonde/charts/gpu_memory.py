@@ -1,4 +1,4 @@
-"""How full the memory of the GPUs was over time."""
+"""GPU memory over time."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,15 +15,16 @@ from sonde.results.machines import GPU_MEMORY, device_label, readers_of, series_
 from sonde.store.rollups import Floats, Instants
 
 _POINTS = 240
-_MOST = 8  # curves: those that grew most
+_MOST = 8  # the curves that grew most
 
 
 class GpuMemory(Chart):
-    """GPU memory over time, device by device."""
+    """GPU memory over time, one curve per GPU."""
 
     title = "GPU memory"
     pages = ("overview",)
     section = "memory"
+    rules = ("GPUMemoryIncrease",)
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -49,11 +50,14 @@ class GpuMemory(Chart):
         return LineChart(
             title=self.title,
             note=(
-                f"The fullest was {format_percent(highest)}; {label} grew most, by {grown:+.1f} points."
+                f"Peak {format_percent(highest)}. {label} grew most: "
+                f"{grown:+.1f} percentage points."
             ),
-            coarsened=f"The {_MOST} that grew most, of {len(found):,} GPUs." if is_cut else "",
+            coarsened=f"Only the {_MOST} of {len(found):,} GPUs that grew most are shown."
+            if is_cut
+            else "",
             x=tuple(((axis - start_ns) / NANOSECONDS).tolist()),
-            x_title="Time since the start",
+            x_title="Time since start",
             x_unit="seconds",
             unit="percent",
             curves=tuple(Curve(label=one[1], values=one[2]) for one in shown),
@@ -65,7 +69,7 @@ class GpuMemory(Chart):
 def _buckets(
     readers: Sequence[SystemReader],
 ) -> Iterator[tuple[str, str, Instants, Floats]]:
-    """Node, device, and its memory in buckets: of one width for all, so that they share an axis."""
+    """Node, device, bucket starts and memory; all buckets have the same width."""
     spans = [extent for reader in readers if (extent := reader.extent) is not None]
     if not spans:
         return

@@ -1,4 +1,4 @@
-"""How much each GPU was used: where most samples lie."""
+"""Distribution of the utilization of each GPU."""
 
 from sonde.analyze.balance import quartiles_of
 from sonde.charts._chart import Chart
@@ -11,11 +11,13 @@ _MOST = 32
 
 
 class GpuUsage(Chart):
-    """Usage per GPU: boxes from p25 to p75, whiskers to p5 and p95."""
+    """Utilization per GPU: boxes from p25 to p75, whiskers from p5 to p95."""
 
     title = "Usage per GPU"
     pages = ("overview", "nodes")
     section = "gpu"
+    headline = 4
+    rules = ("LowGPUUtilization", "IdleGPU", "GPUThrottling")
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -35,7 +37,9 @@ class GpuUsage(Chart):
         return BoxPlot(
             title=self.title,
             note=_sentence(boxes),
-            coarsened=f"The {len(shown)} least used of {len(boxes):,} GPUs." if is_cut else "",
+            coarsened=f"Only the {len(shown)} least used of {len(boxes):,} GPUs are shown."
+            if is_cut
+            else "",
             boxes=tuple(shown),
             unit="percent",
             low=0.0,
@@ -47,10 +51,10 @@ def _sentence(boxes: list[Box]) -> str:
     least, most = (key(boxes, key=lambda one: one.p50) for key in (min, max))
     if least is most:
         return (
-            f"{least.label} was {format_percent(least.p50)} busy in the median; "
-            f"p5 {format_percent(least.p5)}, p95 {format_percent(least.p95)}."
+            f"{least.label}: median utilization {format_percent(least.p50)} "
+            f"(p5 {format_percent(least.p5)}, p95 {format_percent(least.p95)})."
         )
     return (
-        f"Medians of {len(boxes)} GPUs lie between {format_percent(least.p50)} ({least.label}) "
-        f"and {format_percent(most.p50)} ({most.label})."
+        f"Median utilization of {len(boxes)} GPUs: {format_percent(least.p50)} ({least.label}) "
+        f"to {format_percent(most.p50)} ({most.label})."
     )

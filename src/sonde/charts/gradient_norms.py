@@ -1,4 +1,4 @@
-"""The norm of all gradients over steps."""
+"""Gradient norm over steps."""
 
 from dataclasses import replace
 
@@ -17,6 +17,7 @@ class GradientNorms(Chart):
     title = "Gradient norms"
     pages = ("overview",)
     section = "tensors"
+    order = 4
 
     def build(self, job: JobResults) -> Spec | None:
         rows = job.scalars("gradient_norm*", mode="train").reduced().to_arrow()
@@ -26,7 +27,7 @@ class GradientNorms(Chart):
         values = to_numpy(rows["value"])
         known = values[np.isfinite(values)]
         if not len(known):
-            return replace(chart, note="No step had finite gradients.")
-        note = f"Median {float(np.median(known)):.3g}, largest {float(known.max()):.3g}."
+            return replace(chart, note="No step has finite gradients.")
+        note = f"Median {float(np.median(known)):.3g}, maximum {float(known.max()):.3g}."
         is_wide = known.min() > 0 and known.max() > 100 * np.median(known)
         return replace(chart, note=note, is_logarithmic=bool(is_wide))

@@ -1,4 +1,4 @@
-"""How often GPUs waited while the processors waited for disks."""
+"""How often GPUs were idle while the CPU waited for I/O."""
 
 from sonde.charts._chart import Chart
 from sonde.records.chart import Spec
@@ -8,13 +8,14 @@ from sonde.results.machines import IO_WAIT
 
 
 class IoBottleneck(Chart):
-    """The share of low GPU use at which the processors waited for disks."""
+    """Share of samples with low GPU utilization and high I/O wait."""
 
     title = "I/O bottlenecks"
     pages = ("overview",)
     section = "io"
+    rules = ("IOBottleneck",)
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
-        asked = Question(self.title, IO_WAIT, "I/O wait was above 50 %", 50.0)
+        asked = Question(self.title, IO_WAIT, "I/O wait above 50%", 50.0)
         return bottleneck_chart(job, asked, self.node)

@@ -1,4 +1,4 @@
-"""When a job began and ended, and how its time divides."""
+"""Start, end and duration of a job and its stages."""
 
 from sonde.charts._chart import Chart
 from sonde.clock import iso
@@ -9,11 +9,13 @@ from sonde.results.job import JobResults
 
 
 class JobDetails(Chart):
-    """When a job began and ended, and how much of it was initialization, training, the rest."""
+    """Start and end of the job, and the duration of its stages."""
 
     title = "Job details"
     pages = ("overview",)
     section = "summary"
+    order = 1
+    headline = 1
 
     def build(self, job: JobResults) -> Spec | None:
         status = job.summary
@@ -60,5 +62,4 @@ def _sentence(status: dict[str, Cell]) -> str:
     if not isinstance(start, str) or not isinstance(seconds, float):
         return ""
     ran = "has been running for" if status["end_time"] is None else "ran for"
-    exact = f" ({format_duration(seconds)})" if seconds >= 60 else ""
-    return f"The job started on {format_local_time(start)} and {ran} {seconds:,.1f} seconds{exact}."
+    return f"The job started on {format_local_time(start)} and {ran} {format_duration(seconds)}."

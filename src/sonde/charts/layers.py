@@ -1,4 +1,4 @@
-"""A number of every layer over steps: layers that vanish, explode or died are seen at a glance."""
+"""Norms of every layer over steps, to spot layers that vanish, explode or die."""
 
 import numpy as np
 
@@ -11,16 +11,18 @@ from sonde.results.layer_matrix import as_recorded, read_layers
 
 _COLUMNS = 120
 _MOST = 96  # tensors
-_ASKED = (("gradients", "l2_norm", "norm of gradients"), ("weights", "l2_norm", "norm of weights"))
-_NOUGHT = 1e-12
+_ASKED = (("gradients", "l2_norm", "gradient norm"), ("weights", "l2_norm", "weight norm"))
+_ZERO = 1e-12
+_MAX_NAMED = 3
 
 
 class Layers(Chart):
-    """Layers × steps: the norm of each layer's gradients."""
+    """Gradient norm by layer and step; weight norm if no gradients were recorded."""
 
     title = "Layers over steps"
     pages = ("overview",)
     section = "tensors"
+    order = 5
 
     def build(self, job: JobResults) -> Spec | None:
         readers = job.steps(None).readers
@@ -39,11 +41,11 @@ def _chart(title: str, found: Found) -> Heatmap:
     cut = []
     if len(names) > _MOST:
         chosen = np.linspace(0, len(names) - 1, _MOST).astype(np.int64)
-        cut.append(f"{_MOST} of {len(names):,} tensors, evenly chosen.")
+        cut.append(f"Only {_MOST} of {len(names):,} tensors are shown, evenly spaced.")
         names, values = tuple(names[place] for place in chosen), values[chosen]
     if len(coarse.steps) < len(found.steps):
-        cut.append(f"{len(found.steps):,} steps in {len(coarse.steps)} columns, their means.")
-    positive = values[np.isfinite(values) & (values > _NOUGHT)]
+        cut.append(f"{len(found.steps):,} steps averaged into {len(coarse.steps)} columns.")
+    positive = values[np.isfinite(values) & (values > _ZERO)]
     low, high = (float(positive.min()), float(positive.max())) if len(positive) else (0.0, 1.0)
     return Heatmap(
         title=title,
@@ -63,7 +65,9 @@ def _sentence(
     names: tuple[str, ...], values: "np.ndarray[tuple[int, int], np.dtype[np.float64]]"
 ) -> str:
     last = [row[np.isfinite(row)][-1:] for row in values]
-    dead = [name for name, row in zip(names, last, strict=True) if len(row) and row[0] <= _NOUGHT]
+    dead = [name for name, row in zip(names, last, strict=True) if len(row) and row[0] <= _ZERO]
     if not dead:
         return ""
-    return f"{pluralize(len(dead), 'tensor')} ended at nought: {', '.join(dead[:3])}."
+    more = ", …" if len(dead) > _MAX_NAMED else ""
+    names_text = ", ".join(dead[:_MAX_NAMED])
+    return f"Zero at the last recorded step: {pluralize(len(dead), 'tensor')} ({names_text}{more})."

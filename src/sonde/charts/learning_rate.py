@@ -1,4 +1,4 @@
-"""The learning rate over steps."""
+"""Learning rate over steps."""
 
 from sonde.charts._chart import Chart
 from sonde.records.chart import Spec
@@ -12,6 +12,7 @@ class LearningRate(Chart):
     title = "Learning rate"
     pages = ("overview",)
     section = "tensors"
+    order = 3
 
     def build(self, job: JobResults) -> Spec | None:
         rows = job.scalars("learning_rate*", mode="train").reduced().to_arrow()

@@ -1,8 +1,8 @@
-"""What data loaders were asked for and what they cost, loader by loader."""
+"""Settings and cost of each data loader."""
 
 from sonde.analyze.loading import LoaderReport
 from sonde.charts._chart import Chart
-from sonde.formats import pluralize
+from sonde.formats import format_percent, pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.records.loading import Operation
 from sonde.results.job import JobResults
@@ -14,21 +14,24 @@ _COLUMNS = (
     Column(name="dataset", title="Data set", is_number=False),
     Column(name="processes", title="Loader processes"),
     Column(name="cores", title="Cores"),
-    Column(name="processes_advised", title="Processes advised"),
+    Column(name="processes_advised", title="Recommended processes"),
     Column(name="limited_by", title="Limited by", is_number=False),
     Column(name="pinned", title="Pinned memory", is_number=False),
     Column(name="batch_size", title="Batch size", unit="samples"),
-    Column(name="waited", title="Steps waited", unit="percent", tone="data_wait"),
+    Column(name="waited", title="Data wait", unit="percent", tone="data_wait"),
     Column(name="wait_p50", title="Median wait", unit="seconds"),
 )
 
 
 class Loaders(Chart):
-    """Loader processes against cores, pinned memory, and how long steps waited."""
+    """Loader processes and CPU cores, pinned memory, and time steps waited for data."""
 
     title = "Data loaders"
     pages = ("overview",)
     section = "loading"
+    order = 2
+    headline = 6
+    rules = ("Dataloader", "DataLoaderStall", "DataLoaderStarvation")
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -63,11 +66,11 @@ def _sentence(rows: list[tuple[Cell, ...]]) -> str:
     first = rows[0]
     processes, cores = int(first[3] or 0), int(first[4] or 1)
     if processes:
-        whose = pluralize(processes, "loader process", "loader processes")
-        said = f"{whose} ran on {pluralize(cores, 'core')}"
+        loaders = pluralize(processes, "loader process", "loader processes")
+        sentence = f"{loaders} on {pluralize(cores, 'CPU core')}"
     else:
-        said = f"The training made its batches itself, on {pluralize(cores, 'core')}"
-    waited = first[9]
-    if not isinstance(waited, float):
-        return f"{said}."
-    return f"{said}; steps waited for data {waited:.0f} % of their time."
+        sentence = f"Batches were loaded in the main process ({pluralize(cores, 'CPU core')})"
+    wait_percent = first[9]
+    if not isinstance(wait_percent, float):
+        return f"{sentence}."
+    return f"{sentence}. Data wait: {format_percent(wait_percent)} of step time."

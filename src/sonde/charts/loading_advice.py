@@ -1,4 +1,4 @@
-"""What to do about data loading, in words."""
+"""Advice on data loading."""
 
 from sonde.charts._chart import Chart
 from sonde.records.chart import Spec, Text
@@ -6,11 +6,12 @@ from sonde.results.job import JobResults
 
 
 class LoadingAdvice(Chart):
-    """What to know and to do about the data loaders, in words."""
+    """Advice on data loading, in sentences."""
 
-    title = "What to do about data loading"
+    title = "Data loading advice"
     pages = ("overview",)
     section = "loading"
+    order = 1
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:

@@ -1,16 +1,18 @@
-"""How long loading took: the distribution of each operation of the loaders."""
+"""Distribution of the durations of data loading operations."""
 
 import numpy as np
 
-from sonde.analyze.durations import Reals, binned, durations_of
+from sonde.analyze.durations import binned, durations_of
+from sonde.analyze.percentiles import percentiles
 from sonde.charts._chart import Chart
 from sonde.formats import format_duration, pluralize
-from sonde.records.chart import Column, Group, Histogram, Part, Spec, Table
+from sonde.records.arrays import FloatArray
+from sonde.records.chart import BarSeries, Column, Group, Histogram, Spec, Table
 from sonde.records.loading import SINGLE_ITEMS, Operation
 from sonde.results.job import JobResults
 
 _BINS = 40
-_FEW = 5  # batches, of which a percentile tells nothing
+_MIN_BATCHES = 5  # fewer have no meaningful percentiles
 _SHOWN = (
     Operation.BATCH,
     Operation.ITEM,
@@ -24,11 +26,12 @@ _DRAWN = (Operation.BATCH, Operation.WAIT)
 
 
 class LoadingTimes(Chart):
-    """The distribution of data loading times: p25, median, p95."""
+    """Durations of data loading operations: distribution, p25, median, p95."""
 
     title = "Data loading times"
     pages = ("overview",)
     section = "loading"
+    order = 3
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -40,7 +43,7 @@ class LoadingTimes(Chart):
         if not known:
             return None
         table = Table(
-            title="Where the time of a batch goes",
+            title="Time per batch by operation",
             columns=(
                 Column(name="operation", title="Operation", is_number=False),
                 Column(name="count", title="Count"),
@@ -61,19 +64,19 @@ class LoadingTimes(Chart):
         return Group(title=self.title, note=_sentence(drawn), parts=parts)
 
 
-def _histogram(drawn: dict[Operation, Reals]) -> Histogram:
+def _histogram(drawn: dict[Operation, FloatArray]) -> Histogram:
     highest = max(durations_of(own).p99 for own in drawn.values()) * 1.5
     edges, counts = binned(list(drawn.values()), _BINS, highest)
     beyond = sum(int((own > highest).sum()) for own in drawn.values())
     return Histogram(
         title="Distribution of loading times",
-        note=f"{beyond} longer than {format_duration(highest)} are in the last bar."
+        note=f"The last bar includes {beyond:,} longer than {format_duration(highest)}."
         if beyond
         else "",
         edges=tuple(edges.tolist()),
         parts=tuple(
-            Part(
-                label="waiting for a batch" if name is Operation.WAIT else "making a batch",
+            BarSeries(
+                label="wait for a batch" if name is Operation.WAIT else "load a batch",
                 values=tuple(row.tolist()),
                 tone="data_wait" if name is Operation.WAIT else "cpu",
             )
@@ -84,20 +87,21 @@ def _histogram(drawn: dict[Operation, Reals]) -> Histogram:
     )
 
 
-def _total(operation: str, seconds: Reals) -> float | None:
+def _total(operation: str, seconds: FloatArray) -> float | None:
     return None if operation in SINGLE_ITEMS else float(seconds.sum())
 
 
-def _quartiles(seconds: Reals) -> tuple[float, ...]:
-    return tuple(float(one) for one in np.percentile(seconds, (25, 50, 95)))
+def _quartiles(seconds: FloatArray) -> tuple[float, ...]:
+    [values] = percentiles(seconds[None, :], (25, 50, 95))
+    return tuple(values.tolist())
 
 
-def _sentence(drawn: dict[Operation, Reals]) -> str:
+def _sentence(drawn: dict[Operation, FloatArray]) -> str:
     own = drawn.get(Operation.BATCH)
     if own is None:
         return ""
     p25, p50, p95 = map(format_duration, _quartiles(own))
-    if len(own) < _FEW:
+    if len(own) < _MIN_BATCHES:
         timed = pluralize(len(own), "batch", "batches")
-        return f"The median time to make a batch was {p50} ({timed} timed)."
-    return f"The median time to make a batch was {p50}; p25 {p25}, p95 {p95}."
+        return f"Median time to load a batch: {p50} ({timed} timed)."
+    return f"Median time to load a batch: {p50} (p25 {p25}, p95 {p95})."

@@ -1,4 +1,4 @@
-"""Losses over steps, of training and evaluation."""
+"""Training and evaluation losses over steps."""
 
 from dataclasses import replace
 
@@ -11,11 +11,13 @@ from sonde.results.job import JobResults
 
 
 class Losses(Chart):
-    """Losses over steps: the mean of the workers, and every evaluation at its training step."""
+    """Training loss (mean of all workers) and evaluation losses over training steps."""
 
     title = "Losses"
     pages = ("overview",)
     section = "tensors"
+    order = 1
+    headline = 7
 
     def build(self, job: JobResults) -> Spec | None:
         summary = job.summary
@@ -33,4 +35,4 @@ class Losses(Chart):
             for one in latest_evaluations(evaluations)
             if one["loss"] is not None
         ]
-        return replace(chart, note=f"The last loss: {'; '.join(said)}." if said else "")
+        return replace(chart, note=f"Last loss: {'; '.join(said)}." if said else "")

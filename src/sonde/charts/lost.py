@@ -1,4 +1,4 @@
-"""What was not recorded, and why."""
+"""Data that was not recorded, and why."""
 
 from sonde.charts._chart import Chart
 from sonde.formats import pluralize
@@ -9,11 +9,12 @@ _MOST = 50
 
 
 class Lost(Chart):
-    """What was lost, left out, changed while the job ran, or damaged."""
+    """Lost and damaged data, metrics that were not collected, and notices."""
 
-    title = "What was lost or left out"
+    title = "Missing data and notices"
     pages = ("overview",)
     section = "environment"
+    order = 4
 
     def build(self, job: JobResults) -> Spec | None:
         status = job.summary
@@ -32,13 +33,11 @@ class Lost(Chart):
         lost = len(status["lost"])
         return Table(
             title=self.title,
-            note=f"{pluralize(lost, 'stretch', 'stretches')} of the recording lost."
-            if lost
-            else "",
+            note=f"{pluralize(lost, 'gap')} in the recording." if lost else "",
             columns=(
                 Column(name="kind", title="Kind", is_number=False),
-                Column(name="what", title="What", is_number=False),
-                Column(name="reason", title="Why", is_number=False),
+                Column(name="what", title="Subject", is_number=False),
+                Column(name="reason", title="Reason", is_number=False),
                 Column(name="from", title="From", unit="time", is_number=False),
                 Column(name="to", title="To", unit="time", is_number=False),
             ),

@@ -1,39 +1,43 @@
-"""How the figures were obtained."""
+"""How the numbers were measured."""
 
 from sonde.charts._chart import Chart
+from sonde.formats import format_duration
 from sonde.records.chart import Spec, Text
 from sonde.results.job import JobResults
 
 
 class Method(Chart):
-    """How the figures were obtained, for those that were."""
+    """How samples, steps and profiles were measured."""
 
-    title = "How the figures were obtained"
+    title = "Method"
     section = "environment"
+    order = 3
 
     def build(self, job: JobResults) -> Spec | None:
         status = job.summary
-        said = []
+        paragraphs = []
         if status["runs"]:
-            every = status["runs"][-1]["interval_seconds"]
-            said.append(
-                f"Machines were sampled every {every:g} s; percentiles are exact, of all samples."
+            interval = format_duration(status["runs"][-1]["interval_seconds"])
+            paragraphs.append(
+                f"System metrics are sampled every {interval}. Percentiles are exact: they are "
+                "computed from all samples."
             )
         if status["steps"]:
-            said.append(
-                "A step is one optimizer iteration of one worker. Its phases add up to it: an "
-                "instant belongs to the phase that began last, and what is left is “between”."
+            paragraphs.append(
+                "A step is one optimizer iteration of one worker. Its phases add up to its "
+                "duration: if phases overlap, the time belongs to the one that began last, and "
+                "time outside of all phases is “between”."
             )
         if status["profiles"]:
-            steps = [f"{one['kind']} {_steps(one)}" for one in status["profiles"][:6]]
-            said.append(
-                f"Profilers looked deeper for a few steps only ({'; '.join(steps)}); operators, "
-                "kernels and functions are of these. Shares of operators that run at once are "
-                "divided among them, so that they add up. These steps count, their durations do "
-                "not: profilers make them longer."
+            steps = [f"{window['kind']} {_steps(window)}" for window in status["profiles"][:6]]
+            paragraphs.append(
+                f"Operators, kernels and functions were profiled in a few steps only "
+                f"({'; '.join(steps)}). Time in which several operators run is divided "
+                "between them, so that shares add up to 100%. Durations of profiled steps are "
+                "excluded from statistics because profilers slow them down."
             )
-        said.append("Times of day are those of the zone in which this page was written.")
-        return Text(title=self.title, paragraphs=tuple(said))
+        paragraphs.append("Times are in the time zone of the machine that generated this page.")
+        return Text(title=self.title, paragraphs=tuple(paragraphs))
 
 
 def _steps(window: dict[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""What the script logged over steps, such as accuracies."""
+"""Logged metrics, such as accuracy, over steps."""
 
 from sonde.charts._chart import Chart
 from sonde.records.chart import Spec
@@ -10,11 +10,12 @@ _MOST = 8
 
 
 class Metrics(Chart):
-    """Logged metrics over steps: the mean of the workers."""
+    """Logged metrics over steps, mean of all workers."""
 
     title = "Metrics"
     pages = ("overview",)
     section = "tensors"
+    order = 2
 
     def build(self, job: JobResults) -> Spec | None:
         scalars = job.scalars()

@@ -1,10 +1,10 @@
-"""Every core and GPU of a node over time."""
+"""Utilization of every core and GPU of a node over time."""
 
 import numpy as np
 
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
-from sonde.formats import pluralize
+from sonde.formats import format_duration, pluralize
 from sonde.records.chart import Heatmap, Spec
 from sonde.results.job import JobResults
 from sonde.results.machines import CPU, GPU, readers_of, series_of
@@ -13,11 +13,12 @@ _COLUMNS = 300
 
 
 class NodeHeatmap(Chart):
-    """Every core and GPU of a node over time: of the first node, unless one is named."""
+    """Utilization of every core and GPU of a node over time; of the first node by default."""
 
-    title = "Every core and GPU"
+    title = "Cores and GPUs"
     pages = ("nodes",)
     section = "system"
+    order = 2
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -27,20 +28,20 @@ class NodeHeatmap(Chart):
             if not series:
                 continue
             rollup = reader.buckets(series, _COLUMNS)
-            if not len(rollup.starts_ns):  # all samples are lost, the names of the series are not
+            if not len(rollup.starts_ns):  # series are known, but all their samples are lost
                 continue
             width = rollup.width_ns / NANOSECONDS
             is_one = len(job.nodes) == 1
-            title = self.title if series_of(reader, GPU) else "Every core"
+            title = self.title if series_of(reader, GPU) else "Cores"
             return Heatmap(
                 title=title if is_one else f"{title} of {reader.node}",
-                note=f"The mean of {width:g} s per column.",
+                note=f"Mean of {format_duration(width)} per column.",
                 coarsened=""
                 if is_one or self.node
-                else f"One of {pluralize(len(job.nodes), 'node')}; all of them are below.",
+                else f"One of {pluralize(len(job.nodes), 'node')}; the next chart shows all.",
                 rows=tuple(one.device for one in series),
                 x=tuple(((rollup.starts_ns - start_ns) / NANOSECONDS).tolist()),
-                x_title="Time since the start",
+                x_title="Time since start",
                 x_unit="seconds",
                 values=tuple(tuple(np.round(row, 0).tolist()) for row in rollup.mean),
                 unit="percent",

@@ -1,4 +1,4 @@
-"""In which phase of a step operators took their time."""
+"""Operator time by phase of the step."""
 
 from sonde.charts._chart import Chart
 from sonde.records.chart import Cell, Column, Spec, Table
@@ -9,11 +9,12 @@ _DEVICES = {"gpu": "GPU", "cpu": "CPU"}
 
 
 class OperatorPhases(Chart):
-    """In which phase of a step the operators of each device took their time."""
+    """CPU and GPU operator time by phase of the step."""
 
     title = "Operators by phase"
     pages = ("overview",)
     section = "framework"
+    order = 5
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:

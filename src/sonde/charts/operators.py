@@ -1,4 +1,4 @@
-"""Operators of the host and of the GPUs that took the most time."""
+"""The most expensive CPU and GPU operators."""
 
 from typing import Any
 
@@ -19,6 +19,7 @@ class Operators(Chart):
     title = "Resource intensive operations"
     pages = ("overview",)
     section = "framework"
+    order = 4
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -31,7 +32,7 @@ class Operators(Chart):
 
 
 def operator_table(operators: OperatorTime, device: str) -> Table | None:
-    """The operators of a device, those with the most time of their own first."""
+    """The operators of a device, highest self time first."""
     rows = operators.top(_SHOWN).to_arrow().to_pylist()
     if not rows:
         return None
@@ -58,8 +59,8 @@ def _row(row: dict[str, Any]) -> tuple[Cell, ...]:
 def _sentence(first: dict[str, Any], operators: OperatorTime, device: str) -> str:
     name = first["name"] or _UNNAMED
     return (
-        f"The most expensive operator on the {device.upper()} was {name}: "
-        f"{format_percent(first['percent'], 1)} of the time, {format_duration(first['self_seconds'])} "
-        f"in {pluralize(first['calls'], 'call')}. "
-        f"Measured in {pluralize(operators.steps, 'profiled step')}."
+        f"Most expensive {device.upper()} operator: {name} with "
+        f"{format_percent(first['percent'], 1)} of the time "
+        f"({format_duration(first['self_seconds'])} in {pluralize(first['calls'], 'call')}). "
+        f"Based on {pluralize(operators.steps, 'profiled step')}."
     )

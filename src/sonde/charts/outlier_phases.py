@@ -1,22 +1,23 @@
-"""What steps spent their time on: normal ones against outliers."""
+"""Time by phase: normal steps and outliers."""
 
 import numpy as np
 
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration
-from sonde.records.chart import Part, Spec, StackedBars
+from sonde.records.chart import BarSeries, Spec, StackedBars
 from sonde.results.job import JobResults
 from sonde.results.outlier_steps import step_outliers
 from sonde.results.phase_lookup import in_order, spoken
 
 
 class OutlierPhases(Chart):
-    """Where the time of a step goes, phase by phase: normal steps against outliers."""
+    """Mean time per phase, of normal steps and of outliers."""
 
-    title = "Normal steps against outliers, by phase"
+    title = "Normal steps and outliers by phase"
     pages = ("overview",)
     section = "steps"
+    order = 5
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -36,14 +37,14 @@ class OutlierPhases(Chart):
                 float(part.mean()) / NANOSECONDS if len(part) else 0.0 for part in (normal, long)
             ]
             if any(means):
-                parts.append(Part(label=spoken(name), values=tuple(means), tone=name))
+                parts.append(BarSeries(label=spoken(name), values=tuple(means), tone=name))
         more = {one.label: float(one.values[1] or 0) - float(one.values[0] or 0) for one in parts}
         most = max(more, key=lambda name: more[name])
         return StackedBars(
             title=self.title,
             note=(
-                f"Outliers took {format_duration(sum(more.values()))} more than normal steps in the "
-                f"mean, {format_duration(more[most])} of it in {most}."
+                f"Outliers took {format_duration(sum(more.values()))} longer than normal steps on "
+                f"average, {format_duration(more[most])} of it in {most}."
             ),
             labels=("normal steps", "outliers"),
             parts=tuple(parts),

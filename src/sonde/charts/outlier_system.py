@@ -1,4 +1,4 @@
-"""What the machines did: during normal steps against during outliers."""
+"""System metrics during normal steps and during outliers."""
 
 import numpy as np
 
@@ -19,16 +19,17 @@ _METRICS = {
     "GPU utilization": GPU,
     "GPU memory": GPU_MEMORY,
 }
-_LITTLE = 1.0  # points
+_MIN_DIFFERENCE = 1.0  # percentage points
 _ON_DEVICES = (GPU, GPU_MEMORY)
 
 
 class OutlierSystem(Chart):
-    """What the machines did during normal steps and during outliers."""
+    """System metrics during normal steps and during outliers."""
 
-    title = "Normal steps against outliers, by system metric"
+    title = "Normal steps and outliers by system metric"
     pages = ("overview",)
     section = "steps"
+    order = 6
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -84,9 +85,9 @@ def _joined(parts: list[Meanwhile]) -> tuple[float, float]:
 
 def _sentence(rows: list[tuple[Cell, ...]]) -> str:
     title, normal, outliers, most = max(rows, key=lambda row: abs(float(row[3] or 0)))
-    if abs(float(most or 0)) < _LITTLE:
-        return "The machines did the same during both."
+    if abs(float(most or 0)) < _MIN_DIFFERENCE:
+        return "No system metric differs by more than one percentage point."
     return (
-        f"{title} differed most: {format_percent(float(outliers or 0), 1)} during outliers, "
+        f"{title} differs most: {format_percent(float(outliers or 0), 1)} during outliers, "
         f"{format_percent(float(normal or 0), 1)} during normal steps."
     )

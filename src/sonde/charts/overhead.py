@@ -1,4 +1,4 @@
-"""What watching the job cost."""
+"""Overhead of recording the job."""
 
 from sonde.charts._chart import Chart
 from sonde.records.chart import Fact, Facts, Spec
@@ -7,21 +7,22 @@ from sonde.results.overhead import overhead_text
 
 
 class Overhead(Chart):
-    """What watching the job cost: time of the training thread, processor time, bytes."""
+    """Overhead: share of step time, CPU time, bytes written."""
 
     title = "Overhead"
     pages = ("overview",)
     section = "environment"
+    order = 2
 
     def build(self, job: JobResults) -> Spec | None:
         cost = job.summary["overhead"]
         if cost is None:
             return None
         units = {
-            "hook_percent": ("Of the training steps", "percent"),
-            "launcher_percent": ("Of one core", "percent"),
-            "cpu_seconds": ("Processor time", "seconds"),
-            "bytes_written": ("Written", "bytes"),
+            "hook_percent": ("Share of step time", "percent"),
+            "launcher_percent": ("Share of one core", "percent"),
+            "cpu_seconds": ("CPU time", "seconds"),
+            "bytes_written": ("Data written", "bytes"),
         }
         return Facts(
             title=self.title,

@@ -1,4 +1,4 @@
-"""How the time of a step divides into its phases."""
+"""Step time by phase."""
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from sonde.results.phase_lookup import in_order, spoken
 
 
 class PhaseTime(Chart):
-    """Forward, backward and the other phases of training steps: share, total, mean, p95."""
+    """Training step time by phase: share, total, mean, p50, p95."""
 
-    title = "Time of training steps by phase"
+    title = "Training step time by phase"
     pages = ("overview",)
     section = "framework"
+    order = 2
+    headline = 3
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -56,6 +58,6 @@ def _sentence(rows: list[tuple[Cell, ...]], steps: int) -> str:
         return ""
     name, share, _, mean = rows[0][:4]
     return (
-        f"Of {pluralize(steps, 'step')}, {name} took the most: {format_percent(float(share or 0), 1)} "
-        f"of their time, {format_duration(float(mean or 0))} per step."
+        f"Longest phase: {name} with {format_percent(float(share or 0), 1)} of step time, "
+        f"{format_duration(float(mean or 0))} per step ({pluralize(steps, 'step')})."
     )

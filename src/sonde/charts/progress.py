@@ -1,4 +1,4 @@
-"""What a job did when: the stages of each attempt, and the breaks between them."""
+"""Stages of each attempt over time, and the interruptions between attempts."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -19,6 +19,7 @@ class Progress(Chart):
     title = "Training progress over time"
     pages = ("overview",)
     section = "summary"
+    order = 3
 
     def build(self, job: JobResults) -> Spec | None:
         facts = job.facts
@@ -34,11 +35,11 @@ class Progress(Chart):
         ]
         breaks = list(_breaks(job, end_ns))
         if not job.lives and not breaks:
-            return None  # nothing trains, and it went through: there is nothing to tell apart
+            return None  # no training and no interruption: a single bar says nothing
         lost = sum(end - start for start, end in breaks) / NANOSECONDS
         spans += [(start, end, "interruption") for start, end in breaks]
         said = (
-            f"{pluralize(len(breaks), 'interruption')}, {format_duration(lost)} in all."
+            f"{pluralize(len(breaks), 'interruption')}, {format_duration(lost)} in total."
             if breaks
             else ""
         )
@@ -60,7 +61,7 @@ class Progress(Chart):
 
 
 def _latest_sign(job: JobResults) -> int:
-    """The last thing that is known of a job that runs."""
+    """The last sign of life of a running job."""
     beats = [one.heartbeat.time_ns for one in job.facts.latest if one.heartbeat is not None]
     beats += [one.beat.time_ns for one in job.lives if one.beat is not None]
     return max([*beats, job.facts.start_ns or 0])
@@ -69,7 +70,7 @@ def _latest_sign(job: JobResults) -> int:
 def _attempt(
     job: JobResults, number: int, marks: list[StepMarks], end_ns: int
 ) -> Iterator[tuple[int, int, str]]:
-    """The stages of an attempt, from when to when."""
+    """Start, end and name of each stage of an attempt."""
     nodes = [one for one in job.facts.attempts if one.attempt.number == number]
     first_ns = min(one.attempt.start_ns for one in nodes)
     last_ns = max(one.end_ns(end_ns) for one in nodes)
@@ -86,7 +87,7 @@ def _attempt(
 
 
 def _breaks(job: JobResults, end_ns: int) -> Iterator[tuple[int, int]]:
-    """Between the end of an attempt and the start of the next."""
+    """Start and end of the gaps between attempts."""
     edges: dict[int, tuple[int, int]] = {}
     for one in job.facts.attempts:
         known = edges.get(one.attempt.number, (one.attempt.start_ns, one.end_ns(end_ns)))

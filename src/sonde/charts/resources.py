@@ -1,4 +1,4 @@
-"""How much of each node was used: processors, GPUs, memory, waiting for disks, network."""
+"""Resource usage of each node: CPU, GPU, memory, I/O wait, network."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ _TITLES = ("min", "p50", "p90", "p95", "p99", "max")
 class _Resource:
     title: str
     metric: str
-    of: str  # `node`: one series for the whole; `mean`, `sum`: of its devices
+    of: str  # `node`: a series of the whole node; `mean`, `sum`: over its devices
 
 
 _RESOURCES = (
@@ -46,11 +46,13 @@ _RESOURCES = (
 
 
 class Resources(Chart):
-    """How much of each node was used, from the least to the most."""
+    """Percentiles of the resource usage of each node."""
 
     title = "Resource utilization"
     pages = ("overview",)
     section = "system"
+    order = 1
+    headline = 5
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -67,7 +69,7 @@ class Resources(Chart):
         return Table(
             title=self.title,
             note=_note(notes),
-            coarsened=f"The {len(shown)} of {len(readers):,} nodes that differ most."
+            coarsened=f"Only the {len(shown)} most unusual of {len(readers):,} nodes are shown."
             if is_cut
             else "",
             columns=(
@@ -105,7 +107,7 @@ def _spread(reader: SystemReader, one: _Resource) -> tuple[str, Spread] | None:
 
 def _note(notes: list[str]) -> str:
     left = len(notes) - _MOST_NOTES
-    more = [f"So it is on {pluralize(left, 'more node')}."] if left > 0 else []
+    more = [f"The same applies to {pluralize(left, 'more node')}."] if left > 0 else []
     return " ".join([*notes[:_MOST_NOTES], *more])
 
 
@@ -116,4 +118,4 @@ def _idle_gpus(reader: SystemReader) -> list[str]:
     busy, known = busy_devices(samples.values), len(samples.devices)
     if busy == known:
         return []
-    return [f"{busy} of {known} GPUs of {reader.node} had work."]
+    return [f"{busy} of {known} GPUs of {reader.node} were used."]

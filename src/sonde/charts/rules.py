@@ -1,4 +1,4 @@
-"""Every rule that was asked: how often it fired, on how many datapoints, with which parameters."""
+"""Every rule: how often it fired, on how many samples, and its parameters."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from sonde.results.job import JobResults
 
 _COLUMNS = (
     Column(name="rule", title="Rule", is_number=False),
-    Column(name="triggered", title="Times triggered"),
-    Column(name="datapoints", title="Datapoints"),
+    Column(name="triggered", title="Triggered"),
+    Column(name="datapoints", title="Samples"),
     Column(name="description", title="Description", is_number=False),
     Column(name="recommendation", title="Recommendation", is_number=False),
     Column(name="parameters", title="Parameters", is_number=False),
@@ -20,7 +20,7 @@ _ASKED = (RuleStatus.NO_ISSUES_FOUND, RuleStatus.IN_PROGRESS)
 
 
 class Rules(Chart):
-    """Every rule, those that fired most often first; then the quiet ones, and why they are."""
+    """Rules with findings, then rules without findings, then rules without a result."""
 
     title = "Rules"
     pages = ("overview", "rules")
@@ -35,15 +35,15 @@ class Rules(Chart):
         others = [one for one in found if not one.triggered and one.status not in _ASKED]
         tables = [_fired(fired)] if fired else []
         if quiet:
-            tables.append(_quiet(f"{pluralize(len(quiet), 'rule')} without a finding", quiet))
+            tables.append(_quiet(f"{pluralize(len(quiet), 'rule')} without findings", quiet))
         if others:
-            title = f"{pluralize(len(others), 'rule')} without an answer, and why"
+            title = f"{pluralize(len(others), 'rule')} without a result"
             tables.append(_quiet(title, others))
         return Group(title=self.title, note=_sentence(found), parts=tuple(tables))
 
 
 def parameters(evaluation: Evaluation) -> str:
-    """The parameters in force, and how the rule asks."""
+    """The parameters of a rule and its setting, as text."""
     said = [f"{name}: {value}" for name, value in evaluation.parameters.items()]
     return ", ".join([*said, evaluation.setting.value])
 
@@ -52,7 +52,7 @@ def _fired(found: Sequence[Evaluation]) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (*_counts(one), one.description, one.recommendation, parameters(one)) for one in found
     )
-    return Table(title="Rules that found something", columns=_COLUMNS, rows=rows)
+    return Table(title="Rules with findings", columns=_COLUMNS, rows=rows)
 
 
 def _quiet(title: str, found: Sequence[Evaluation]) -> Table:
@@ -76,8 +76,8 @@ def _sentence(found: Sequence[Evaluation]) -> str:
     first = found[0]
     if not first.triggered:
         asked = sum(one.status in _ASKED for one in found)
-        return f"{pluralize(asked, 'rule')} looked at the job, and none was triggered."
+        return f"{pluralize(asked, 'rule')} checked the job; none was triggered."
     return (
         f"{first.rule} was triggered most often: {pluralize(first.triggered, 'time')} "
-        f"in {pluralize(first.datapoints, 'datapoint')}."
+        f"in {pluralize(first.datapoints, 'sample')}."
     )

@@ -1,18 +1,19 @@
-"""How the time of a job divides into initialization, training loop and finalization."""
+"""Job time by stage."""
 
 from sonde.charts._chart import Chart
 from sonde.formats import format_duration, format_percent
-from sonde.records.chart import Part, Spec, StackedBars
+from sonde.records.chart import BarSeries, Spec, StackedBars
 from sonde.results.job import JobResults
 from sonde.results.phase_lookup import spoken
 
 
 class Stages(Chart):
-    """How the time of a job divides into initialization, training loop and finalization."""
+    """Job time by stage: initialization, training loop, finalization."""
 
     title = "Time by stage"
     pages = ("overview",)
     section = "summary"
+    order = 2
 
     def build(self, job: JobResults) -> Spec | None:
         spans = job.stages.spans
@@ -22,10 +23,10 @@ class Stages(Chart):
         whole = sum(one.seconds for one in spans)
         return StackedBars(
             title=self.title,
-            note=f"Of {format_duration(whole)}: {', '.join(said)}.",
+            note=f"{format_duration(whole)} in total: {', '.join(said)}.",
             labels=("job",),
             parts=tuple(
-                Part(label=spoken(one.stage), values=(one.seconds,), tone=one.stage.value)
+                BarSeries(label=spoken(one.stage), values=(one.seconds,), tone=one.stage.value)
                 for one in spans
             ),
             unit="seconds",

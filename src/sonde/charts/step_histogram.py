@@ -1,4 +1,4 @@
-"""How many steps took how long, worker by worker."""
+"""Distribution of step durations per worker."""
 
 import numpy as np
 
@@ -8,20 +8,21 @@ from sonde.charts._chart import Chart
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, pluralize
-from sonde.records.chart import Histogram, Part, Spec
+from sonde.records.chart import BarSeries, Histogram, Spec
 from sonde.results.job import JobResults
 
 _BINS = 40
 _MOST = 16  # workers
-_ROOM = 1.25  # beyond what is usual, so that the first outliers are seen
+_ROOM = 1.25  # beyond the outlier limit, so that the first outliers are visible
 
 
 class StepHistogram(Chart):
-    """How many training steps took how long; a part per worker, which can be switched off."""
+    """Distribution of training step durations, one group per worker."""
 
-    title = "Histogram of step durations"
+    title = "Step duration histogram"
     pages = ("overview",)
     section = "steps"
+    order = 2
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -35,18 +36,18 @@ class StepHistogram(Chart):
         shown = dict(sorted(groups.items(), key=lambda one: -float(one[1].mean()))[:_MOST])
         edges, counts = binned(list(shown.values()), _BINS, highest)
         note = (
-            f"{pluralize(beyond, 'step')} took longer than {format_duration(highest)} "
-            "and are in the last bar."
+            f"The last bar includes {pluralize(beyond, 'step')} longer than "
+            f"{format_duration(highest)}."
         )
         return Histogram(
             title=self.title,
             note=note if beyond else "",
-            coarsened=f"The {_MOST} slowest of {len(groups):,} workers."
+            coarsened=f"Only the {_MOST} slowest of {len(groups):,} workers are shown."
             if len(groups) > _MOST
             else "",
             edges=tuple(edges.tolist()),
             parts=tuple(
-                Part(label=f"worker {worker}", values=tuple(row.tolist()))
+                BarSeries(label=f"worker {worker}", values=tuple(row.tolist()))
                 for worker, row in sorted(zip(shown, counts, strict=True))
             ),
             unit="seconds",

@@ -1,8 +1,6 @@
-"""The training steps that took much longer than usual, and what they spent it on."""
+"""Training steps that took much longer than the median, and the phase that was slow."""
 
 from typing import Any
-
-import numpy as np
 
 from sonde.charts._chart import Chart
 from sonde.clock import iso
@@ -14,15 +12,17 @@ from sonde.results.outlier_steps import excesses, step_outliers
 from sonde.results.phase_lookup import spoken
 
 _SHOWN = 20
-_TOO_MANY = 0.1  # of the steps: what is as frequent is no exception
+_TOO_MANY = 0.1  # share of all steps above which they are not called outliers
 
 
 class StepOutliers(Chart):
-    """The steps that took longest, each with the phase that took more than usual."""
+    """The longest training steps, each with the phase that exceeded its median most."""
 
     title = "Step outliers"
     pages = ("overview",)
     section = "steps"
+    order = 4
+    rules = ("StepOutlier",)
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
@@ -32,20 +32,20 @@ class StepOutliers(Chart):
             return None
         rows.sort(key=lambda row: -row[3])
         lost = sum(
-            float((one.seconds[one.is_outlier] - np.median(one.seconds[one.is_normal])).sum())
+            float((one.seconds[one.is_outlier] - one.median_seconds).sum())
             for one in found
             if one.is_outlier.any() and one.is_normal.any()
         )
         whole = sum(float(one.seconds.sum()) for one in found)
         note = (
-            f"{pluralize(len(rows), 'training step')} took longer than the median by half of it and "
-            f"by three deviations at least; together {format_duration(lost)} more than the median "
-            f"({format_percent(100 * lost / whole, 1)} of the time of all steps)."
+            f"{pluralize(len(rows), 'training step')} exceeded both 1.5× the median and the median "
+            f"plus three robust standard deviations, by {format_duration(lost)} in total "
+            f"({format_percent(100 * lost / whole, 1)} of step time)."
         )
         if len(rows) > _TOO_MANY * sum(len(one.seconds) for one in found):
             note += (
-                " So many do not lie out of line: the steps differ widely, and the rule "
-                "StepOutlier counts only those that lie outside of that."
+                " These are too many to call outliers: step durations vary widely. The rule "
+                "StepOutlier takes this variation into account."
             )
         return Table(
             title=self.title,
@@ -55,8 +55,8 @@ class StepOutliers(Chart):
                 Column(name="worker", title="Worker"),
                 Column(name="time", title="Time", unit="time", is_number=False),
                 Column(name="seconds", title="Duration", unit="seconds"),
-                Column(name="phase", title="Most of it in", is_number=False),
-                Column(name="excess", title="Longer than usual by", unit="seconds"),
+                Column(name="phase", title="Slowest phase", is_number=False),
+                Column(name="excess", title="Excess over median", unit="seconds"),
             ),
             rows=tuple(rows[:_SHOWN]),
             total=len(rows),

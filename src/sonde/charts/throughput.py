@@ -1,4 +1,4 @@
-"""How many training steps were done per second, over steps."""
+"""Training steps per second over steps."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from sonde.clock import NANOSECONDS
 from sonde.records.chart import Curve, LineChart, Spec
 from sonde.results.job import JobResults
 
-_POINTS = 100  # fewer than of other curves: single steps say little about a rate
+_POINTS = 100  # fewer than other curves: a rate needs several steps per point
 
 
 class Throughput(Chart):
@@ -18,6 +18,7 @@ class Throughput(Chart):
     title = "Throughput"
     pages = ("overview",)
     section = "steps"
+    order = 3
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:

@@ -1,1 +1,1 @@
-"""Chart specs drawn as SVG, HTML, PNG and text; knows nothing about jobs."""
+"""Rendering of chart specs as SVG, HTML, PNG and text, independent of jobs."""

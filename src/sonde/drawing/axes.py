@@ -1,4 +1,4 @@
-"""Axes of static pictures: where values lie, and which of them are written beside."""
+"""Axes of static charts: scales, ticks and labels."""
 
 import math
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ _TIMES = (
     *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200),
     *(86_400, 172_800, 604_800, 1_209_600),
 )
-_CHARACTER = 6.2  # how wide one is, about
+_CHARACTER = 6.2  # approximate width of a character
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to places on the page."""
+    """Maps values to page coordinates."""
 
     low: float
     high: float
@@ -25,7 +25,7 @@ class Scale:
     is_logarithmic: bool = False
 
     def at(self, value: float) -> float:
-        """Where a value lies; what is beyond lies at the edge."""
+        """The coordinate of a value, clamped to the ends of the scale."""
         if self.is_logarithmic:
             low, high = math.log(self.low), math.log(self.high)
             share = (math.log(max(value, self.low)) - low) / ((high - low) or 1.0)
@@ -34,36 +34,36 @@ class Scale:
         return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
 
 
-def round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers between two, at most so many."""
+def round_ticks(low: float, high: float, max_ticks: int) -> list[float]:
+    """Up to `max_ticks` round numbers between two values."""
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
-    rough = span / max(1, most)
+    rough = span / max(1, max_ticks)
     power = 10 ** math.floor(math.log10(rough))
     step = next(one * power for one in _STEPS if one * power >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [place * step for place in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def time_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round times between two, in seconds."""
-    rough = (high - low) / max(1, most)
+def time_ticks(low: float, high: float, max_ticks: int) -> list[float]:
+    """Round times between two values in seconds."""
+    rough = (high - low) / max(1, max_ticks)
     if rough < _TIMES[0]:
-        return round_ticks(low, high, most)
+        return round_ticks(low, high, max_ticks)
     step = next((one for one in _TIMES if one >= rough), _TIMES[-1])
     return [float(at) for at in range(math.ceil(low / step) * step, math.floor(high) + 1, step)]
 
 
 def decade_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten between two; few of them where there are many."""
+    """Powers of ten between two values, thinned out if there are many."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     every = max(1, (last - first) // 5)
     return [10.0**place for place in range(first, last + 1, every)] or [low, high]
 
 
 def clock_text(seconds: float, span: float) -> str:
-    """A time since the start, as long as it must be."""
+    """A time since the start, with units that fit the span of the axis."""
     if span < _TIMES[2]:
         return format_duration(seconds) if seconds else "0"
     whole = round(seconds)
@@ -74,32 +74,28 @@ def clock_text(seconds: float, span: float) -> str:
 
 
 def number_text(value: float, unit: str) -> str:
-    """A number beside an axis, with its unit."""
-    if unit == "seconds":
-        return format_duration(value) if value else "0 s"
-    if unit == "percent":
-        return f"{value:g} %"
-    return format_value(value, unit) if value else "0"
+    """A tick label with its unit."""
+    return format_value(value, unit)
 
 
 def label(text: str, x: float, y: float, anchor: str = "start", class_: str = "axis") -> Element:
-    """A small text."""
+    """A text element."""
     return element("text", text, x=x, y=y, text_anchor=anchor, class_=class_)
 
 
 def width_of(text: str) -> float:
-    """About how much room a small text takes."""
+    """The approximate width of a text element."""
     return _CHARACTER * len(text)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str = "grid") -> Element:
-    """A straight line."""
+    """A line element."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
-def shortened(text: str, most: int) -> str:
-    """A long name keeps its beginning and its end."""
-    if len(text) <= most:
+def shortened(text: str, max_length: int) -> str:
+    """Replace the middle of a long name by an ellipsis."""
+    if len(text) <= max_length:
         return text
-    head = (most - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+    head = (max_length - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (max_length - 1 - head) :]}"

@@ -1,48 +1,44 @@
-"""Values as they are written in tables and beside bars: always with a unit."""
+"""Values of table cells and bar labels as text, with their units."""
 
 import math
 
-from sonde.formats import UNKNOWN, format_duration, format_local_time, format_value
+from sonde.formats import (
+    UNKNOWN,
+    format_count,
+    format_local_time,
+    format_percent,
+    format_value,
+)
 from sonde.records.chart import Cell
 
-_SHORTEST = 1e-6  # below it nothing is measured
-_LEAST_SHARE = 0.05  # percent: below it, it would be written as nought
+_MIN_SECONDS = 1e-6  # the resolution of measurements
+_MIN_PERCENT = 0.005  # smaller shares would be shown as zero
 _SYMBOLS = {"percent": "%", "bytes_per_second": "bytes/s", "celsius": "°C", "watts": "W"}
 
 
-def written(value: Cell, unit: str = "") -> str:
-    """One value for a person."""
+def format_cell(value: Cell, unit: str = "") -> str:
+    """A cell as text."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return UNKNOWN
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
         return format_local_time(value) if unit == "time" else value
-    return _number(value, unit) if unit else _plain(value)
+    if not unit:
+        return format_count(value) if isinstance(value, int) else f"{value:.4g}"
+    return _format_number(value, unit)
 
 
-def symbol(unit: str) -> str:
-    """A unit as it stands beside a number."""
+def unit_symbol(unit: str) -> str:
+    """The symbol of a unit in a column of units."""
     return _SYMBOLS.get(unit, unit.replace("_", " "))
 
 
-def _number(value: float, unit: str) -> str:
-    if unit == "seconds":
-        return _time(value)
+def _format_number(value: float, unit: str) -> str:
     if unit == "points":
-        return f"{round(value, 1) + 0.0:+.1f} points"  # nought has no sign
-    if unit == "percent" and 0 < value < _LEAST_SHARE:
-        return "< 0.1%"
-    return format_value(value, unit)
-
-
-def _time(seconds: float) -> str:
-    if not seconds:
-        return "0 s"
-    if 0 < seconds < _SHORTEST:
+        return f"{round(value, 1) + 0.0:+.1f} points"  # adding zero removes the sign of -0.0
+    if unit == "percent" and 0 < value < _MIN_PERCENT:
+        return f"< {format_percent(0.01)}"
+    if unit == "seconds" and 0 < value < _MIN_SECONDS:
         return "< 1 µs"
-    return format_duration(seconds)
-
-
-def _plain(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return format_value(value, unit)

@@ -1,4 +1,4 @@
-"""Which color a tone has: the same thing has the same color here and in the dashboard."""
+"""Colors of tones, the same as in the dashboard."""
 
 _TONES = {
     "data_wait": "c2",
@@ -25,9 +25,9 @@ _TONES = {
     "warning": "warn",
     "info": "c1",
 }
-_IN_TURN = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
+_CYCLE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 
 
-def color_of(tone: str, place: int) -> str:
-    """The name of a tone's color; of one that is not known, that of its place."""
-    return _TONES.get(tone.replace(" ", "_"), _IN_TURN[place % len(_IN_TURN)])
+def color_of(tone: str, index: int) -> str:
+    """The name of a tone's color; for unknown tones, the color at `index`."""
+    return _TONES.get(tone.replace(" ", "_"), _CYCLE[index % len(_CYCLE)])

@@ -1,4 +1,4 @@
-"""Charts as figures: a static picture, and the same as data for whoever has scripts."""
+"""Charts as HTML figures: a static picture, and data for the script."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -23,19 +23,19 @@ _DRAWN: Mapping[str, Callable[[Any], Element]] = {
     "heatmap": heatmap,
     "lanes": lanes_chart,
 }
-_STATIC = ("facts", "text", "table")  # scripts sort tables as they stand; the rest needs none
+_STATIC = ("facts", "text", "table")  # need no data: scripts sort tables in place
 
 
 def figures(
     name: str, spec: Spec, *, has_data: bool = True, heading: str = ""
 ) -> Iterator[Element]:
-    """A chart; the parts of a group one after the other.
+    """Render a chart; the parts of a group are separate figures.
 
     Args:
         name: The chart's name.
         spec: The chart.
-        has_data: Whether it is there as data, too.
-        heading: What stands above it, and need not be said again.
+        has_data: Whether to include the data.
+        heading: The heading above it; an equal title is not repeated.
     """
     if isinstance(spec, Group):
         if spec.note:
@@ -70,13 +70,13 @@ def _caption(spec: Spec, heading: str) -> Element | None:
 
 
 def static_picture(spec: Spec) -> Element | None:
-    """The picture of a chart alone; None where it is a table or a text."""
+    """The static picture of a chart; None for tables and texts."""
     drawn = None if spec.mark in _STATIC else _DRAWN.get(spec.mark)
     return drawn(spec) if drawn is not None else None
 
 
 def members_of(spec: Spec) -> list[tuple[str, str]]:
-    """What a chart shows beside each other: names, and names of colors."""
+    """Labels and color names of the curves or parts of a chart."""
     found = []
     members = getattr(spec, "curves", None) or getattr(spec, "parts", None) or ()
     for place, one in enumerate(members):
@@ -86,7 +86,7 @@ def members_of(spec: Spec) -> list[tuple[str, str]]:
 
 
 def _legend(spec: Spec) -> Element | None:
-    """Which color is what, where there are several."""
+    """The legend, if there are several colors."""
     members = members_of(spec)
     if len(members) < 2:
         return None

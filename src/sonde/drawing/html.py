@@ -1,8 +1,4 @@
-"""Elements of a page: a tree of tags whose texts cannot become anything else.
-
-Every text, of whomever, is escaped when the tree is written; what may stand raw is only what we
-wrote ourselves, and says so.
-"""
+"""HTML elements whose texts are always escaped; only `Raw` is written unchanged."""
 
 import json
 from collections.abc import Iterator
@@ -17,14 +13,14 @@ _VOID = frozenset({"meta", "br", "hr", "img", "link", "input"})
 
 @dataclass(frozen=True)
 class Raw:
-    """What we wrote ourselves: a style sheet, a script."""
+    """Trusted content that is not escaped: a style sheet, a script."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Element:
-    """A tag with its attributes and what is in it."""
+    """A tag with its attributes and children."""
 
     tag: str
     attributes: tuple[tuple[str, str], ...] = ()
@@ -38,7 +34,10 @@ Node = Element | Raw | str
 
 
 def element(tag: str, *children: Node | None, **attributes: str | float | bool | None) -> Element:
-    """A tag; `class_` is `class`, `data_chart` is `data-chart`; None and False are left out."""
+    """Create an element; `class_` becomes `class`, `data_chart` becomes `data-chart`.
+
+    Children and attributes that are None, and attributes that are False, are dropped.
+    """
     named = tuple(
         (_name(name), "" if value is True else _number(value))
         for name, value in attributes.items()
@@ -48,7 +47,7 @@ def element(tag: str, *children: Node | None, **attributes: str | float | bool |
 
 
 def data_block(name: str, document: Any) -> Element:
-    """A document for a script that reads it; nothing in it can end the block."""
+    """A JSON document for the script, escaped so that it cannot end the block."""
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -56,15 +55,15 @@ def data_block(name: str, document: Any) -> Element:
 
 
 def prose(text: str) -> list[Node]:
-    """A text whose parts between backticks are code."""
+    """Split a text into nodes; text between backticks becomes code."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # one of them has no partner
+    if len(parts) % 2 == 0:  # unbalanced backticks
         return [text]
     return [element("code", part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 def shown(text: str) -> str:
-    """A text with its control characters written out, but in its lines."""
+    """A text with escaped control characters and unchanged line breaks."""
     return "\n".join(visible(line) for line in text.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""A page that stands alone: our style and our script in it, and nothing from anywhere else."""
+"""A self-contained page with embedded style and script."""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -11,7 +11,7 @@ _ASSETS = Path(__file__).with_name("assets")
 
 
 def whole_page(body: Element, title: str) -> str:
-    """The body with its head: what it may load is what stands in it, by its hash."""
+    """The complete page; its policy only allows the embedded style and script, by hash."""
     style = PAGE_STYLE.read_text(encoding="utf-8") + _asset("report.css")
     script = _asset("report.js")
     policy = (
@@ -34,7 +34,7 @@ def whole_page(body: Element, title: str) -> str:
 
 
 def on_paper(html: str, size: str) -> str:
-    """The same page for sheets of a size, like A4; its policy allows what that needs."""
+    """Set the paper size of a page, such as A4."""
     style = f"@page{{size:{size}}}"
     allowed = html.replace("; script-src", f" '{_hash(style)}'; script-src", 1)
     return allowed.replace("</head>", f"{element('style', Raw(style))}</head>", 1)

@@ -1,4 +1,4 @@
-"""Pictures of 256 colors, written with nothing but zlib."""
+"""PNG images with a palette of 256 colors, encoded with zlib only."""
 
 import struct
 import zlib
@@ -10,15 +10,15 @@ import numpy.typing as npt
 Places = npt.NDArray[np.uint8]
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_PALETTE = 3  # the color type whose pixels are numbers of colors
-MISSING = 255  # its color is none
+_PALETTE = 3  # color type: pixels are palette indices
+MISSING = 255  # transparent
 
-# from pale to deep, as the dashboard draws heat
+# from light to dark, as in the dashboard
 _STOPS = ((238, 243, 250), (183, 209, 242), (96, 152, 224), (35, 96, 178), (12, 45, 96))
 
 
 def palette() -> npt.NDArray[np.uint8]:
-    """255 colors from low to high, and one that is not seen."""
+    """255 colors from low to high, and a transparent one."""
     at = np.linspace(0, len(_STOPS) - 1, MISSING)
     stops = np.array(_STOPS, dtype=np.float64)
     channels = [np.interp(at, np.arange(len(_STOPS)), stops[:, place]) for place in range(3)]
@@ -29,7 +29,7 @@ def palette() -> npt.NDArray[np.uint8]:
 def places_of(
     values: npt.NDArray[np.float64], low: float, high: float, *, is_logarithmic: bool = False
 ) -> Places:
-    """The color of each value between low and high; MISSING where it is no number."""
+    """The palette index of each value between low and high; MISSING for NaN."""
     with np.errstate(all="ignore"):
         if is_logarithmic:
             share = np.log(np.maximum(values, low) / low) / np.log(high / low)
@@ -41,7 +41,7 @@ def places_of(
 
 
 def encode_png(places: Places) -> bytes:
-    """A picture of (row, column) numbers of colors."""
+    """Encode an image given as palette indices (row, column)."""
     height, width = places.shape
     header = struct.pack(">IIBBBBB", width, height, 8, _PALETTE, 0, 0, 0)
     rows = np.concatenate([np.zeros((height, 1), dtype=np.uint8), places], axis=1)
@@ -59,7 +59,7 @@ def encode_png(places: Places) -> bytes:
 
 
 def data_uri(picture: bytes) -> str:
-    """The picture as an address that holds it."""
+    """The image as a data URI."""
     return f"data:image/png;base64,{b64encode(picture).decode()}"
 
 

@@ -1,4 +1,4 @@
-"""What may go to a terminal, and what happens when the output cannot be written."""
+"""Escaping of text for terminals and JSON, and errors of output."""
 
 import contextlib
 import math
@@ -8,20 +8,20 @@ from typing import Any
 
 from sonde.errors import OutputError
 
-# C0 and C1 control characters, line separators, marks that turn the direction of writing, and
-# bytes of no encoding: none of them may reach a terminal raw, whoever wrote them into the store
+# C0 and C1 control characters, line separators, bidirectional controls and lone surrogates: text
+# from the store must not send them to a terminal
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_COLOR = re.compile("\x1b\\[[0-9;:]*m")  # of a terminal: it says nothing where it is only text
+_COLOR = re.compile("\x1b\\[[0-9;:]*m")  # terminal colors
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def visible(text: str) -> str:
-    """The text in one line without colors, and with its control characters written out."""
+    """The text on one line, without colors and with escaped control characters."""
     return _CONTROL.sub(lambda match: written_out(match[0]), _COLOR.sub("", text))
 
 
 def readable_pieces(text: str) -> list[str]:
-    """Each character as it may be shown: itself, its escape, or nothing where it makes a color."""
+    """Each character as it is shown: itself, its escape, or nothing if it is part of a color."""
     pieces = [written_out(character) for character in text]
     for color in _COLOR.finditer(text):
         pieces[color.start() : color.end()] = [""] * (color.end() - color.start())
@@ -29,12 +29,12 @@ def readable_pieces(text: str) -> list[str]:
 
 
 def is_visible(text: str) -> bool:
-    """Whether there is nothing to write out."""
+    """Whether the text has no control characters."""
     return _CONTROL.search(text) is None
 
 
 def written_out(character: str) -> str:
-    """A character as a person can read it: itself, or its escape."""
+    """A character or its escape sequence."""
     if is_visible(character):
         return character
     code = ord(character)
@@ -42,7 +42,7 @@ def written_out(character: str) -> str:
 
 
 def safe_json(text: str) -> str:
-    """A JSON document whose strings hold no raw control characters; it means the same."""
+    """An equivalent JSON document without raw control characters."""
     return re.sub(
         "[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
         lambda match: f"\\u{ord(match[0]):04x}",
@@ -51,7 +51,7 @@ def safe_json(text: str) -> str:
 
 
 def writable(value: Any) -> Any:
-    """Plain values as JSON can write them: a number that is none becomes null."""
+    """Replace NaN and infinite numbers by null, for JSON."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -63,7 +63,7 @@ def writable(value: Any) -> Any:
 
 @contextlib.contextmanager
 def writing() -> Iterator[None]:
-    """Around writes to standard output: a full disk is one line; a reader that left is not ours."""
+    """Turn errors of writing to standard output into `OutputError`, except a broken pipe."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""Curves made of characters, one per value."""
+"""Sparklines: one character per value."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,13 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 _GAP = " "
 
 
-def levels(values: Sequence[float | None], most: float) -> str:
-    """One character per value, from 0 to the most; a gap where it is unknown."""
-    return "".join(_level(value, most) for value in values)
+def levels(values: Sequence[float | None], maximum: float) -> str:
+    """A sparkline from 0 to `maximum`; unknown values are spaces."""
+    return "".join(_level(value, maximum) for value in values)
 
 
-def _level(value: float | None, most: float) -> str:
+def _level(value: float | None, maximum: float) -> str:
     if value is None:
         return _GAP
-    share = min(max(value / most, 0.0), 1.0) if most > 0 else 0.0
+    share = min(max(value / maximum, 0.0), 1.0) if maximum > 0 else 0.0
     return _LEVELS[min(int(share * len(_LEVELS)), len(_LEVELS) - 1)]

@@ -1,7 +1,7 @@
-"""One chart alone: a page, a picture, and a frame for notebooks.
+"""A single chart as a page, an image, and an HTML fragment for notebooks.
 
-A notebook shows the static picture; above it lies a frame without any rights but to run the script
-that stands in it. Where frames or scripts are not allowed, the picture is what is seen.
+Notebooks show the static picture, covered by a sandboxed frame with the interactive chart. The
+picture remains visible if frames or scripts are blocked.
 """
 
 from base64 import b64encode
@@ -18,24 +18,24 @@ from sonde.records.chart import Bars, Group, Heatmap, Lanes, Spec, StackedBars
 _NAME = "chart"
 _ROW = 18.0
 _MARGIN = 12.0
-_LETTERS = 130  # of a note, in one line
+_MAX_LINE_LENGTH = 130  # of notes
 _STYLE = (
     "svg{font:12px Inter,system-ui,-apple-system,'Segoe UI',sans-serif}"
     "text.title{font-weight:600;fill:var(--ink)}"
 )
-_AROUND = 72.0  # above and below all live views of a page, in pixels
-_TALL = {"line": 266.0, "histogram": 237.0, "box_plot": 300.0}  # live views without rows
-_BARS = 16  # labels that are shown at first
-_ROWS = 102.0  # of a live view with rows, beside them
+_PAGE_PADDING = 72.0  # pixels above and below the interactive charts
+_HEIGHTS = {"line": 266.0, "histogram": 237.0, "box_plot": 300.0}  # interactive, without rows
+_MAX_BARS = 16  # labels shown initially
+_ROWS_PADDING = 102.0  # of interactive charts with rows
 
 
 def chart_page(spec: Spec) -> str:
-    """A page that stands alone, with nothing but the chart."""
+    """A self-contained page with a chart."""
     return whole_page(element("body", element("main", *figures(_NAME, spec))), spec.title)
 
 
 def chart_picture(spec: Spec) -> str | None:
-    """A picture that stands alone, with its title and its note; None where nothing is drawn."""
+    """A self-contained SVG image with title and note; None for tables and texts."""
     blocks = list(_blocks(spec))
     if not any(one.body for one in blocks):
         return None
@@ -56,7 +56,7 @@ def chart_picture(spec: Spec) -> str | None:
 
 
 def chart_frame(spec: Spec) -> str:
-    """The chart for a notebook: the live view above its picture, in a frame that may do nothing."""
+    """The chart for a notebook: a sandboxed interactive frame above its picture."""
     picture = chart_picture(spec)
     if picture is None:
         return str(element("div", *figures(_NAME, spec, has_data=False)))
@@ -69,34 +69,34 @@ def chart_frame(spec: Spec) -> str:
         title=spec.title,
         style="position:absolute;top:0;left:0;width:100%;height:100%;border:0",
     )
-    height = _AROUND + _live_height(spec)
+    height = _PAGE_PADDING + _live_height(spec)
     place = f"position:relative;max-width:{WIDTH + 60:g}px;min-height:{height:g}px"
     return str(element("div", still, live, style=place))
 
 
 def _live_height(spec: Spec) -> float:
-    """As the script draws it: a frame does not grow with what is in it."""
+    """The height of the interactive chart: frames do not adapt to their content."""
     if isinstance(spec, Group):
         return sum(_ROW + _live_height(part) for part in spec.parts)
     notes = [*_lines(spec.note), *_lines(spec.coarsened)]
-    return _ROW * len(notes) + (_rows_height(spec) or _TALL.get(spec.mark, _TALL["line"]))
+    return _ROW * len(notes) + (_rows_height(spec) or _HEIGHTS.get(spec.mark, _HEIGHTS["line"]))
 
 
 def _rows_height(spec: Spec) -> float:
-    """Of a live view with rows; 0 where there are none."""
+    """The height of an interactive chart with rows; 0 for other charts."""
     if isinstance(spec, Bars):
-        shown = min(_BARS, len(spec.labels))
-        return _ROWS + shown * (23.0 * len(spec.parts) + 3.0)
+        shown = min(_MAX_BARS, len(spec.labels))
+        return _ROWS_PADDING + shown * (23.0 * len(spec.parts) + 3.0)
     if isinstance(spec, StackedBars):
-        return _ROWS + 26.0 * len(spec.labels)
+        return _ROWS_PADDING + 26.0 * len(spec.labels)
     if isinstance(spec, Lanes):
-        return _ROWS + 26.0 * len(spec.lanes)
-    return _ROWS + 20.0 * len(spec.rows) if isinstance(spec, Heatmap) else 0.0
+        return _ROWS_PADDING + 26.0 * len(spec.lanes)
+    return _ROWS_PADDING + 20.0 * len(spec.rows) if isinstance(spec, Heatmap) else 0.0
 
 
 @dataclass(frozen=True)
 class _Block:
-    """One picture below its title and its legend, above its note."""
+    """A picture with title, legend and notes."""
 
     spec: Spec
     body: Element | None
@@ -135,7 +135,7 @@ def _blocks(spec: Spec) -> Iterator[_Block]:
 
 
 def _legend(chips: list[tuple[str, str]], top: float) -> Iterator[Element]:
-    """As many as have room."""
+    """As many entries as fit."""
     x = _MARGIN
     for name, color in chips:
         if x + width_of(name) + 16 > WIDTH:
@@ -149,7 +149,7 @@ def _legend(chips: list[tuple[str, str]], top: float) -> Iterator[Element]:
 def _lines(note: str) -> Iterator[str]:
     line = ""
     for word in note.replace("`", "").split():
-        if len(line) + len(word) >= _LETTERS:
+        if len(line) + len(word) >= _MAX_LINE_LENGTH:
             yield line
             line = ""
         line = f"{line} {word}".strip()

@@ -1,4 +1,4 @@
-"""Static pictures of bars, histograms and boxes."""
+"""Static pictures of bars, histograms and box plots."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,11 @@ from sonde.drawing.axes import (
     shortened,
     width_of,
 )
-from sonde.drawing.cells import written
+from sonde.drawing.cells import format_cell
 from sonde.drawing.colors import color_of
 from sonde.drawing.html import Element, element
 from sonde.drawing.svg_lines import WIDTH, bottom_axis, picture
-from sonde.records.chart import Bars, Box, BoxPlot, Histogram, Part, StackedBars
+from sonde.records.chart import Bars, BarSeries, Box, BoxPlot, Histogram, StackedBars
 
 _ROW = 24.0
 _NAMES = 22
@@ -24,7 +24,7 @@ _BOTTOM = 30.0
 _LEFT = 64.0
 _RIGHT = 12.0
 _HEIGHT = 200.0
-_TITLE = 8.0  # above the bars, for what they count
+_TITLE = 8.0  # above the bars, for the unit of counts
 
 
 def stacked_bars(spec: StackedBars) -> Element:
@@ -53,7 +53,7 @@ def _stack(spec: StackedBars, place: int, y: float, across: Scale) -> Iterator[E
         begin += value
         if end - start < 0.2:
             continue
-        text = written(value, spec.unit)
+        text = format_cell(value, spec.unit)
         yield element(
             "rect",
             element("title", f"{part.label}: {text}"),
@@ -68,7 +68,7 @@ def _stack(spec: StackedBars, place: int, y: float, across: Scale) -> Iterator[E
 
 
 def bars(spec: Bars) -> Element:
-    """A bar per label and part, below each other."""
+    """A bar per label and part."""
     count = max(1, len(spec.parts))
     names = [shortened(one, _NAMES) for one in spec.labels]
     left = max([20.0, *(width_of(one) + 14 for one in names)])
@@ -86,12 +86,12 @@ def bars(spec: Bars) -> Element:
             color = color_of(part.tone or part.label, number)
             size = {"x": left, "y": top, "width": max(0.5, end - left), "height": 11.0}
             marks.append(element("rect", class_=f"f-{color}", **size))
-            marks.append(label(written(value, spec.unit), end + 5, top + 9))
+            marks.append(label(format_cell(value, spec.unit), end + 5, top + 9))
     return picture(marks, height, spec.title)
 
 
 def histogram(spec: Histogram) -> Element:
-    """How many fell where; several groups beside each other in each bin."""
+    """A histogram; groups are side by side in each bin."""
     edges = [float(one or 0.0) for one in spec.edges]
     highest = max([1.0, *(float(v or 0.0) for part in spec.parts for v in part.values)])
     across = Scale(edges[0], edges[-1], _LEFT, WIDTH - _RIGHT)
@@ -108,9 +108,9 @@ def histogram(spec: Histogram) -> Element:
 
 
 def _bins(
-    spec: Histogram, part: Part, number: int, scales: tuple[Scale, Scale]
+    spec: Histogram, part: BarSeries, number: int, scales: tuple[Scale, Scale]
 ) -> Iterator[Element]:
-    """One path per group: few bytes, however many bins."""
+    """One path per group, to keep the page small."""
     across, up = scales
     color = color_of(part.tone, number)
     said = []
@@ -127,7 +127,7 @@ def _bins(
 
 
 def box_plot(spec: BoxPlot) -> Element:
-    """Boxes from p25 to p75 with whiskers to p5 and p95, below each other."""
+    """Boxes from p25 to p75 with whiskers from p5 to p95."""
     names = [shortened(one.label, _NAMES) for one in spec.boxes]
     left = max([40.0, *(width_of(one) + 14 for one in names)])
     low = min(one.minimum for one in spec.boxes) if spec.low is None else spec.low

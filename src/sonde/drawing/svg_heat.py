@@ -1,4 +1,4 @@
-"""Static pictures of heat: a bitmap with names beside and an axis below."""
+"""Static pictures of heatmaps: a bitmap with row labels and an axis."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ def heatmap(spec: Heatmap) -> Element:
 
 
 def _axis(spec: Heatmap, ends: tuple[float, float], height: float) -> Iterator[Element]:
-    """Round values where columns are evenly apart; else what stands at some of them."""
+    """Round ticks for evenly spaced columns; otherwise the values of some columns."""
     x = np.array([float(one or 0.0) for one in spec.x])
     apart = np.diff(x)
     width = float(apart.mean()) if len(apart) else 1.0
@@ -77,7 +77,7 @@ def _bitmap(spec: Heatmap, place: tuple[float, float, float, float]) -> Element:
 
 
 def _key(spec: Heatmap, body: float, x: float) -> Iterator[Element]:
-    """What the colors mean."""
+    """The color scale."""
     height = max(40.0, min(110.0, body))
     ramp = np.arange(MISSING - 1, -1, -1, dtype=np.uint8)[:, None]
     yield element(

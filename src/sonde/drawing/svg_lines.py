@@ -1,4 +1,4 @@
-"""Static pictures of curves and of stretches of time."""
+"""Static pictures of curves and of time spans."""
 
 from collections.abc import Iterator, Sequence
 
@@ -49,10 +49,10 @@ def line_chart(spec: LineChart) -> Element:
 
 
 def lanes_chart(spec: Lanes) -> Element:
-    """Stretches of time, lane by lane."""
+    """Time spans in lanes."""
     height = _LANE * len(spec.lanes) + _BOTTOM + 4
     across = Scale(spec.start, spec.end or 1.0, _LEFT, WIDTH - _RIGHT)
-    marks = list(bottom_axis(across, "Time since the start", "seconds", height))
+    marks = list(bottom_axis(across, "Time since start", "seconds", height))
     for place, lane in enumerate(spec.lanes):
         y = 4 + place * _LANE
         marks.append(label(lane.label, _LEFT - 6, y + 14, "end"))
@@ -77,12 +77,12 @@ def lanes_chart(spec: Lanes) -> Element:
 
 
 def picture(marks: Sequence[Element], height: float, title: str, width: float = WIDTH) -> Element:
-    """What was drawn, as one picture that fits its place."""
+    """An SVG element that scales to the available width."""
     return element("svg", *marks, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=title)
 
 
 def bottom_axis(across: Scale, title: str, unit: str, height: float) -> Iterator[Element]:
-    """Round values below, and what they are."""
+    """The horizontal axis with ticks and title."""
     base = height - _BOTTOM
     yield line(across.start, base, across.end, base, "base")
     is_time = unit == "seconds" and "since" in title
@@ -113,7 +113,7 @@ def _curve(
 
 
 def _path(x: Sequence[float], values: Sequence[float], up: Scale, *, is_joined: bool) -> str:
-    """A line, broken where nothing is known unless it is joined; a lone point is a short stroke."""
+    """A path with gaps at unknown values unless `is_joined`; a single point is a short stroke."""
     said = []
     is_on = False
     for at, value in zip(x, values, strict=False):

@@ -1,8 +1,8 @@
-"""Tables, single figures and sentences as elements that need no script."""
+"""Tables, facts and paragraphs as HTML elements."""
 
 from collections.abc import Iterator, Sequence
 
-from sonde.drawing.cells import symbol, written
+from sonde.drawing.cells import format_cell, unit_symbol
 from sonde.drawing.colors import color_of
 from sonde.drawing.html import Element, Node, element, prose
 from sonde.records.chart import Cell, Column, Facts, Table, Text
@@ -10,11 +10,11 @@ from sonde.records.chart import Cell, Column, Facts, Table, Text
 _BAR = 60.0
 _SHORT = 26
 _LONG = 40
-_TALL = 60  # rows: what is longer scrolls in a box of its own, and is cut on paper
+_TALL = 60  # rows; longer tables scroll, and are truncated in print
 
 
 def table(spec: Table) -> Element:
-    """Rows of values, numbers flush right; what they are sorted by is with each."""
+    """An HTML table; cells have their values as sort keys."""
     units = [place for place, one in enumerate(spec.columns) if one.name == "unit"]
     heads = [
         element("th", one.title, scope="col", class_="r" if one.is_number else None)
@@ -34,26 +34,26 @@ def table(spec: Table) -> Element:
 
 
 def _left_out(spec: Table, *, is_tall: bool) -> Iterator[Element]:
-    """What of it is not here, and what not on paper."""
+    """Notes about rows that are not shown, or not printed."""
     if is_tall:
-        said = f"On paper, {_TALL} of {len(spec.rows):,} rows; all are in the page."
+        said = f"{_TALL} of {len(spec.rows):,} rows printed. The page shows all of them."
         yield element("p", said, class_="quiet paper")
     if spec.total is not None and spec.total > len(spec.rows):
-        yield element("p", f"{len(spec.rows):,} of {spec.total:,} are shown.", class_="quiet")
+        yield element("p", f"{len(spec.rows):,} of {spec.total:,} rows shown.", class_="quiet")
 
 
 def facts(spec: Facts) -> Element:
-    """Single figures, each below its name."""
+    """Values below their titles."""
     parts = [
         element("div", element("dt", one.title), element("dd", said), class_=_fact_width(said))
         for one in spec.facts
-        for said in [written(one.value, one.unit)]
+        for said in [format_cell(one.value, one.unit)]
     ]
     return element("dl", *parts, class_="facts")
 
 
 def paragraphs(spec: Text) -> Element:
-    """Sentences."""
+    """Paragraphs of text."""
     return element("div", *(element("p", *prose(one)) for one in spec.paragraphs))
 
 
@@ -62,7 +62,7 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell], unit: Cell) -> list[E
     for column, value in zip(columns, row, strict=True):
         own = str(unit) if column.unit == "row" else column.unit
         bar = _bar(column, value, row) if column.tone else None
-        said = symbol(str(value)) if column.name == "unit" else written(value, own)
+        said = unit_symbol(str(value)) if column.name == "unit" else format_cell(value, own)
         sortable = None if isinstance(value, str) or value is None else float(value)
         cells.append(
             element(
@@ -77,7 +77,7 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell], unit: Cell) -> list[E
 
 
 def _content(text: str) -> list[Node]:
-    """Sentences may hold code; a name is what it is."""
+    """Long texts may contain code in backticks; short ones are names."""
     return prose(text) if len(text) > _LONG else [text]
 
 
@@ -86,14 +86,14 @@ def _fact_width(text: str) -> str | None:
 
 
 def _width(text: str) -> str | None:
-    """A short text stays in one line, a long one needs some room."""
+    """The CSS class for the width of a text."""
     if len(text) > _LONG:
         return "long"
     return "short" if len(text) <= _SHORT else None
 
 
 def _bar(column: Column, value: Cell, row: Sequence[Cell]) -> Element | None:
-    """A share as a length, beside its number."""
+    """A bar next to a percentage."""
     if not isinstance(value, float | int):
         return None
     width = _BAR * min(1.0, max(0.0, float(value) / 100))

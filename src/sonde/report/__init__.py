@@ -1,1 +1,1 @@
-"""The report: one page about a job that stands alone, with and without scripts, and on paper."""
+"""The report: a self-contained page about a job that also works without scripts and in print."""

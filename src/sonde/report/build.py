@@ -1,4 +1,4 @@
-"""Puts a report together: asks every chart once, and lays out what came back."""
+"""Build the report: every chart once, laid out in sections."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -14,56 +14,56 @@ from sonde.formats import format_local_time
 from sonde.guard import Guard
 from sonde.records.chart import Spec
 from sonde.report.documents import report_document, rule_documents
-from sonde.report.findings import death, finding_cards
-from sonde.report.sections import SECTIONS, Filled, charts_by_section, fill
-from sonde.report.sentences import in_short, opening
-from sonde.report.size_limit import trimmed
+from sonde.report.findings import failure_traceback, finding_cards
+from sonde.report.sections import SECTIONS, FilledSection, charts_by_section, fill
+from sonde.report.sentences import headlines, outcome
+from sonde.report.size_limit import fit_page
 from sonde.results.coverage import not_seen
 from sonde.results.job import JobResults
 
-MOST_BYTES = 3_000_000
+MAX_BYTES = 3_000_000
 
 Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class Report:
-    """A page, and the same as data."""
+    """A page, and its content as data."""
 
     html: str
     document: dict[str, Any]
-    rules: dict[str, dict[str, Any]]  # as the old service wrote them, by their names
+    rules: dict[str, dict[str, Any]]  # in the format of SageMaker Debugger, by rule
 
 
 def chart_count() -> int:
-    """How many charts a report asks, for a progress bar."""
+    """Number of charts in a report, for a progress bar."""
     return sum(map(len, charts_by_section().values()))
 
 
 def build_report(job: JobResults, now: str, advance: Advance = lambda _count: None) -> Report:
-    """The report of a job as it stands.
+    """Build the report of a job in its current state.
 
     Args:
         job: The job.
-        now: The present instant, in ISO format.
-        advance: Told how many charts more are done.
+        now: The current time, in ISO format.
+        advance: Called with the number of charts that were built since the last call.
     """
     guard = Guard()
     specs = _specs(job, guard, advance)
     judged = job.judgement()
     status = {**job.summary, "rules": judged.documents()}
     findings = judged.findings.documents()
-    fired = [one.rule for one in judged.evaluations if one.episodes]
+    fired = [each.rule for each in judged.evaluations if each.episodes]
     filled = [fill(section, specs, fired) for section in SECTIONS]
     page = _Page(status, findings, now, guard.failed)
-    html = trimmed(lambda kept: page.html(filled, specs, kept), specs, MOST_BYTES)
+    html = fit_page(partial(page.html, filled, specs), specs, MAX_BYTES)
     document = report_document(status, findings, specs, now)
     document["failed"] = dict(guard.failed)
     return Report(html, document, rule_documents(status["rules"]))
 
 
 def _specs(job: JobResults, guard: Guard, advance: Advance) -> dict[str, Spec]:
-    """All charts that have something to show; one that fails is left out, and that is said."""
+    """All charts that have data; the page lists those that failed."""
     specs: dict[str, Spec] = {}
     for names in charts_by_section().values():
         for name in names:
@@ -77,20 +77,25 @@ def _specs(job: JobResults, guard: Guard, advance: Advance) -> dict[str, Spec]:
 
 @dataclass(frozen=True)
 class _Page:
-    """Everything about a job but its charts."""
+    """The content of the page except for the charts."""
 
     status: Mapping[str, Any]
     findings: list[dict[str, Any]]
     now: str
-    failed: Mapping[str, str]  # charts, and why
+    failed: Mapping[str, str]  # names of charts, and their errors
 
-    def html(self, filled: list[Filled], specs: Mapping[str, Spec], kept: set[str] | None) -> str:
-        """The page; of the charts that are not kept, only the static picture."""
-        shown = [one for one in filled if not one.is_empty]
-        verdict = self._verdict(in_short(specs))
-        cards = [_card(one, kept) for one in shown]
+    def html(
+        self,
+        sections: list[FilledSection],
+        specs: Mapping[str, Spec],
+        interactive: set[str] | None,
+    ) -> str:
+        """Render the page; charts that are not interactive have a static picture only."""
+        shown = [each for each in sections if not each.is_empty]
+        verdict = self._verdict(headlines(specs))
+        cards = [_card(each, interactive) for each in shown]
         links = [element("a", "Verdict", href="#verdict")]
-        links += [element("a", one.section.title, href=f"#{one.section.name}") for one in shown]
+        links += [element("a", each.section.title, href=f"#{each.section.name}") for each in shown]
         state = str(self.status["state"])
         top = element(
             "header",
@@ -103,11 +108,11 @@ class _Page:
             element("nav", *links, aria_label="Sections"),
             class_="top",
         )
-        said = f"Written by Sonde {__version__} on {format_local_time(self.now)}."
-        if kept is not None:
-            said += " To keep the page small, some pictures are static only."
-        said += "".join(f" {name} could not be drawn: {why}." for name, why in self.failed.items())
-        body = element("body", top, element("main", verdict, *cards), element("footer", said))
+        footer = f"Generated by Sonde {__version__} on {format_local_time(self.now)}."
+        if interactive is not None:
+            footer += " Some charts are static to limit the size of the page."
+        footer += "".join(f" Chart {name} failed: {error}." for name, error in self.failed.items())
+        body = element("body", top, element("main", verdict, *cards), element("footer", footer))
         return whole_page(body, f"{self.status['job']}: Sonde report")
 
     def _verdict(self, sentences: list[str]) -> Element:
@@ -117,9 +122,9 @@ class _Page:
             element("p", line, class_="unseen")
             if (line := not_seen(self.status["seen"]))
             else None,
-            element("p", opening(self.status, self.findings), class_="lead"),
-            death(self.status),
-            element("ul", *(element("li", one) for one in sentences), class_="short")
+            element("p", outcome(self.status, self.findings), class_="lead"),
+            failure_traceback(self.status),
+            element("ul", *(element("li", text) for text in sentences), class_="short")
             if sentences
             else None,
             *finding_cards(self.findings),
@@ -128,32 +133,41 @@ class _Page:
         )
 
 
-def _card(one: Filled, kept: set[str] | None) -> Element:
-    return element("section", *_inside(one, kept, "h2"), class_="card", id=one.section.name)
+def _card(filled: FilledSection, interactive: set[str] | None) -> Element:
+    content = _content(filled, interactive, "h2")
+    return element("section", *content, class_="card", id=filled.section.name)
 
 
-def _untold(charts: Mapping[str, Spec], told: str) -> dict[str, Spec]:
-    return {
-        name: replace(spec, note="") if told and spec.note == told else spec
-        for name, spec in charts.items()
-    }
-
-
-def _inside(one: Filled, kept: set[str] | None, tag: str) -> list[Element]:
-    told = one.sentence if one.is_folded else ""  # in its line; not again inside
-    heading = one.section.title
+def _content(filled: FilledSection, interactive: set[str] | None, tag: str) -> list[Element]:
+    heading = filled.section.title
+    title = element(tag, heading)
+    is_line = filled.is_collapsed and not filled.subsections
+    specs = _without_note(filled.charts, filled.sentence) if filled.is_collapsed else filled.charts
     drawn = [
         figure
-        for name, spec in _untold(one.charts, told).items()
-        for figure in figures(name, spec, has_data=kept is None or name in kept, heading=heading)
+        for name, spec in specs.items()
+        for figure in figures(
+            name, spec, has_data=interactive is None or name in interactive, heading=heading
+        )
     ]
-    title = element(tag, heading)
-    if one.is_folded and not one.parts:
-        line = element("span", one.sentence)
+    if is_line:
+        line = element("span", filled.sentence)
         return [element("details", element("summary", title, line), *drawn, class_="fold")]
-    parts = [
-        element("div", *_inside(part, kept, "h3"), class_=None if part.is_folded else "part")
-        for part in one.parts
-        if not part.is_empty
+    subsections = [
+        element(
+            "div",
+            *_content(inner, interactive, "h3"),
+            class_=None if inner.is_collapsed else "part",
+        )
+        for inner in filled.subsections
+        if not inner.is_empty
     ]
-    return [title, *drawn, *parts]
+    return [title, *drawn, *subsections]
+
+
+def _without_note(specs: Mapping[str, Spec], note: str) -> dict[str, Spec]:
+    """The charts without the note that the line of their section already shows."""
+    return {
+        name: replace(spec, note="") if note and spec.note == note else spec
+        for name, spec in specs.items()
+    }

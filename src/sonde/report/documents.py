@@ -1,4 +1,4 @@
-"""The report as data: for gates of a pipeline, and per rule as the old service wrote it."""
+"""The report as data: for checks in a pipeline, and per rule in SageMaker Debugger's format."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from sonde import __version__
 from sonde.drawing.printable import writable
 from sonde.records.chart import Facts, Group, Spec, Table
-from sonde.report.sentences import opening
+from sonde.report.sentences import outcome
 from sonde.results.rule_coverage import coverage_in
 
 
@@ -16,18 +16,18 @@ def report_document(
     specs: Mapping[str, Spec],
     now: str,
 ) -> dict[str, Any]:
-    """Everything that the page says in numbers."""
+    """The numbers, findings and notes of the page."""
     document = {
         "job": status["job"],
         "state": status["state"],
         "exit_code": status["exit_code"],
         "written": now,
         "sonde": __version__,
-        "verdict": opening(status, findings),
+        "verdict": outcome(status, findings),
         "seen": status["seen"],
         "coverage": coverage_in(status).document(),
         "findings": list(findings),
-        "rules": [_rule(one) for one in status["rules"]],
+        "rules": [_rule(rule) for rule in status["rules"]],
         "tables": {
             name: table for key, spec in specs.items() for name, table in _tables(key, spec)
         },
@@ -37,42 +37,42 @@ def report_document(
 
 
 def rule_documents(rules: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Per rule, with the keys that readers of the old service's files know."""
+    """One document per rule, with the keys of SageMaker Debugger's rule reports."""
     return {
-        one["rule"]: dict(
+        rule["rule"]: dict(
             writable(
                 {
-                    "RuleTriggered": one["triggered"],
-                    "Violations": len(one["findings"]),
-                    "Details": {**one["summary"], "findings": one["findings"]},
-                    "Datapoints": one["datapoints"],
-                    "RuleParameters": "\n".join(f"{k}:{v}" for k, v in one["parameters"].items()),
+                    "RuleTriggered": rule["triggered"],
+                    "Violations": len(rule["findings"]),
+                    "Details": {**rule["summary"], "findings": rule["findings"]},
+                    "Datapoints": rule["datapoints"],
+                    "RuleParameters": "\n".join(f"{k}:{v}" for k, v in rule["parameters"].items()),
                 }
             )
         )
-        for one in rules
+        for rule in rules
     }
 
 
-def _rule(one: Mapping[str, Any]) -> dict[str, Any]:
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "rule": one["rule"],
-        "status": one["status"],
-        "triggered": one["triggered"],
-        "violations": len(one["findings"]),
-        "datapoints": one["datapoints"],
-        "parameters": one["parameters"],
-        "details": {**one["summary"], "reason": one["reason"], "findings": one["findings"]},
+        "rule": rule["rule"],
+        "status": rule["status"],
+        "triggered": rule["triggered"],
+        "violations": len(rule["findings"]),
+        "datapoints": rule["datapoints"],
+        "parameters": rule["parameters"],
+        "details": {**rule["summary"], "reason": rule["reason"], "findings": rule["findings"]},
     }
 
 
 def _tables(name: str, spec: Spec) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(spec, Group):
-        for place, part in enumerate(spec.parts):
-            yield from _tables(f"{name}/{place}", part)
+        for index, part in enumerate(spec.parts):
+            yield from _tables(f"{name}/{index}", part)
     elif isinstance(spec, Table):
-        units = {one.name: one.unit for one in spec.columns if one.unit}
+        units = {column.name: column.unit for column in spec.columns if column.unit}
         yield name, {"title": spec.title, "units": units, "rows": spec.records()}
     elif isinstance(spec, Facts):
-        rows = [{"name": one.name, "value": one.value, "unit": one.unit} for one in spec.facts]
+        rows = [{"name": fact.name, "value": fact.value, "unit": fact.unit} for fact in spec.facts]
         yield name, {"title": spec.title, "units": {}, "rows": rows}

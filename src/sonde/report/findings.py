@@ -1,74 +1,75 @@
-"""What rules found, each with its evidence and what to do about it."""
+"""Findings as cards with evidence and advice."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sonde.drawing.html import Element, element, prose
-from sonde.formats import format_local_time
+from sonde.formats import format_local_time, pluralize
 from sonde.report.sentences import evidence_text
 
-_MOST = 60
+_MAX_CARDS = 60
 
 
 def finding_cards(findings: Sequence[Mapping[str, Any]]) -> list[Element]:
-    """The findings, causes before what they explain."""
-    known = {one["id"]: one for one in findings}
-    cards = [_card(one, known) for one in findings[:_MOST]]
-    left = len(findings) - _MOST
-    if left > 0:
-        cards.append(element("p", f"{left:,} more are in report.json.", class_="coarse"))
+    """One card per finding, causes before their consequences."""
+    by_id = {finding["id"]: finding for finding in findings}
+    cards = [_card(finding, by_id) for finding in findings[:_MAX_CARDS]]
+    remaining = len(findings) - _MAX_CARDS
+    if remaining > 0:
+        text = f"{pluralize(remaining, 'more finding')} in report.json."
+        cards.append(element("p", text, class_="coarse"))
     return cards
 
 
-def death(status: Mapping[str, Any]) -> Element | None:
-    """Why the job died, with its traceback."""
+def failure_traceback(status: Mapping[str, Any]) -> Element | None:
+    """The traceback of a failed job, if it has one."""
     exit_ = status["exit"]
     if not exit_ or status["state"] != "failed" or not exit_["traceback"]:
         return None
-    who = "" if exit_["worker"] is None else f" of worker {exit_['worker']}"
+    worker = "" if exit_["worker"] is None else f" of worker {exit_['worker']}"
     return element(
         "details",
-        element("summary", f"Traceback{who}"),
+        element("summary", f"Traceback{worker}"),
         element("pre", exit_["traceback"]),
         open=True,
     )
 
 
-def _card(one: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Element:
+def _card(finding: Mapping[str, Any], by_id: Mapping[str, Mapping[str, Any]]) -> Element:
     evidence = [
         element("li", evidence_text(name, value))
-        for name, value in one["evidence"].items()
-        if value is not None  # recorded by a version that kept what was not measured
+        for name, value in finding["evidence"].items()
+        if value is not None  # earlier versions recorded null for unknown values
     ]
-    cause = known.get(one["cause"] or "")
+    cause = by_id.get(finding["cause"] or "")
     return element(
         "article",
         element(
             "h3",
-            element("span", one["severity"], class_=f"severity {one['severity']}"),
-            f" {one['rule']}",
+            element("span", finding["severity"], class_=f"severity {finding['severity']}"),
+            f" {finding['rule']}",
         ),
-        element("p", *prose(one["message"])),
-        element("p", _where(one), class_="quiet"),
-        element("p", f"Follows from {cause['rule']}.", class_="quiet") if cause else None,
-        element("p", element("b", "What to do: "), *prose(one["advice"]))
-        if one["advice"]
+        element("p", *prose(finding["message"])),
+        element("p", _where(finding), class_="quiet"),
+        element("p", f"Caused by {cause['rule']}.", class_="quiet") if cause else None,
+        element("p", element("b", "What to do: "), *prose(finding["advice"]))
+        if finding["advice"]
         else None,
         element(
             "details", element("summary", "Evidence"), element("ul", *evidence, class_="evidence")
         )
         if evidence
         else None,
-        class_=f"finding {one['severity']}{' follows' if cause else ''}",
+        class_=f"finding {finding['severity']}{' follows' if cause else ''}",
     )
 
 
-def _where(one: Mapping[str, Any]) -> str:
-    parts = [f"{name} {one[name]}" for name in ("node", "worker") if one[name] is not None]
-    parts += [str(one[name]) for name in ("device", "tensor") if one[name]]
-    if one["step"]:
-        first, last = one["step"][0], one["step"][1] or one["step"][0]
-        parts.append(f"step {first:,}" if first == last else f"steps {first:,}–{last:,}")
-    parts.append(f"from {format_local_time(one['time'][0])}")
-    parts.append(one["outcome"])
-    return ", ".join(parts)
+def _where(finding: Mapping[str, Any]) -> str:
+    labels = [f"{name} {finding[name]}" for name in ("node", "worker") if finding[name] is not None]
+    labels += [str(finding[name]) for name in ("device", "tensor") if finding[name]]
+    if finding["step"]:
+        first, last = finding["step"][0], finding["step"][1] or finding["step"][0]
+        labels.append(f"step {first:,}" if first == last else f"steps {first:,}–{last:,}")
+    labels.append(f"from {format_local_time(finding['time'][0])}")
+    labels.append(finding["outcome"])
+    return ", ".join(labels)

@@ -1,33 +1,20 @@
-"""The sections of the report, in the order in which questions come up."""
+"""The sections of the report, and the charts that charts themselves assign to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
 from sonde.charts import CHARTS
 from sonde.records.chart import Spec
 
-_ORDER = (
-    *("job_details", "stages", "progress"),
-    *("resources", "node_heatmap", "fleet"),
-    *("mode_time", "phase_time", "device_time"),
-    *("operators", "operator_phases", "general_operations"),
-    *("step_statistics", "step_histogram", "throughput"),
-    *("step_outliers", "outlier_phases", "outlier_system"),
-    *("loading_advice", "loaders", "loading_times"),
-    *("losses", "metrics", "learning_rate", "gradient_norms", "layers"),
-    *("environment", "overhead", "method", "lost"),
-)
-
 
 @dataclass(frozen=True)
 class Section:
-    """A question, the charts that answer it, and the rules that make it worth a page."""
+    """A heading of the report; charts name the section they belong to."""
 
     name: str
     title: str
-    rules: tuple[str, ...] = ()  # it is folded to a line unless one of them found something
-    parts: "tuple[Section, ...]" = ()
+    subsections: "tuple[Section, ...]" = ()
 
 
 SECTIONS = (
@@ -35,32 +22,21 @@ SECTIONS = (
     Section("system", "System usage statistics"),
     Section("framework", "Framework metrics summary"),
     Section("rules", "Rules summary"),
-    Section(
-        "steps",
-        "Step durations analysis",
-        ("StepOutlier", "ThroughputDrop", "Straggler", "StalledTrainingRule"),
-    ),
+    Section("steps", "Step durations analysis"),
     Section(
         "gpus",
         "GPU utilization analysis",
-        parts=(
-            Section("gpu", "Usage per GPU", ("LowGPUUtilization", "IdleGPU", "GPUThrottling")),
-            Section("balance", "Workload balancing", ("LoadBalancing", "Straggler")),
-        ),
+        (Section("gpu", "Usage per GPU"), Section("balance", "Workload balancing")),
     ),
-    Section(
-        "loading",
-        "Dataloading analysis",
-        ("Dataloader", "DataLoaderStall", "DataLoaderStarvation"),
-    ),
+    Section("loading", "Dataloading analysis"),
     Section(
         "limits",
         "Batch size, CPU, I/O and GPU memory",
-        parts=(
-            Section("batch", "Batch size", ("BatchSize",)),
-            Section("cpu", "CPU bottlenecks", ("CPUBottleneck",)),
-            Section("io", "I/O bottlenecks", ("IOBottleneck",)),
-            Section("memory", "GPU memory", ("GPUMemoryIncrease",)),
+        (
+            Section("batch", "Batch size"),
+            Section("cpu", "CPU bottlenecks"),
+            Section("io", "I/O bottlenecks"),
+            Section("memory", "GPU memory"),
         ),
     ),
     Section("tensors", "Tensors"),
@@ -69,46 +45,49 @@ SECTIONS = (
 
 
 @dataclass(frozen=True)
-class Filled:
-    """A section with what was found for it."""
+class FilledSection:
+    """A section with its charts."""
 
     section: Section
     charts: Mapping[str, Spec] = field(default_factory=dict)
-    parts: "tuple[Filled, ...]" = ()
-    is_folded: bool = False
+    subsections: "tuple[FilledSection, ...]" = ()
+    is_collapsed: bool = False
 
     @property
     def is_empty(self) -> bool:
-        """Nothing of it was measured, so there is nothing to say."""
-        return not self.charts and all(part.is_empty for part in self.parts)
+        """Whether no chart of it or of its subsections has data."""
+        return not self.charts and all(inner.is_empty for inner in self.subsections)
 
     @property
     def sentence(self) -> str:
-        """The whole in one line, where it is folded."""
-        return next((one.note for one in self.charts.values() if one.note), "")
+        """The line shown if the section is collapsed: the first note of its charts."""
+        return next((spec.note for spec in self.charts.values() if spec.note), "")
 
 
 @cache
 def charts_by_section() -> dict[str, list[str]]:
-    """The names of all charts of the report, in their order; those of others come last."""
-    found: dict[str, list[str]] = {}
-    for name in CHARTS.names():
+    """Names of the report's charts by section, in the order the charts declare."""
+    names_by_section: dict[str, list[str]] = {}
+    for name in sorted(CHARTS.names(), key=lambda name: (CHARTS.load(name).order, name)):
         section = CHARTS.load(name).section
         if section:
-            found.setdefault(section, []).append(name)
-    for names in found.values():
-        names.sort(key=lambda name: (_place(name), name))
-    return found
+            names_by_section.setdefault(section, []).append(name)
+    return names_by_section
 
 
-def fill(section: Section, specs: Mapping[str, Spec], fired: Sequence[str]) -> Filled:
-    """A section with its charts; folded where rules looked after it and none found anything."""
+def fill(section: Section, specs: Mapping[str, Spec], fired: Collection[str]) -> FilledSection:
+    """Put charts into a section; collapse it if its charts have rules and none of them fired.
+
+    Args:
+        section: The section.
+        specs: All charts that have data, by name.
+        fired: Names of the rules with findings.
+    """
     names = charts_by_section().get(section.name, [])
-    charts = {name: specs[name] for name in names if name in specs}
-    parts = tuple(fill(one, specs, fired) for one in section.parts)
-    is_quiet = bool(section.rules) and not set(section.rules) & set(fired)
-    return Filled(section, charts, parts, is_folded=is_quiet)
-
-
-def _place(name: str) -> int:
-    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+    rules = {rule for name in names for rule in CHARTS.load(name).rules}
+    return FilledSection(
+        section,
+        {name: specs[name] for name in names if name in specs},
+        tuple(fill(inner, specs, fired) for inner in section.subsections),
+        is_collapsed=bool(rules) and rules.isdisjoint(fired),
+    )

@@ -1,48 +1,53 @@
-"""What the numbers say, in sentences; nothing is said about what was not measured."""
+"""Sentences of the report: the outcome, the summary and the evidence of findings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sonde.charts import CHARTS
 from sonde.formats import pluralize
 from sonde.records.chart import Spec
 from sonde.results.rule_standing import issues
 from sonde.results.verdict import verdict
 
-_IN_SHORT = (
-    *("job_details", "step_statistics", "phase_time"),
-    *("gpu_usage", "resources", "loaders", "losses"),
-)
 _SEVERITIES = ("critical", "warning", "info")
+_MAX_VALUES = 8
 
 
-def opening(status: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> str:
-    """What became of the job, and how many findings there are, by severity."""
-    counts = {one: sum(row["severity"] == one for row in findings) for one in _SEVERITIES}
-    said = ", ".join(_counted(name, count) for name, count in counts.items() if count)
-    told = verdict(status)
-    ended = told if told.endswith((".", "!", "?")) else f"{told}."
+def outcome(status: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> str:
+    """How the job ended, and the number of findings by severity."""
+    counts = {
+        severity: sum(finding["severity"] == severity for finding in findings)
+        for severity in _SEVERITIES
+    }
+    listed = ", ".join(_count_text(name, count) for name, count in counts.items() if count)
+    sentence = verdict(status)
+    if not sentence.endswith((".", "!", "?")):
+        sentence += "."
     if not findings:
-        return f"{ended} {issues(status)}".rstrip()
-    return f"{ended} {pluralize(len(findings), 'finding')}: {said}."
+        return f"{sentence} {issues(status)}".rstrip()
+    return f"{sentence} {pluralize(len(findings), 'finding')}: {listed}."
 
 
-def in_short(specs: Mapping[str, Spec]) -> list[str]:
-    """The first sentences of the chapters that matter most."""
-    return [specs[name].note for name in _IN_SHORT if name in specs and specs[name].note]
+def headlines(specs: Mapping[str, Spec]) -> list[str]:
+    """The notes of the charts that belong into the summary, in the order the charts declare."""
+    positions = {name: CHARTS.load(name).headline for name in specs}
+    names = sorted((name for name in specs if positions[name]), key=positions.__getitem__)
+    return [specs[name].note for name in names if specs[name].note]
 
 
 def evidence_text(name: str, value: object) -> str:
-    """A piece of evidence as a person reads it."""
-    said = name.replace("_", " ")
+    """One value of a finding's evidence, with its name."""
+    label = name.replace("_", " ")
     if isinstance(value, bool):
-        return f"{said}: {'yes' if value else 'no'}"
+        return f"{label}: {'yes' if value else 'no'}"
     if isinstance(value, float | int):
-        return f"{said}: {value:,.4g}"
+        return f"{label}: {value:,.4g}"
     if isinstance(value, list | tuple):
-        shown = ", ".join(f"{one:.4g}" if isinstance(one, float) else str(one) for one in value[:8])
-        return f"{said}: {shown}{', …' if len(value) > 8 else ''}"
-    return f"{said}: {value}"
+        texts = [f"{item:.4g}" if isinstance(item, float) else str(item) for item in value]
+        more = ", …" if len(texts) > _MAX_VALUES else ""
+        return f"{label}: {', '.join(texts[:_MAX_VALUES])}{more}"
+    return f"{label}: {value}"
 
 
-def _counted(severity: str, count: int) -> str:
+def _count_text(severity: str, count: int) -> str:
     return pluralize(count, severity) if severity == "warning" else f"{count} {severity}"

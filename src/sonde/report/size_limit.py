@@ -1,30 +1,32 @@
-"""Keeps a page small: where it is too large, pictures lose their data, the largest first."""
+"""Keep the page small: if it is too large, the largest charts lose their data first."""
 
 import json
 from collections.abc import Callable, Mapping
 
 from sonde.records.chart import Spec
 
+_MARKUP_BYTES = 200  # of the element around the data of a chart
 
-def trimmed(
-    written: Callable[[set[str] | None], str], specs: Mapping[str, Spec], most_bytes: int
+
+def fit_page(
+    render: Callable[[set[str] | None], str], specs: Mapping[str, Spec], max_bytes: int
 ) -> str:
-    """The page with the data of all its charts, or of as many as there is room for.
+    """Render the page with the data of as many charts as fit.
 
     Args:
-        written: Writes the page with the data of some charts; None is all of them.
+        render: Renders the page with the data of the named charts; None means all of them.
         specs: The charts.
-        most_bytes: How large it may be.
+        max_bytes: Size limit of the page.
     """
-    html = written(None)
-    if len(html.encode()) <= most_bytes:
+    html = render(None)
+    if len(html.encode()) <= max_bytes:
         return html
     sizes = {name: len(json.dumps(spec.document())) for name, spec in specs.items()}
-    room = most_bytes - len(written(set()).encode())
-    kept: set[str] = set()
-    for name, size in sorted(sizes.items(), key=lambda one: one[1]):
-        room -= size + 200  # what stands around it
+    room = max_bytes - len(render(set()).encode())
+    interactive: set[str] = set()
+    for name, size in sorted(sizes.items(), key=lambda item: item[1]):
+        room -= size + _MARKUP_BYTES
         if room < 0:
             break
-        kept.add(name)
-    return written(kept)
+        interactive.add(name)
+    return render(interactive)

@@ -1,10 +1,10 @@
-"""Where reports are kept: in the job's folder, or in files of one's choice."""
+"""Store reports in the job's folder or in a file."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-from sonde.atomic_file import write_whole
+from sonde.atomic_file import write_atomically
 from sonde.drawing.printable import safe_json
 from sonde.report.build import Report
 from sonde.store.backends import Backend
@@ -15,29 +15,29 @@ PAGE = "report.html"
 DATA = "report.json"
 
 
-def keep_report(report: Report, backend: Backend) -> str:
-    """Writes it into the job's folder: the page, its data, and a file per rule."""
+def store_report(report: Report, backend: Backend) -> str:
+    """Write the page, its data and a file per rule into the job's folder; return its URI."""
     for name, document in report.rules.items():
-        if not name.isidentifier():  # somebody's text in the store, which must lead nowhere
+        if not name.isidentifier():  # the name comes from the store and must not escape the folder
             continue
         backend.write(report_key(f"rules/{name}.json"), _json(document))
     backend.write(report_key(DATA), _json(report.document))
-    # last: where a page stands, the rest is as new
+    # last: a page implies that all other files are complete
     backend.write(report_key(PAGE), report.html.encode())
-    remove_remains(backend)  # where the job was removed meanwhile
+    remove_remains(backend)  # if the job was removed in the meantime
     return f"{backend.uri.rstrip('/')}/{report_key(PAGE)}"
 
 
 def has_report(backend: Backend) -> bool:
-    """Whether one was written."""
+    """Whether the job's folder contains a report."""
     return backend.exists(report_key(PAGE))
 
 
 def write_report(report: Report, file: Path) -> Path:
-    """Writes the page to a file, and its data beside it; returns where that is."""
+    """Write the page to a file and its data next to it; return the path of the data."""
     data = file.with_suffix(".json")
-    write_whole(data, lambda sink: _write(sink, _json(report.document)))
-    write_whole(file, lambda sink: _write(sink, report.html.encode()))
+    write_atomically(data, lambda sink: _write(sink, _json(report.document)))
+    write_atomically(file, lambda sink: _write(sink, report.html.encode()))
     return data
 
 

@@ -1,1 +1,1 @@
-"""What a query about a job returns: tables and series that print, convert and plot."""
+"""Results of queries about a job: tables and series that print, convert and plot."""

@@ -1,4 +1,4 @@
-"""Low use of GPUs and what the host did meanwhile, for the charts of both kinds of bottleneck."""
+"""Low GPU utilization and the load of the host at the same time, for the bottleneck charts."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 
 from sonde.analyze.bottlenecks import find_bottleneck
 from sonde.analyze.resources import mean_of_devices
-from sonde.formats import format_percent
+from sonde.formats import format_percent, pluralize
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
-from sonde.records.chart import Column, Group, Part, Spec, StackedBars, Table
+from sonde.records.chart import BarSeries, Column, Group, Spec, StackedBars, Table
 from sonde.records.step import Phase
 from sonde.results.idle import Gaps
 from sonde.results.job import JobResults
 from sonde.results.machines import GPU, readers_of, samples_of
 from sonde.results.phase_lookup import OTHERS, in_order, mode_track, phase_track, spoken
 
-GPU_LIMIT = 10.0  # percent: below it a node's GPUs wait
+GPU_LIMIT = 10.0  # percent; below it, GPUs count as idle
 _SHOWN_NODES = 32
 _SHOWN_PLACES = 10
 
 
 @dataclass
 class _Found:
-    """What was seen of all nodes together."""
+    """Results of all nodes."""
 
     rows: list[tuple[str, float, float, int]] = field(default_factory=list)
     modes: dict[str, Counter[str]] = field(default_factory=dict)
@@ -32,16 +32,16 @@ class _Found:
 
 @dataclass(frozen=True)
 class Question:
-    """What of the host is compared with its GPUs."""
+    """The host metric that is compared with GPU utilization."""
 
     title: str
     metric: str
-    what: str  # in a sentence: "the CPU was above 90 %"
+    condition: str  # such as "CPU utilization above 90%"
     limit: float
 
 
 def bottleneck_chart(job: JobResults, asked: Question, node: str | None) -> Spec | None:
-    """The share of low use that the host explains, by node, mode and phase."""
+    """Share of low GPU utilization that coincides with a busy host, by node, mode and phase."""
     found = _Found()
     workers = {reader.rank: reader for reader in job.steps(None).readers}
     for reader in readers_of(job, node):
@@ -69,7 +69,7 @@ def _look(
     if worker is None or not one.is_low.any():
         return
     modes, phases = mode_track(worker), phase_track(worker)
-    kinds = {"host at its limit": one.is_held_up, "other reasons": one.is_low & ~one.is_held_up}
+    kinds = {"host saturated": one.is_held_up, "other causes": one.is_low & ~one.is_held_up}
     for kind, marks in kinds.items():
         times_ns = host.times_ns[marks]
         found.modes.setdefault(kind, Counter()).update(modes.at(times_ns, OTHERS))
@@ -81,8 +81,10 @@ def _table(asked: Question, found: _Found) -> Table:
         title="By node",
         columns=(
             Column(name="node", title="Node", is_number=False),
-            Column(name="low", title="GPUs below 10 %", unit="percent", tone="gpu"),
-            Column(name="held_up", title=f"… while {asked.what}", unit="percent", tone="warning"),
+            Column(name="low", title="GPUs below 10%", unit="percent", tone="gpu"),
+            Column(
+                name="held_up", title=f"… with {asked.condition}", unit="percent", tone="warning"
+            ),
             Column(name="samples", title="Samples"),
         ),
         rows=tuple(found.rows[:_SHOWN_NODES]),
@@ -91,10 +93,10 @@ def _table(asked: Question, found: _Found) -> Table:
 
 
 def _splits(found: _Found) -> Iterator[Spec]:
-    """What training was doing at the samples at which the GPUs waited."""
+    """Modes and phases of the training during samples with idle GPUs."""
     for title, counts in (
-        ("What the job did meanwhile, by mode", found.modes),
-        ("What the job did meanwhile, by phase", found.phases),
+        ("Idle GPU samples by mode", found.modes),
+        ("Idle GPU samples by phase", found.phases),
     ):
         names = in_order([name for one in counts.values() for name in one])
         whole = sum(sum(one.values()) for one in counts.values())
@@ -103,7 +105,7 @@ def _splits(found: _Found) -> Iterator[Spec]:
                 title=title,
                 labels=tuple(counts),
                 parts=tuple(
-                    Part(
+                    BarSeries(
                         label=spoken(name),
                         values=tuple(100 * one[name] / whole for one in counts.values()),
                         tone=name,
@@ -115,11 +117,11 @@ def _splits(found: _Found) -> Iterator[Spec]:
 
 
 def _gap_tables(gaps: Gaps) -> Iterator[Table]:
-    """In steps that were profiled: why devices had nothing to do, and which operator ended it."""
+    """Causes of idle device time in profiled steps, and the operators that ended it."""
     places = gaps.places().documents() if gaps.rows else []
     if places:
         yield Table(
-            title="What GPUs waited for in profiled steps, by operator",
+            title="Idle GPU time in profiled steps by operator",
             columns=(
                 Column(name="cause", title="Cause", is_number=False),
                 Column(name="operator", title="Operator", is_number=False),
@@ -144,7 +146,9 @@ def _sentence(asked: Question, found: _Found) -> str:
     low = sum(row[1] * row[3] for row in found.rows) / max(1, count)
     held_up = sum(row[2] * row[3] for row in found.rows) / max(1, count)
     if not low:
-        return f"In none of {count:,} samples the GPUs were below 10 %."
-    said = f"In {format_percent(low, 1)} of {count:,} samples the GPUs were below 10 %"
-    meanwhile = f"in {format_percent(held_up, 1)}" if held_up else "in none of them"
-    return f"{said}; {meanwhile} {asked.what} at the same time."
+        return f"GPU utilization was never below 10% ({pluralize(count, 'sample')})."
+    coinciding = format_percent(held_up, 1) if held_up else "none"
+    return (
+        f"GPU utilization was below 10% in {format_percent(low, 1)} of "
+        f"{pluralize(count, 'sample')}; {coinciding} coincided with {asked.condition}."
+    )

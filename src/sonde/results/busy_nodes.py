@@ -1,4 +1,4 @@
-"""How busy nodes were, beside each other: their GPUs, or their processors where none has any."""
+"""Utilization of nodes over time: of their GPUs, or of their CPUs without GPUs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _COLUMNS = 150
 
 @dataclass(frozen=True)
 class BusyNodes:
-    """A row per node, a column per stretch of time."""
+    """Utilization: a row per node, a column per time bucket."""
 
     of: str  # GPU or CPU
     grid_ns: npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ class BusyNodes:
 
 
 def busy_nodes(readers: Sequence[SystemReader], columns: int = _COLUMNS) -> BusyNodes | None:
-    """All nodes on one axis of time; None where nothing was measured."""
+    """The utilization of all nodes on a common time axis; None without samples."""
     has_gpus = any(series_of(reader, GPU) for reader in readers)
     metric = GPU if has_gpus else CPU
     spans = [one for reader in readers if (one := reader.extent) is not None]
@@ -37,7 +37,7 @@ def busy_nodes(readers: Sequence[SystemReader], columns: int = _COLUMNS) -> Busy
 
 
 def most_unlike(readers: Sequence[SystemReader], most: int) -> list[SystemReader]:
-    """The nodes that differ most from the others; all as they are where there are no more."""
+    """The nodes that differ most from the others; all nodes if there are few."""
     found = busy_nodes(readers) if len(readers) > most else None
     if found is None:
         return list(readers[:most])

@@ -1,4 +1,4 @@
-"""From tables to charts: which columns are drawn, and how."""
+"""Charts of Arrow tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,28 +9,27 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.analyze.curves import bucketed
-from sonde.records.chart import Bars, Cell, Column, Curve, LineChart, Part, StackedBars, Table
+from sonde.records.arrays import FloatArray
+from sonde.records.chart import Bars, BarSeries, Cell, Column, Curve, LineChart, StackedBars, Table
 from sonde.store.tables import to_numpy
 
-Reals = npt.NDArray[np.float64]
-
-_MOST_CURVES = 12
-_MOST_POINTS = 400
-_MOST_BARS = 20
-_MOST_ROWS = 50
-_LONGEST_NAME = 60
+_MAX_CURVES = 12
+_MAX_POINTS = 400
+_MAX_BARS = 20
+_MAX_ROWS = 50
+_MAX_NAME_LENGTH = 60
 
 
 def step_lines(
     table: pa.Table, title: str, value: str, by: Sequence[str], unit: str = ""
 ) -> LineChart:
-    """A curve over steps per group of rows; of many steps, means with the range around them.
+    """A curve over steps per group of rows; many steps become means with their range.
 
     Args:
         table: With a column `step`.
         title: Of the chart.
-        value: The column that is drawn.
-        by: Columns that tell the curves apart; those with one value only are not named.
+        value: The column to draw.
+        by: Columns that distinguish the curves; those with a single value are not in labels.
         unit: Of the values.
     """
     keys = [column for column in by if len(table[column].unique()) > 1]
@@ -39,15 +38,15 @@ def step_lines(
     for place, row in enumerate(rows):
         groups.setdefault(tuple(row[key] for key in keys), []).append(place)
     steps, values = to_numpy(table["step"]), to_numpy(table[value]).astype(np.float64)
-    shown = list(groups.items())[:_MOST_CURVES]
+    shown = list(groups.items())[:_MAX_CURVES]
     series = {
         _label(keys, group) or title: (steps[places], values[places]) for group, places in shown
     }
-    return lines(series, title, unit, coarsened=_left_out(len(shown), len(groups), "curves"))
+    return lines(series, title, unit, coarsened=_truncation_note(len(shown), len(groups), "curves"))
 
 
 def lines(
-    series: Mapping[str, tuple[npt.NDArray[Any], Reals]],
+    series: Mapping[str, tuple[npt.NDArray[Any], FloatArray]],
     title: str,
     unit: str = "",
     *,
@@ -55,15 +54,15 @@ def lines(
     x_unit: str = "",
     coarsened: str = "",
 ) -> LineChart:
-    """Curves over one axis; the points of all together, or few stretches where there are many."""
+    """Curves over one axis: all points, or buckets if there are many."""
     every = np.unique(np.concatenate([np.empty(0), *(x for x, _ in series.values())]))
-    if len(every) <= _MOST_POINTS:
+    if len(every) <= _MAX_POINTS:
         curves = [
             Curve(label=name, values=_at(every, x, values)) for name, (x, values) in series.items()
         ]
         axis = every
     else:
-        edges = np.linspace(every[0], np.nextafter(every[-1], np.inf), _MOST_POINTS + 1)
+        edges = np.linspace(every[0], np.nextafter(every[-1], np.inf), _MAX_POINTS + 1)
         axis = (edges[:-1] + edges[1:]) / 2
         curves = [_band(name, *one, edges) for name, one in series.items()]
     return LineChart(
@@ -80,9 +79,11 @@ def lines(
 def bars(
     table: pa.Table, title: str, label: str | Sequence[str], values: Sequence[str], unit: str = ""
 ) -> Bars:
-    """A bar per row, of the first rows; several columns are side by side."""
+    """A bar per row and column, for the first rows."""
     labels, named, coarsened = _bars(table, label, values)
-    parts = tuple(replace(one, tone="") for one in named)  # colors by place, which all differ
+    parts = tuple(
+        replace(one, tone="") for one in named
+    )  # colors by position, which are all different
     return Bars(title=title, labels=labels, parts=parts, unit=unit, coarsened=coarsened)
 
 
@@ -95,17 +96,17 @@ def stacked_bars(
 
 
 def rows_of(
-    table: pa.Table, title: str, most: int = _MOST_ROWS, units: Mapping[str, str] | None = None
+    table: pa.Table, title: str, max_rows: int = _MAX_ROWS, units: Mapping[str, str] | None = None
 ) -> Table:
-    """The first rows, as they are.
+    """The first rows as a table.
 
     Args:
         table: With the rows.
         title: Of the table.
-        most: Rows that are shown.
-        units: Of columns whose names do not say it; `row` is what the column `unit` says.
+        max_rows: Number of rows to show.
+        units: Units of columns whose names do not end with it; `row`: see column `unit`.
     """
-    shown = table.slice(0, most)
+    shown = table.slice(0, max_rows)
     columns = tuple(
         Column(
             name=field.name,
@@ -122,36 +123,37 @@ def rows_of(
 
 def _bars(
     table: pa.Table, label: str | Sequence[str], values: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[Part, ...], str]:
-    shown = table.slice(0, _MOST_BARS)
-    names = [label] if isinstance(label, str) else _telling(shown, label)
+) -> tuple[tuple[str, ...], tuple[BarSeries, ...], str]:
+    shown = table.slice(0, _MAX_BARS)
+    names = [label] if isinstance(label, str) else _distinguishing(shown, label)
     labels = tuple(
-        ", ".join(filter(None, (_named(name, row[name]) for name in names))) or "(none)"
+        ", ".join(filter(None, (_label_of(name, row[name]) for name in names))) or "(none)"
         for row in shown.select(names).to_pylist()
     )
     parts = tuple(
-        Part(label=_said(name), values=tuple(shown[name].to_pylist()), tone=name) for name in values
+        BarSeries(label=_column_label(name), values=tuple(shown[name].to_pylist()), tone=name)
+        for name in values
     )
-    return labels, parts, _left_out(shown.num_rows, table.num_rows, "rows")
+    return labels, parts, _truncation_note(shown.num_rows, table.num_rows, "rows")
 
 
-def _telling(table: pa.Table, columns: Sequence[str]) -> list[str]:
-    """The columns that tell rows apart; where none does, the last."""
+def _distinguishing(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    """The columns that distinguish rows; the last one if none does."""
     return [one for one in columns if len(table[one].unique()) > 1] or [columns[-1]]
 
 
-def _named(column: str, value: object) -> str:
+def _label_of(column: str, value: object) -> str:
     text = str(value)
     return f"{column} {text}" if isinstance(value, int) else _short(text)
 
 
-def _at(every: Reals, x: npt.NDArray[Any], values: Reals) -> tuple[float, ...]:
+def _at(every: FloatArray, x: npt.NDArray[Any], values: FloatArray) -> tuple[float, ...]:
     placed = np.full(len(every), np.nan)
     placed[np.searchsorted(every, x)] = values
     return tuple(placed.tolist())
 
 
-def _band(label: str, x: npt.NDArray[Any], values: Reals, edges: Reals) -> Curve:
+def _band(label: str, x: npt.NDArray[Any], values: FloatArray, edges: FloatArray) -> Curve:
     found = bucketed(x, values, edges)
     return Curve(
         label=label,
@@ -169,16 +171,16 @@ def _label(keys: Sequence[str], group: Sequence[Any]) -> str:
     return ", ".join(said)
 
 
-def _left_out(shown: int, count: int, what: str) -> str:
-    return f"The first {shown:,} of {count:,} {what}." if shown < count else ""
+def _truncation_note(shown: int, count: int, noun: str) -> str:
+    return f"Only the first {shown:,} of {count:,} {noun} are shown." if shown < count else ""
 
 
-def _said(column: str) -> str:
+def _column_label(column: str) -> str:
     return column.removesuffix("_seconds").removesuffix("_percent").replace("_", " ")
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+    return text if len(text) <= _MAX_NAME_LENGTH else f"{text[: _MAX_NAME_LENGTH - 1]}…"
 
 
 def _cells(column: pa.ChunkedArray, kind: pa.DataType) -> list[Cell]:

@@ -1,7 +1,7 @@
-"""Chrome's trace format, as Perfetto and chrome://tracing open it.
+"""Chrome trace format, for Perfetto and chrome://tracing.
 
 A process per worker with a thread per track, and one per machine with its metrics as counters.
-Times are microseconds since the first thing shown; `otherData` tells when that was.
+Times are microseconds since the first event; `otherData` has its date and time.
 """
 
 import json
@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from sonde import __version__
-from sonde.analyze.tracks import Numbers, side_by_side
+from sonde.analyze.tracks import side_by_side
 from sonde.clock import iso
 from sonde.read.timeline import NodeCounters, Timeline, WorkerSlices
+from sonde.records.arrays import IntArray
 from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
 from sonde.records.step import NO_STEP, EventCategory
 from sonde.store.tables import texts_of, to_numpy
@@ -24,15 +25,15 @@ Advance = Callable[[int], None]
 
 _BATCH = 1 << 14
 _ON_DEVICE = tuple(one.value for one in DEVICE_CATEGORIES)
-# what is shown first, by how the name of a track begins; all else is between the last two
+# tracks in this order, by the beginning of their names; others follow, before the last
 _ORDER = ("steps", "phases", "device phases", "collectives", "loader", "python", "thread")
 _LAST = "profile windows"
 _STEP = EventCategory.STEP.value
-_SHOWN = ('{"ph":"X"', '{"ph":"C"')  # the rest is names and arrows
+_SHOWN = ('{"ph":"X"', '{"ph":"C"')  # other lines are metadata and arrows
 
 
 def write_trace(timeline: Timeline, sink: BinaryIO, advance: Advance) -> None:
-    """Writes a timeline as one JSON document."""
+    """Write a timeline as a JSON document."""
     base_ns = _first_ns(timeline)
     head = {"displayTimeUnit": "ms", "otherData": _about(timeline, base_ns)}
     sink.write(json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"traceEvents":[\n')
@@ -67,7 +68,7 @@ def _batches(lines: Iterator[str]) -> Iterator[list[str]]:
 
 
 class _Trace:
-    """Numbers its processes and threads, and turns rows into events."""
+    """Assigns process and thread IDs, and turns rows into events."""
 
     def __init__(self, timeline: Timeline, base_ns: int) -> None:
         self._timeline = timeline
@@ -78,7 +79,9 @@ class _Trace:
             )
         )
         processes = len(self._nodes) + len(timeline.workers)
-        self._threads = count(processes + 1)  # no thread has the number of another, or a process
+        self._threads = count(
+            processes + 1
+        )  # IDs of threads differ from each other and from those of processes
         self._flows = count(1)
 
     def events(self) -> Iterator[str]:
@@ -129,8 +132,8 @@ class _Trace:
             )
         yield from self._links(pid, table, tids)
 
-    def _links(self, pid: int, table: pa.Table, tids: Numbers) -> Iterator[str]:
-        """An arrow from each call of the driver to what it started on a device."""
+    def _links(self, pid: int, table: pa.Table, tids: IntArray) -> Iterator[str]:
+        """An arrow from each driver call to the device operation it started."""
         categories, which = texts_of(table["category"])
         starts_ns = (to_numpy(table["start_ns"]) - self._base_ns).tolist()
         durations_ns = to_numpy(table["duration_ns"]).tolist()
@@ -153,8 +156,8 @@ class _Trace:
                     yield f'{{"ph":{mark},{head},"tid":{int(tids[end])},"ts":{ts}}}'
 
 
-def _rows_of_tracks(table: pa.Table) -> Iterator[tuple[str, Numbers]]:
-    """Which rows go where; what overlaps without lying in each other gets tracks of its own."""
+def _rows_of_tracks(table: pa.Table) -> Iterator[tuple[str, IntArray]]:
+    """Titles and rows of tracks; slices that overlap without nesting get separate tracks."""
     titles, tracks = texts_of(table["track"])
     starts_ns = to_numpy(table["start_ns"])
     ends_ns = starts_ns + to_numpy(table["duration_ns"])
@@ -167,9 +170,9 @@ def _rows_of_tracks(table: pa.Table) -> Iterator[tuple[str, Numbers]]:
 
 
 def _microseconds(nanoseconds: int) -> str:
-    """A little more than the number: Perfetto cuts off what a float has below a nanosecond.
+    """Microseconds, slightly increased because Perfetto truncates to nanoseconds.
 
-    Of 9.619 that would leave 9.618, and slices that only touch would overlap and be dropped.
+    It would read 9.619 as 9.618; adjacent slices would overlap and be dropped.
     """
     return f"{nanoseconds // 1000}.{nanoseconds % 1000:03d}2"
 
@@ -180,7 +183,7 @@ def _metadata(name: str, pid: int, arguments: dict[str, object], tid: int | None
 
 
 def track_order(title: str) -> tuple[int, str]:
-    """What comes first on a timeline: what a person knows, then what the machine did."""
+    """Sort key of tracks: training first, then devices and threads, profile windows last."""
     if title == _LAST:
         return len(_ORDER) + 1, title
     places = (place for place, first in enumerate(_ORDER) if title.startswith(first))
@@ -210,7 +213,7 @@ def _arguments(table: pa.Table) -> Iterator[str]:
 
 
 def _detail(text: str) -> str:
-    """Facts of a slice without their braces; what is no document stays a text."""
+    """Details of a slice as JSON members; text that is not a JSON object becomes one member."""
     if not text:
         return ""
     try:

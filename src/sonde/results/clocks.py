@@ -1,4 +1,4 @@
-"""The clocks of a job's nodes against each other: offset, error, and what they are known from."""
+"""Clock offsets between the nodes of a job, their errors and sources."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,21 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.collectives import ALONE, Matched, Numbers, match
+from sonde.analyze.collectives import ALONE, Matched, match
 from sonde.analyze.skew import Meetings, Offset, offset_from_ends, offset_from_meetings
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.collectives import Calls, node_of
 from sonde.read.profiles import steps_of
 from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.chart import Spec
 from sonde.records.ranges import TimeRange
 from sonde.results.charts import bars
 from sonde.results.tables import Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
-# nobody leaves these before all have come
+# no worker leaves these before all have entered
 _SYMMETRIC = ("all_gather", "all_reduce", "all_to_all", "barrier", "reduce_scatter")
-# what one worker does with another is no matter of the group
+# point-to-point operations are not matched within the group
 _BETWEEN_TWO = ("batch_isend_irecv", "recv", "send", "send_recv")
 
 REFERENCE, COLLECTIVES, STEPS, NOTHING = "reference", "collectives", "steps", "nothing"
@@ -28,29 +30,29 @@ REFERENCE, COLLECTIVES, STEPS, NOTHING = "reference", "collectives", "steps", "n
 
 @dataclass(frozen=True)
 class NodeClock:
-    """One node's clock, against that of the first."""
+    """The clock of a node relative to that of the first node."""
 
     node: str
     offset_ns: int
-    error_ns: int | None  # None: nothing is known
+    error_ns: int | None  # None: unknown
     source: str
     meetings: int = 0
 
 
 @dataclass(frozen=True)
 class Clocks(Frame):
-    """The clocks of some nodes. Times are corrected by what is said here."""
+    """The clocks of nodes; times are corrected by these offsets."""
 
     nodes: tuple[NodeClock, ...]
 
     @property
     def offsets_ns(self) -> Mapping[str, int]:
-        """What each node's clock shows more than the first one's."""
+        """How far each node's clock is ahead of the first node's."""
         return {one.node: one.offset_ns for one in self.nodes}
 
     @property
     def error_ns(self) -> int | None:
-        """How far times of two nodes may be apart though they seem the same; None: not known."""
+        """Maximum error between corrected times of two nodes; None if unknown."""
         errors = [one.error_ns for one in self.nodes]
         known = [one for one in errors if one is not None]
         return sum(sorted(known)[-2:]) if len(known) == len(errors) else None
@@ -73,21 +75,21 @@ class Clocks(Frame):
         rows = [
             (
                 one.node,
-                f"{one.offset_ns / 1e6:+.3f}",
-                "unknown" if one.error_ns is None else f"{one.error_ns / 1e6:.3f}",
+                format_duration(one.offset_ns / NANOSECONDS),
+                "unknown" if one.error_ns is None else format_duration(one.error_ns / NANOSECONDS),
                 one.source,
             )
             for one in self.nodes
         ]
-        return aligned([("node", "offset ms", "error ms", "from"), *rows], left=1)
+        return aligned([("node", "offset", "error", "source"), *rows], left=1)
 
     def _picture(self) -> Spec:
         values = ("offset_seconds", "error_seconds")
-        return bars(self.to_arrow(), "Clocks of nodes", "node", values, "seconds")
+        return bars(self.to_arrow(), "Clock offsets", "node", values, "seconds")
 
 
-def kinds_of(parts: Sequence[Calls]) -> Numbers:
-    """A number per group, operation, life and step, over the calls of all workers."""
+def kinds_of(parts: Sequence[Calls]) -> IntArray:
+    """A number for each group, operation, life and step, for the calls of all workers."""
     known: dict[tuple[object, ...], int] = {}
     numbers = []
     for part in parts:
@@ -102,12 +104,12 @@ def kinds_of(parts: Sequence[Calls]) -> Numbers:
 def estimate_clocks(
     readers: Sequence[WorkerReader], parts: Sequence[Calls], within: TimeRange
 ) -> Clocks:
-    """The offset of every node's clock in a range of time.
+    """Estimate the clock offset of every node in a time range.
 
     Args:
         readers: The workers.
         parts: Their collectives.
-        within: Where steps are looked at, if collectives do not tell.
+        within: Time range of the steps to use if collectives are not sufficient.
     """
     first: dict[str, WorkerReader] = {}
     for reader in readers:
@@ -130,7 +132,7 @@ def estimate_clocks(
 
 
 class _Meeting:
-    """Where the workers of two nodes were in the same collective."""
+    """Collectives in which workers of two nodes took part."""
 
     def __init__(self, parts: Sequence[Calls]) -> None:
         parts = [part for part in parts if len(part)]
@@ -141,19 +143,19 @@ class _Meeting:
         self._starts_ns = np.concatenate([nothing, *(part.starts_ns for part in parts)])
         self._ends_ns = np.concatenate([nothing, *(part.ends_ns for part in parts)])
         self._nodes = np.array(nodes, dtype=np.str_)
-        # by their order, whatever the clocks say
+        # matched by order, independent of the clocks
         kinds, workers = kinds_of(parts), np.concatenate([nothing, *ranks])
         matched: Matched = match(kinds, workers, self._starts_ns, self._ends_ns)
         self._numbers = np.where(np.array(is_symmetric, np.bool_), matched.collectives, ALONE)
 
     def of(self, node: str, other: str) -> Meetings:
-        """Each meeting of two nodes: when the last came, and when the first left."""
+        """Common collectives of two nodes: the last entry and the first exit on each."""
         numbers, came_ns, left_ns = self._side(node)
         others, other_came_ns, other_left_ns = self._side(other)
         _, here, there = np.intersect1d(numbers, others, return_indices=True)
         return Meetings(came_ns[here], left_ns[here], other_came_ns[there], other_left_ns[there])
 
-    def _side(self, node: str) -> tuple[Numbers, Numbers, Numbers]:
+    def _side(self, node: str) -> tuple[IntArray, IntArray, IntArray]:
         mine = np.flatnonzero((self._nodes == node) & (self._numbers != ALONE))
         numbers, places = np.unique(self._numbers[mine], return_inverse=True)
         came_ns = np.full(len(numbers), np.iinfo(np.int64).min)

@@ -1,4 +1,4 @@
-"""Collectives of a job, matched between its workers, as data frames and in words."""
+"""Collectives of a job, matched between its workers, as data frames and text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,20 +7,14 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.collectives import (
-    ALONE,
-    Lateness,
-    Matched,
-    Numbers,
-    lateness,
-    match,
-    slow_worker,
-)
+from sonde.analyze.collectives import ALONE, Lateness, Matched, lateness, match, slow_worker
 from sonde.analyze.extents import Extents
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration, pluralize
 from sonde.read.collectives import UNKNOWN, Calls, read_collectives
 from sonde.read.profiles import operations_of
 from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.chart import Spec
 from sonde.records.profile import OperationCategory
 from sonde.records.ranges import ANY_STEP, StepRange, TimeRange
@@ -30,22 +24,22 @@ from sonde.results.record_rows import RecordRows
 from sonde.results.tables import TIME, Frame
 from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
 
-_LEAST_NS = 1_000_000  # a wait of less than a millisecond is nobody's fault
+_MIN_WAIT_NS = 1_000_000  # shorter waits are not attributed to a worker
 _STEP_BITS = 40
 _STEP_MARGIN_NS = 60 * NANOSECONDS
-NOTHING = "no collectives have been recorded: profile some steps of kind distributed"
+EMPTY = "No collectives recorded. Record some with: sonde profile JOB --kinds distributed"
 _NOT_COMPUTING = ("nccl", "gloo:", "c10d::", "record_param_comms")
 
 
 @dataclass(frozen=True)
 class OperationTime:
-    """All calls of one operation in one group, over all workers."""
+    """All calls of an operation in a group, over all workers."""
 
     operation: str
     group: str
     source: str
     calls: int
-    bytes: int  # of those that say how many
+    bytes: int  # of calls with a known size
     exposed_ns: int
     waiting_ns: int
     transfer_ns: int
@@ -53,10 +47,10 @@ class OperationTime:
 
 @dataclass(frozen=True)
 class Collectives(Frame):
-    """Every collective that a window saw, call by call; nothing is read until it is asked for.
+    """Every profiled collective, call by call; read on first use.
 
-    Workers are matched by group, operation, step and order. Until the last of them has come the
-    others wait; the rest of a call is transfer. Exposed is what the training waited itself.
+    Calls are matched between workers by group, operation, step and order. Workers wait until the
+    last one enters; the rest of a call is transfer. Exposed time is not hidden by computation.
     """
 
     readers: tuple[WorkerReader, ...]
@@ -64,12 +58,12 @@ class Collectives(Frame):
 
     @cached_property
     def parts(self) -> tuple[Calls, ...]:
-        """The calls as they were read, worker by worker."""
+        """The calls by worker, as read."""
         return tuple(read_collectives(reader).within(self.steps) for reader in self.readers)
 
     @cached_property
     def clocks(self) -> Clocks:
-        """How far the nodes' clocks are apart; the times here are corrected by it."""
+        """Clock offsets between nodes; times here are corrected by them."""
         spans = [(part.starts_ns.min(), part.ends_ns.max()) for part in self.parts if len(part)]
         first_ns = min((int(start) for start, _ in spans), default=0) - _STEP_MARGIN_NS
         last_ns = max((int(end) for _, end in spans), default=0) + _STEP_MARGIN_NS
@@ -77,24 +71,24 @@ class Collectives(Frame):
 
     @cached_property
     def matched(self) -> Matched:
-        """Which calls belong together, and what they waited; in the order of the frame."""
+        """Matched calls and their waits, in the order of the table."""
         return match(kinds_of(self.parts), self._ranks, self._starts_ns, self._ends_ns)
 
     @cached_property
     def workers(self) -> tuple[Lateness, ...]:
-        """What each worker waited, and how long it let the others wait."""
+        """How long each worker waited, and how long others waited for it."""
         return lateness(self.matched, self._ranks, self._step_numbers, self._exposed_ns)
 
     @property
     def slow_worker(self) -> int | None:
-        """The worker that the others wait for, if there is one."""
+        """The worker that delays the others, if there is one."""
         return None if self._slow is None else self._slow.worker
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
     def to_arrow(self) -> pa.Table:
-        """One row per worker and call; a collective of -1 is one that no other worker has."""
+        """One row per worker and call; `collective` is -1 for calls without a match."""
         calls = [call for part in self.parts for call in part.calls]
         matched, durations_ns = self.matched, self._ends_ns - self._starts_ns
         is_async = np.array([call.is_async for call in calls], dtype=np.bool_)
@@ -123,11 +117,11 @@ class Collectives(Frame):
         )
 
     def by_worker(self) -> RecordRows:
-        """What each worker waited, and how long it let the others wait."""
+        """How long each worker waited, and how long others waited for it."""
         return RecordRows(self.workers, Lateness)
 
     def by_operation(self) -> RecordRows:
-        """The time of all workers in each operation of each group, the most exposed first."""
+        """Time by operation and group over all workers, most exposed time first."""
         places: dict[tuple[str, str, str], list[int]] = {}
         calls = [call for part in self.parts for call in part.calls]
         for place, call in enumerate(calls):
@@ -148,9 +142,9 @@ class Collectives(Frame):
 
     def __repr__(self) -> str:
         if not len(self):
-            return NOTHING
-        counts = f"{len(self)} calls of {len(self.workers)} workers"
-        lines = [f"{counts}, {self.matches} collectives matched", ""]
+            return EMPTY
+        counts = f"{pluralize(len(self), 'call')} of {pluralize(len(self.workers), 'worker')}"
+        lines = [f"{counts}, {pluralize(self.matches, 'matched collective')}", ""]
         lines += [repr(self.by_operation()), "", repr(self.by_worker()), "", self.verdict]
         if len(self.clocks.nodes) > 1:
             lines += ["", repr(self.clocks)]
@@ -158,20 +152,21 @@ class Collectives(Frame):
 
     @property
     def verdict(self) -> str:
-        """Who is late, in words."""
+        """Which worker is late, as a sentence."""
         slow = self._slow
         if not self.matches:
-            return "none could be matched with another worker's"
+            return "No collectives could be matched between workers."
         if slow is None:
-            return "no worker is late for the others"
+            return "No worker delays the others."
         return (
-            f"worker {slow.worker} is slow: the others waited for it in {slow.awaited_steps} of "
-            f"{self._steps} steps, {slow.awaited_ns / self._steps / 1e6:.1f} ms a step"
+            f"Worker {slow.worker} is slow: the others waited for it in {slow.awaited_steps} of "
+            f"{pluralize(self._steps, 'step')}, "
+            f"{format_duration(slow.awaited_ns / self._steps / NANOSECONDS)} per step."
         )
 
     @property
     def matches(self) -> int:
-        """How many collectives at least two workers have."""
+        """Number of collectives of two or more workers."""
         return len(np.unique(self.matched.collectives[self.matched.collectives != ALONE]))
 
     @cached_property
@@ -179,34 +174,34 @@ class Collectives(Frame):
         error_ns = self.clocks.error_ns
         if error_ns is None:
             return None
-        return slow_worker(self.workers, self._steps, max(_LEAST_NS, error_ns))
+        return slow_worker(self.workers, self._steps, max(_MIN_WAIT_NS, error_ns))
 
     @property
     def _steps(self) -> int:
-        """How many steps have collectives that could be matched."""
+        """Number of steps with matched collectives."""
         return len(np.unique(self._step_numbers[self.matched.collectives != ALONE]))
 
     @cached_property
-    def _step_numbers(self) -> Numbers:
-        """One per life and step."""
+    def _step_numbers(self) -> IntArray:
+        """A number for each life and step."""
         return _joined([(part.lives << _STEP_BITS) + part.steps for part in self.parts])
 
     @cached_property
-    def _ranks(self) -> Numbers:
+    def _ranks(self) -> IntArray:
         return _joined([np.full(len(part), part.worker, np.int64) for part in self.parts])
 
     @cached_property
-    def _starts_ns(self) -> Numbers:
+    def _starts_ns(self) -> IntArray:
         offsets = self.clocks.offsets_ns
         return _joined([part.starts_ns - offsets.get(part.node, 0) for part in self.parts])
 
     @cached_property
-    def _ends_ns(self) -> Numbers:
+    def _ends_ns(self) -> IntArray:
         offsets = self.clocks.offsets_ns
         return _joined([part.ends_ns - offsets.get(part.node, 0) for part in self.parts])
 
     @cached_property
-    def _exposed_ns(self) -> Numbers:
+    def _exposed_ns(self) -> IntArray:
         pairs = zip(self.readers, self.parts, strict=True)
         return _joined([_exposed(reader, part) for reader, part in pairs])
 
@@ -214,15 +209,15 @@ class Collectives(Frame):
         parts = ("waiting_seconds", "transfer_seconds")
         label = ("operation", "group")
         table = self.by_operation().to_arrow()
-        return stacked_bars(table, "Collectives, all workers", label, parts, "seconds")
+        return stacked_bars(table, "Collectives of all workers", label, parts, "seconds")
 
 
-def _joined(parts: Sequence[Numbers]) -> Numbers:
+def _joined(parts: Sequence[IntArray]) -> IntArray:
     return np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
 
-def _exposed(reader: WorkerReader, part: Calls) -> Numbers:
-    """What the training waited: told by the call, or what no computing of the same place covers."""
+def _exposed(reader: WorkerReader, part: Calls) -> IntArray:
+    """Exposed time: as recorded, or the part of a call not covered by computation."""
     exposed = np.array([call.exposed_ns for call in part.calls], dtype=np.int64)
     for device in {call.device for call in part.calls if call.exposed_ns == UNKNOWN}:
         mine = np.array(

@@ -1,10 +1,10 @@
-"""That the inside of a job was not seen, in one line: the first that is said of the job."""
+"""The line that says why no training was recorded."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def not_seen(seen: Mapping[str, Any]) -> str:
-    """The line; empty where the inside was seen, or there is nothing to see."""
+    """Why the training process was not recorded; empty if it was or if there is none."""
     why = seen["why_not"]
-    return f"Not seen from inside: {why}" if why else ""
+    return f"Training not recorded: {why}" if why else ""

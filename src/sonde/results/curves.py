@@ -1,4 +1,4 @@
-"""Scalars over steps as curves of few points."""
+"""Scalars over steps as curves with a limited number of points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ POINTS = 300
 def losses_over_steps(
     rows: pa.Table, title: str, evaluations: Sequence[Mapping[str, Any]]
 ) -> LineChart | None:
-    """The training losses, and the result of every evaluation at the step where it ran."""
+    """Training losses, and the result of every evaluation at its training step."""
     named: dict[str, list[tuple[int, float]]] = {}
     for one in evaluations:
         if one["loss"] is not None:
@@ -27,7 +27,7 @@ def losses_over_steps(
     trained = rows.filter(pc.not_equal(rows["mode"], Mode.EVAL.value))
     if not trained.num_rows:
         return curves_over_steps(rows, title)
-    if named:  # their batches have a counter of their own
+    if named:  # evaluation batches are numbered separately
         rows = trained
     last = max((step for points in named.values() for step, _ in points), default=0)
     chart = curves_over_steps(rows, title, last=last)
@@ -48,13 +48,13 @@ def losses_over_steps(
 def curves_over_steps(
     rows: pa.Table, title: str, unit: str = "", last: int = 0
 ) -> LineChart | None:
-    """Every scalar and mode of a table as a curve over steps.
+    """A curve over steps for every scalar and mode.
 
     Args:
         rows: With `name`, `mode`, `step` and `value`.
         title: Of the chart.
         unit: Of the values.
-        last: The step that the axis reaches at least.
+        last: The axis includes this step.
     """
     if not rows.num_rows:
         return None
@@ -70,7 +70,7 @@ def curves_over_steps(
             if mine.any():
                 curve = _curve(name, mode, bucketed(steps[mine], values[mine], edges), len(modes))
                 curves.append(curve)
-    if len(np.unique(named)) > 1:  # each has a color of its own
+    if len(np.unique(named)) > 1:  # a color per scalar instead of per mode
         curves = [replace(curve, tone="") for curve in curves]
     return LineChart(
         title=title,
@@ -93,6 +93,6 @@ def _curve(name: str, mode: str, found: Stretches, modes: int) -> Curve:
 
 
 def _order(mode: tuple[str, int]) -> int:
-    """Training before what it is compared with."""
+    """Training first, then the other modes."""
     known = [one.value for one in Mode]
     return known.index(mode[0]) if mode[0] in known else len(known)

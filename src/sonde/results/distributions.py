@@ -1,4 +1,4 @@
-"""How values are distributed: counts between edges that all groups share, as a data frame."""
+"""Histograms with the same edges for all groups, as data frames."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sonde.analyze.histograms import Counts, Reals, count_between, edges_for
+from sonde.analyze.histograms import Counts, count_between, edges_for
 from sonde.errors import UsageError
-from sonde.records.chart import Histogram, Part, Spec
+from sonde.records.arrays import FloatArray
+from sonde.records.chart import BarSeries, Histogram, Spec
 from sonde.results.tables import Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
@@ -20,17 +21,17 @@ _PERCENT = "percent"
 
 @dataclass(frozen=True)
 class Distribution(Frame):
-    """How many values of each group lie between edges; the last edge is included."""
+    """Counts per group and bin; the last edge is included."""
 
     title: str
     unit: str
-    counted: str  # what was counted: `steps`, `samples`
-    edges: Reals
+    counted: str  # the noun: `steps`, `samples`
+    edges: FloatArray
     groups: tuple[str, ...]
     counts: tuple[Counts, ...]  # per group, one less than edges
 
     def to_arrow(self) -> pa.Table:
-        """One row per group and bin: from, to, how many, and the share of the group."""
+        """One row per group and bin: from, to, count, and share of the group."""
         bins = len(self.edges) - 1
         shares = [100 * one / max(1, one.sum()) for one in self.counts]
         nothing = np.empty(0)
@@ -47,7 +48,7 @@ class Distribution(Frame):
     def __repr__(self) -> str:
         total = np.sum(self.counts, axis=0) if self.counts else np.zeros(len(self.edges) - 1)
         if not total.sum():
-            return f"{self.title}: nothing has been recorded"
+            return f"{self.title}: no data recorded"
         rows = [
             (f"{low:.4g}", f"{high:.4g}", str(int(count)), "█" * round(_BAR * count / total.max()))
             for low, high, count in zip(self.edges[:-1], self.edges[1:], total, strict=True)
@@ -61,9 +62,11 @@ class Distribution(Frame):
         count = len(self.groups)
         return Histogram(
             title=self.title,
-            coarsened=f"{_MOST_GROUPS} of {count:,} groups." if count > _MOST_GROUPS else "",
+            coarsened=f"Only {_MOST_GROUPS} of {count:,} groups are shown."
+            if count > _MOST_GROUPS
+            else "",
             edges=tuple(self.edges.tolist()),
-            parts=tuple(Part(label=name, values=tuple(row.tolist())) for name, row in shown),
+            parts=tuple(BarSeries(label=name, values=tuple(row.tolist())) for name, row in shown),
             unit=self.unit,
             counted=self.counted,
         )
@@ -76,24 +79,24 @@ def distribution_of(
     unit: str,
     counted: str,
 ) -> Distribution:
-    """Counts of each group, between edges that are given or that fit all values.
+    """Count the values of each group between given edges or edges that fit all values.
 
     Args:
-        groups: Values by the names of their groups.
-        bins: How many, of one width; or their edges.
-        title: What it is.
+        groups: Values by name of the group.
+        bins: Number of bins of equal width, or their edges.
+        title: The title of the histogram.
         unit: Of the values.
-        counted: What they are values of.
+        counted: The noun for what is counted.
     """
     values = list(groups.values())
     if isinstance(bins, int):
         if bins < 1:
-            raise UsageError(f"{bins} bins are too few. Ask for 1 or more.")
+            raise UsageError(f"Invalid number of bins: {bins}. Use 1 or more.")
         is_share = unit == _PERCENT and all(np.nanmax(one, initial=0.0) <= 100 for one in values)
         edges = np.linspace(0.0, 100.0, bins + 1) if is_share else edges_for(values, bins)
     else:
         edges = np.array(bins, dtype=np.float64)
         if len(edges) < 2 or not (np.diff(edges) > 0).all():
-            raise UsageError(f"{list(bins)} are no edges. Give two or more numbers that rise.")
+            raise UsageError(f"Invalid edges: {list(bins)}. Use two or more increasing numbers.")
     counts = tuple(count_between(one, edges) for one in values)
     return Distribution(title, unit, counted, edges, tuple(groups), counts)

@@ -8,16 +8,17 @@ import pyarrow as pa
 
 from sonde.clock import NANOSECONDS, iso
 from sonde.errors import UsageError
+from sonde.formats import format_duration, format_percent
 from sonde.read.scalars import Matching
 from sonde.read.stages import StageSpan
 from sonde.read.workers import WorkerReader
-from sonde.records.chart import Part, Spec, StackedBars
+from sonde.records.chart import BarSeries, Spec, StackedBars
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import Stage
 from sonde.results.charts import step_lines
 from sonde.results.distributions import Distribution, distribution_of
-from sonde.results.names import nothing_like
-from sonde.results.tables import TIME, Frame, aligned, said_time
+from sonde.results.names import no_match_text
+from sonde.results.tables import TIME, Frame, aligned
 from sonde.results.worker_rows import WorkerRows
 from sonde.store.format import EVENTS
 from sonde.store.tables import from_numpy, from_texts, to_numpy
@@ -27,7 +28,7 @@ _MOST_LINES = 40
 
 @dataclass(frozen=True)
 class Events(WorkerRows):
-    """Some events of some workers: what, of which worker and step, when, and how many seconds."""
+    """Events of workers: name, worker, step, time and duration."""
 
     name: str = "*"
     category: str | None = None
@@ -57,10 +58,10 @@ class Events(WorkerRows):
         )
 
     def histogram(self, bins: int | Sequence[float] = 40) -> Distribution:
-        """How many events of each name took how long.
+        """Distribution of the durations of events, by name.
 
         Args:
-            bins: How many, of one width; or their edges, in seconds.
+            bins: Number of bins of equal width, or their edges in seconds.
         """
         names = np.array(self._table["name"].to_pylist() if len(self) else [], dtype=np.object_)
         groups = {
@@ -74,14 +75,18 @@ class Events(WorkerRows):
             everything = Events(self.readers).to_arrow()
             asked, column = (self.category, "category") if self.name == "*" else (self.name, "name")
             known = everything[column].unique().to_pylist() if everything.num_rows else ()
-            return nothing_like("event", asked or "*", known)
+            return no_match_text("event", asked or "*", known)
         kinds = self._table.select(["category", "name"])
         seconds = to_numpy(self._table["seconds"])
         lines: dict[tuple[str, str], list[float]] = {}
         for kind, one in zip(kinds.to_pylist(), seconds.tolist(), strict=True):
             lines.setdefault((kind["category"], kind["name"]), []).append(one)
         rows = [
-            (*kind, str(len(all_)), *map(said_time, (sum(all_), float(np.mean(all_)), max(all_))))
+            (
+                *kind,
+                str(len(all_)),
+                *map(format_duration, (sum(all_), float(np.mean(all_)), max(all_))),
+            )
             for kind, all_ in sorted(lines.items())
         ]
         titles = ("category", "name", "events", "total", "mean", "maximum")
@@ -89,7 +94,7 @@ class Events(WorkerRows):
         return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
 
     def _picture(self) -> Spec:
-        """How long each event took, over steps."""
+        """Durations of events over steps."""
         return step_lines(self._table, "Events", "seconds", ("name", "worker"), "seconds")
 
 
@@ -103,7 +108,7 @@ def _instants(instants_ns: Sequence[int | None]) -> pa.ChunkedArray:
 
 @dataclass(frozen=True)
 class Stages(Frame):
-    """The stages of a job; empty where nothing trains."""
+    """The stages of a job; empty without training."""
 
     spans: tuple[StageSpan, ...]
 
@@ -111,8 +116,8 @@ class Stages(Frame):
         """One of `initialization`, `training_loop`, `finalization`."""
         found = {one.stage.value: one for one in self.spans}
         if stage not in found:
-            known = ", ".join(Stage) if found else "none, no training has been recorded"
-            raise UsageError(f"There is no stage {stage!r}. Known: {known}")
+            known = ", ".join(Stage) if found else "none (no training recorded)"
+            raise UsageError(f"Unknown stage {stage!r}. Known: {known}")
         return found[stage]
 
     def to_arrow(self) -> pa.Table:
@@ -129,22 +134,22 @@ class Stages(Frame):
 
     def __repr__(self) -> str:
         if not self.spans:
-            return "no training has been recorded"
+            return "No training recorded"
         rows = [
             (
                 one.stage.value,
-                f"{one.seconds:.3f}",
-                f"{one.percent:.1f}",
+                format_duration(one.seconds),
+                format_percent(one.percent, 1),
                 "" if one.start_ns is None else iso(one.start_ns),
                 "" if one.end_ns is None else iso(one.end_ns),
             )
             for one in self.spans
         ]
-        return aligned([("stage", "seconds", "percent", "start", "end"), *rows], left=1)
+        return aligned([("stage", "duration", "share", "start", "end"), *rows], left=1)
 
     def _picture(self) -> Spec:
         parts = tuple(
-            Part(label=one.stage.value, values=(one.seconds,), tone=one.stage.value)
+            BarSeries(label=one.stage.value, values=(one.seconds,), tone=one.stage.value)
             for one in self.spans
         )
         return StackedBars(

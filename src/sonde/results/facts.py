@@ -1,4 +1,4 @@
-"""The starts of a job's workers, as a table."""
+"""Starts of a job's workers, as a data frame."""
 
 from collections.abc import Mapping
 
@@ -33,8 +33,18 @@ class Lives(tuple[WorkerLife, ...], Frame):
 
     def __repr__(self) -> str:
         if not self:
-            return "no worker has started"
-        titles = ("worker", "node", "device", "pid", "start", "attempt", "restart", "steps", "died")
+            return "No worker has started"
+        titles = (
+            "worker",
+            "node",
+            "device",
+            "pid",
+            "start",
+            "attempt",
+            "restart",
+            "steps",
+            "failure",
+        )
         rows = [
             (
                 *(str(one.info.rank), one.info.node, one.info.device, str(one.info.pid)),

@@ -1,4 +1,4 @@
-"""What rules say about a job, as tables."""
+"""Findings and rule evaluations of a job, as data frames."""
 
 import json
 from collections.abc import Iterator
@@ -27,10 +27,10 @@ _ORDER = (
 
 @dataclass(frozen=True)
 class Findings(Frame):
-    """What was found, the worst first."""
+    """Findings, the most severe first."""
 
     episodes: tuple[Episode, ...]
-    actions: tuple[ActionRecord, ...] = ()  # that followed them
+    actions: tuple[ActionRecord, ...] = ()  # triggered by the findings
 
     def __iter__(self) -> Iterator[Episode]:
         return iter(self.episodes)
@@ -40,7 +40,7 @@ class Findings(Frame):
 
     @property
     def worst(self) -> Severity | None:
-        """The severity of the worst of them."""
+        """The highest severity."""
         return max((one.severity for one in self.episodes), key=_rank, default=None)
 
     def documents(self) -> list[dict[str, Any]]:
@@ -64,8 +64,8 @@ class Findings(Frame):
 
     def __repr__(self) -> str:
         if not self.episodes:
-            return "nothing was found"
-        rows = [("severity", "rule", "where", "what")]
+            return "No findings"
+        rows = [("severity", "rule", "where", "message")]
         rows += [
             (one.severity.value, one.finding.rule, where(one), one.finding.message)
             for one in self.episodes[:_MOST_LINES]
@@ -76,12 +76,12 @@ class Findings(Frame):
 
 @dataclass(frozen=True)
 class Judgement(Frame):
-    """How every rule stands with a job."""
+    """The evaluation of every rule for a job."""
 
     job: str
     evaluations: tuple[Evaluation, ...]
-    actions: tuple[ActionRecord, ...] = ()  # that followed what was found
-    seen: Seen | None = None  # what of the job was seen from inside
+    actions: tuple[ActionRecord, ...] = ()  # triggered by findings
+    seen: Seen | None = None  # how much of the training was recorded
 
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.evaluations)
@@ -90,31 +90,33 @@ class Judgement(Frame):
         return len(self.evaluations)
 
     def __getitem__(self, rule: str) -> Evaluation:
-        """How one rule stands, by its name in CamelCase or snake_case."""
+        """The evaluation of a rule, by its name in CamelCase or snake_case."""
         for one in self.evaluations:
             if plain_name(one.rule) == plain_name(rule):
                 return one
         asked = ", ".join(one.rule for one in self.evaluations) or "none"
-        raise UsageError(f"Rule {rule!r} was not asked about job {self.job!r}. Asked: {asked}")
+        raise UsageError(
+            f"Rule {rule!r} was not run for job {self.job!r}. Rules that were run: {asked}"
+        )
 
     @property
     def findings(self) -> Findings:
-        """What was found, the worst first, then the earliest; each with what it explains."""
+        """Findings by severity and time, each followed by its consequences."""
         found = root_first(episode for one in self.evaluations for episode in one.episodes)
         return Findings(found, self.actions)
 
     @property
     def verdict(self) -> str:
-        """The whole in one sentence."""
+        """The result in one sentence."""
         return verdict(self.evaluations, self.seen)
 
     @property
     def coverage(self) -> Coverage:
-        """How many rules could judge the job, and what the others lacked."""
+        """How many rules had enough data, and what the others lack."""
         return coverage_of(self.evaluations, self.seen)
 
     def documents(self) -> list[dict[str, Any]]:
-        """As plain JSON values, as `sonde status --json` has them."""
+        """As plain JSON values, as in `sonde status --json`."""
         return [evaluation_document(one, self.actions) for one in self.evaluations]
 
     def to_arrow(self) -> pa.Table:
@@ -128,7 +130,7 @@ class Judgement(Frame):
         return pa.table(columns)
 
     def _shown(self) -> pa.Table:
-        """What was found first, what could not be asked last."""
+        """Rules with findings first, rules that do not apply last."""
         order = sorted(range(len(self)), key=lambda at: _place(self.evaluations[at]))
         columns = ["rule", "status", "triggered", "datapoints", "reason"]
         places = from_numpy(np.array(order, dtype=np.int64))
@@ -136,13 +138,13 @@ class Judgement(Frame):
 
     @property
     def standings(self) -> str:
-        """How each rule stands, as text."""
+        """The status of each rule, as a text table."""
         counts = [
             (one.rule, one.status.value, f"{one.datapoints:,}", f"{one.triggered:,}")
             for one in self.evaluations
         ]
-        lines = aligned([("rule", "status", "datapoints", "triggered"), *counts], left=2)
-        whys = ["why", *(one.reason or "" for one in self.evaluations)]
+        lines = aligned([("rule", "status", "samples", "triggered"), *counts], left=2)
+        whys = ["reason", *(one.reason or "" for one in self.evaluations)]
         pairs = zip(lines.split("\n"), whys, strict=True)
         return "\n".join(f"{line}  {why}".rstrip() for line, why in pairs)
 
@@ -156,7 +158,7 @@ def _place(evaluation: Evaluation) -> tuple[int, str]:
 
 
 def plain_name(rule: str) -> str:
-    """A rule's name, however it is written."""
+    """A rule's name in lower case without underscores, for comparison."""
     return rule.replace("_", "").lower()
 
 
@@ -165,7 +167,7 @@ def _rank(severity: Severity) -> int:
 
 
 def where(episode: Episode) -> str:
-    """Whom and when it means, in a few words."""
+    """Device, node, worker and steps of a finding, as text."""
     finding = episode.finding
     parts = []
     if finding.device:

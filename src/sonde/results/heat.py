@@ -1,4 +1,4 @@
-"""Series in buckets of time, as curves with their range and as heat."""
+"""Series in time buckets, as curves with their range and as heatmaps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sonde.analyze.counting import counting_order
 from sonde.clock import NANOSECONDS
-from sonde.formats import pluralize
+from sonde.formats import format_duration, pluralize
 from sonde.records.chart import Curve, Group, Heatmap, LineChart, Spec
 from sonde.records.metric import Series
 from sonde.results.tables import TIME, Frame
@@ -19,16 +19,16 @@ _MOST_CURVES = 12
 _MOST_CHARTS = 6
 _FEW = 3
 _PERCENT = "percent"
-_SINCE = "Time since the start"
+_SINCE = "Time since start"
 
 
 @dataclass(frozen=True)
 class Buckets(Frame):
-    """Series in buckets of time."""
+    """Series in time buckets."""
 
     series: tuple[Series, ...]
     parts: tuple[tuple[str, Rollup], ...]
-    start_ns: int | None = None  # when the job began
+    start_ns: int | None = None  # start of the job
 
     def to_arrow(self) -> pa.Table:
         """One row per node, series and bucket."""
@@ -51,13 +51,13 @@ class Buckets(Frame):
 
     def __repr__(self) -> str:
         if not self.series:
-            return "no such metric has been recorded"
+            return "No matching metric recorded"
         names = list(dict.fromkeys(one.metric.name for one in self.series))
         said = ", ".join(names) if len(names) <= _FEW else f"{len(names)} metrics"
-        widths = {f"{rollup.width_ns / 1e9:g} s" for _, rollup in self.parts}
+        widths = {format_duration(rollup.width_ns / NANOSECONDS) for _, rollup in self.parts}
         count = max((len(rollup.starts_ns) for _, rollup in self.parts), default=0)
         series = pluralize(len(self.series), "series", "series")
-        return f"{said}: {series} in {count} buckets of {', '.join(sorted(widths))}"
+        return f"{said}: {series} in {pluralize(count, 'bucket')} of {', '.join(sorted(widths))}"
 
     def _picture(self) -> Spec:
         """A chart per metric."""
@@ -69,7 +69,9 @@ class Buckets(Frame):
         return Group(
             title="System metrics",
             parts=charts,
-            coarsened=f"{left} more metrics are not drawn: ask for fewer." if left else "",
+            coarsened=f"{pluralize(left, 'more metric')} not shown. Select fewer metrics."
+            if left
+            else "",
         )
 
     def _chart(self, metric: str) -> LineChart:
@@ -80,7 +82,9 @@ class Buckets(Frame):
         is_coarse = len(rows) > _MOST_CURVES
         return LineChart(
             title=metric,
-            coarsened=f"{_MOST_CURVES} of {len(rows):,} series." if is_coarse else "",
+            coarsened=f"Only {_MOST_CURVES} of {len(rows):,} series are shown."
+            if is_coarse
+            else "",
             x=tuple(((axis - self._origin_ns) / NANOSECONDS).tolist()),
             x_title=_SINCE,
             x_unit="seconds",
@@ -107,7 +111,7 @@ class Buckets(Frame):
         return Curve(label=label, values=rows["mean"], low=rows["minimum"], high=rows["maximum"])
 
     def _rows(self) -> Iterator[tuple[str, Series, int, Rollup]]:
-        """Every series of every node, with its name."""
+        """Every series of every node, with its label."""
         for node, rollup in self.parts:
             devices = [counting_order(one.device) for one in self.series]
             places = sorted(range(len(self.series)), key=devices.__getitem__)
@@ -135,7 +139,7 @@ class Buckets(Frame):
 
 @dataclass(frozen=True, repr=False)
 class Heat(Buckets):
-    """Series in buckets of time, drawn as a color per device and bucket."""
+    """Series in time buckets, plotted as a heatmap."""
 
     def _picture(self) -> Spec:
         axis = self._axis

@@ -1,4 +1,4 @@
-"""Where the time of devices went, and when they had nothing to do, as data frames."""
+"""Time of devices by activity, and their idle time by cause, as data frames."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,32 +6,33 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.breakdown import PARTS, Breakdown, breakdowns
+from sonde.analyze.breakdown import TIME_SHARES, Breakdown, breakdowns
 from sonde.analyze.gaps import Cause, Gap, IdleTime, Synchronization, added_up, find_gaps
 from sonde.analyze.operations import Profile
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration, format_percent
 from sonde.records.chart import Spec
 from sonde.results.charts import bars, stacked_bars
 from sonde.results.record_rows import RecordRows
 from sonde.results.tables import Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
-_NOTHING = "no operations of a device have been recorded"
+_EMPTY = "No device operations recorded"
 
 
 @dataclass(frozen=True)
 class Breakdowns(Frame):
-    """The time of each device of each worker, in parts that add up to it."""
+    """Time of each device of each worker by activity; activities add up to it."""
 
     profiles: tuple[Profile, ...]
 
     @cached_property
     def rows(self) -> tuple[Breakdown, ...]:
-        """One per worker and device; the host is a device, too."""
+        """One row per worker and device, including the host."""
         return breakdowns(self.profiles)
 
     def to_arrow(self) -> pa.Table:
-        """One row per worker and device: seconds, and each part in percent of them."""
+        """One row per worker and device: seconds, and the share of each activity."""
         walls = np.array([row.wall_ns for row in self.rows], dtype=np.float64)
         return pa.table(
             {
@@ -42,31 +43,31 @@ class Breakdowns(Frame):
                     f"{part}_percent": from_numpy(
                         100 * np.array([getattr(row, f"{part}_ns") for row in self.rows]) / walls
                     )
-                    for part in PARTS
+                    for part in TIME_SHARES
                 },
             }
         )
 
     def __repr__(self) -> str:
         if not self.rows:
-            return "no operators have been recorded"
+            return "No operators recorded"
         rows = self.to_arrow().to_pylist()
-        titles = ("device", "worker", "seconds", *(part.replace("_", " ") for part in PARTS))
+        titles = ("device", "worker", "duration", *(part.replace("_", " ") for part in TIME_SHARES))
         lines = [
             (
                 row["device"],
                 str(row["worker"]),
-                f"{row['seconds']:.4g}",
-                *(f"{row[f'{part}_percent']:.1f} %" for part in PARTS),
+                format_duration(row["seconds"]),
+                *(format_percent(row[f"{part}_percent"], 1) for part in TIME_SHARES),
             )
             for row in rows
         ]
         return aligned([titles, *lines], left=1)
 
     def _picture(self) -> Spec:
-        parts = [f"{part}_percent" for part in PARTS]
+        parts = [f"{part}_percent" for part in TIME_SHARES]
         label = ("worker", "device")
-        return stacked_bars(self.to_arrow(), "Time of devices", label, parts, "percent")
+        return stacked_bars(self.to_arrow(), "Device time", label, parts, "percent")
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,14 @@ class CauseRow:
 
     cause: str
     gaps: int
-    percent: float  # of the time of the devices
+    percent: float  # of device time
     total_ns: int
     longest_ns: int
 
 
 @dataclass(frozen=True)
 class GapPlace:
-    """All gaps of one cause that the same operator ended; a synchronization, that it made."""
+    """Gaps of one cause that the same operator ended (or, for synchronizations, caused)."""
 
     cause: str
     operator: str
@@ -95,7 +96,7 @@ class GapPlace:
 
 @dataclass(frozen=True)
 class Gaps(Frame):
-    """Every stretch in which a device did nothing."""
+    """Every gap in which a device was idle."""
 
     profiles: tuple[Profile, ...]
 
@@ -105,7 +106,7 @@ class Gaps(Frame):
 
     @cached_property
     def rows(self) -> tuple[Gap, ...]:
-        """In order of time, device by device."""
+        """Gaps by device, in order of time."""
         return tuple(gap for one in self._found for gap in one.gaps)
 
     def __len__(self) -> int:
@@ -116,12 +117,12 @@ class Gaps(Frame):
         return RecordRows(self.rows, Gap).to_arrow()
 
     def longest(self, most: int = 20) -> RecordRows:
-        """The longest ones, each with its cause."""
+        """The longest gaps, each with its cause."""
         ordered = sorted(self.rows, key=lambda gap: -gap.duration_ns)
-        return RecordRows(tuple(ordered[:most]), Gap, _NOTHING)
+        return RecordRows(tuple(ordered[:most]), Gap, _EMPTY)
 
     def causes(self) -> RecordRows:
-        """How much time each cause has taken from the devices, the most first."""
+        """Idle time by cause, the longest first."""
         found = [
             CauseRow(cause.value, len(mine), self._percent(sum(mine)), sum(mine), max(mine))
             for cause in Cause
@@ -129,10 +130,10 @@ class Gaps(Frame):
             if mine
         ]
         found.sort(key=lambda row: -row.total_ns)
-        return RecordRows(tuple(found), CauseRow, _NOTHING)
+        return RecordRows(tuple(found), CauseRow, _EMPTY)
 
     def places(self) -> RecordRows:
-        """The operators that the devices waited for, what took the most first."""
+        """Idle time by the operator that the device waited for, the longest first."""
         found: dict[tuple[str, str, str, str], list[int]] = {}
         for gap in self.rows:
             where = (gap.cause.value, gap.operator, gap.module, gap.phase)
@@ -142,20 +143,20 @@ class Gaps(Frame):
             for where, mine in found.items()
         ]
         rows.sort(key=lambda row: -row.total_ns)
-        return RecordRows(tuple(rows), GapPlace, _NOTHING)
+        return RecordRows(tuple(rows), GapPlace, _EMPTY)
 
     def _percent(self, spent_ns: int) -> float:
-        """Of the time of all devices."""
+        """Share of the time of all devices."""
         devices = ((one.wall_ns, len(one.operations.device_names)) for one in self.profiles)
         return 100 * spent_ns / sum(wall_ns * count for wall_ns, count in devices)
 
     def synchronizations(self) -> RecordRows:
-        """Where the host waits for a device, what costs the most first."""
+        """Where the host waits for a device, the longest first."""
         found = added_up(row for one in self._found for row in one.synchronizations)
-        return RecordRows(found, Synchronization, "the host has waited for no device")
+        return RecordRows(found, Synchronization, "No synchronizations recorded")
 
     def __repr__(self) -> str:
-        return f"{self.causes()}\n\n{self.places()}" if self.rows else _NOTHING
+        return f"{self.causes()}\n\n{self.places()}" if self.rows else _EMPTY
 
     def _picture(self) -> Spec:
         causes = self.causes().to_arrow()

@@ -1,4 +1,4 @@
-"""Stretches of time that training gives names to, node by node."""
+"""Time intervals of events and steps, by node."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from sonde.store.tables import to_numpy
 
 
 def extents_by_node(table: pa.Table, readers: Sequence[WorkerReader]) -> dict[str, Extents]:
-    """What the rows of the workers of each node cover.
+    """The time that rows of workers cover on each node.
 
     Args:
         table: With the columns `worker`, `time` and `seconds`.

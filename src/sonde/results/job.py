@@ -10,8 +10,8 @@ from sonde.read.jobs import JobFacts
 from sonde.read.open_job import OpenJob
 from sonde.read.scalars import Losses, Matching, ScalarQuestion
 from sonde.read.stages import find_stages, read_marks
-from sonde.read.status import seen_in, status_document
-from sonde.read.training import read_training, steps_seen
+from sonde.read.status import job_coverage, status_document
+from sonde.read.training import read_training, recorded_steps
 from sonde.records.job import JobState
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.seen import Seen
@@ -102,8 +102,8 @@ class JobResults(ProfileQueries):
     def seen(self) -> Seen:
         """How much of the job was recorded from inside, and why not more."""
         opened = self._opened
-        steps = steps_seen(opened.backend, opened.facts)
-        return seen_in(opened.facts, steps, opened.clock.now_ns())
+        steps = recorded_steps(opened.backend, opened.facts)
+        return job_coverage(opened.facts, steps, opened.clock.now_ns())
 
     def refresh(self) -> "JobResults":
         """Read what a running job has added since."""

@@ -1,4 +1,4 @@
-"""A job as a notebook shows it: where it stands, in one row of figures."""
+"""A job in a notebook: its state in one row."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _SECONDS = "seconds"
 
 
 def job_card(status: Mapping[str, Any]) -> str:
-    """From the status document."""
+    """Render the status document of a job as an HTML table."""
     steps = ", ".join(f"{count:,} {mode}" for mode, count in status["steps"].items())
     found = [one["severity"] for rule in status["rules"] for one in rule["findings"]]
     counts = [f"{found.count(one)} {one}" for one in _SEVERITIES if one in found]

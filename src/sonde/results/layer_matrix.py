@@ -1,10 +1,9 @@
-"""One number of many tensors over steps: a row per tensor, a column per step."""
+"""A statistic of many tensors over steps: a row per tensor, a column per step."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.analyze.updates import COLUMNS as MOVED
 from sonde.analyze.updates import least_updates
@@ -17,28 +16,27 @@ from sonde.read.tensors import (
     read_infos,
     read_statistics_by_name,
 )
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import FloatArray, IntArray
 from sonde.records.ranges import ANY_STEP, EVER
 from sonde.store.statistics import COLUMNS, reduce_columns
-
-Reals = npt.NDArray[np.float64]
 
 UPDATE_RATIO = "update_ratio"
 
 
 @dataclass(frozen=True)
 class Layers:
-    """A number per tensor and step; NaN where nothing was recorded."""
+    """A value per tensor and step; NaN where nothing was recorded."""
 
     names: tuple[str, ...]
-    steps: Numbers
-    values: Reals  # as (tensor, step)
+    steps: IntArray
+    values: FloatArray  # as (tensor, step)
 
-    def coarser(self, most: int) -> "Layers":
-        """At most so many columns: the means of neighbours; a column has its first step."""
-        if len(self.steps) <= most:
+    def coarser(self, max_columns: int) -> "Layers":
+        """Average neighboring steps so that there are at most `max_columns` columns."""
+        if len(self.steps) <= max_columns:
             return self
-        edges = np.linspace(0, len(self.steps), most + 1).astype(np.int64)
+        edges = np.linspace(0, len(self.steps), max_columns + 1).astype(np.int64)
         is_known = np.isfinite(self.values)
         sums = np.add.reduceat(np.where(is_known, self.values, 0.0), edges[:-1], axis=1)
         counts = np.add.reduceat(is_known.astype(np.int64), edges[:-1], axis=1)
@@ -47,7 +45,7 @@ class Layers:
 
 
 def as_recorded(readers: Sequence[WorkerReader], names: Iterable[str]) -> list[str]:
-    """In the order of the model, as its first worker met them."""
+    """Sort names by their order in the model, as the first worker recorded them."""
     order = {name: place for place, name in enumerate(read_infos(readers[:1], []))}
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
@@ -57,9 +55,9 @@ def read_layers(
 ) -> Layers:
     """A reduction of some tensors at every step at which any of them was recorded.
 
-    Tensors keep their order. What several workers hold as parts of one is put together; of what
-    every worker has, the first one's. `update_ratio` is how far a tensor has moved since the step
-    recorded before, at least, by its norm then.
+    Tensors keep their order. Shards are merged; of replicas, the first worker's values are used.
+    `update_ratio` is a lower bound of the change of a tensor since the previous recorded step,
+    divided by its norm at that step.
     """
     rows = _rows_by_name(readers, holders, mode, reduction)
     names = tuple(name for name, parts in rows.items() if parts)
@@ -97,7 +95,7 @@ def _ranks(holders: Holders) -> tuple[int, ...]:
     return (min(holders),)
 
 
-def _reduced(parts: Sequence[TensorRows], reduction: str) -> tuple[Numbers, Reals]:
+def _reduced(parts: Sequence[TensorRows], reduction: str) -> tuple[IntArray, FloatArray]:
     if len(parts) > 1:
         steps, _, columns = merge_shards(parts)
     else:
@@ -107,10 +105,10 @@ def _reduced(parts: Sequence[TensorRows], reduction: str) -> tuple[Numbers, Real
     return steps, np.asarray(reduce_columns(reduction, columns), dtype=np.float64)
 
 
-def _ratios(columns: Columns) -> Reals:
+def _ratios(columns: Columns) -> FloatArray:
     rows = np.stack([np.asarray(columns[name], dtype=np.float64) for name in MOVED], axis=1)
     found = np.full(len(rows), np.nan)
-    with np.errstate(all="ignore"):  # what is no number stays none
+    with np.errstate(all="ignore"):  # NaN stays NaN
         norms = np.sqrt(rows[:-1, 1])
         found[1:] = np.where(norms > 0, least_updates(rows[:-1], rows[1:]) / norms, np.nan)
     return found

@@ -1,10 +1,11 @@
-"""A reduction of many tensors over steps: which layer stands out, and since when."""
+"""A reduction of many tensors over steps, to find the layer that differs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from sonde.formats import pluralize
 from sonde.records.chart import Heatmap, Spec
 from sonde.results.series import Reduction
 from sonde.results.tables import Frame, aligned
@@ -17,7 +18,7 @@ _MOST_COLUMNS = 200
 
 @dataclass(frozen=True)
 class Layers(Frame):
-    """The same reduction of some tensors; of replicas, as the first worker saw it."""
+    """The same reduction of several tensors; of replicas, the first worker's."""
 
     reduction: str
     parts: tuple[Reduction, ...]
@@ -42,13 +43,13 @@ class Layers(Frame):
             if len(values)
         ]
         if not rows:
-            return f"no {self.reduction} of such a tensor has been recorded"
+            return f"No {self.reduction} of a matching tensor recorded"
         titles = (f"{self.reduction} of", "steps", "first", "last", "minimum", "maximum")
         more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
         return aligned([titles, *rows[:_MOST_LINES]], left=1) + more
 
     def _picture(self) -> Spec:
-        """A row per tensor, a column per step; a logarithmic scale where all values allow it."""
+        """A row per tensor, a column per step; logarithmic if all values are positive or zero."""
         shown = [one for one in self.parts if any(True for _ in one)][:_MOST_ROWS]
         steps = np.array(sorted({step for one in shown for step, _ in one}), dtype=np.int64)
         steps = steps[np.unique(np.linspace(0, len(steps) - 1, _MOST_COLUMNS).astype(np.int64))]
@@ -62,7 +63,7 @@ class Layers(Frame):
         left = len(self.parts) - len(shown)
         return Heatmap(
             title=f"{self.reduction} over steps",
-            coarsened=f"{left:,} more tensors are not drawn." if left else "",
+            coarsened=f"{pluralize(left, 'more tensor')} not shown." if left else "",
             rows=tuple(one.tensor for one in shown),
             x=tuple(steps.tolist()),
             x_title="Step",

@@ -1,4 +1,4 @@
-"""What a job and its machines do at this moment: numbers only, None where nothing is known."""
+"""The current state of a job and its machines; None where a value is unknown."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -25,20 +25,20 @@ from sonde.results.rule_verdict import root_first
 from sonde.store.backends import Backend
 
 BUSY_GPU_PERCENT = 10.0
-_MOST_WORKERS = 8  # whose steps are read; in a distributed training all do the same
-_SILENT_SECONDS = 15.0  # without news for so long (and some ticks more) a node is called silent
+_MOST_WORKERS = 8  # whose steps are read; workers of a distributed training progress together
+_SILENT_SECONDS = 15.0  # a node without samples for this time (plus a few intervals) is silent
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How much of something is taken."""
+    """Used and total bytes."""
 
     used_bytes: float | None
     total_bytes: float | None
 
     @property
     def percent(self) -> float | None:
-        """The share that is taken."""
+        """The used share."""
         if self.used_bytes is None or not self.total_bytes:
             return None
         return 100 * self.used_bytes / self.total_bytes
@@ -59,13 +59,13 @@ class Gpu:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it does more than idle."""
+        """Whether it is not idle."""
         return (self.utilization_percent or 0.0) >= BUSY_GPU_PERCENT
 
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """All cores together and each."""
+    """The CPU as a whole, and each core."""
 
     percent: float | None
     iowait_percent: float | None
@@ -76,7 +76,7 @@ class Processor:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The node's memory, and the limit of the job's control group where there is one."""
+    """The node's memory, and the job's cgroup limit if there is one."""
 
     node: Level
     limit: Level | None
@@ -84,7 +84,7 @@ class Memory:
 
     @property
     def worst_percent(self) -> float | None:
-        """The share that matters: of whichever runs out first."""
+        """The used share of whichever is closer to its limit."""
         shares = [level.percent for level in (self.node, self.limit) if level is not None]
         return max((share for share in shares if share is not None), default=None)
 
@@ -102,7 +102,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """The job's processes together."""
+    """The job's processes in total."""
 
     count: float | None
     threads: float | None
@@ -114,7 +114,7 @@ class Processes:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Room on a file system that the job uses."""
+    """Free space on a file system that the job uses."""
 
     mount: str
     free_bytes: float | None
@@ -128,7 +128,7 @@ class NodeNow:
     node: str
     state: JobState
     silent_seconds: float | None  # since its last sample
-    is_silent: bool  # and that is too long
+    is_silent: bool  # whether that is too long
     processor: Processor
     memory: Memory
     gpus: tuple[Gpu, ...]
@@ -138,19 +138,19 @@ class NodeNow:
 
     @property
     def busy_gpus(self) -> int:
-        """How many GPUs do something."""
+        """The number of busy GPUs."""
         return sum(gpu.is_busy for gpu in self.gpus)
 
 
 @dataclass(frozen=True, slots=True)
 class JobNow:
-    """A job: its status document, and what its nodes do."""
+    """The status document of a job and the state of its nodes."""
 
     status: dict[str, Any]
     time_ns: int
     is_over: bool
     nodes: tuple[NodeNow, ...]
-    findings: tuple[dict[str, Any], ...] = ()  # causes before consequences, the worst first
+    findings: tuple[dict[str, Any], ...] = ()  # causes before consequences, the most severe first
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -170,7 +170,7 @@ class JobNow:
 
 
 class Observer:
-    """Looks at a job again and again; reads only what is new."""
+    """Polls a job repeatedly and reads only new data."""
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self._opened = OpenJob(backend, clock)
@@ -178,13 +178,13 @@ class Observer:
         self._episodes = EpisodesReader(backend)
 
     def look(self, node: str | None = None) -> JobNow:
-        """The job now, with all its nodes or one of them."""
+        """The current state of the job, with all its nodes or a single one."""
         if not self._is_first:
             self._opened.refresh()
         self._is_first = False
         facts, now_ns = self._opened.facts, self._opened.now_ns
         wanted = [one for one in facts.latest if node in (None, one.attempt.node)]
-        # of many nodes only a line each is shown, so that their past is not worth reading
+        # many nodes are shown in a line each, without history
         columns = COLUMNS if len(wanted) == 1 else 0
         nodes = tuple(self._node(one, now_ns, columns) for one in wanted)
         status = status_document(facts, now_ns, training=self._training(facts, now_ns))
@@ -203,7 +203,7 @@ class Observer:
 
 
 def node_now(reader: SystemReader, one: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
-    """What one node does."""
+    """The current state of a node."""
     beat = one.heartbeat
     interval = (beat and beat.interval_seconds) or one.attempt.interval_seconds
     recent = Recent(reader, interval, columns)
@@ -240,7 +240,7 @@ def _memory(recent: Recent) -> Memory:
     node = Level(recent.now("memory.used_bytes"), recent.last("memory.total_bytes"))
     limit = recent.last("cgroup.memory_limit_bytes")
     used = recent.last("cgroup.memory_used_bytes")
-    if used is not None:  # page cache goes before anything is killed, so it does not count
+    if used is not None:  # reclaimable page cache does not lead to an out-of-memory kill
         used = max(0.0, used - (recent.last("cgroup.memory_reclaimable_bytes") or 0.0))
     is_tighter = limit is not None and (node.total_bytes is None or limit < node.total_bytes)
     return Memory(

@@ -1,4 +1,4 @@
-"""The data loaders of a job: what they cost, why, and what to do about it."""
+"""Data loaders of a job: their cost, its causes, and advice."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,7 @@ import pyarrow as pa
 from sonde.analyze.loading import FunctionShare, LoaderReport, examine
 from sonde.clock import iso
 from sonde.drawing.html import Element, element
+from sonde.formats import format_duration, format_percent
 from sonde.read.collectives import node_of
 from sonde.read.loader_hosts import with_host
 from sonde.read.loading import read_loaders
@@ -19,7 +20,7 @@ from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
 from sonde.records.chart import Spec
 from sonde.results.charts import bars
-from sonde.results.tables import TIME, Frame, aligned, said_time
+from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
 _NUMBERS = ("p25", "p50", "p95", "maximum", "total")
@@ -28,15 +29,15 @@ _MOST_FUNCTIONS = 20
 
 @dataclass(frozen=True)
 class Loaders(Frame):
-    """All data loaders of some workers; nothing is read until it is asked for."""
+    """Data loaders of workers; read on first use."""
 
     readers: tuple[WorkerReader, ...]
-    everyone: tuple[WorkerReader, ...]  # all workers of the job, which share its machines
+    everyone: tuple[WorkerReader, ...]  # all workers of the job; they share the CPU cores
     machines: tuple[SystemReader, ...]
 
     @cached_property
     def reports(self) -> tuple[LoaderReport, ...]:
-        """What can be said of each, worker by worker, in the order of their first use."""
+        """A report per loader, by worker and order of first use."""
         return tuple(self._examined())
 
     def _examined(self) -> Iterator[LoaderReport]:
@@ -52,18 +53,18 @@ class Loaders(Frame):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to know and to do, in words, each thing once."""
+        """Advice as sentences, without duplicates."""
         said = (one.text for report in self.reports for one in report.advice)
         return tuple(dict.fromkeys(said))
 
     @property
     def functions(self) -> "LoaderFunctions":
-        """Where the time of the batches went that were watched closely."""
+        """Time by function in profiled batches."""
         return LoaderFunctions(self.reports)
 
     @property
     def starts(self) -> "LoaderStarts":
-        """Every start of an iterator, and the waits for its first batches."""
+        """Every start of an iterator, and the wait for its first batch."""
         return LoaderStarts(self.reports)
 
     def to_arrow(self) -> pa.Table:
@@ -79,20 +80,20 @@ class Loaders(Frame):
         )
 
     def documents(self) -> list[dict[str, Any]]:
-        """What `sonde dataloader --json` prints of each loader."""
+        """The documents of `sonde dataloader --json`, one per loader."""
         return [_document(report) for report in self.reports]
 
     def __repr__(self) -> str:
         rows = [
             (
                 *(str(report.record.worker), str(report.record.number), one.operation),
-                *(str(one.count), *(said_time(getattr(one, name)) for name in _NUMBERS)),
+                *(str(one.count), *(format_duration(getattr(one, name)) for name in _NUMBERS)),
             )
             for report in self.reports
             for one in report.operations
         ]
         if not rows:
-            return "no data loader has been seen"
+            return "No data loaders recorded"
         titles = ("worker", "loader", "operation", "count", *_NUMBERS)
         said = "".join(f"\n- {text}" for text in self.advice)
         return aligned([titles, *rows], left=3) + (f"\n{said}" if said else "")
@@ -110,12 +111,12 @@ class Loaders(Frame):
 
 @dataclass(frozen=True)
 class LoaderFunctions(Frame):
-    """Functions that ran while batches were made, the longest first."""
+    """Functions that ran while batches were loaded, the longest first."""
 
     reports: tuple[LoaderReport, ...]
 
     def to_arrow(self) -> pa.Table:
-        """One row per worker, loader and function; percent of the time with what it calls."""
+        """One row per worker, loader and function; `percent` includes callees."""
         rows = [(report, one) for report in self.reports for one in report.functions]
         return pa.table(
             {
@@ -131,26 +132,31 @@ class LoaderFunctions(Frame):
     def __repr__(self) -> str:
         found = [(report, one) for report in self.reports for one in report.functions]
         if not found:
-            return "no batch has been watched closely"
+            return "No batches profiled"
         rows = [
-            (one.name, f"{one.file}:{one.line}", f"{one.percent:.1f}", f"{one.own_percent:.1f}")
+            (
+                one.name,
+                f"{one.file}:{one.line}",
+                format_percent(one.percent, 1),
+                format_percent(one.own_percent, 1),
+            )
             for _, one in found[:_MOST_FUNCTIONS]
         ]
-        return aligned([("function", "file", "percent", "own percent"), *rows], left=2)
+        return aligned([("function", "file", "total", "self"), *rows], left=2)
 
     def _picture(self) -> Spec:
         values = ("percent", "own_percent")
-        return bars(self.to_arrow(), "Functions of batches", "function", values, "percent")
+        return bars(self.to_arrow(), "Batch loading by function", "function", values, "percent")
 
 
 @dataclass(frozen=True)
 class LoaderStarts(Frame):
-    """Starts of iterators, loader by loader."""
+    """Starts of iterators, by loader."""
 
     reports: tuple[LoaderReport, ...]
 
     def to_arrow(self) -> pa.Table:
-        """One row per start; `outlier` where it is out of line with the others."""
+        """One row per start; `outlier` marks starts that took much longer than the others."""
         rows = [(report, one) for report in self.reports for one in report.record.starts]
         is_slow = [int(one in report.slow_starts) for report, one in rows]
         return pa.table(
@@ -169,18 +175,18 @@ class LoaderStarts(Frame):
                 str(report.record.worker),
                 str(report.record.number),
                 iso(one.time_ns),
-                said_time(one.seconds),
-                said_time(one.first_wait_seconds),
+                format_duration(one.seconds),
+                format_duration(one.first_wait_seconds),
             )
             for report in self.reports
             for one in report.record.starts
         ]
-        titles = ("worker", "loader", "time", "seconds", "first wait")
-        return aligned([titles, *rows], left=3) if rows else "no iterator has started"
+        titles = ("worker", "loader", "time", "duration", "first wait")
+        return aligned([titles, *rows], left=3) if rows else "No iterator starts recorded"
 
     def _picture(self) -> Spec:
         label, values = ("worker", "loader"), ("seconds", "first_wait_seconds")
-        return bars(self.to_arrow(), "Starts of iterators", label, values, "seconds")
+        return bars(self.to_arrow(), "Iterator starts", label, values, "seconds")
 
 
 def _whose(reports: Sequence[LoaderReport]) -> dict[str, pa.ChunkedArray]:

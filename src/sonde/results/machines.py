@@ -1,4 +1,4 @@
-"""What charts read of machines: the samples of a metric, device by device."""
+"""Samples of system metrics by device, for charts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SENT = "network.transmit_bytes_per_second"
 
 @dataclass(frozen=True)
 class Samples:
-    """One metric of one node: values as (device, tick)."""
+    """Samples of a metric of a node: values as (device, tick)."""
 
     node: str
     devices: tuple[str, ...]
@@ -31,12 +31,12 @@ class Samples:
 
 
 def readers_of(job: JobResults, node: str | None = None) -> tuple[SystemReader, ...]:
-    """A reader per node, of one node or all."""
+    """Readers of all nodes, or of a single one."""
     return job.system(node=node).readers
 
 
 def series_of(reader: SystemReader, metric: str, *, is_whole: bool = False) -> tuple[Series, ...]:
-    """A metric's series: those of its devices in their order, or that of the whole node."""
+    """The series of a metric's devices in order, or the series of the whole node."""
     found = [one for one in reader.series(metric) if bool(one.device) is not is_whole]
     return tuple(sorted(found, key=lambda one: counting_order(one.device)))
 
@@ -44,7 +44,7 @@ def series_of(reader: SystemReader, metric: str, *, is_whole: bool = False) -> t
 def samples_of(
     reader: SystemReader, metric: str, *, is_whole: bool = False, within: TimeRange = EVER
 ) -> Samples | None:
-    """All samples of a metric; None where it was not measured."""
+    """All samples of a metric; None if it was not recorded."""
     series = series_of(reader, metric, is_whole=is_whole)
     if not series:
         return None
@@ -54,7 +54,7 @@ def samples_of(
 
 
 def each_node(job: JobResults, metric: str, node: str | None = None) -> Iterator[Samples]:
-    """All samples of a metric's devices, node by node."""
+    """Samples of a metric's devices, one item per node."""
     for reader in readers_of(job, node):
         found = samples_of(reader, metric)
         if found is not None:
@@ -62,5 +62,5 @@ def each_node(job: JobResults, metric: str, node: str | None = None) -> Iterator
 
 
 def device_label(node: str, device: str, nodes: Sequence[str]) -> str:
-    """A device's name, with its node where there are several."""
+    """A device's name, with its node if the job has several."""
     return device if len(nodes) == 1 else f"{node} {device}"

@@ -1,4 +1,4 @@
-"""Memory of tensors in the windows of memory, by step or by module, as data frames."""
+"""Tensor memory in memory profiles, by step or by module, as data frames."""
 
 from dataclasses import asdict, dataclass
 
@@ -11,12 +11,12 @@ from sonde.records.ranges import EVER, StepRange
 from sonde.results.record_rows import RecordRows
 
 BY = ("step", "module")
-_NOTHING = "no window of memory has been recorded: sonde profile JOB --kinds memory"
+_EMPTY = "No memory profile recorded. Record one with: sonde profile JOB --kinds memory"
 
 
 @dataclass(frozen=True, slots=True)
 class StepMemory:
-    """One device in one step of a window; what is live counts from the window's start."""
+    """A device in a step of a window; live bytes count from the window's start."""
 
     worker: int
     device: str
@@ -26,28 +26,28 @@ class StepMemory:
     live_bytes: int  # at the end of the step
     allocated_bytes: int
     freed_bytes: int
-    before_bytes: float  # live when the window began; not a number where nobody knows
+    before_bytes: float  # live when the window began; NaN if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleMemory:
-    """One device in the calls of a module in a window, without those of modules inside of it."""
+    """A device during the calls of a module in a window, without calls of submodules."""
 
     worker: int
     device: str
     module: str
     calls: int
-    held_bytes: int  # allocated by it, and still there when the window ended
-    kept_bytes: int  # allocated by it, and still there when it returned
+    held_bytes: int  # allocated by it and live at the end of the window
+    kept_bytes: int  # allocated by it and live when it returned
     allocated_bytes: int
     freed_bytes: int
-    peak_bytes: int  # the highest that was live in any of its calls, from the window's start
+    peak_bytes: int  # maximum during any of its calls, counted from the window's start
 
 
 def memory_of(readers: tuple[WorkerReader, ...], by: str) -> RecordRows:
-    """What some workers' tensors held."""
+    """Tensor memory of workers, by `step` or `module`."""
     if by not in BY:
-        raise UsageError(f"There is no memory by {by!r}. Known: {', '.join(BY)}")
+        raise UsageError(f"Unknown grouping {by!r} of memory. Known: {', '.join(BY)}")
     make, kind = (_by_step, StepMemory) if by == "step" else (_by_module, ModuleMemory)
     records = [
         record
@@ -56,7 +56,7 @@ def memory_of(readers: tuple[WorkerReader, ...], by: str) -> RecordRows:
         for device in window.devices
         for record in make(reader, window, device)
     ]
-    return RecordRows(tuple(records), kind, _NOTHING)
+    return RecordRows(tuple(records), kind, _EMPTY)
 
 
 def _by_step(reader: WorkerReader, window: MemoryWindow, device: DeviceChanges) -> list[StepMemory]:

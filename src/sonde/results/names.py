@@ -1,4 +1,4 @@
-"""What people ask for by name: known names, and what to say where there is none."""
+"""Check names in queries, and suggest similar ones."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -8,20 +8,20 @@ from sonde.records.step import Mode
 
 
 def known_mode(mode: str) -> str:
-    """The mode of that name.
+    """Check the name of a mode.
 
     Raises:
-        UsageError: There is none.
+        UsageError: If there is no such mode.
     """
     known = [one.value for one in Mode]
     if mode not in known:
-        raise UsageError(f"There is no mode {mode!r}. Known: {', '.join(known)}")
+        raise UsageError(f"Unknown mode {mode!r}. Known: {', '.join(known)}")
     return str(mode)
 
 
-def nothing_like(what: str, asked: str, known: Iterable[str]) -> str:
-    """What to say where nothing has such a name, with those that are close to it."""
+def no_match_text(noun: str, pattern: str, known: Iterable[str]) -> str:
+    """The text for a query without results, with similar names."""
     names = sorted(set(known))
-    if not names or any(fnmatchcase(name, asked) for name in names):
-        return f"no such {what} has been recorded"  # or another choice leaves out what there is
-    return f"no {what} {asked!r} has been recorded.{known_names(asked, names)}"
+    if not names or any(fnmatchcase(name, pattern) for name in names):
+        return f"No matching {noun} recorded"  # other arguments of the query exclude it
+    return f"No {noun} {pattern!r} recorded.{known_names(pattern, names)}"

@@ -1,4 +1,4 @@
-"""What is new in a job that runs, and what one waits for in it."""
+"""New data of a running job, and thresholds to wait for."""
 
 import operator
 import re
@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
+from sonde.formats import pluralize
 from sonde.read.findings import EpisodesReader
-from sonde.read.new_rows import FreshRows
+from sonde.read.new_rows import NewRows
 from sonde.read.workers import WorkerReader
 from sonde.records.job import JobState
 from sonde.records.step import EventCategory
@@ -36,12 +37,12 @@ _COMPARED: dict[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class News:
-    """What came since the last look."""
+    """Data since the previous poll."""
 
     state: JobState
-    steps: pa.Table  # finished ones: worker, mode, step, time, seconds
+    steps: pa.Table  # finished steps: worker, mode, step, time, seconds
     scalars: pa.Table  # worker, name, mode, step, time, value
-    findings: Findings  # new ones, and those that went on
+    findings: Findings  # new and continued findings
 
     def __bool__(self) -> bool:
         return bool(self.steps.num_rows or self.scalars.num_rows or len(self.findings))
@@ -50,7 +51,7 @@ class News:
         said = [self.state.value]
         if self.steps.num_rows:
             last = int(np.max(to_numpy(self.steps["step"])))
-            said.append(f"{self.steps.num_rows} steps, up to {last}")
+            said.append(f"{pluralize(self.steps.num_rows, 'step')}, up to {last}")
         latest = {row["name"]: row["value"] for row in self.scalars.to_pylist()}
         said += [f"{name} {value:.4g}" for name, value in list(latest.items())[:3]]
         said += [f"{one.severity.value}: {one.finding.message}" for one in self.findings]
@@ -58,22 +59,22 @@ class News:
 
 
 class Reporter:
-    """Remembers what it has told of a job."""
+    """Reports new data of a job, and remembers what it has reported."""
 
     def __init__(self, backend: Backend) -> None:
         self._episodes = EpisodesReader(backend)
         self._told: dict[str, object] = {}
-        self._steps: dict[int, FreshRows] = {}
-        self._scalars: dict[int, FreshRows] = {}
+        self._steps: dict[int, NewRows] = {}
+        self._scalars: dict[int, NewRows] = {}
 
     def look(self, state: JobState, readers: tuple[WorkerReader, ...]) -> News:
-        """What has come since the last call; the readers have looked again before."""
+        """Data since the previous call; refresh the readers first."""
         steps, scalars = [], []
         for reader in readers:
             rank = reader.rank
             if rank not in self._steps:
-                self._steps[rank] = FreshRows(reader.folder(EVENTS), _STEPS)
-                self._scalars[rank] = FreshRows(reader.folder(SCALARS), _SCALARS)
+                self._steps[rank] = NewRows(reader.folder(EVENTS), _STEPS)
+                self._scalars[rank] = NewRows(reader.folder(SCALARS), _SCALARS)
             steps += [_steps_of(rows, rank) for rows in self._steps[rank].poll()]
             scalars += [_scalars_of(rows, rank) for rows in self._scalars[rank].poll()]
         changed = [one for one in self._episodes.read() if self._told.get(one.id) != one]
@@ -88,7 +89,7 @@ class Reporter:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A number, and on which side of it a value has to be: `loss < 0.3`."""
+    """A condition on a metric or scalar: `loss < 0.3`."""
 
     name: str
     sign: str
@@ -96,14 +97,14 @@ class Threshold:
 
     @classmethod
     def parse(cls, text: str) -> "Threshold":
-        """From a text such as `gpu.memory_used_percent > 90`."""
+        """Parse a text such as `gpu.memory_used_percent > 90`."""
         match = _CONDITION.fullmatch(text)
         if match is None:
-            raise UsageError(f"{text!r} is no condition. Write it like: loss < 0.3")
+            raise UsageError(f"Invalid condition {text!r}. Example: loss < 0.3")
         return cls(match[1], match[2], float(match[3]))
 
     def holds(self, value: float) -> bool:
-        """Whether a value is on the right side; what is not a number never is."""
+        """Whether a value meets the condition; NaN never does."""
         return _COMPARED[self.sign](value, self.limit)
 
 
@@ -135,7 +136,7 @@ def _scalars_of(rows: pa.Table, rank: int) -> pa.Table:
 
 
 def _empty(*, has_name: bool, value: str) -> pa.Table:
-    """No rows, with their columns."""
+    """An empty table with all columns."""
     numbers = from_numpy(np.empty(0, dtype=np.int64))
     texts = from_texts([])
     named = {"name": texts} if has_name else {}
@@ -148,5 +149,5 @@ _NO_SCALARS = _empty(has_name=True, value="value")
 
 
 def nothing_new(state: JobState) -> News:
-    """Only where a job stands."""
+    """News without data."""
     return News(state, _NO_STEPS, _NO_SCALARS, Findings(()))

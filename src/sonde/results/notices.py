@@ -1,11 +1,11 @@
-"""Notices about a recording, for people: what has changed many times takes one line."""
+"""Notices about a recording: repeated ones take a single line."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 
 def latest_notices(notices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The last notice about each thing, which says how many came before it."""
+    """The last notice of each kind and subject, with the number of repetitions."""
     about: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for one in sorted(notices, key=lambda one: str(one["time"])):
         about.setdefault((one["kind"], one["what"]), []).append(one)
@@ -16,5 +16,5 @@ def latest_notices(notices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 def _last_of(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     last = dict(several[-1])
     if len(several) > 1:
-        last["text"] += f" (the last of {len(several)} such notes)"
+        last["text"] += f" (last of {len(several)} similar notices)"
     return last

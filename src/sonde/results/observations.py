@@ -1,4 +1,4 @@
-"""Observations of a job: what its workers found that needs no threshold, as a data frame."""
+"""Observations of a job, as a data frame."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _MOST_LINES = 40
 
 @dataclass(frozen=True)
 class Observations(WorkerRows):
-    """Some observations of some workers."""
+    """Observations of workers: facts that need no threshold."""
 
     kind: str = "*"
 
@@ -42,14 +42,14 @@ class Observations(WorkerRows):
 
     def __repr__(self) -> str:
         if not len(self):
-            return "no such observation has been recorded"
+            return "No matching observation recorded"
         rows = [(*of, str(count), steps) for of, count, steps in self._counted()]
         titles = ("kind", "subject", "observations", "steps")
         more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
         return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
 
     def _counted(self) -> Iterator[tuple[tuple[str, str], int, str]]:
-        """Kind and subject, how often, and from which step to which."""
+        """Kind and subject, count, and range of steps."""
         steps: dict[tuple[str, str], list[int]] = {}
         for row in self._table.select(["kind", "subject", "step"]).to_pylist():
             steps.setdefault((row["kind"], row["subject"]), []).append(row["step"])

@@ -1,4 +1,4 @@
-"""The windows of operators that workers recorded, as the analysis wants them."""
+"""Operator profiles of workers, as input of the analysis."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,7 @@ from sonde.records.profile import OperationCategory, ProfileKind
 from sonde.records.ranges import EVER, TimeRange
 from sonde.store.tables import texts_of, to_numpy
 
-_EARLY_NS = NANOSECONDS // 1000  # by so much the clock of a trace may be off
+_EARLY_NS = NANOSECONDS // 1000  # tolerance for the clock of a trace
 _LONGEST_PHASE_NS = 600 * NANOSECONDS
 _TEXTS = ("name", "category", "lane", "device", "module")
 _NUMBERS = ("start_ns", "duration_ns", "correlation")
@@ -20,13 +20,13 @@ _CATEGORIES = frozenset(one.value for one in OperationCategory if one != Operati
 
 
 def read_operator_profiles(readers: Iterable[WorkerReader]) -> tuple[Profile, ...]:
-    """Every window of operators, worker by worker; an imported trace is one window."""
+    """All operator profiles by worker; an imported trace is one profile."""
     found = [_profile(reader, within) for reader in readers for within in _windows(reader)]
     return tuple(one for one in found if one.wall_ns)
 
 
 def _windows(reader: WorkerReader) -> Iterator[TimeRange]:
-    """From when to when: until the next window of any kind, as devices lag behind."""
+    """Time range of each profile, up to the next one: devices lag behind the host."""
     windows = windows_of(reader)
     for window in windows:
         if window.kind == ProfileKind.OPERATORS.value:
@@ -44,7 +44,7 @@ def _profile(reader: WorkerReader, within: TimeRange) -> Profile:
     if not bare.wall_ns:
         return bare
     phases = phases_of(reader, TimeRange(bare.start_ns - _LONGEST_PHASE_NS, bare.end_ns))
-    # a step begins with its window, its first operator may come late: it waits for data
+    # a step begins with its window; its first operator may come later, after a data wait
     start_ns = within.start_ns if within.start_ns is not None else bare.start_ns - _EARLY_NS
     steps = steps_of(reader, TimeRange(start_ns, bare.end_ns))
     return Profile(

@@ -1,4 +1,4 @@
-"""What operators and devices did in the windows of a job, as data frames."""
+"""Operators in the profiles of a job, as data frames."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from sonde.analyze.operators import (
 )
 from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
+from sonde.formats import format_duration, format_percent
 from sonde.read.workers import WorkerReader
 from sonde.records.chart import Spec
 from sonde.records.step import Phase
@@ -32,7 +33,7 @@ GPU = "gpu"
 DEVICES = (HOST, GPU)
 GROUPS = ("operator", "module", "phase", "kernel")
 ORDERS = ("self", "total")
-NOTHING = "no operators have been recorded; a window of them: sonde run --profile operators …"
+EMPTY = "No operators recorded. Record some with: sonde run --profile operators …"
 
 _SHOWN = 20
 _PHASES = [phase.value for phase in Phase]
@@ -42,7 +43,7 @@ _STARTED = ("device_self", "device_total")
 
 @dataclass(frozen=True)
 class Operators(Frame):
-    """What took the time in the windows of operators; nothing is read until it is asked for."""
+    """Time by operator in profiled steps; read on first use."""
 
     readers: tuple[WorkerReader, ...]
     device: str | None = None
@@ -50,15 +51,15 @@ class Operators(Frame):
 
     def __post_init__(self) -> None:
         if self.device not in (None, *DEVICES):
-            raise UsageError(f"There is no device {self.device!r}. Known: {', '.join(DEVICES)}")
+            raise UsageError(f"Unknown device {self.device!r}. Known: {', '.join(DEVICES)}")
         if self.group not in GROUPS:
-            raise UsageError(f"There is no {self.group!r} here. Known: {', '.join(GROUPS)}")
+            raise UsageError(f"Unknown grouping {self.group!r}. Known: {', '.join(GROUPS)}")
         if self.group == "kernel" and self.device == HOST:
-            raise UsageError("Kernels run on a GPU. Known for cpu: operator, module, phase")
+            raise UsageError("Kernels run on GPUs only. Known for cpu: operator, module, phase")
 
     @cached_property
     def profiles(self) -> tuple[Profile, ...]:
-        """The windows, worker by worker."""
+        """The profiles by worker."""
         return read_operator_profiles(self.readers)
 
     @cached_property
@@ -68,78 +69,78 @@ class Operators(Frame):
 
     @property
     def shown_device(self) -> str:
-        """The device that was asked for; without a word the GPU, where one was used."""
+        """The requested device; by default the GPU if one was used."""
         if self.device is not None:
             return self.device
         return GPU if self.has_gpu or self.group == "kernel" else HOST
 
     @cached_property
     def table(self) -> OperatorTable:
-        """Rows as they were added up, in no order, and the time that passed."""
+        """The unsorted rows and the elapsed time."""
         if self.shown_device == GPU:
             return device_operators(self.profiles, self.group)
         return host_operators(self.profiles, self.group)
 
     @property
     def wall_seconds(self) -> float:
-        """How long the windows were, of all workers (and devices) together."""
+        """Total duration of the profiles of all workers and devices."""
         return self.table.wall_ns / NANOSECONDS
 
     @property
     def steps(self) -> int:
-        """How many steps the windows hold, of one worker."""
+        """Number of profiled steps per worker."""
         counts: dict[int, int] = {}
         for profile in self.profiles:
             counts[profile.worker] = counts.get(profile.worker, 0) + profile.steps
         return max(counts.values(), default=0)
 
-    def top(self, most: int | None = _SHOWN, by: str = "self") -> "OperatorRows":
-        """Those that took the most time.
+    def top(self, max_rows: int | None = _SHOWN, by: str = "self") -> "OperatorRows":
+        """The operators with the most time.
 
         Args:
-            most: How many; None is all of them.
-            by: `self`, without what they called, or `total`, with it.
+            max_rows: Number of operators; None for all of them.
+            by: `self` time, or `total` time including callees.
         """
         if by not in ORDERS:
-            raise UsageError(f"Operators have no {by!r} time. Known: {', '.join(ORDERS)}")
+            raise UsageError(f"Unknown order {by!r}. Known: {', '.join(ORDERS)}")
         rows = sorted(self.table.rows, key=lambda row: -getattr(row, f"{by}_ns"))
-        return self._rows(self.table, rows[:most])
+        return self._rows(self.table, rows[:max_rows])
 
     def to_arrow(self) -> pa.Table:
-        """One row each, those with the most self time first."""
+        """One row per operator, most self time first."""
         return self.top(None).to_arrow()
 
     def phases(self) -> "OperatorRows":
-        """The same by phase of the step: of device operations, that in which they were started."""
+        """Time by phase of the step; device operations count in the phase that started them."""
         add_up = device_operators if self.shown_device == GPU else host_operators
         table = add_up(self.profiles, "phase")
         rows = sorted(table.rows, key=lambda row: (_place(row.name), row.name))
         return self._rows(table, rows)
 
     def _rows(self, table: OperatorTable, rows: Sequence[OperatorRow]) -> "OperatorRows":
-        # what a device did is all there is to tell of it; the host has also started something
+        # the host also has the time of the device operations that it started
         times = _OWN if self.shown_device == GPU or not self.has_gpu else (*_OWN, *_STARTED)
         return OperatorRows(tuple(rows), table.wall_ns, table.not_covered_ns, times)
 
     def breakdown(self) -> Breakdowns:
-        """Where the time of each device of each worker went."""
+        """Time of each device of each worker by activity."""
         return Breakdowns(self.profiles)
 
     def gaps(self) -> Gaps:
-        """When devices had nothing to do, and why."""
+        """When devices were idle, and why."""
         return Gaps(self.profiles)
 
     def launches(self) -> RecordRows:
-        """What it costs to start kernels, per worker and device."""
-        return RecordRows(launch_costs(self.profiles), LaunchCost, "no kernel has been recorded")
+        """Cost of kernel launches, per worker and device."""
+        return RecordRows(launch_costs(self.profiles), LaunchCost, "No kernels recorded")
 
     def __len__(self) -> int:
         return len(self.table.rows)
 
     def __repr__(self) -> str:
         if not self.profiles:
-            return NOTHING
-        return repr(self.top()) if len(self) else "nothing was recorded on a GPU"
+            return EMPTY
+        return repr(self.top()) if len(self) else "No GPU operations recorded"
 
     def _picture(self) -> Spec:
         return self.top().plot().spec
@@ -154,7 +155,7 @@ def _place(phase: str) -> int:
 
 @dataclass(frozen=True)
 class OperatorRows(Frame):
-    """Some rows, and the whole that their shares belong to."""
+    """Rows of operators, and the time that their shares refer to."""
 
     rows: tuple[OperatorRow, ...]
     wall_ns: float
@@ -163,11 +164,11 @@ class OperatorRows(Frame):
 
     @property
     def not_covered_percent(self) -> float:
-        """The share of the time in which none of all ran."""
+        """Share of the time in which no operator ran."""
         return self._percent(self.not_covered_ns)
 
     def to_arrow(self) -> pa.Table:
-        """One row each: calls, seconds, and the share of the time that passed."""
+        """One row per operator: calls, seconds, and share of the elapsed time."""
         columns: dict[str, Any] = {
             "name": from_texts([row.name for row in self.rows]),
             "calls": from_numpy(np.array([row.calls for row in self.rows], dtype=np.int64)),
@@ -182,18 +183,18 @@ class OperatorRows(Frame):
         return 100 * spent_ns / self.wall_ns if self.wall_ns else 0.0
 
     def __repr__(self) -> str:
-        titles = ("name", "calls", "percent", *(f"{name} seconds" for name in self.times))
+        titles = ("name", "calls", "share", *(name.replace("_", " ") for name in self.times))
         lines = [
             (
                 shortened(row.name) or "(none)",
                 str(row.calls),
-                f"{self._percent(row.share_ns):.2f}",
-                *(f"{getattr(row, f'{name}_ns') / NANOSECONDS:.6f}" for name in self.times),
+                format_percent(self._percent(row.share_ns), 2),
+                *(format_duration(getattr(row, f"{name}_ns") / NANOSECONDS) for name in self.times),
             )
             for row in self.rows
         ]
         empty = ("",) * len(self.times)
-        last = ("not covered", "", f"{self.not_covered_percent:.2f}", *empty)
+        last = ("not covered", "", format_percent(self.not_covered_percent, 2), *empty)
         return aligned([titles, *lines, last], left=1)
 
     def _picture(self) -> Spec:

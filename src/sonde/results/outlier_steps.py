@@ -1,14 +1,14 @@
-"""Steps that took much longer than usual, for the charts that ask why."""
+"""Outliers among training steps, and the phase in which each lost its time."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.durations import Marks, Reals
 from sonde.analyze.outliers import outlier_limit
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
+from sonde.records.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -16,19 +16,24 @@ class StepOutliers:
     """The training steps of one worker, and which of them are outliers."""
 
     table: StepTable
-    seconds: Reals
+    seconds: FloatArray
     limit: float
-    is_outlier: Marks
-    is_normal: Marks  # neither an outlier, nor slowed by a profiler
+    is_outlier: BoolArray
+    is_normal: BoolArray  # neither an outlier nor profiled
+
+    @property
+    def median_seconds(self) -> float:
+        """The median duration of the normal steps; NaN if there are none."""
+        return float(np.median(self.seconds[self.is_normal])) if self.is_normal.any() else np.nan
 
 
 @dataclass(frozen=True)
 class Excess:
-    """One outlier, and the phase that took most more than usual in it."""
+    """An outlier, and the phase that exceeded its median most."""
 
     place: int
     phase: str
-    seconds: float  # more than usual
+    seconds: float  # above the median of the phase
 
 
 def step_outliers(tables: Iterable[StepTable]) -> Iterator[StepOutliers]:
@@ -39,7 +44,7 @@ def step_outliers(tables: Iterable[StepTable]) -> Iterator[StepOutliers]:
 
 
 def outliers_of(table: StepTable) -> StepOutliers:
-    """Which steps of one worker took much longer than usual."""
+    """Split the steps of a worker into outliers and normal steps."""
     seconds = table.durations_ns / NANOSECONDS
     is_usual = table.is_usual
     limit = outlier_limit(seconds[is_usual])
@@ -48,7 +53,7 @@ def outliers_of(table: StepTable) -> StepOutliers:
 
 
 def excesses(one: StepOutliers) -> Iterator[Excess]:
-    """Where each outlier lost its time; nothing where there is no normal step to compare with."""
+    """The slowest phase of each outlier; empty without normal steps to compare with."""
     if not one.is_outlier.any() or not one.is_normal.any():
         return
     phases = one.table.phases_ns

@@ -1,4 +1,4 @@
-"""Steps that took much longer than usual: where they lost the time, and what machines did then."""
+"""Outliers among steps: the phase that was slow, and system metrics during them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from sonde.analyze.correlation import correlation, means_by_place
 from sonde.analyze.instants import meanwhile, place_of
+from sonde.formats import pluralize
 from sonde.read.collectives import node_of
 from sonde.read.steps import StepTable
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
-from sonde.records.chart import Bars, Curve, LineChart, Part, Spec
+from sonde.records.chart import Bars, BarSeries, Curve, LineChart, Spec
 from sonde.results.outlier_steps import StepOutliers as Found
 from sonde.results.outlier_steps import excesses, outliers_of
 from sonde.results.record_rows import RecordRows
@@ -23,12 +24,12 @@ Systems = Callable[[], tuple[SystemReader, ...]]
 
 _USUAL_METRICS = "*_percent"
 _MOST_BARS = 20
-_NONE = "no step took much longer than the others"
+_EMPTY = "No outliers among the steps"
 
 
 @dataclass(frozen=True, slots=True)
 class OutlierStep:
-    """One step that took much longer than usual."""
+    """A step that took much longer than the median."""
 
     worker: int
     mode: str
@@ -36,8 +37,8 @@ class OutlierStep:
     start_ns: int
     seconds: float
     usual_seconds: float  # the median of the normal steps
-    phase: str  # that took most more than usual
-    excess_seconds: float  # how much more
+    phase: str  # that exceeded its median most
+    excess_seconds: float  # above the median of that phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class MetricDuring:
 
 @dataclass(frozen=True)
 class StepOutliers(Frame):
-    """Steps that lie above the median by three deviations and by half of it at least."""
+    """Steps that exceed both 1.5 times the median and the median plus three deviations."""
 
     tables: tuple[StepTable, ...]
     readers: tuple[WorkerReader, ...] = ()
@@ -82,10 +83,10 @@ class StepOutliers(Frame):
         return self._records.to_arrow()
 
     def system(self, metric: str = _USUAL_METRICS) -> "OutlierMetrics":
-        """What the machines did during outliers, against what they did during normal steps.
+        """System metrics during outliers and during normal steps.
 
         Args:
-            metric: A metric's name, or a pattern; everything in percent by default.
+            metric: A metric's name, or a pattern; all percentages by default.
         """
         nodes = {one.rank: node_of(one) for one in self.readers}
         systems = {one.node: one for one in self.systems()}
@@ -103,16 +104,16 @@ class StepOutliers(Frame):
 
     @property
     def _records(self) -> RecordRows:
-        return RecordRows(self.steps, OutlierStep, _NONE)
+        return RecordRows(self.steps, OutlierStep, _EMPTY)
 
     def _picture(self) -> Spec:
-        """All steps, and the outliers among them."""
+        """Durations of all steps, and the outlier limit."""
         one = max(self.found, key=lambda one: int(one.is_outlier.sum()))
         limit = np.full(len(one.seconds), one.limit)
-        named = {"steps": one.seconds, "longest usual": limit}
+        named = {"steps": one.seconds, "outlier limit": limit}
         return LineChart(
             title="Step outliers",
-            note=f"Worker {one.table.worker}: {int(one.is_outlier.sum())} steps beyond it.",
+            note=f"Worker {one.table.worker}: {pluralize(int(one.is_outlier.sum()), 'outlier')}.",
             x=tuple(one.table.steps.tolist()),
             x_title="Step",
             unit="seconds",
@@ -136,16 +137,16 @@ class OutlierMetrics(Frame):
         return RecordRows(self.rows, MetricDuring).to_arrow()
 
     def __repr__(self) -> str:
-        nothing = "no step was an outlier while a machine was measured"
+        nothing = "No system metrics recorded during outliers"
         return repr(RecordRows(self.rows, MetricDuring, nothing))
 
     def _picture(self) -> Spec:
         shown = self.rows[:_MOST_BARS]
         return Bars(
-            title="Normal steps against outliers",
+            title="Normal steps and outliers",
             labels=tuple(f"{one.device} {one.metric}".strip() for one in shown),
             parts=tuple(
-                Part(label=name, values=tuple(getattr(one, name) for one in shown))
+                BarSeries(label=name, values=tuple(getattr(one, name) for one in shown))
                 for name in ("normal", "outliers")
             ),
             unit="percent" if all(one.metric.endswith("_percent") for one in shown) else "",
@@ -153,7 +154,6 @@ class OutlierMetrics(Frame):
 
 
 def _rows(one: Found) -> Iterator[OutlierStep]:
-    usual = float(np.median(one.seconds[one.is_normal])) if one.is_normal.any() else float("nan")
     table = one.table
     for found in excesses(one):
         place = found.place
@@ -163,7 +163,7 @@ def _rows(one: Found) -> Iterator[OutlierStep]:
             int(table.steps[place]),
             int(table.starts_ns[place]),
             float(one.seconds[place]),
-            usual,
+            one.median_seconds,
             found.phase,
             found.seconds,
         )

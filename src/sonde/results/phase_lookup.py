@@ -1,4 +1,4 @@
-"""What a worker was in the middle of at some instants: mode and phase of its training thread."""
+"""Mode and phase of a worker's training thread at given instants."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,14 @@ import numpy as np
 
 from sonde.analyze.instants import OUTSIDE, place_of
 from sonde.read.steps import MAIN_LANE
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.step import EventCategory, Phase
 from sonde.store.format import EVENTS
 from sonde.store.rollups import Instants
 from sonde.store.tables import texts_of, to_numpy
 
-OTHERS = "others"  # outside of any step
+OTHERS = "others"  # outside of steps
 _COLUMNS = ("name", "mode", "start_ns", "duration_ns")
 _PHASES = {EventCategory.PHASE.value, EventCategory.USER.value}
 _ORDER = [phase.value for phase in Phase]
@@ -20,15 +21,15 @@ _ORDER = [phase.value for phase in Phase]
 
 @dataclass(frozen=True)
 class Track:
-    """Stretches of one kind, in the order in which they began."""
+    """Intervals of one kind, sorted by start."""
 
     names: tuple[str, ...]
-    which: Numbers
-    starts_ns: Numbers
-    ends_ns: Numbers
+    which: IntArray
+    starts_ns: IntArray
+    ends_ns: IntArray
 
     def at(self, times_ns: Instants, outside: str) -> list[str]:
-        """The name of the stretch that each instant lies in."""
+        """The name of the interval that contains each instant."""
         places = place_of(times_ns, self.starts_ns, self.ends_ns)
         named = (*self.names, outside)
         found = np.full(len(places), len(self.names))
@@ -52,16 +53,18 @@ def _track(reader: WorkerReader, label: str, categories: set[str]) -> Track:
     names, which = texts_of(rows[label])
     starts_ns = to_numpy(rows["start_ns"])
     ends_ns = starts_ns + to_numpy(rows["duration_ns"])
-    order = np.lexsort((-ends_ns, starts_ns))  # of those that begin together the inner one last
+    order = np.lexsort(
+        (-ends_ns, starts_ns)
+    )  # inner intervals after outer ones with the same start
     return Track(tuple(names), which[order].astype(np.int64), starts_ns[order], ends_ns[order])
 
 
 def in_order(phases: list[str]) -> list[str]:
-    """Phases as they follow each other in a step, then those that the script names."""
+    """Sort phases by their order in a step; names from the script come last."""
     known = {name: place for place, name in enumerate(_ORDER)}
     return sorted(set(phases), key=lambda name: (known.get(name, len(known)), name))
 
 
 def spoken(name: str) -> str:
-    """A phase, a stage or a mode as it is said."""
+    """The name of a phase, stage or mode with spaces instead of underscores."""
     return name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Charts of results: a line in a terminal, a live picture in a notebook, a file on disk."""
+"""Charts of results: text in a terminal, interactive in a notebook, or a file."""
 
 import math
 import os
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sonde.atomic_file import write_whole
+from sonde.atomic_file import write_atomically
 from sonde.drawing.sparklines import levels
 from sonde.drawing.standalone import chart_frame, chart_page, chart_picture
 from sonde.errors import UsageError
@@ -20,28 +20,28 @@ _MOST_LINES = 8
 
 @dataclass(frozen=True)
 class Plot:
-    """A chart as data. It draws itself in a notebook; `save` keeps it."""
+    """A chart that notebooks display and `save` writes to a file."""
 
     spec: Spec
 
     def document(self) -> dict[str, Any]:
-        """What is drawn, as plain JSON values."""
+        """The chart as plain JSON values."""
         return self.spec.document()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes it to a file: `.html`, a page that stands alone, or `.svg`, a picture."""
+        """Write the chart to an `.html` file (self-contained page) or an `.svg` file (image)."""
         file = Path(path)
         kind = file.suffix.lower()
         if kind not in (".html", ".svg"):
-            raise UsageError(f"{file.name} is no kind of chart. Known: .html, .svg")
+            raise UsageError(f"Cannot save a chart as {file.name!r}. Use the suffix .html or .svg.")
         text = chart_page(self.spec) if kind == ".html" else chart_picture(self.spec)
         if text is None:
-            raise UsageError(f"{self.spec.title!r} is a table, not a picture. Save it as .html")
-        write_whole(file, partial(_write, text.encode()))
+            raise UsageError(f"{self.spec.title!r} is a table and has no image. Save it as .html.")
+        write_atomically(file, partial(_write, text.encode()))
         return file
 
     def __repr__(self) -> str:
-        said = f"<Plot {self.spec.mark}: {self.spec.title}; save it as .html or .svg>"
+        said = f"<Plot {self.spec.mark}: {self.spec.title}; save as .html or .svg>"
         if not isinstance(self.spec, LineChart):
             return said
         curves = [one for one in self.spec.curves if any(value is not None for value in one.values)]
@@ -54,21 +54,21 @@ class Plot:
 
 
 class Drawn(ABC):
-    """A result that can be drawn."""
+    """A result that can be plotted."""
 
     def plot(self) -> Plot:
-        """A chart of it: shows itself in a notebook; `save` writes it to a file."""
+        """A chart that notebooks display and `Plot.save` writes to a file."""
         if self._is_empty():
             return Plot(Text(title=type(self).__name__, paragraphs=(repr(self),)))
         return Plot(self._picture())
 
     def _is_empty(self) -> bool:
-        """Whether there is nothing to draw."""
+        """Whether there is no data to plot."""
         return False
 
     @abstractmethod
     def _picture(self) -> Spec:
-        """What there is to see."""
+        """The chart of this result."""
 
 
 def _write(content: bytes, sink: BinaryIO) -> None:
@@ -76,7 +76,7 @@ def _write(content: bytes, sink: BinaryIO) -> None:
 
 
 def _small(values: Any) -> str:
-    """A curve as characters, from its least to its most."""
+    """A sparkline from the minimum to the maximum of a curve."""
     every = max(1, -(-len(values) // _WIDTH))
     shown = [None if one is None or math.isnan(one) else float(one) for one in values[::every]]
     known = [one for one in shown if one is not None]

@@ -1,4 +1,4 @@
-"""Where Python spends its time, as data frames: functions, files, slow steps, modes."""
+"""Python time by function, file, slow step and mode, as data frames."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.analyze.flame import flame_of
+from sonde.analyze.outliers import STEP_FACTOR
 from sonde.analyze.python_profile import (
     Amounts,
     Compared,
@@ -24,7 +25,7 @@ from sonde.analyze.python_profile import (
 )
 from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
-from sonde.formats import pluralize
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.read.python_profiles import Moment, ReadProfile, read_python_profiles
 from sonde.read.steps import read_steps
 from sonde.read.workers import WorkerReader
@@ -42,23 +43,22 @@ from sonde.store.tables import from_numpy, from_texts, inside_of
 _LABELS: dict[str, Label] = {"function": of_function, "file": of_file, "module": of_module}
 _SHOWN = 20
 _LONGEST_NAME = 60
-OUTLIER_FACTOR = 1.5
 _SINCE_EPOCH = partial(instant_of, start_ns=0)
 
 
 @dataclass(frozen=True)
 class PythonChoice:
-    """What of the profiles is wanted; None is any."""
+    """Filters for profiles; None matches everything."""
 
     profiler: str | None = None
     mode: str | None = None
     phase: str | None = None
-    thread: str | None = None  # None is the one that trains
+    thread: str | None = None  # None: the training thread
     steps: StepRange = ANY_STEP
     within: TimeRange = EVER
 
     def has(self, moment: Moment) -> bool:
-        """Whether an instant is wanted."""
+        """Whether a moment matches."""
         first, end = self.steps.start, self.steps.end
         return (
             self.mode in (None, moment.mode)
@@ -70,7 +70,7 @@ class PythonChoice:
 
 @dataclass(frozen=True)
 class PythonTime(Frame):
-    """Functions that the workers' Python was in; nothing is read until it is asked for."""
+    """Python time of workers by function; read on first use."""
 
     readers: tuple[WorkerReader, ...]
     choice: PythonChoice = PythonChoice()
@@ -78,12 +78,12 @@ class PythonTime(Frame):
 
     @cached_property
     def damages(self) -> list[str]:
-        """What could not be read."""
+        """Errors of files that could not be read."""
         return []
 
     @cached_property
     def windows(self) -> PythonWindows:
-        """The profiles of one profiler: of the one that is asked for, else of the last one."""
+        """The profiles of the requested profiler; by default of the one used last."""
         found = [
             one for reader in self.readers for one in read_python_profiles(reader, self.damages)
         ]
@@ -94,58 +94,58 @@ class PythonTime(Frame):
 
     @property
     def profiler(self) -> str:
-        """How the profiles were made."""
+        """The name of the profiler."""
         return self.windows[0].profile.profiler.value if self.windows else ""
 
     def to_arrow(self) -> pa.Table:
-        """One row per function, what took most itself first."""
+        """One row per function, most self time first."""
         return self.by("function").to_arrow()
 
-    def top(self, most: int = _SHOWN, *, by: str = "self") -> "HotTable":
-        """The functions that take most time: `self`, or `total` with what they call.
+    def top(self, max_rows: int = _SHOWN, *, by: str = "self") -> "HotTable":
+        """The functions with the most time.
 
         Args:
-            most: How many.
-            by: `self` or `total` time, or how often: `calls` of cProfile, `looks` at stacks.
+            max_rows: Number of functions.
+            by: `self` or `total` time, or a count: `calls` (cProfile) or `looks` (stack samples).
         """
-        return self.by("function").top(most, by=by)
+        return self.by("function").top(max_rows, by=by)
 
     def by(self, what: str) -> "HotTable":
         """Time by `function`, `file` or `module`."""
         if what not in _LABELS:
-            raise UsageError(f"There is no time by {what!r}. Known: {', '.join(_LABELS)}")
+            raise UsageError(f"Unknown grouping {what!r}. Known: {', '.join(_LABELS)}")
         return HotTable(
             tuple(hot(self._parts(self.choice.has), _LABELS[what])), what, self._counted
         )
 
     def between(self, start: When = None, end: When = None) -> "PythonTime":
-        """The same between two moments.
+        """The profile between two times.
 
         Args:
-            start: A moment, as for `job.system`.
+            start: A time, as for `job.system`.
             end: Likewise; not included.
         """
         within = TimeRange(self.instant(start), self.instant(end))
         return replace(self, choice=replace(self.choice, within=within))
 
-    def flame(self, least_share: float = 0.0) -> CallTree:
-        """Who called whom, as one tree over all windows.
+    def flame(self, min_share: float = 0.0) -> CallTree:
+        """The call tree over all windows.
 
         Args:
-            least_share: Frames with less than this part of all time are left out.
+            min_share: Frames below this share of the total time are excluded.
         """
-        return CallTree.of(flame_of(self._parts(self.choice.has), least_share))
+        return CallTree.of(flame_of(self._parts(self.choice.has), min_share))
 
-    def outliers(self, factor: float = OUTLIER_FACTOR) -> "Comparison":
-        """Functions in training steps that took much longer than the one in the middle.
+    def outliers(self, factor: float = STEP_FACTOR) -> "Comparison":
+        """Compare functions in slow training steps and in the others.
 
         Args:
-            factor: How many times as long.
+            factor: A step is slow above this multiple of the median.
         """
         slow = self._slow_steps(factor)
         names = ("slow steps", "other steps")
         if not slow:
-            why = f"no training step of the windows took {factor:g} times as long as the usual one"
+            why = f"No profiled training step took longer than {factor:g}× the median"
             return Comparison(names, (), (), why)
         groups: dict[str, tuple[list[Amounts], int]] = {name: ([], 0) for name in names}
         for window in self.windows:
@@ -159,18 +159,18 @@ class PythonTime(Frame):
         return Comparison(names, tuple(compare(groups)), tuple(sorted(slow)))
 
     def modes(self) -> "Comparison":
-        """Functions in training and in evaluation, per step of each mode."""
+        """Compare functions in training and evaluation, per step."""
         found = sorted({mode for mode, _ in self.phases()})
         groups = {}
         for mode in found:
             steps = sum(one[0] == mode for window in self.windows for one in window.steps)
             groups[mode] = (self._parts(self._is_in(mode)), steps)
-        only = f": the windows lie in {found[0]} alone" if found else ""
-        why = f"there are no two modes to compare{only}"
+        only = f": all profiled steps are {found[0]} steps" if found else ""
+        why = f"Fewer than two modes to compare{only}"
         return Comparison(tuple(found), tuple(compare(groups)) if len(found) > 1 else (), (), why)
 
     def phases(self) -> PythonPhases:
-        """Seconds in each mode and phase."""
+        """Time by mode and phase."""
         moments = {one for window in self.windows for one in window.moments}
         kinds = sorted({(one.mode, one.phase) for one in moments if self.choice.has(one)})
         found = PythonPhases()
@@ -209,7 +209,7 @@ class PythonTime(Frame):
         if wanted is None:
             return np.arange(len(names)) == 0
         if wanted != "*" and wanted not in names:
-            raise UsageError(f"There is no thread {wanted!r}. Known: *, {', '.join(names)}")
+            raise UsageError(f"Unknown thread {wanted!r}. Known: *, {', '.join(names)}")
         return np.array([wanted in ("*", name) for name in names], dtype=np.bool_)
 
     def _slow_steps(self, factor: float) -> set[tuple[int, int]]:
@@ -230,11 +230,11 @@ class PythonTime(Frame):
 
     def __repr__(self) -> str:
         if not self.windows:
-            return "no profile of Python has been recorded"
+            return "No Python profile recorded"
         steps = {one for window in self.windows for one in window.steps if one[1] != NO_STEP}
         windows = pluralize(len(self.windows), "window")
         said = f"{self.profiler} of {pluralize(len(steps), 'step')} in {windows}"
-        return f"{said}; functions by their own time:\n{self.top()}"
+        return f"{said}; functions by self time:\n{self.top()}"
 
     def _picture(self) -> Spec:
         return self.top().plot().spec
@@ -242,7 +242,7 @@ class PythonTime(Frame):
 
 @dataclass(frozen=True)
 class HotTable(Frame):
-    """What took time."""
+    """Time by function, file or module."""
 
     rows: tuple[Hot, ...]
     what: str
@@ -251,13 +251,13 @@ class HotTable(Frame):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def top(self, most: int = _SHOWN, *, by: str = "self") -> "HotTable":
-        """The first ones, by `self` or `total` time, or by how often they were called or seen."""
+    def top(self, max_rows: int = _SHOWN, *, by: str = "self") -> "HotTable":
+        """The first rows, by `self` or `total` time or by count."""
         fields = {"self": "self_seconds", "total": "total_seconds", self.counted: "count"}
         if by not in fields:
-            raise UsageError(f"There is no order by {by!r}. Known: {', '.join(fields)}")
+            raise UsageError(f"Unknown order {by!r}. Known: {', '.join(fields)}")
         rows = sorted(self.rows, key=lambda one: -getattr(one, fields[by]))
-        return HotTable(tuple(rows[:most]), self.what, self.counted)
+        return HotTable(tuple(rows[:max_rows]), self.what, self.counted)
 
     def to_arrow(self) -> pa.Table:
         """One row each."""
@@ -276,16 +276,16 @@ class HotTable(Frame):
 
     def __repr__(self) -> str:
         if not self.rows:
-            return "nothing of that has been recorded"
-        titles = (self.what, "where", "self", "%", "total", "%", self.counted)
+            return "No matching data recorded"
+        titles = (self.what, "where", "self", "share", "total", "share", self.counted)
         rows = [
             (
                 one.name[-_LONGEST_NAME:],
                 short_where(one.where),
-                f"{one.self_seconds:.4g} s",
-                f"{one.self_percent:.1f}",
-                f"{one.total_seconds:.4g} s",
-                f"{one.total_percent:.1f}",
+                format_duration(one.self_seconds),
+                format_percent(one.self_percent, 1),
+                format_duration(one.total_seconds),
+                format_percent(one.total_percent, 1),
                 str(one.count),
             )
             for one in self.rows
@@ -294,7 +294,7 @@ class HotTable(Frame):
 
     def _picture(self) -> Spec:
         values = ("self_seconds", "total_seconds")
-        return bars(self.to_arrow(), "Time of Python", self.what, values, "seconds")
+        return bars(self.to_arrow(), "Python time", self.what, values, "seconds")
 
 
 @dataclass(frozen=True)
@@ -303,14 +303,14 @@ class Comparison(Frame):
 
     groups: tuple[str, ...]
     rows: tuple[Compared, ...]
-    slow: tuple[tuple[int, int], ...]  # workers and steps, where steps are compared
-    nothing: str = "there is nothing to compare"
+    slow: tuple[tuple[int, int], ...]  # worker and step, if slow steps are compared
+    nothing: str = "No data to compare"
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def to_arrow(self) -> pa.Table:
-        """One row per function; own and total seconds per step of each group."""
+        """One row per function; self and total seconds per step of each group."""
         columns: dict[str, Any] = {
             "function": from_texts([one.function.name for one in self.rows]),
             "where": from_texts([one.where for one in self.rows]),
@@ -329,7 +329,7 @@ class Comparison(Frame):
             (
                 one.function.name[-_LONGEST_NAME:],
                 short_where(one.where),
-                *(f"{1e3 * seconds:.3f} ms" for seconds in one.self_seconds),
+                *(format_duration(seconds) for seconds in one.self_seconds),
             )
             for one in self.rows[:_SHOWN]
         ]
@@ -337,10 +337,10 @@ class Comparison(Frame):
 
     def _picture(self) -> Spec:
         values = [f"{group.replace(' ', '_')}_self_seconds" for group in self.groups]
-        return bars(self.to_arrow(), "Own time per step", "function", values, "seconds")
+        return bars(self.to_arrow(), "Self time per step", "function", values, "seconds")
 
 
 def short_where(where: str) -> str:
-    """File and line as people know them."""
+    """File and line with a shortened path."""
     file, mark, line = where.rpartition(":")
     return f"{short_file(file)}:{line}" if mark else where

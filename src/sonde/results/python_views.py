@@ -1,4 +1,4 @@
-"""Profiles of Python as people see them: windows, phases, and the tree of calls."""
+"""Python profiles: windows, phases and call tree, as data frames."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -9,7 +9,7 @@ import pyarrow as pa
 from sonde.analyze.flame import Flame
 from sonde.analyze.python_profile import short_file
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.read.python_profiles import ReadProfile
 from sonde.records.chart import Lane, Lanes, Span, Spec
 from sonde.records.step import NO_STEP
@@ -19,11 +19,11 @@ from sonde.store.tables import from_numpy, from_texts
 
 _MOST_LINES = 30
 _MOST_LANES = 40
-_LEAST_SHARE = 0.002  # narrower ones cannot be seen
+_LEAST_SHARE = 0.002  # narrower frames are invisible
 
 
 class PythonWindows(tuple[ReadProfile, ...], Frame):
-    """The windows in which Python was watched, in order."""
+    """The profiled windows, in order."""
 
     def to_arrow(self) -> pa.Table:
         """One row per window."""
@@ -44,7 +44,7 @@ class PythonWindows(tuple[ReadProfile, ...], Frame):
 
     def __repr__(self) -> str:
         if not self:
-            return "no profile of Python has been recorded"
+            return "No Python profile recorded"
         rows = [
             (
                 *(str(one.worker), one.profile.profiler.value, one.profile.timer.value),
@@ -53,7 +53,7 @@ class PythonWindows(tuple[ReadProfile, ...], Frame):
             )
             for one in self
         ]
-        return aligned([("worker", "profiler", "timer", "took", "steps"), *rows], left=5)
+        return aligned([("worker", "profiler", "timer", "duration", "steps"), *rows], left=5)
 
 
 def _steps(window: ReadProfile) -> str:
@@ -81,29 +81,34 @@ class PythonPhases(dict[tuple[str, str], float], Frame):
 
     def __repr__(self) -> str:
         if not self:
-            return "nothing of that has been recorded"
+            return "No matching data recorded"
         rows = [
-            (row["mode"], row["phase"], f"{row['seconds']:.4g}", f"{row['percent']:.1f}")
+            (
+                row["mode"],
+                row["phase"],
+                format_duration(row["seconds"]),
+                format_percent(row["percent"], 1),
+            )
             for row in self.to_arrow().to_pylist()
         ]
-        return aligned([("mode", "phase", "seconds", "percent"), *rows], left=2)
+        return aligned([("mode", "phase", "duration", "share"), *rows], left=2)
 
     def _picture(self) -> Spec:
         label = ("mode", "phase")
-        return bars(self.to_arrow(), "Time of Python by phase", label, ("seconds",), "seconds")
+        return bars(self.to_arrow(), "Python time by phase", label, ("seconds",), "seconds")
 
 
 @dataclass(frozen=True, repr=False)
 class CallTree(Flame, Frame):
-    """Who called whom, and what that took."""
+    """A call tree with the time of each frame."""
 
     @classmethod
     def of(cls, flame: Flame) -> "CallTree":
-        """What was put together, for people."""
+        """Wrap a flame graph as a data frame."""
         return cls(**{one.name: getattr(flame, one.name) for one in fields(flame)})
 
     def to_arrow(self) -> pa.Table:
-        """One row per frame, a parent before its children; `parent` is the number of a row."""
+        """One row per frame, a parent before its children; `parent` is a row number."""
         called = [self.functions[number] for number in self.frames.tolist()]
         return pa.table(
             {
@@ -126,14 +131,14 @@ class CallTree(Flame, Frame):
         return depths
 
     def __repr__(self) -> str:
-        """The frames that took most, below who called them."""
+        """The longest frames, indented below their callers."""
         if not len(self.frames):
-            return "nothing of that has been recorded"
+            return "No matching data recorded"
         kept = set(np.argsort(-self.total_ns, kind="stable")[:_MOST_LINES].tolist())
         rows = [("total", "self", "function")]
         rows += [self._line(place, depth) for place, depth in self._shown_frames(kept)]
         left = len(self.frames) - len(rows) + 1
-        more = f"\n… and {left:,} frames that took less" if left else ""
+        more = f"\n… and {pluralize(left, 'shorter frame')}" if left else ""
         return aligned(rows, left=3) + more
 
     def _shown_frames(self, kept: set[int]) -> Iterator[tuple[int, int]]:
@@ -146,7 +151,7 @@ class CallTree(Flame, Frame):
         return total, own, f"{'  ' * depth}{called.name}{where}"
 
     def _picture(self) -> Spec:
-        """A lane per depth: each frame as wide as its time, below who called it."""
+        """A lane per depth; the width of a frame is its time."""
         starts_ns, lanes = self._starts_ns, [list[Span]() for _ in range(_MOST_LANES)]
         whole_ns = int(self.total_ns[self.parents < 0].sum())
         left_out = self.left_out
@@ -161,9 +166,9 @@ class CallTree(Flame, Frame):
             )
             lanes[depth].append(Span(start=start, end=end, label=name, tone=name))
         return Lanes(
-            title="Calls of Python",
-            note="The width is the time that a function took with all it calls, not when it ran.",
-            coarsened=f"{left_out:,} frames that took little are left out." if left_out else "",
+            title="Python call tree",
+            note="Width is the total time of a function including callees; position is not time.",
+            coarsened=f"{pluralize(left_out, 'short frame')} not shown." if left_out else "",
             lanes=tuple(
                 Lane(label=f"depth {depth}", spans=tuple(spans))
                 for depth, spans in enumerate(lanes)
@@ -174,8 +179,8 @@ class CallTree(Flame, Frame):
 
     @property
     def _starts_ns(self) -> list[int]:
-        """Where each frame begins, if brothers stand side by side."""
-        used_ns: dict[int, int] = {-1: 0}  # up to where a frame is filled with its children
+        """Start of each frame if siblings are placed next to each other."""
+        used_ns: dict[int, int] = {-1: 0}  # end of the last child, by parent
         starts_ns = []
         for place, parent in enumerate(self.parents.tolist()):
             start_ns = used_ns[parent]

@@ -1,4 +1,4 @@
-"""The latest samples of a node: the present value of a series, and its last minutes."""
+"""Recent samples of a node: current values, and a history of five minutes."""
 
 from typing import Final
 
@@ -13,8 +13,8 @@ from sonde.store.rollups import Floats, Instants
 COLUMN_SECONDS: Final = 5
 COLUMNS: Final = 60  # five minutes
 
-_NOW_SECONDS = 2.0  # one tick alone jumps too much to be read
-_LAST_SECONDS = 25.0  # limits and free space are measured every 10 seconds
+_NOW_SECONDS = 2.0  # a single sample is too noisy
+_LAST_SECONDS = 25.0  # limits and free space are sampled every 10 seconds
 
 _WANTED = frozenset(
     (
@@ -35,7 +35,7 @@ _WANTED = frozenset(
 
 
 class Recent:
-    """A look back over some seconds from a node's last sample."""
+    """Samples of a node in the seconds before its last sample."""
 
     def __init__(self, reader: SystemReader, interval_seconds: float, columns: int) -> None:
         self._wanted = [one for one in reader.series() if one.metric.name in _WANTED]
@@ -51,26 +51,26 @@ class Recent:
         self._times, self._values = reader.samples(self._wanted, within)
 
     def devices(self, metric: str) -> list[str]:
-        """The devices that have a metric, in the order in which people count."""
+        """The devices that have a metric, in natural order."""
         found = {one.device for one in self._wanted if one.metric.name == metric and one.device}
         return sorted(found, key=counting_order)
 
     def now(self, key: str) -> float | None:
-        """The mean of the last moments."""
+        """The mean of the last samples."""
         known = self._known(key, self._now_seconds)
         return float(known.mean(dtype=np.float64)) if len(known) else None
 
     def last(self, key: str) -> float | None:
-        """The last value of something that is measured seldom."""
+        """The last value of a metric that is sampled rarely."""
         known = self._known(key, self._last_seconds)
         return float(known[-1]) if len(known) else None
 
     def history(self, key: str) -> tuple[float | None, ...]:
-        """The mean of each of the last columns, the latest last."""
+        """The mean of each column of the history, the latest last."""
         unknown: list[float | None] = [None] * self._columns
         if key not in self._rows or not self._columns:
             return tuple(unknown)
-        # columns lie at whole multiples of their width, so that the past stands still
+        # columns begin at multiples of their width, so that past columns do not change
         width_ns = COLUMN_SECONDS * NANOSECONDS
         places = self._times // width_ns - self._end_ns // width_ns + self._columns - 1
         values = self._values[self._rows[key]]

@@ -1,4 +1,4 @@
-"""Records of one kind as a data frame: a column per field, times in seconds."""
+"""Records of one type as a data frame: a column per field, times in seconds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields
@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.clock import NANOSECONDS, iso
+from sonde.formats import format_duration
 from sonde.records.chart import Spec
 from sonde.results.charts import bars, rows_of
-from sonde.results.tables import TIME, Frame, aligned, said_time
+from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
 _NS = "_ns"
@@ -22,18 +23,18 @@ _LONGEST_TEXT = 60
 
 @dataclass(frozen=True)
 class RecordRows(Frame):
-    """Some records; the names of their fields are the columns."""
+    """Records; their fields are the columns."""
 
     records: tuple[Any, ...]
     kind: type
-    nothing: str = "nothing of that kind has been recorded"
-    times: tuple[str, ...] = ()  # fields in seconds whose names do not say it
+    nothing: str = "No matching data recorded"
+    times: tuple[str, ...] = ()  # fields in seconds without a `_seconds` suffix
 
     def __len__(self) -> int:
         return len(self.records)
 
     def to_arrow(self) -> pa.Table:
-        """One row each."""
+        """One row per record."""
         columns = {}
         for one in fields(self.kind):
             values = [getattr(record, one.name) for record in self.records]
@@ -47,7 +48,7 @@ class RecordRows(Frame):
         return pa.table(columns)
 
     def documents(self) -> list[dict[str, Any]]:
-        """As plain values: numbers, and texts."""
+        """As plain JSON values."""
         return [
             {_name(one.name): _value(one.name, getattr(record, one.name)) for one in fields(record)}
             for record in self.records
@@ -59,7 +60,7 @@ class RecordRows(Frame):
             return self.nothing
         titles = [name for name in rows[0] if name != _TIME]
         texts = sum(isinstance(rows[0][name], str) for name in titles)
-        # texts first, flush left
+        # text columns first, aligned left
         titles.sort(key=lambda name: not isinstance(rows[0][name], str))
         more = f"\n… and {len(self) - len(rows)} more" if len(self) > len(rows) else ""
         return aligned([titles, *(self._cells(row, titles) for row in rows)], left=texts) + more
@@ -71,7 +72,7 @@ class RecordRows(Frame):
         ]
 
     def _picture(self) -> Spec:
-        """Bars of the first column in seconds or bytes, where there is one; else the rows."""
+        """Bars of the first column in seconds or bytes; a table if there is none."""
         table = self.to_arrow()
         units = ("seconds", "bytes")
         drawn = [name for name in table.column_names if name.rpartition("_")[2] in units]
@@ -105,10 +106,10 @@ def _value(field: str, value: Any) -> Any:
 
 def _cell(value: Any, *, is_time: bool) -> str:
     if isinstance(value, float):
-        return said_time(value) if is_time else f"{value:.4g}"
+        return format_duration(value) if is_time else f"{value:.4g}"
     return shortened(str(value))
 
 
 def shortened(text: str) -> str:
-    """Names of kernels may fill a page: enough of one to know it by."""
+    """Truncate a long name, such as that of a kernel."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sonde.formats import pluralize
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.records.shortfall import DataUnit, Shortfall
 
@@ -105,8 +106,8 @@ def no_issues(counts: Coverage) -> str:
     if not counts.applicable:
         return "No rule could judge this job."
     if counts.collecting:
-        rules = "rule" if counts.collecting == 1 else "rules"
-        return f"No issues found so far ({counts.collecting} {rules} still collecting data)."
+        rules = pluralize(counts.collecting, "rule")
+        return f"No issues found so far ({rules} still collecting data)."
     if not counts.lacking:
         return "No issues found." if counts.is_final else "No issues found so far."
     sentence = f"No issues found so far; {counts.lacking} of {counts.applicable} rules lacked data"

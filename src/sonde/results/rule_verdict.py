@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from sonde.formats import format_count, format_duration, pluralize
 from sonde.records.finding import Episode, Evaluation, Verdict
 from sonde.records.seen import Seen
 from sonde.results.rule_coverage import Coverage, answers_of, coverage, no_issues
@@ -75,9 +76,10 @@ def cost(episodes: Iterable[Episode]) -> str:
 
     costs = []
     if (hours := largest("gpu_hours_lost")) >= 0.1:
-        costs.append(f"about {hours:.2g} GPU-hours lost")
+        amount = f"{hours:.1f}" if hours < 10 else format_count(hours)
+        costs.append(f"about {amount} GPU-hours lost")
     if (seconds := largest("seconds_per_step_to_win")) > 0:
-        costs.append(f"up to {seconds:.2g} s per step can be saved")
+        costs.append(f"up to {format_duration(seconds)} per step can be saved")
     return ", ".join(costs)
 
 
@@ -94,7 +96,7 @@ def _with_findings(episodes: Sequence[Episode]) -> str:
         notes[0] += f" and {len(rules) - _MAX_NAMED} more"
     notes += [price] if (price := cost(tree)) else []
     rest = len(episodes) - len(tree)
-    notes += [f"{rest} more finding{'s' if rest > 1 else ''}"] if rest else []
+    notes += [pluralize(rest, "more finding")] if rest else []
     sentence = f"{root.finding.rule}: {root.finding.message.rstrip('.')}"
     return f"{sentence} ({'; '.join(notes)})" if notes else sentence
 

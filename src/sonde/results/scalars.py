@@ -1,4 +1,4 @@
-"""Scalars of a job, of every worker and over all of them, as data frames."""
+"""Scalars of a job by worker and over all workers, as data frames."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars, reduce_scalars
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.chart import Spec
 from sonde.results.charts import step_lines
-from sonde.results.names import nothing_like
+from sonde.results.names import no_match_text
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, texts_of, to_numpy
 
@@ -20,14 +21,14 @@ _MOST_LINES = 40
 
 @dataclass(frozen=True)
 class Scalars(Frame):
-    """Some scalars of some workers; nothing is read until it is asked for."""
+    """Scalars of workers; read on first use."""
 
     readers: tuple[WorkerReader, ...]
     question: ScalarQuestion
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The scalars that fit."""
+        """The names of the matching scalars."""
         texts, numbers = texts_of(self._rows["name"])
         return tuple(sorted(texts[number] for number in set(numbers.tolist())))
 
@@ -35,15 +36,15 @@ class Scalars(Frame):
         return int(self._rows.num_rows)
 
     def to_arrow(self) -> pa.Table:
-        """One row per worker and value, in the order in which each worker recorded them."""
+        """One row per worker and value, in the order each worker recorded them."""
         return _for_people(
             self._rows, ("name", "worker", "mode", "step", "time", "value", "source")
         )
 
     def reduced(self) -> "ReducedScalars":
-        """The mean over the workers per step: of a distributed loss, the loss of the whole batch.
+        """The mean over the workers per step: for a distributed loss, that of the global batch.
 
-        Steps that some of the workers have not recorded are there, with fewer `workers`.
+        Steps that only some of the workers recorded have fewer `workers`.
         """
         return ReducedScalars(reduce_scalars(self._rows))
 
@@ -54,7 +55,7 @@ class Scalars(Frame):
     def __repr__(self) -> str:
         if not len(self) and isinstance(self.question.names, Matching):
             known = Scalars(self.readers, ScalarQuestion(Matching("*"))).names
-            return nothing_like("scalar", self.question.names.patterns[0], known)
+            return no_match_text("scalar", self.question.names.patterns[0], known)
         return described(self._rows, ("name", "mode", "source", "worker"))
 
     def _picture(self) -> Spec:
@@ -77,7 +78,7 @@ class ReducedScalars(Frame):
         return int(self.rows.num_rows)
 
     def __iter__(self) -> Iterator[tuple[int, float]]:
-        """Steps and values, for what is one scalar only."""
+        """Steps and values; meaningful for a single scalar."""
         steps, values = to_numpy(self.rows["step"]), to_numpy(self.rows["value"])
         return zip(steps.tolist(), values.tolist(), strict=True)
 
@@ -99,9 +100,9 @@ def _for_people(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def described(rows: pa.Table, keys: Sequence[str]) -> str:
-    """A line per series: how many values, the first, the last and the extremes."""
+    """A line per series: number of values, first, last, minimum and maximum."""
     if not rows.num_rows:
-        return "no such scalar has been recorded"
+        return "No matching scalar recorded"
     titles = (*keys, "values", "steps", "first", "last", "minimum", "maximum")
     lines = [_line(part, keys) for part in _series(rows, keys)]
     shown = aligned([titles, *lines[:_MOST_LINES]], left=len(keys))
@@ -110,7 +111,7 @@ def described(rows: pa.Table, keys: Sequence[str]) -> str:
 
 
 def _series(rows: pa.Table, keys: Sequence[str]) -> Iterator[pa.Table]:
-    groups: list[Numbers] = [
+    groups: list[IntArray] = [
         to_numpy(rows[key]) if key == "worker" else texts_of(rows[key])[1].astype(np.int64)
         for key in keys
     ]

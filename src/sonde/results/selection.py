@@ -1,4 +1,4 @@
-"""A stretch of a job's time: what training did in it, and what the machines did meanwhile."""
+"""A time range of a job: events of the training and metrics of the machines."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,8 +9,10 @@ import pyarrow as pa
 
 from sonde.analyze.percentiles import percentiles
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.system import SystemReader
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.chart import Group, Lane, Lanes, Span, Spec
 from sonde.records.ranges import TimeRange
 from sonde.records.step import EventCategory, Mode
@@ -21,7 +23,7 @@ from sonde.results.tables import Frame
 from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
 
-_EARLIER_NS = 600 * NANOSECONDS  # what began so long before may still reach into it
+_EARLIER_NS = 600 * NANOSECONDS  # events that began up to this long before may overlap it
 _COLUMNS = ("name", "category", "lane", "start_ns", "duration_ns", "step", "mode")
 _MOST_SPANS = 300
 _MOST_LANES = 20
@@ -30,7 +32,7 @@ _UTILIZATION = "*.utilization_percent"
 
 @dataclass(frozen=True, slots=True)
 class EventTotal:
-    """All events of one name of one worker, as far as they lie in a stretch of time."""
+    """All events of one name of one worker, clipped to the time range."""
 
     worker: int
     category: str
@@ -39,59 +41,59 @@ class EventTotal:
     seconds: float
     mean: float
     p95: float
-    percent: float  # of the stretch
+    percent: float  # of the time range
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Events of one name of one worker, cut to the stretch."""
+    """Events of one name of one worker, clipped to the time range."""
 
     worker: int
     category: str
     name: str
-    starts_ns: Numbers
-    ends_ns: Numbers
+    starts_ns: IntArray
+    ends_ns: IntArray
 
 
 @dataclass(frozen=True)
 class Selection(Frame):
-    """What happened between two moments; events that reach beyond them are cut."""
+    """Events and metrics between two times; events are clipped to them."""
 
     readers: tuple[WorkerReader, ...]
     systems: Callable[[], tuple[SystemReader, ...]]
     within: TimeRange
-    start_ns: int  # when the job began
+    start_ns: int  # start of the job
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """The duration of the time range."""
         return ((self.within.end_ns or 0) - (self.within.start_ns or 0)) / NANOSECONDS
 
     @property
     def events(self) -> Events:
-        """The events that began in it, one by one."""
+        """The events that began in the time range."""
         return Events(self.readers, within=self.within)
 
     def system(self, metric: str = "*", device: str | None = None) -> SystemMetrics:
-        """What the machines did in it; as for `job.system`."""
+        """System metrics in the time range, as for `job.system`."""
         return SystemMetrics(self.systems(), metric, device, self.within, self.start_ns)
 
     @cached_property
     def totals(self) -> tuple[EventTotal, ...]:
-        """By worker, category and name, what took the most time first."""
+        """Totals by worker, category and name, the longest first."""
         rows = [_total(part, self.seconds) for part in self._parts]
         return tuple(sorted(rows, key=lambda row: (row.worker, -row.seconds)))
 
     def to_arrow(self) -> pa.Table:
-        """One row per worker and name of an event."""
+        """One row per worker and event name."""
         return RecordRows(self.totals, EventTotal).to_arrow()
 
     _units = dict.fromkeys(("mean", "p95"), "seconds")
 
     def __repr__(self) -> str:
-        nothing = "nothing was recorded of training in it"
+        nothing = "No training events in this time range"
         rows = RecordRows(self.totals, EventTotal, nothing, ("mean", "p95"))
-        return f"{self.seconds:g} s\n{rows}"
+        return f"{format_duration(self.seconds)}\n{rows}"
 
     @cached_property
     def _parts(self) -> tuple[_Part, ...]:
@@ -126,7 +128,9 @@ class Selection(Frame):
         if self.system(_UTILIZATION).series:
             drawn.append(self.system(_UTILIZATION).plot().spec)
         drawn.append(Lanes(title="Training", lanes=lanes, start=first, end=last))
-        return Group(title=f"{first:g} s to {last:g} s", parts=tuple(drawn))
+        return Group(
+            title=f"{format_duration(first)} to {format_duration(last)}", parts=tuple(drawn)
+        )
 
     def _lane(self, part: _Part) -> Lane:
         longest = np.argsort(part.starts_ns - part.ends_ns, kind="stable")[:_MOST_SPANS]

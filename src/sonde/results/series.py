@@ -1,4 +1,4 @@
-"""Numbers of a tensor over steps, of each worker or of the whole, as data frames."""
+"""Statistics of a tensor over steps, by worker or merged, as data frames."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,33 +9,31 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.read.tensors import Columns
-from sonde.read.workers import Numbers
-from sonde.records.chart import Bars, Heatmap, Part, Spec
+from sonde.records.arrays import FloatArray, IntArray
+from sonde.records.chart import Bars, BarSeries, Heatmap, Spec
 from sonde.results.charts import lines
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy
-
-Reals = npt.NDArray[np.float64]
 
 _LAST = 10
 
 
 @dataclass(frozen=True)
 class TensorSeries:
-    """Statistics of one worker, or of all together, at some steps."""
+    """Statistics of one worker, or merged over all workers, by step."""
 
-    worker: int | None  # None: put together from the parts of several
-    steps: Numbers
-    times_ns: Numbers
+    worker: int | None  # None: merged from the shards of several workers
+    steps: IntArray
+    times_ns: IntArray
     columns: Columns
-    values: Reals
+    values: FloatArray
 
     def with_values(self, values: npt.NDArray[Any]) -> "TensorSeries":
-        """With what was computed from the statistics."""
+        """A copy with values computed from the statistics."""
         return replace(self, values=np.asarray(values, dtype=np.float64))
 
-    def table(self, values: dict[str, Reals]) -> pa.Table:
-        """Who, when, and some columns of values."""
+    def table(self, values: dict[str, FloatArray]) -> pa.Table:
+        """A table with worker, step, time and the given columns."""
         rows = len(self.steps)
         nobody = pa.nulls(rows, pa.int64())
         return pa.table(
@@ -50,9 +48,9 @@ class TensorSeries:
 
 @dataclass(frozen=True)
 class Reduction(Frame):
-    """A reduction of a tensor over steps. Iterating gives steps and values.
+    """A reduction of a tensor over steps. Iterating yields steps and values.
 
-    Where every worker has the tensor, the values of the first one: the others are in the frames.
+    For a tensor that every worker has, iteration yields the values of the first worker.
     """
 
     tensor: str
@@ -66,17 +64,17 @@ class Reduction(Frame):
     def __len__(self) -> int:
         return sum(len(one.steps) for one in self.series)
 
-    def by_worker(self) -> dict[int | None, tuple[Numbers, Reals]]:
-        """Steps and values per worker, for work with numpy; None is the whole of all parts."""
+    def by_worker(self) -> dict[int | None, tuple[IntArray, FloatArray]]:
+        """Steps and values per worker as NumPy arrays; None is the merged tensor."""
         return {one.worker: (one.steps, one.values) for one in self.series}
 
     def to_arrow(self) -> pa.Table:
-        """One row per worker and step; no worker where it is the whole of all parts."""
+        """One row per worker and step; `worker` is null for a merged tensor."""
         return pa.concat_tables([one.table({"value": one.values}) for one in self.series])
 
     def __repr__(self) -> str:
         if not len(self):
-            return f"no {self.reduction} of {self.tensor} has been recorded"
+            return f"No {self.reduction} of {self.tensor} recorded"
         titles = ("worker", "steps", "first", "last", "minimum", "maximum")
         rows = [_described(one) for one in self.series if len(one.steps)]
         return f"{self.reduction} of {self.tensor}\n{aligned([titles, *rows], left=1)}"
@@ -96,7 +94,7 @@ class Quantiles(Frame):
     series: tuple[TensorSeries, ...]  # their values as (step, fraction)
 
     def to_arrow(self) -> pa.Table:
-        """One row per worker and step, one column per fraction: `p50` is the median."""
+        """One row per worker and step, one column per quantile: `p50` is the median."""
         return pa.concat_tables(
             [
                 one.table(
@@ -112,22 +110,22 @@ class Quantiles(Frame):
     def __repr__(self) -> str:
         table = self.to_arrow().drop_columns(["time"])
         if not table.num_rows:
-            return f"no statistics of {self.tensor} have been recorded"
+            return f"No statistics of {self.tensor} recorded"
         names = [name for name in table.column_names if name.startswith("p")]
         known = [row for row in table.to_pylist() if not np.isnan(row[names[0]])]
         if not known:
-            return f"no histogram of {self.tensor} has been taken, which quantiles come from"
+            return f"No histograms of {self.tensor} recorded; quantiles are computed from them"
         rows = [
             (_rank(row["worker"]), str(row["step"]), *(f"{row[name]:.4g}" for name in names))
             for row in known[-_LAST:]
         ]
-        said = f"quantiles of {self.tensor}, at {len(known)} of {table.num_rows} steps"
-        which = "; the last ones:" if len(known) > _LAST else ""
+        said = f"Quantiles of {self.tensor} at {len(known)} of {table.num_rows} steps"
+        which = "; latest:" if len(known) > _LAST else ""
         return f"{said}{which}\n{aligned([('worker', 'step', *names), *rows], left=1)}"
 
     def _picture(self) -> Spec:
         first = self.series[0]
-        taken = ~np.isnan(first.values).all(axis=1)  # elsewhere no histogram was taken
+        taken = ~np.isnan(first.values).all(axis=1)  # steps with a histogram
         series = {
             f"p{100 * fraction:g}": (first.steps[taken], first.values[taken, place])
             for place, fraction in enumerate(self.fractions)
@@ -137,19 +135,19 @@ class Quantiles(Frame):
 
 @dataclass(frozen=True)
 class Histogram(Frame):
-    """Counts between edges that are the same for every tensor: half octaves, symmetric about zero.
+    """Counts in bins that are the same for every tensor: half octaves, symmetric about zero.
 
-    Zeros are counted in the bin that begins at zero; what is not finite, in none.
+    Zeros are in the bin that begins at zero; non-finite values are not counted.
     """
 
-    edges: Reals
-    counts: Numbers
+    edges: FloatArray
+    counts: IntArray
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         return iter((self.edges, self.counts))
 
     def to_arrow(self) -> pa.Table:
-        """One row per bin with a value in it: from, to, how many."""
+        """One row per non-empty bin: from, to, count."""
         places = np.flatnonzero(self.counts)
         return pa.table(
             {
@@ -162,7 +160,7 @@ class Histogram(Frame):
     def __repr__(self) -> str:
         places = np.flatnonzero(self.counts).tolist()
         if not places:
-            return "an empty histogram"
+            return "Empty histogram"
         most = int(self.counts.max())
         rows = [self._row(place) for place in places]
         bars = ["", *("█" * max(1, round(40 * int(self.counts[at]) / most)) for at in places)]
@@ -174,36 +172,36 @@ class Histogram(Frame):
         return f"{low:.3g}", f"{high:.3g}", str(self.counts[place])
 
     def _picture(self) -> Spec:
-        """A bar per bin with a value in it: bins about zero are many, and mostly empty."""
+        """A bar per non-empty bin."""
         places = np.flatnonzero(self.counts).tolist()
         return Bars(
             title="Histogram",
-            note="Bins that are empty are left out.",
+            note="Empty bins are not shown.",
             labels=tuple(f"{self.edges[at]:.3g} to {self.edges[at + 1]:.3g}" for at in places),
-            parts=(Part(label="count", values=tuple(int(self.counts[at]) for at in places)),),
+            parts=(BarSeries(label="count", values=tuple(int(self.counts[at]) for at in places)),),
         )
 
 
 @dataclass(frozen=True)
 class Histograms(Frame):
-    """Histograms of a tensor over steps, between edges that are the same for all of them.
+    """Histograms of a tensor over steps, with the same edges at every step.
 
-    Bins that are empty at every step are left out on both sides. Zeros are counted apart, and in
-    no bin; where no histogram was taken, a step is not here.
+    Outer bins that are empty at every step are removed. Zeros are counted separately. Only steps
+    with a histogram are included.
     """
 
     tensor: str
     worker: int | None
-    steps: Numbers
-    edges: Reals
-    counts: Numbers  # as (step, bin)
-    zeros: Numbers
+    steps: IntArray
+    edges: FloatArray
+    counts: IntArray  # as (step, bin)
+    zeros: IntArray
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def to_arrow(self) -> pa.Table:
-        """One row per step and bin with a value in it; zeros as a bin from zero to zero."""
+        """One row per step and non-empty bin; zeros are a bin from zero to zero."""
         rows, bins = np.nonzero(self.counts)
         with_zeros = np.flatnonzero(self.zeros)
         nothing = np.zeros(len(with_zeros))
@@ -218,18 +216,18 @@ class Histograms(Frame):
 
     def __repr__(self) -> str:
         if not len(self):
-            return f"no histograms of {self.tensor} have been recorded"
+            return f"No histograms of {self.tensor} recorded"
         first, last = int(self.steps[0]), int(self.steps[-1])
         if len(self) == 1:
-            return f"a histogram of {self.tensor} at step {first}"
-        return f"histograms of {self.tensor} at {len(self)} steps from {first} to {last}"
+            return f"Histogram of {self.tensor} at step {first}"
+        return f"Histograms of {self.tensor} at {len(self)} steps from {first} to {last}"
 
     def _picture(self) -> Spec:
         used = np.flatnonzero(self.counts.any(axis=0))[::-1]
         shares = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
         return Heatmap(
             title=f"Histograms of {self.tensor}",
-            note="The share of the values in each bin, at each step; empty bins are left out.",
+            note="Share of values per bin and step. Empty bins are not shown.",
             rows=tuple(f"{self.edges[at]:.3g}" for at in used),
             x=tuple(self.steps.tolist()),
             x_title="Step",

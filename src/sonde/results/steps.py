@@ -1,4 +1,4 @@
-"""Steps of a job and where their time went, as data frames and statistics."""
+"""Steps of a job and their phases, as data frames and statistics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,26 +6,25 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.analyze.percentiles import percentiles
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.read.steps import StepTable, read_steps
-from sonde.read.workers import Marks, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import BoolArray, FloatArray
 from sonde.records.chart import Spec
 from sonde.records.ranges import ANY_STEP, StepRange
 from sonde.records.step import Phase
 from sonde.results.charts import bars, stacked_bars, step_lines
 from sonde.results.distributions import Distribution, distribution_of
 from sonde.results.outliers import StepOutliers, Systems
-from sonde.results.tables import TIME, Frame, aligned, said_time
+from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts, repeated, to_numpy
 
-Reals = npt.NDArray[np.float64]
-
 DEVICE_PREFIX = "device_"
-_OWN_PREFIX = "phase_"  # before a phase that the script gave the name of another column
+_OWN_PREFIX = "phase_"  # for phases whose name from the script is that of another column
 _FIRST = ("worker", "mode", "step", "time", "seconds")
 _LAST = ("micro_steps", "skipped", "profiled")
 _PERCENTAGES = (50, 90, 95, 99, 100)
@@ -34,16 +33,16 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Steps(Frame):
-    """Finished steps of some workers, in order; nothing is read until it is asked for."""
+    """Finished steps of workers, in order; read on first use."""
 
     readers: tuple[WorkerReader, ...]
     modes: tuple[str, ...]
     within: StepRange = ANY_STEP
-    systems: Systems = tuple  # of the nodes, for who asks what they did meanwhile
+    systems: Systems = tuple  # readers of the nodes, for metrics during outliers
 
     @cached_property
     def tables(self) -> tuple[StepTable, ...]:
-        """The steps as they were read, worker by worker."""
+        """The steps by worker and mode, as read."""
         return tuple(
             read_steps(reader, mode, self.within) for reader in self.readers for mode in self.modes
         )
@@ -53,31 +52,31 @@ class Steps(Frame):
 
     @cached_property
     def phases(self) -> tuple[str, ...]:
-        """The columns that add up to a step: phases, and those that the script names."""
+        """The phases that add up to a step, including those named by the script."""
         named = dict.fromkeys(name for table in self.tables for name in table.phases_ns)
         return (*named,) or tuple(phase.value for phase in Phase)
 
     @cached_property
     def device_phases(self) -> tuple[str, ...]:
-        """Phases that were measured on the device, too."""
+        """Phases that were also measured on the device."""
         return tuple(dict.fromkeys(name for table in self.tables for name in table.device_seconds))
 
     def to_arrow(self) -> pa.Table:
         """One row per worker and step; a column per phase, in seconds."""
         return self._table
 
-    def slowest(self, most: int = 5) -> "StepRows":
-        """The steps that took longest, the slowest first; not those that a profiler slowed."""
+    def slowest(self, max_rows: int = 5) -> "StepRows":
+        """The longest steps, the slowest first; profiled steps are excluded."""
         seconds = self._seconds("seconds")
         usual = np.flatnonzero(self._is_usual)
-        order = usual[np.argsort(-seconds[usual], kind="stable")][:most]
+        order = usual[np.argsort(-seconds[usual], kind="stable")][:max_rows]
         return StepRows(self._table.take(from_numpy(order)))
 
     def histogram(self, bins: int | Sequence[float] = 40) -> Distribution:
-        """How many steps took how long, worker by worker; not those that a profiler slowed.
+        """Distribution of step durations by worker; profiled steps are excluded.
 
         Args:
-            bins: How many, of one width; or their edges, in seconds.
+            bins: Number of bins of equal width, or their edges in seconds.
         """
         groups = {
             f"worker {one.worker}"
@@ -89,13 +88,13 @@ class Steps(Frame):
         return distribution_of(groups, bins, "Step durations", "seconds", "steps")
 
     def outliers(self) -> StepOutliers:
-        """Steps that took much longer than usual, and where they lost the time."""
+        """Steps that took much longer than the median, and the phase that was slow."""
         return StepOutliers(self.tables, self.readers, self.systems)
 
     def statistics(self) -> "PhaseStatistics":
-        """How long steps and their phases took: mean, percentiles, share of the whole.
+        """Durations of steps and phases: mean, percentiles, share of step time.
 
-        Steps in which a profiler was at work do not count, unless there are no others.
+        Profiled steps are excluded unless there are no others.
         """
         usual = self._is_usual
         total = float(self._seconds("seconds")[usual].sum())
@@ -133,36 +132,38 @@ class Steps(Frame):
         return pa.table(columns)
 
     @property
-    def _is_usual(self) -> Marks:
+    def _is_usual(self) -> BoolArray:
         return np.concatenate([np.empty(0, np.bool_), *(one.is_usual for one in self.tables)])
 
-    def _seconds(self, column: str) -> Reals:
+    def _seconds(self, column: str) -> FloatArray:
         if not len(self):
             return np.empty(0)
         return to_numpy(self._table[column])
 
     def __repr__(self) -> str:
         if not len(self):
-            return f"no steps have been recorded ({', '.join(self.modes)})"
+            return f"No steps recorded ({', '.join(self.modes)})"
         counts = dict.fromkeys(self.modes, 0)
         for table in self.tables:
             counts[table.mode] = max(counts[table.mode], len(table.steps))
-        said = ", ".join(f"{count} {mode} steps" for mode, count in counts.items() if count)
+        said = ", ".join(
+            pluralize(count, f"{mode} step") for mode, count in counts.items() if count
+        )
         workers = len({table.worker for table in self.tables})
         whose = f" of {workers} workers" if workers > 1 else ""
-        return f"{said}{whose}; the last ones:\n{self._latest()}\n\n{self.statistics()}"
+        return f"{said}{whose}; latest:\n{self._latest()}\n\n{self.statistics()}"
 
     def _shown(self) -> pa.Table:
         return self._latest().to_arrow() if len(self) else self._table
 
     def _picture(self) -> Spec:
-        """How long each step took, over steps."""
+        """Step durations over steps."""
         return step_lines(
             self.to_arrow(), "Step durations", "seconds", ("worker", "mode"), "seconds"
         )
 
     def _latest(self) -> "StepRows":
-        """The steps that ended last, over all workers."""
+        """The latest steps of all workers."""
         ends_ns = np.concatenate([table.ends_ns for table in self.tables])
         order = np.argsort(ends_ns, kind="stable")[-_SHOWN:]
         return StepRows(self._table.take(from_numpy(order)))
@@ -175,7 +176,7 @@ def _column(phase: str) -> str:
 
 @dataclass(frozen=True)
 class StepRows(Frame):
-    """Some steps."""
+    """Selected steps."""
 
     table: pa.Table
 
@@ -196,12 +197,12 @@ class StepRows(Frame):
 
     def __repr__(self) -> str:
         if not self.table.num_rows:
-            return "no steps"
+            return "No steps"
         rows = self.table.drop_columns(["time"]).to_pylist()
         spent = [name for name in self.table.column_names if name not in (*_FIRST, *_LAST)]
-        # phases that took no time say nothing
+        # phases without time are not shown
         spent = [name for name in spent if any(row[name] for row in rows)]
-        titles = ("worker", "mode", "step", "seconds", *spent, *_LAST)
+        titles = ("worker", "mode", "step", "duration", *spent, *_LAST)
         lines = [_line(row, spent) for row in rows]
         return aligned([titles, *lines], left=2)
 
@@ -211,7 +212,7 @@ def _line(row: dict[str, Any], spent: Sequence[str]) -> tuple[str, ...]:
         str(row["worker"]),
         row["mode"],
         str(row["step"]),
-        *(said_time(row[name]) for name in ("seconds", *spent)),
+        *(format_duration(row[name]) for name in ("seconds", *spent)),
         str(row["micro_steps"]),
         *("yes" if row[name] else "" for name in ("skipped", "profiled")),
     )
@@ -219,7 +220,7 @@ def _line(row: dict[str, Any], spent: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """One phase, over all steps."""
+    """Statistics of a phase over all steps."""
 
     phase: str
     percent: float
@@ -231,8 +232,8 @@ class PhaseRow:
     maximum: float
 
     @classmethod
-    def of(cls, phase: str, seconds: Reals, total: float) -> "PhaseRow":
-        """From the seconds that it took in each step."""
+    def of(cls, phase: str, seconds: FloatArray, total: float) -> "PhaseRow":
+        """Compute the statistics from the durations of a phase in each step."""
         known = seconds[~np.isnan(seconds)]
         if not len(known):
             return cls(phase, *[float("nan")] * 7)
@@ -247,12 +248,12 @@ _NUMBERS = ("percent", *_TIMES)
 
 @dataclass(frozen=True)
 class PhaseStatistics(Frame):
-    """Where the time of the steps went; `seconds` is the whole step."""
+    """Durations by phase; the row `seconds` is the complete step."""
 
     rows: tuple[PhaseRow, ...]
 
     def to_arrow(self) -> pa.Table:
-        """One row per phase; all but percent in seconds."""
+        """One row per phase; all columns except `percent` are in seconds."""
         return pa.table(
             {
                 "phase": from_texts([row.phase for row in self.rows]),
@@ -266,7 +267,11 @@ class PhaseStatistics(Frame):
     def __repr__(self) -> str:
         shown = [row for row in self.rows if row.maximum > 0 or row.phase == "seconds"]
         lines = [
-            (row.phase, f"{row.percent:.1f}", *(said_time(getattr(row, name)) for name in _TIMES))
+            (
+                row.phase,
+                format_percent(row.percent, 1),
+                *(format_duration(getattr(row, name)) for name in _TIMES),
+            )
             for row in shown
         ]
         return aligned([("phase", *_NUMBERS), *lines], left=1)
@@ -274,7 +279,7 @@ class PhaseStatistics(Frame):
     _units = dict.fromkeys(_TIMES, "seconds")
 
     def _shown(self) -> pa.Table:
-        """Phases that took no time say nothing."""
+        """Only phases that took time."""
         rows = tuple(row for row in self.rows if row.maximum > 0 or row.phase == "seconds")
         return PhaseStatistics(rows).to_arrow()
 

@@ -21,7 +21,7 @@ from sonde.results.distributions import Distribution, distribution_of
 from sonde.results.events import Events
 from sonde.results.heat import Buckets, Heat
 from sonde.results.intervals import extents_by_node
-from sonde.results.names import nothing_like
+from sonde.results.names import no_match_text
 from sonde.results.steps import Steps
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.rollups import Floats, Instants, Rollup
@@ -34,18 +34,18 @@ _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
 
 @dataclass(frozen=True)
 class SystemMetrics(Frame):
-    """Some series of some nodes over a range of time; nothing is read until it is asked for."""
+    """Series of nodes over a time range; read on first use."""
 
     readers: tuple[SystemReader, ...]
     metric: str = "*"
     device: str | None = None
     within: TimeRange = EVER
-    start_ns: int | None = None  # when the job began
-    spans: Mapping[str, Extents] | None = None  # by node; only samples in them count
+    start_ns: int | None = None  # start of the job
+    spans: Mapping[str, Extents] | None = None  # by node; only samples within them are used
 
     @cached_property
     def series(self) -> tuple[Series, ...]:
-        """The series that fit, of all nodes."""
+        """The matching series of all nodes."""
         found = {
             one.key: one
             for reader in self.readers
@@ -69,9 +69,9 @@ class SystemMetrics(Frame):
         return pa.concat_tables(tables) if tables else pa.table({})
 
     def by_device(self) -> dict[str, tuple[Instants, Floats]]:
-        """Instants and values per series, for work with numpy; with several nodes, per node.
+        """Timestamps and values per series as NumPy arrays; with several nodes, per node.
 
-        The names are those of the devices, where that is enough to tell the series apart.
+        Keys are device names if they are sufficient to distinguish the series.
         """
         result = {}
         is_one_metric = len({one.metric.name for one in self.series}) == 1
@@ -82,41 +82,41 @@ class SystemMetrics(Frame):
                 result[label if len(self.readers) == 1 else f"{reader.node}:{label}"] = (times, row)
         return result
 
-    def buckets(self, most: int = 1000) -> "Buckets":
-        """Minimum, mean and maximum in at most so many buckets of time."""
-        if most < 1:
-            raise UsageError(f"buckets({most}) is too few. Ask for 1 or more.")
-        return Buckets(self.series, self._parts(most), self.start_ns)
+    def buckets(self, max_buckets: int = 1000) -> "Buckets":
+        """Minimum, mean and maximum in up to `max_buckets` time buckets."""
+        if max_buckets < 1:
+            raise UsageError(f"Invalid number of buckets: {max_buckets}. Use 1 or more.")
+        return Buckets(self.series, self._parts(max_buckets), self.start_ns)
 
     def heatmap(self, columns: int = 300) -> "Heat":
-        """The mean of each device in at most so many buckets of time; draws itself as heat."""
+        """The mean of each device in up to `columns` time buckets, plotted as a heatmap."""
         return Heat(self.series, self._parts(columns), self.start_ns)
 
     def histogram(self, bins: int | Sequence[float] = 20) -> Distribution:
-        """How many samples of each series lie where.
+        """Distribution of the samples of each series.
 
         Args:
-            bins: How many, of one width; or their edges, such as `(0, 10, 90, 100)`.
+            bins: Number of bins of equal width, or their edges such as `(0, 10, 90, 100)`.
         """
         units = {one.metric.unit for one in self.series}
         if len(units) > 1:
             raise UsageError(
-                f"{self.metric!r} is measured in {', '.join(sorted(units))}: ask for one metric."
+                f"{self.metric!r} has several units: {', '.join(sorted(units))}. Select one."
             )
         groups = {name: values for name, (_, values) in self.by_device().items()}
         return distribution_of(groups, bins, self.metric, "".join(units), "samples")
 
-    def during(self, stretches: Events | Steps) -> "SystemMetrics":
-        """Only the samples that were taken during some events or steps of the same node.
+    def during(self, intervals: Events | Steps) -> "SystemMetrics":
+        """Only the samples during events or steps on the same node.
 
         Args:
-            stretches: Such as `job.events("data_wait")` or `job.steps(start_step=100)`.
+            intervals: Such as `job.events("data_wait")` or `job.steps(start_step=100)`.
         """
-        spans = extents_by_node(stretches.to_arrow(), stretches.readers)
+        spans = extents_by_node(intervals.to_arrow(), intervals.readers)
         return replace(self, spans=spans)
 
     def statistics(self) -> "Statistics":
-        """Minimum, percentiles and maximum per node and series, exact."""
+        """Exact minimum, percentiles and maximum per node and series."""
         rows = []
         for reader in self.readers:
             _, values = self._samples(reader)
@@ -133,18 +133,19 @@ class SystemMetrics(Frame):
         is_in = self.spans[reader.node].holds(times) if reader.node in self.spans else times < 0
         return times[is_in], values[:, is_in]
 
-    def _parts(self, most: int) -> tuple[tuple[str, Rollup], ...]:
+    def _parts(self, max_buckets: int) -> tuple[tuple[str, Rollup], ...]:
         if self.spans is not None:
-            raise UsageError("Buckets hold all samples: ask for them without during(…).")
+            raise UsageError("Buckets cannot be combined with during(). Call buckets() without it.")
         return tuple(
-            (reader.node, reader.buckets(self.series, most, self.within)) for reader in self.readers
+            (reader.node, reader.buckets(self.series, max_buckets, self.within))
+            for reader in self.readers
         )
 
     def __repr__(self) -> str:
         if not self.series:
             names = {one.metric.name for reader in self.readers for one in reader.series("*")}
             groups = {f"{name.partition('.')[0]}.*" for name in names}
-            return nothing_like("metric", self.metric, groups if "*" in self.metric else names)
+            return no_match_text("metric", self.metric, groups if "*" in self.metric else names)
         return repr(self.statistics())
 
     def _shown(self) -> pa.Table:
@@ -195,7 +196,7 @@ class Statistics(Frame):
 
     def __repr__(self) -> str:
         if not self.rows:
-            return "no such metric has been recorded"
+            return "No matching metric recorded"
         titles = ("node", "metric", "device", "unit", *_NUMBERS)
         lines = [
             (
@@ -219,5 +220,5 @@ class Statistics(Frame):
 
 
 def _number(value: float, unit: str) -> str:
-    """Bytes with a prefix; other numbers as they are, since their unit has a column."""
+    """Bytes with a prefix; other values without a unit, which has its own column."""
     return format_value(value, unit) if unit.startswith("bytes") else f"{value:.4g}"

@@ -1,6 +1,5 @@
-"""Tables of results that turn into whatever a person works with, and print well."""
+"""Result tables that convert to Arrow, pandas and polars, and print as text and HTML."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -10,7 +9,6 @@ import pyarrow as pa
 from sonde.drawing.html import Element, element
 from sonde.drawing.tables import table as html_table
 from sonde.errors import MissingExtraError
-from sonde.formats import format_duration
 from sonde.records.chart import Spec
 from sonde.results.charts import rows_of
 from sonde.results.plots import Drawn
@@ -24,7 +22,7 @@ _MOST_ROWS = 20
 
 
 class Frame(Drawn):
-    """A table of results that turns into whatever a person works with."""
+    """A result table that converts to Arrow, pandas and polars."""
 
     @abstractmethod
     def to_arrow(self) -> pa.Table:
@@ -40,7 +38,7 @@ class Frame(Drawn):
     def to_polars(self) -> "pl.DataFrame":
         """As a polars data frame."""
         try:
-            import polars as pl  # noqa: PLC0415 — an optional extra, loaded when asked for
+            import polars as pl  # noqa: PLC0415 — an optional dependency
         except ModuleNotFoundError as error:
             raise _missing("polars") from error
         frame = pl.from_arrow(self.to_arrow())
@@ -53,10 +51,10 @@ class Frame(Drawn):
     def _picture(self) -> Spec:
         return rows_of(self._shown(), type(self).__name__, units=self._units)
 
-    _units: ClassVar[Mapping[str, str]] = {}  # of columns whose names do not say it
+    _units: ClassVar[Mapping[str, str]] = {}  # of columns without a unit in their names
 
     def _shown(self) -> pa.Table:
-        """What a notebook shows of it."""
+        """The rows that a notebook shows."""
         return self.to_arrow()
 
     def _repr_html_(self) -> str:
@@ -67,31 +65,24 @@ class Frame(Drawn):
         return str(element("div", html_table(rows), *self._below()))
 
     def _below(self) -> Sequence[Element]:
-        """What a notebook says below the table."""
+        """Elements that a notebook shows below the table."""
         return ()
 
 
 def _missing(package: str) -> MissingExtraError:
     return MissingExtraError(
-        f"{package} is not installed. Get it with: pip install 'sonde[frames]'"
+        f"{package} is not installed. Install it with: pip install 'sonde[frames]'"
     )
 
 
-def said_time(seconds: float) -> str:
-    """A duration for a cell; not a number where nothing was measured."""
-    if math.isnan(seconds):
-        return "nan"
-    return format_duration(seconds) if seconds else "0"
-
-
 def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
-    """Columns as wide as they need to be, the first ones flush left."""
+    """Format rows as a text table; the first `left` columns are aligned left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         cells = [
-            text.ljust(width) if place < left else text.rjust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            text.ljust(width) if index < left else text.rjust(width)
+            for index, (text, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)

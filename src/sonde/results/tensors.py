@@ -1,4 +1,4 @@
-"""Tensors of a job: their statistics over steps, their histograms, their full values."""
+"""Tensors of a job: statistics over steps, histograms, full values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ from sonde.store.statistics import (
 )
 from sonde.store.tables import from_numpy, from_texts, to_numpy
 
-_PRODUCT = "prod"  # recorded as a scalar, since products do not follow from the statistics
+_PRODUCT = "prod"  # recorded as a scalar: it cannot be computed from the statistics
 _FEW = 8
 _USUAL = ("min", "max", "mean", "std", "abs_mean", "l2_norm", "zero_fraction", "nan_count")
 
 
 @dataclass(frozen=True)
 class Tensors(Frame):
-    """Some tensors of a job: names to iterate over, and what is known of each."""
+    """Tensors of a job: iterate over their names; tables have their properties."""
 
     holders: Mapping[str, Holders]
     readers: tuple[WorkerReader, ...] = ()
@@ -58,7 +58,7 @@ class Tensors(Frame):
         collection: str | None,
         readers: tuple[WorkerReader, ...],
     ) -> "Tensors":
-        """Those that fit a pattern and are in a collection."""
+        """Select tensors by pattern and collection."""
         fitting = {
             name: by_rank
             for name, by_rank in sorted(holders.items())
@@ -68,7 +68,7 @@ class Tensors(Frame):
         return cls(fitting, readers)
 
     def reduction(self, name: str, *, mode: str = "train") -> Layers:
-        """One reduction of all of them over steps: which layer stands out, and since when.
+        """A reduction of all tensors over steps, to find the layer that differs.
 
         Args:
             name: Such as `l2_norm`, `abs_max`, `zero_fraction`.
@@ -79,7 +79,7 @@ class Tensors(Frame):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names alone."""
+        """The names of the tensors."""
         return tuple(self.holders)
 
     def __iter__(self) -> Iterator[str]:
@@ -106,8 +106,8 @@ class Tensors(Frame):
     def __repr__(self) -> str:
         if not self.holders:
             damaged = self._damaged_lists()
-            return "; ".join(damaged) if damaged else "no such tensor has been recorded"
-        titles = ("name", "collections", "dtype", "shape", "said")
+            return "; ".join(damaged) if damaged else "No matching tensor recorded"
+        titles = ("name", "collections", "dtype", "shape", "note")
         infos = [_first(by_rank) for by_rank in self.holders.values()]
         rows = [
             (info.name, ", ".join(info.collections), info.dtype, _shape(info), info.said)
@@ -116,7 +116,7 @@ class Tensors(Frame):
         return aligned([titles, *rows], left=5)
 
     def _damaged_lists(self) -> list[str]:
-        """Lists of tensors that cannot be read, and why."""
+        """Errors of tensor lists that could not be read."""
         damages = (
             damage for reader in self.readers[:1] for damage in reader.backend.ledger.damages
         )
@@ -124,9 +124,9 @@ class Tensors(Frame):
 
 
 class Tensor(Frame):
-    """One tensor. What several workers hold as parts of one is put together.
+    """A tensor; shards of several workers are merged.
 
-    As a data frame, its usual reductions at every step; as a chart, its norm.
+    Its data frame has common reductions for every step; its chart shows the norm.
     """
 
     def __init__(self, name: str, readers: Sequence[WorkerReader], holders: Holders) -> None:
@@ -136,7 +136,7 @@ class Tensor(Frame):
 
     @property
     def info(self) -> TensorInfo:
-        """Element type, shape, collections, and what one must know to read it."""
+        """Element type, shape, collections, and notes."""
         return _first(self.infos)
 
     @property
@@ -146,11 +146,11 @@ class Tensor(Frame):
 
     @property
     def is_shard(self) -> bool:
-        """Whether each worker holds a part of it."""
+        """Whether each worker holds a shard."""
         return any(info.is_shard for info in self.infos.values())
 
     def steps(self, mode: str = "train", worker: int | None = None) -> list[int]:
-        """The steps at which anything of it was recorded."""
+        """The steps with recorded statistics or values."""
         found: set[int] = set()
         for reader in self._of(worker):
             found.update(read_statistics(reader, self.name, mode, ()).steps.tolist())
@@ -158,7 +158,7 @@ class Tensor(Frame):
         return sorted(found)
 
     def to_arrow(self) -> pa.Table:
-        """One row per worker and training step, a column per usual reduction."""
+        """One row per worker and training step, a column per common reduction."""
         return pa.concat_tables(
             [
                 one.table(
@@ -172,16 +172,16 @@ class Tensor(Frame):
         )
 
     def reduction(self, name: str, *, mode: str = "train", worker: int | None = None) -> Reduction:
-        """A number that sums up the tensor, over steps: `l2_norm`, `mean`, `abs_max`, ….
+        """A statistic of the tensor over steps: `l2_norm`, `mean`, `abs_max`, ….
 
-        Of a tensor whose parts lie with several workers, of the whole tensor; with a worker, of its
-        part. Of one that every worker has, a series for each of them.
+        For a sharded tensor, of the complete tensor, or with `worker`, of that worker's shard. For
+        a replicated tensor, one series per worker.
         """
         if name == _PRODUCT:
             return Reduction(self.name, name, self._products(mode, worker))
         known = (*(one for one in REDUCTIONS if one != "quantiles"), _PRODUCT)
         if name not in known:
-            raise UsageError(f"There is no reduction {name!r}.{known_names(name, known)}")
+            raise UsageError(f"Unknown reduction {name!r}.{known_names(name, known)}")
         series = [
             one.with_values(reduce_columns(name, one.columns))
             for one in self._series(columns_for(name), mode, worker)
@@ -197,7 +197,7 @@ class Tensor(Frame):
         mode: str = "train",
         worker: int | None = None,
     ) -> Quantiles:
-        """Values below which such fractions lie, from the histogram; NaN where none was taken."""
+        """Quantiles over steps, computed from histograms; NaN at steps without one."""
         series = self._series((*COLUMNS, HISTOGRAM), mode, worker)
         return Quantiles(
             self.name,
@@ -206,7 +206,7 @@ class Tensor(Frame):
         )
 
     def histogram(self, step: int, *, mode: str = "train", worker: int | None = None) -> Histogram:
-        """How its values were distributed at a step."""
+        """The distribution of its values at a step."""
         known: set[int] = set()
         for one in self._series((*COLUMNS, HISTOGRAM), mode, worker):
             texts, steps = one.columns[HISTOGRAM], one.steps
@@ -218,30 +218,27 @@ class Tensor(Frame):
         raise UsageError(_no_step(f"histogram of {self.name!r}", step, known))
 
     def histograms(self, *, mode: str = "train", worker: int | None = None) -> Histograms:
-        """How its values were distributed, over steps.
-
-        Of a tensor that every worker has, as the first one saw it.
-        """
+        """The distribution of its values over steps; of replicas, the first worker's."""
         one = self._series((*COLUMNS, HISTOGRAM), mode, worker)[0]
         return _histograms(self.name, one)
 
     def value_steps(self, *, mode: str = "train", worker: int | None = None) -> list[int]:
-        """The steps at which its full values were kept."""
+        """The steps with full values."""
         found = [ValuesReader(reader).files(mode, self.name) for reader in self._of(worker)]
         return sorted({step for files in found for step in files})
 
     def value(
         self, step: int, *, mode: str = "train", worker: int | None = None
     ) -> npt.NDArray[Any]:
-        """The full tensor at a step, to the last bit.
+        """The full tensor at a step, without loss of precision.
 
-        Element types that numpy does not have (bfloat16, 8-bit floats) come as float32, which holds
-        each of their values exactly. Of a tensor in parts a worker has to be named.
+        Element types that NumPy lacks (bfloat16, 8-bit floats) are returned as float32, which
+        represents their values exactly. A sharded tensor requires `worker`.
         """
         if self._is_put_together(worker):
             ranks = ", ".join(map(str, self.workers))
             raise UsageError(
-                f"{self.name!r} is kept in parts. Name the worker whose part you want: {ranks}"
+                f"{self.name!r} is sharded. Pass the worker whose shard you want: {ranks}"
             )
         known: set[int] = set()
         for reader in self._of(worker):
@@ -271,7 +268,7 @@ class Tensor(Frame):
         return self.is_shard and worker is None and len(self._readers) > 1
 
     def _products(self, mode: str, worker: int | None) -> tuple[TensorSeries, ...]:
-        """What was recorded as scalars: a product does not follow from the statistics."""
+        """Products, which are recorded as scalars."""
         question = ScalarQuestion((f"{_PRODUCT}/{self.name}",), mode, "reduction")
         found = []
         for reader in self._of(worker):
@@ -281,7 +278,7 @@ class Tensor(Frame):
         return tuple(found)
 
     def _exact(self, series: TensorSeries, mode: str) -> TensorSeries:
-        """Medians of those steps whose full values are kept, from these."""
+        """Replace medians by exact ones at steps with full values."""
         [reader] = self._of(series.worker)
         values = ValuesReader(reader)
         medians = series.values.copy()
@@ -301,7 +298,7 @@ class Tensor(Frame):
     def __repr__(self) -> str:
         info = self.info
         said = f", {info.said}" if info.said else ""
-        parts = f", in parts at {len(self.workers)} workers" if self.is_shard else ""
+        parts = f", sharded over {len(self.workers)} workers" if self.is_shard else ""
         return f"<Tensor {self.name}: {info.dtype} {_shape(info)}{parts}{said}>"
 
     def _picture(self) -> Spec:
@@ -309,13 +306,13 @@ class Tensor(Frame):
 
 
 def tensor_of(name: str, readers: Sequence[WorkerReader], known: Mapping[str, Holders]) -> Tensor:
-    """The tensor of that name.
+    """Find a tensor by name.
 
     Raises:
-        UsageError: There is none; with names that are close to it.
+        UsageError: If there is no such tensor; suggests similar names.
     """
     if name not in known:
-        raise UsageError(f"There is no tensor {name!r}.{known_names(name, known)}")
+        raise UsageError(f"Unknown tensor {name!r}.{known_names(name, known)}")
     return Tensor(name, readers, known[name])
 
 
@@ -324,7 +321,7 @@ def _no_step(what: str, step: int, known: set[int]) -> str:
         return f"No {what} was recorded at any step."
     near = sorted(sorted(known, key=lambda one: abs(one - step))[:_FEW])
     more = ", …" if len(known) > len(near) else ""
-    return f"There is no {what} at step {step}. Known: {', '.join(map(str, near))}{more}"
+    return f"No {what} at step {step}. Recorded steps: {', '.join(map(str, near))}{more}"
 
 
 def _histogram(text: str, zeros: int) -> Histogram:
@@ -338,7 +335,7 @@ def _histogram(text: str, zeros: int) -> Histogram:
 def _histograms(name: str, series: TensorSeries) -> Histograms:
     texts, zeros = series.columns[HISTOGRAM], series.columns["zeros"]
     finite = series.columns["count"] - series.columns["nans"] - series.columns["infinities"]
-    # one of nothing but zeros has no bins either way
+    # a histogram of only zeros has no bins
     taken = [place for place, text in enumerate(texts) if text or 0 < zeros[place] == finite[place]]
     counts = np.zeros((len(taken), BINS), dtype=np.int64)
     for row, place in enumerate(taken):

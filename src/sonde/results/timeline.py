@@ -1,4 +1,4 @@
-"""One timeline of a job: what its workers did and its machines measured, on one clock."""
+"""The timeline of a job: slices of its workers and metrics of its machines on one clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sonde.atomic_file import write_whole
+from sonde.atomic_file import write_atomically
 from sonde.clock import NANOSECONDS, iso
 from sonde.errors import UsageError
+from sonde.formats import pluralize
 from sonde.read.collectives import node_of, read_collectives
 from sonde.read.profiles import time_of_steps
 from sonde.read.system import SystemReader
 from sonde.read.timeline import Sources, WorkerSlices
 from sonde.read.timeline import Timeline as TimelineData
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.chart import Spec
 from sonde.records.metric import Series
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
@@ -30,17 +32,17 @@ from sonde.results.times import Moment
 from sonde.store.rollups import Rollup
 from sonde.store.tables import from_numpy, repeated, texts_of, to_numpy
 
-_NEARBY_NS = 600 * NANOSECONDS  # steps that may tell how far clocks are apart
+_NEARBY_NS = 600 * NANOSECONDS  # steps used to estimate clock offsets
 _MOST_SLICES = 5000
 _BUCKETS = 500
 
 
 @dataclass(frozen=True)
 class Timeline(Frame):
-    """Some workers and nodes over a range of time or steps; nothing is read until it is asked for.
+    """Workers and nodes over a range of time or steps; read on first use.
 
     Steps, phases, operators, kernels, collectives, Python and loaders are slices; metrics of the
-    machines are counters. Clocks of several nodes are corrected; `clocks` says how well.
+    machines are counters. Clocks of several nodes are aligned; `clocks` has the errors.
     """
 
     job: str
@@ -50,10 +52,10 @@ class Timeline(Frame):
     asked: TimeRange = EVER
     steps: StepRange = ANY_STEP
     metrics: tuple[str, ...] = ("*",)
-    everyone: tuple[WorkerReader, ...] = ()  # who may tell how far clocks are apart
+    everyone: tuple[WorkerReader, ...] = ()  # workers used to estimate clock offsets
 
     def on(self, node: str) -> "Timeline":
-        """The same of one node alone."""
+        """The timeline of a single node."""
         systems = tuple(one for one in self.systems if one.node == node)
         readers = tuple(one for one in self.readers if node_of(one) == node)
         if not systems and not readers:
@@ -63,7 +65,7 @@ class Timeline(Frame):
 
     @cached_property
     def clocks(self) -> Clocks:
-        """How far the nodes' clocks are apart, and how surely that is known."""
+        """Clock offsets between nodes, with their errors."""
         nodes = {node_of(reader) for reader in self.everyone}
         parts = [read_collectives(reader) for reader in self.everyone] if len(nodes) > 1 else []
         start_ns, end_ns = self._own_range.start_ns, self._own_range.end_ns
@@ -75,7 +77,7 @@ class Timeline(Frame):
 
     @cached_property
     def within(self) -> TimeRange:
-        """The range of time that is shown, on the corrected clock."""
+        """The time range, on the corrected clock."""
         if self.steps == ANY_STEP:
             return self.asked
         offsets = self.clocks.offsets_ns
@@ -88,7 +90,7 @@ class Timeline(Frame):
 
     @cached_property
     def data(self) -> TimelineData:
-        """All of it, as it was read."""
+        """The complete timeline, as read."""
         facts: dict[str, object] = {
             f"clock of {one.node}": "reference"
             if one.source == "reference"
@@ -99,14 +101,14 @@ class Timeline(Frame):
         return TimelineData(self.job, slices, counters, facts)
 
     def window(
-        self, start: Moment = None, end: Moment = None, most: int = _MOST_SLICES
+        self, start: Moment = None, end: Moment = None, max_slices: int = _MOST_SLICES
     ) -> "TimelineWindow":
-        """A part of it as arrays, small enough to be drawn.
+        """A time range as arrays, small enough to be drawn.
 
         Args:
-            start: A moment, as for `job.system`; the beginning of the timeline by default.
+            start: A time, as for `job.system`; the start of the timeline by default.
             end: Likewise; not included.
-            most: Slices per track; of more, the longest are kept.
+            max_slices: Limit per track; the longest slices are kept.
         """
         first_ns, last_ns = self.instant(start), self.instant(end)
         within = TimeRange(
@@ -114,14 +116,14 @@ class Timeline(Frame):
             self.within.end_ns if last_ns is None else last_ns,
         )
         tracks = tuple(
-            track for one in self._sources.slices(within) for track in _tracks(one, most)
+            track for one in self._sources.slices(within) for track in _tracks(one, max_slices)
         )
         return TimelineWindow(within, tracks, tuple(self._counters(within)))
 
     def save(self, path: str | Path) -> Path:
-        """Writes it for Perfetto or chrome://tracing; a name that ends with .gz is compressed."""
+        """Write a trace for Perfetto or chrome://tracing; with suffix .gz it is compressed."""
         target = Path(path)
-        write_whole(target, lambda sink: write_trace(self.data, sink, lambda _count: None))
+        write_atomically(target, lambda sink: write_trace(self.data, sink, lambda _count: None))
         return target
 
     def to_arrow(self) -> pa.Table:
@@ -141,21 +143,21 @@ class Timeline(Frame):
             (f"{one.node}: machine", str(one.values.size), str(len(one.series)))
             for one in self.data.nodes
         ]
-        text = aligned([("", "slices or values", "tracks"), *rows], left=1)
+        text = aligned([("", "slices or samples", "tracks"), *rows], left=1)
         return f"{text}\n{self.clocks}" if len(self.clocks.nodes) > 1 else text
 
     @cached_property
     def _spans(self) -> tuple[tuple[str, TimeRange], ...]:
-        """Per worker its node, and from when to when its steps went, by its own clock."""
+        """Node and time range of the steps of each worker, by the clock of its node."""
         spans = [(node_of(one), time_of_steps(one, self.steps)) for one in self.readers]
         known = tuple((node, span) for node, span in spans if span is not None)
         if not known:
-            raise UsageError(f"Job {self.job!r} has none of these steps yet.")
+            raise UsageError(f"Job {self.job!r} has not recorded these steps.")
         return known
 
     @property
     def _own_range(self) -> TimeRange:
-        """The range before clocks are corrected."""
+        """The time range on the uncorrected clock."""
         if self.steps == ANY_STEP:
             return self.asked
         starts = [span.start_ns for _, span in self._spans if span.start_ns is not None]
@@ -187,22 +189,22 @@ class Timeline(Frame):
 
 @dataclass(frozen=True)
 class SliceTrack:
-    """One track of one worker, as arrays."""
+    """A track of a worker, as arrays."""
 
     node: str
     worker: int
     title: str
-    names: tuple[str, ...]  # the distinct ones
+    names: tuple[str, ...]  # distinct
     name_numbers: npt.NDArray[np.int32]
-    starts_ns: Numbers
-    durations_ns: Numbers
-    steps: Numbers
-    left_out: int = 0  # shorter slices that would not fit
+    starts_ns: IntArray
+    durations_ns: IntArray
+    steps: IntArray
+    left_out: int = 0  # number of shorter slices
 
 
 @dataclass(frozen=True)
 class CounterTrack:
-    """The metrics of one node in buckets of time."""
+    """The metrics of a node in time buckets."""
 
     node: str
     series: tuple[Series, ...]
@@ -211,7 +213,7 @@ class CounterTrack:
 
 @dataclass(frozen=True)
 class TimelineWindow:
-    """A part of a timeline that can be drawn."""
+    """A time range of a timeline that can be drawn."""
 
     within: TimeRange
     slices: tuple[SliceTrack, ...]
@@ -222,10 +224,11 @@ class TimelineWindow:
         left_out = sum(one.left_out for one in self.slices)
         start_ns, end_ns = self.within.start_ns, self.within.end_ns
         times = " to ".join("…" if one is None else iso(one) for one in (start_ns, end_ns))
-        return f"{shown} slices in {len(self.slices)} tracks, {left_out} left out; {times}"
+        counts = f"{pluralize(shown, 'slice')} in {pluralize(len(self.slices), 'track')}"
+        return f"{counts}, {left_out} not shown; {times}"
 
 
-def _tracks(slices: WorkerSlices, most: int) -> list[SliceTrack]:
+def _tracks(slices: WorkerSlices, max_slices: int) -> list[SliceTrack]:
     table = slices.table
     titles, tracks = texts_of(table["track"])
     names, numbers = texts_of(table["name"])
@@ -234,7 +237,7 @@ def _tracks(slices: WorkerSlices, most: int) -> list[SliceTrack]:
     found = []
     for number in sorted(set(tracks.tolist())):
         mine = np.flatnonzero(tracks == number)
-        longest = np.argsort(-durations_ns[mine], kind="stable")[:most]
+        longest = np.argsort(-durations_ns[mine], kind="stable")[:max_slices]
         kept = mine[np.sort(longest)]
         distinct, places = np.unique(numbers[kept], return_inverse=True)
         found.append(

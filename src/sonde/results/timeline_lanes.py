@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import pluralize
 from sonde.records.chart import Lane, Lanes, Span, Spec
 from sonde.records.step import EventCategory
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 _MOST_LANES = 30
 _MOST_SPANS = 200
-_STEP_TONES = ("place 0", "place 4")  # in turn, so that each is seen
+_STEP_TONES = ("place 0", "place 4")  # alternating, so that adjacent steps differ
 
 
 def timeline_lanes(window: "TimelineWindow") -> Spec:
@@ -25,7 +26,7 @@ def timeline_lanes(window: "TimelineWindow") -> Spec:
     left_out = sum(max(0, len(one.starts_ns) - _MOST_SPANS) + one.left_out for one in tracks)
     return Lanes(
         title="Timeline",
-        coarsened=f"{left_out:,} shorter slices are left out." if left_out else "",
+        coarsened=f"{pluralize(left_out, 'shorter slice')} not shown." if left_out else "",
         lanes=tuple(_lane(one, first_ns, is_named=several) for one in tracks),
         end=(last_ns - first_ns) / NANOSECONDS,
     )

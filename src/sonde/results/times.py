@@ -1,4 +1,4 @@
-"""Moments as people name them."""
+"""Times in queries."""
 
 from datetime import UTC, datetime
 
@@ -9,11 +9,11 @@ Moment = datetime | str | float | int | None
 
 
 def instant_of(moment: Moment, start_ns: int) -> int | None:
-    """A moment on the job's time line; None is open.
+    """Convert a time to nanoseconds since the epoch; None means no limit.
 
     Args:
         moment: A date and time, an ISO text, or seconds since the job began.
-        start_ns: When the job began.
+        start_ns: Start of the job.
     """
     if moment is None:
         return None
@@ -22,8 +22,8 @@ def instant_of(moment: Moment, start_ns: int) -> int | None:
             return from_iso(moment)
         except ValueError as error:
             raise UsageError(
-                f"{moment!r} is not a time. Write it like 2026-08-01T12:30:00Z, as a datetime, "
-                "or as seconds since the job began."
+                f"Invalid time {moment!r}. Use a text such as 2026-08-01T12:30:00Z, a datetime, "
+                "or seconds since the start of the job."
             ) from error
     if isinstance(moment, datetime):
         return from_iso(moment.astimezone(UTC).isoformat())

@@ -1,15 +1,15 @@
-"""What became of a job, in one sentence: the same wherever it is said."""
+"""The outcome of a job in one sentence, for all front ends."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from sonde.formats import format_duration
 
-_LOST = "its launcher vanished without a word; the command may still run"
+_LOST = "the launcher disappeared; the command may still be running"
 
 
 def verdict(status: Mapping[str, Any]) -> str:
-    """One sentence: what became of the job, and why."""
+    """The state of the job, its duration, and why it ended."""
     seconds = status["duration_seconds"]
     if status["state"] == "running":
         return f"{status['job']} has been running for {format_duration(seconds)}."
@@ -19,14 +19,14 @@ def verdict(status: Mapping[str, Any]) -> str:
 
 
 def ending(job: str, state: str, seconds: float | None, why: str) -> str:
-    """The sentence for a job that is over, without its full stop."""
+    """The sentence for a finished job, without a period."""
     said = f"{job} {'was ' if state in ('stopped', 'lost') else ''}{state}"
     said += f" after {format_duration(seconds)}" if seconds is not None else ""
     return f"{said}: {why}" if why else said
 
 
 def reason(status: Mapping[str, Any]) -> str:
-    """Why it ended; nothing where it went well, still runs, or nobody knows."""
+    """Why the job failed; empty if it completed, is running, or the reason is unknown."""
     if status["state"] == "completed":
         return ""
     exit_ = status["exit"] or {}
@@ -37,5 +37,5 @@ def reason(status: Mapping[str, Any]) -> str:
 
 
 def first_line(message: str | None, traceback: str | None) -> str:
-    """A message, cut where the rest of it is in the traceback."""
+    """A message; only its first line if a traceback has the rest."""
     return (message or "").partition("\n")[0] if traceback else message or ""

@@ -1,4 +1,4 @@
-"""Rows of some workers as one table, read when they are asked for."""
+"""Rows of several workers as one table, read on first use."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from sonde.results.tables import Frame
 
 @dataclass(frozen=True)
 class WorkerRows(Frame):
-    """What some workers recorded, of all their lives."""
+    """Rows that workers recorded, of all their lives."""
 
     readers: tuple[WorkerReader, ...]
 
     def to_arrow(self) -> pa.Table:
-        """One row each, in the order in which each worker made them."""
+        """All rows, in the order each worker recorded them."""
         return self._table
 
     def __len__(self) -> int:
