@@ -1,6 +1,20 @@
-"""Facts about a training that need no threshold: recorded when they are found, read by rules."""
+"""Kinds of observations: facts about a training job that the hook records and rules read."""
 
 from enum import StrEnum
+
+
+class ObservationType(str):
+    """An observation kind that is declared by the state check that records it."""
+
+    __slots__ = ("meaning",)
+
+    meaning: str
+
+    def __new__(cls, kind: str, meaning: str) -> "ObservationType":
+        """Create a kind with its meaning, for the reference."""
+        member = str.__new__(cls, kind)
+        member.meaning = meaning
+        return member
 
 
 class ObservationKind(StrEnum):

@@ -9,15 +9,13 @@ from torch.optim import Optimizer
 from torch.utils.data import get_worker_info
 
 from sonde.hook.frameworks._adapter import Adapter
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.resident_memory import ResidentMemory
 from sonde.hook.session import Session
-from sonde.hook.stall_stacks import Standing
-from sonde.hook.torch.checks.batch_fingerprints import BatchFingerprints
-from sonde.hook.torch.checks.inner_inspections import InnerInspections
+from sonde.hook.stall_stacks import StallMonitor
+from sonde.hook.torch.checks import CheckContext, check_classes
+from sonde.hook.torch.checks._attached_checks import AttachedChecks
 from sonde.hook.torch.checks.loss_inputs import LossInputs
-from sonde.hook.torch.checks.model_inputs import ModelInputs
-from sonde.hook.torch.checks.state_checks import StateChecks
 from sonde.hook.torch.data.loaders import Loading
 from sonde.hook.torch.data.output_time import OutputTime
 from sonde.hook.torch.data.waits import Waiting
@@ -28,9 +26,9 @@ from sonde.hook.torch.loop.deferred_hooks import Quiet
 from sonde.hook.torch.loop.device_phases import Marks, device_in_use
 from sonde.hook.torch.loop.evaluations import Evaluations
 from sonde.hook.torch.loop.gradient_norms import Norms
-from sonde.hook.torch.loop.loss_graph import PART as MADE_OF
+from sonde.hook.torch.loop.loss_graph import TASK as MADE_OF
 from sonde.hook.torch.loop.loss_graph import LossGraph
-from sonde.hook.torch.loop.loss_kinds import PART as KINDS
+from sonde.hook.torch.loop.loss_kinds import TASK as KINDS
 from sonde.hook.torch.loop.loss_kinds import LossKinds
 from sonde.hook.torch.loop.losses import Losses
 from sonde.hook.torch.loop.modules import Modules
@@ -38,7 +36,7 @@ from sonde.hook.torch.loop.resting import Rest
 from sonde.hook.torch.loop.resuming import Resuming
 from sonde.hook.torch.loop.training_loop import TrainingLoop, Watch
 from sonde.hook.torch.patching.compiler import Compiler
-from sonde.hook.torch.patching.hidden_operations import unseen
+from sonde.hook.torch.patching.hidden_operations import hidden_from_modes
 from sonde.hook.torch.patching.hooks import Hooks
 from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.patching.patches import Patches
@@ -63,7 +61,7 @@ class PyTorch(Adapter):
         """Puts the hooks in place."""
         _introduce(session)
         self.names, scalars = Names(), DeviceScalars(session)
-        records, looks, hooks = TensorRecords(session), Looks(session), Hooks()
+        records, looks, hooks = TensorRecords(session), Inspections(session), Hooks()
         gather = DueTensors(session, self.names, records, looks)
         rest, marks = Rest(session, hooks, self._patches), Marks(session)
         quiet = Quiet(session, gather.steps_until_due, looks, rest)
@@ -72,11 +70,11 @@ class PyTorch(Adapter):
         watch = Watch(session, quiet, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
         norms = Norms(session, scalars, self._loop.optimizers, gather, rest)
-        checks = StateChecks(watch, self._loop, looks)
         losses.on_jump.append(session.guard.shield("losses out of range", looks.inspect_now, None))
+        inspect_new = session.guard.shield("new optimizers", looks.optimizer_made, None)
+        self._loop.optimizers.after_made.append(inspect_new)
         self._loop.listen("tensors", gather, needs_optimizer=False)
         self._loop.listen("norms", norms, needs_optimizer=False)
-        self._loop.listen("state checks", checks)
         self.waiting = waiting = Waiting(session, quiet, self.modules.refresh)
         self.evaluations = Evaluations(session, self.modules)
         self.loading = Loading(session, self.evaluations.iterates)
@@ -96,26 +94,27 @@ class PyTorch(Adapter):
             part.attach(self._patches)
 
     def _inside_of_passes(
-        self, session: Session, gather: DueTensors, scalars: DeviceScalars, looks: Looks
+        self, session: Session, gather: DueTensors, scalars: DeviceScalars, looks: Inspections
     ) -> tuple[Criteria, FunctionalActivations]:
         """What is seen while a model computes."""
         offers = ForwardTensors(session, gather, looks)
         activations = Activations(session, self.modules, self.names, offers)
-        BatchFingerprints(session, self.modules)
-        InnerInspections(session, self.modules, looks, self.names, (offers, activations))
-        given = LossInputs(session, looks)
-        graph = LossGraph(session, looks, given)
+        context = CheckContext(
+            *(session, self.modules, self.names, self.losses, self._loop, looks),
+            *(offers, activations),
+        )
+        checks = AttachedChecks(context, check_classes())
+        graph = LossGraph(session, looks, checks.context.check(LossInputs))
         kinds = LossKinds(session, self._loop.loss_kinds)
         self._loop.at_backward += [
-            looks.part(MADE_OF, graph.backward_begins),
+            looks.timed(MADE_OF, graph.backward_begins),
             session.guard.shield(KINDS, kinds.backward_begins, None),
         ]
-        look = looks.part("what loss functions are given", given.inspect)
-        criteria = Criteria(session, self.modules, scalars, offers, look)
+        criteria = Criteria(session, self.modules, scalars, offers, checks)
         # evaluations are over once their losses are known, and have names when samples are told
         session.listeners.on_step("evaluations", self.evaluations.step_over)
         session.listeners.on_end(self.evaluations.end)
-        ModelInputs(session, self.modules)
+        checks.attach()
         return (
             criteria,
             FunctionalActivations(session, self.modules, self.names, offers, activations),
@@ -149,9 +148,9 @@ def _introduce(session: Session) -> None:
     """What the session has to know of PyTorch; and who looks where its thread stands."""
     session.frameworks.describe(
         "torch",
-        around=unseen,
+        around=hidden_from_modes,
         find_device=device_in_use,
         may_begin=lambda: get_worker_info() is None,
     )
     session.frameworks.add_versions(torch=str(torch.__version__), python=sys.version.split()[0])
-    Standing(session)
+    StallMonitor(session)

@@ -6,10 +6,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sonde.hook.session import Session
 from sonde.hook.steps import At, Pass
+from sonde.hook.torch.checks import StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.tensors.forward_tensors import is_plain
 from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
@@ -20,20 +19,20 @@ _PIECES = 8
 _PIECE_BYTES = 128
 
 
-class BatchFingerprints:
+class BatchFingerprints(StateCheck):
     """Reads a few bytes of the first tensor that goes into a model, where they are at hand."""
 
-    def __init__(self, session: Session, modules: Modules) -> None:
-        self._session = session
-        modules.listen("batches", begins=self._begins)
+    name = "batch fingerprints"
+    observes = (ObservationKind.BATCH_HASH,)
 
-    def _begins(
+    def forward_begins(
         self,
         forward: ForwardPass,
         _module: nn.Module,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
+        """Fingerprint the first tensor of a forward pass."""
         tensor = _first_tensor(args, kwargs)
         if tensor is None or not is_plain(tensor):
             return
@@ -46,7 +45,7 @@ class BatchFingerprints:
         def settled(at: At) -> None:
             # a pass without gradients in a training step looks at a batch that is trained with
             if is_sure or (at[0] != Mode.TRAIN and at[1] >= 0):
-                self._session.recorder.observe(ObservationKind.BATCH_HASH, "input", mark, "", at)
+                self._observe(ObservationKind.BATCH_HASH, "input", mark, "", at)
 
         forward.when_settled(settled)
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
-from sonde.hook.session import Session
 from sonde.hook.steps import At
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.check_interval import CheckInterval
 from sonde.hook.torch.checks.measures.replicas import Replica, Replicas
 from sonde.hook.torch.tensors.snapshots import copies
@@ -43,14 +43,19 @@ class _PendingSums:
         self.record(f"{_checksum([self.memory]):016x}")
 
 
-class Checksums:
+class Checksums(StateCheck):
     """Takes the checksums at the steps that are due."""
 
-    def __init__(self, session: Session, replicas: Replicas) -> None:
-        self._session = session
-        self._replicas = replicas
+    name = "replica checksums"
+    observes = (ObservationKind.REPLICA_CHECKSUM,)
+    order = 50
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._replicas = Replicas(context.session, context.modules, context.names)
+        context.modules.quiet.is_exact = self.is_due
         self._last_step = -1
-        self._interval = CheckInterval(session)
+        self._interval = CheckInterval(context.session)
         self._seconds = 0.0  # what the last ones took, here and in the backroom
 
     def is_due(self, step: int) -> bool:
@@ -94,11 +99,9 @@ class Checksums:
                 record(f"{_checksum(copied):08x}")
                 self._seconds += thread_cpu_seconds() - began
 
-            self._session.worker_thread.submit("checksums of replicas", sum_up)
+            self._session.worker_thread.submit(self.name, sum_up)
         elif len({parameter.device for parameter in parameters}) == 1 and parameters[0].is_cuda:
-            self._session.worker_thread.expect(
-                "checksums of replicas", _launch_sums(parameters, record)
-            )
+            self._session.worker_thread.expect(self.name, _launch_sums(parameters, record))
 
 
 def _checksum(tensors: Sequence[Tensor]) -> int:

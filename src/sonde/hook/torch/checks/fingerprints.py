@@ -13,15 +13,13 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.session import Session
 from sonde.hook.steps import At
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.replicas import Replica, Replicas
-from sonde.hook.torch.loop.deferred_hooks import FINGERPRINTS, Note, Quiet
+from sonde.hook.torch.loop.deferred_hooks import FINGERPRINTS, Note
 from sonde.hook.torch.tensors.forward_tensors import is_plain
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
-
-TASK = "fingerprints of replicas"
 
 _MAX_MODELS = 4
 _MAX_PARAMETERS = 4  # of a model
@@ -45,19 +43,24 @@ class _Selection(NamedTuple):
     segments: tuple[_Segment, ...]
 
 
-class Fingerprints:
+class Fingerprints(StateCheck):
     """Takes them in the host's memory, where there are several workers."""
 
-    def __init__(self, session: Session, replicas: Replicas, quiet: Quiet) -> None:
-        self._session = session
-        self._replicas = replicas
-        self._quiet = quiet
+    name = "replica fingerprints"
+    observes = (ObservationKind.REPLICA_FINGERPRINT,)
+    order = 40
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        session = context.session
+        self._replicas = Replicas(session, context.modules, context.names)
+        self._quiet = context.modules.quiet
         self._last_step = -1
         self._selections: list[_Selection] = []
         self._version: tuple[int, int] | None = None  # of what there was to choose from
         nothing: list[tuple[_Selection, int]] = []
-        self._take_deferred = session.guard.shield(TASK, self._take, nothing)
-        quiet.readers[FINGERPRINTS] = self._read
+        self._take_deferred = session.guard.shield(self.name, self._take, nothing)
+        self._quiet.readers[FINGERPRINTS] = self._read
 
     def before_update(self, _optimizer: Optimizer, _number: int) -> None:
         """Nothing was updated yet, unless by another optimizer of the same step."""

@@ -12,17 +12,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sonde.hook.inspections import Inspections
-from sonde.hook.session import Session
 from sonde.hook.steps import At, Pass
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.patching.hooks import After, Before, Hooks
-from sonde.hook.torch.patching.names import Names, unwrapped, walk
-from sonde.hook.torch.tensors.activations import Activations, compiled_regions, kinds_of
+from sonde.hook.torch.patching.names import unwrapped, walk
+from sonde.hook.torch.tensors.activations import compiled_regions, kinds_of
 from sonde.hook.torch.tensors.due_tensors import Kinds
 from sonde.hook.torch.tensors.forward_tensors import (
-    ForwardTensors,
     is_plain,
     leaves_of,
     leaves_of_call,
@@ -31,7 +28,6 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
 
-TASK = "looks inside of models"
 _MAX_MODULES = 64  # with hooks in one pass, evenly spread
 _IMAGE_DIMENSIONS = 4  # dimensions
 _MAX_IMAGES = 256
@@ -52,31 +48,29 @@ class _Layer(NamedTuple):
     outputs: Kinds | None
 
 
-class InnerInspections:
+class InnerInspections(StateCheck):
     """Puts the hooks on before a pass and takes them away after it."""
 
-    def __init__(
-        self,
-        session: Session,
-        modules: Modules,
-        inspections: Inspections,
-        names: Names,
-        consumers: tuple[ForwardTensors, Activations],
-    ) -> None:
-        self._session = session
-        self._modules = modules
-        self._inspections = inspections
-        self._names = names
-        self._offers, self._activations = consumers
+    name = "layer inspections"
+    observes = (ObservationKind.INPUT_CHANNELS, ObservationKind.INPUT_TOKENS)
+    order = 110
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._modules = context.modules
+        self._inspections = inspections = context.inspections
+        self._names = context.names
+        self._forward_tensors = context.forward_tensors
+        self._activations = context.activations
         self._hooks = Hooks()
         self._forward: ForwardPass | None = None  # the pass that is looked at
-        self._channels = inspections.timed("channels of inputs", self._inspect_channels)
-        self._tokens = inspections.timed("tokens of inputs", self._inspect_tokens)
-        modules.listen(TASK, self._begins, self._ends)
+        self._channels = inspections.timed("input channels", self._inspect_channels)
+        self._tokens = inspections.timed("input tokens", self._inspect_tokens)
 
-    def _begins(
+    def forward_begins(
         self, forward: ForwardPass, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
+        """Put hooks on the layers to inspect, if this pass is inspected."""
         self._stop()
         if forward.kind is not Pass.TRAIN:
             self._inspections.evaluations.begin_pass()
@@ -92,7 +86,8 @@ class InnerInspections:
         for layer in layers[:: -(-len(layers) // _MAX_MODULES) or 1]:
             self._hooks.put(layer.module, self._before(layer), self._after(layer))
 
-    def _ends(self, _forward: ForwardPass, _root: nn.Module, _output: object) -> None:
+    def forward_ends(self, _forward: ForwardPass, _root: nn.Module, _output: object) -> None:
+        """Remove the hooks of the pass."""
         self._stop()
 
     def _stop(self) -> None:
@@ -125,7 +120,9 @@ class InnerInspections:
 
     def _before(self, layer: _Layer) -> Before | None:
         is_compiling, name = torch.compiler.is_compiling, layer.name
-        offer = self._session.guard.shield(TASK, self._session.frameworks.around(self._offer), None)
+        offer = self._session.guard.shield(
+            self.name, self._session.frameworks.around(self._offer), None
+        )
         if isinstance(layer.module, nn.Embedding):
 
             def see(_module: nn.Module, args: Any, kwargs: Any) -> None:
@@ -145,7 +142,9 @@ class InnerInspections:
 
     def _after(self, layer: _Layer) -> After | None:
         is_compiling, name, kinds = torch.compiler.is_compiling, layer.name, layer.outputs
-        offer = self._session.guard.shield(TASK, self._session.frameworks.around(self._offer), None)
+        offer = self._session.guard.shield(
+            self.name, self._session.frameworks.around(self._offer), None
+        )
         if kinds is None:
             return None
 
@@ -157,7 +156,7 @@ class InnerInspections:
 
     def _offer(self, stem: str, kinds: Kinds, leaves: Any) -> None:
         if self._forward is not None and self._modules.is_running:
-            self._offers.offer(self._forward, stem, kinds, leaves)
+            self._forward_tensors.offer(self._forward, stem, kinds, leaves)
 
     def _inspect_channels(self, forward: ForwardPass, name: str, images: Tensor) -> None:
         images = local(images).detach()
@@ -183,7 +182,7 @@ class InnerInspections:
             )
 
         def settled(at: At) -> None:
-            deliver(self._session, TASK, copies, lambda tensors: record(tensors, at))
+            deliver(self._session, self.name, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)
 
@@ -210,7 +209,7 @@ class InnerInspections:
             self._session.recorder.observe(ObservationKind.INPUT_TOKENS, name, total, detail, at)
 
         def settled(at: At) -> None:
-            deliver(self._session, TASK, copies, lambda tensors: record(tensors, at))
+            deliver(self._session, self.name, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)
 

@@ -9,39 +9,50 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sonde.hook.session import Session
-from sonde.hook.steps import At, FinishedStep
+from sonde.hook.steps import At, FinishedStep, Pass
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.batch_means import BatchMeans
+from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.tensors.row_samples import sample_rows
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
 
 _CODES = {torch.int64: "q", torch.int32: "i", torch.int16: "h", torch.uint8: "B"}
+_CLASS_LOSSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
 _MAX_CLASSES = 1000
 _MAX_LABELS = 4096  # in one batch: copying them takes a few microseconds
 _EVERY_STEPS = 100
 _MAX_PENDING_BYTES = 4 * 1024 * 1024
 
 
-class Labels:
+class Labels(StateCheck):
     """Keeps the bytes of labels until they are counted, in the backroom."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._code = "q"
-        self._means = BatchMeans(session, "labels")
-        self._reset()
-        session.listeners.on_begin(self._reset)
-        session.listeners.on_step("labels", self._after_step)
-        session.listeners.on_end(self._hand_over)
+    name = "labels"
+    observes = (ObservationKind.LABEL_HISTOGRAM, ObservationKind.BATCH_MEANS)
+    order = 120
 
-    def _reset(self) -> None:
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._code = "q"
+        self._means = BatchMeans(context.session, "labels")
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget labels of an earlier training run."""
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._needs_means = self._session.plan.needs(ObservationKind.BATCH_MEANS)
 
-    def add_means(self, labels: Any) -> None:
-        """The labels of a batch that is trained on, whatever they are."""
+    def loss_called(self, name: str, forward: ForwardPass, predictions: Any, labels: Any) -> None:
+        """Copy the labels of a training batch."""
+        if forward.kind is Pass.TRAIN:
+            self.deferred_loss_called(name, labels)
+            if name in _CLASS_LOSSES:
+                self._count(predictions, labels)
+
+    def deferred_loss_called(self, name: str, labels: Any) -> None:
+        """Sample the labels of a training batch, of any kind, for the means of batches."""
         if not self._needs_means or self._means.has_enough:
             return
         if isinstance(labels, Tensor):
@@ -49,8 +60,8 @@ class Labels:
             if rows is not None:
                 self._means.add(rows)
 
-    def count(self, predictions: Any, labels: Any) -> None:
-        """The labels of one batch, if they are those of a few classes and cheap to copy."""
+    def _count(self, predictions: Any, labels: Any) -> None:
+        """Copy the labels of a batch, if there are few classes and copying is cheap."""
         if type(labels) is not Tensor or type(predictions) is not Tensor:
             return
         code, shape = _CODES.get(labels.dtype), predictions.shape
@@ -76,9 +87,14 @@ class Labels:
         if self._pending_bytes > _MAX_PENDING_BYTES:
             self._hand_over()
 
-    def _after_step(self, step: FinishedStep) -> None:
+    def after_step(self, step: FinishedStep) -> None:
+        """Record a histogram every 100 training steps."""
         if step.mode == "train" and step.number % _EVERY_STEPS == _EVERY_STEPS - 1:
             self._hand_over((step.mode, step.number))
+
+    def end(self) -> None:
+        """Record the last histogram."""
+        self._hand_over()
 
     def _hand_over(self, at: At | None = None) -> None:
         if not self._pending:
@@ -87,11 +103,11 @@ class Labels:
         self._pending, self._pending_bytes = [], 0
         steps = self._session.steps
         last = at or (steps.mode, max(0, steps.number - 1))
-        self._session.worker_thread.submit("labels", lambda: self._record(pending, code, last))
+        self._session.worker_thread.submit(self.name, lambda: self._record(pending, code, last))
 
     def _record(self, pending: list[bytes], code: str, at: At) -> None:
         counts = Counter(array(code, b"".join(pending)))
         histogram = {str(label): counts[label] for label in sorted(counts) if label >= 0}
         detail = json.dumps(histogram, separators=(",", ":"))
         kind, total = ObservationKind.LABEL_HISTOGRAM, float(sum(histogram.values()))
-        self._session.recorder.observe(kind, "labels", total, detail, at)
+        self._observe(kind, "labels", total, detail, at)

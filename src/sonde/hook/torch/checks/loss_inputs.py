@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sonde.hook.inspections import Inspections
-from sonde.hook.session import Session
 from sonde.hook.steps import At, Pass
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.tensors.forward_tensors import is_plain
 from sonde.hook.torch.tensors.shards import is_distributed
@@ -18,7 +17,6 @@ from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, delive
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-TASK = "what loss functions are given"
 _MULTICLASS_LOSSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
 _BINARY_LOSSES = {
     "binary_cross_entropy_with_logits": 0.0,
@@ -47,15 +45,26 @@ _MAX_RESHAPES = 8
 _LINEAR = ("Addmm", "Mm", "Bmm", "Baddbmm", "Mv", "Addmv", "Linear", "Convolution", "Dot")
 
 
-class LossInputs:
+class LossInputs(StateCheck):
     """Looks at what loss functions are called with."""
 
-    def __init__(self, session: Session, inspections: Inspections) -> None:
-        self._session = session
-        self._inspections = inspections
+    name = "loss function inputs"
+    observes = (
+        ObservationKind.PROBABILITIES_AS_LOGITS,
+        ObservationKind.CLASS_HITS,
+        ObservationKind.LABEL_BATCH,
+    )
+    order = 130
+    is_inspection = True
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._inspections = context.inspections
         self.inspected_step = -1  # the training step whose logits were seen last
 
-    def inspect(self, name: str, forward: ForwardPass, predictions: object, labels: object) -> None:
+    def loss_called(
+        self, name: str, forward: ForwardPass, predictions: object, labels: object
+    ) -> None:
         """A loss function was called."""
         is_training = forward.kind is Pass.TRAIN
         inspections = self._inspections
@@ -86,7 +95,7 @@ class LossInputs:
 
         def record(tensors: list[Tensor], at: At) -> None:
             value = float(tensors[0]) if tensors else 0.0
-            self._observe(kind, name, value, facts, at)
+            self._observe_facts(kind, name, value, facts, at)
 
         self._when_ready(forward, share, record)
 
@@ -121,7 +130,7 @@ class LossInputs:
 
         def settled(at: At) -> None:
             if at[1] >= 0 and is_training == (at[0] == Mode.TRAIN):
-                deliver(self._session, TASK, copies, lambda tensors: record(tensors, at))
+                deliver(self._session, self.name, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)
 
@@ -134,13 +143,13 @@ class LossInputs:
         right = Counter(label for label, predicted in pairs if label == predicted)
         frequent = sorted(label for label, _ in labels.most_common(_MAX_RECORDED_CLASSES))
         hits = {str(label): [right[label], labels[label] - right[label]] for label in frequent}
-        self._observe(ObservationKind.CLASS_HITS, "predictions", len(pairs), hits, at)
+        self._observe_facts(ObservationKind.CLASS_HITS, "predictions", len(pairs), hits, at)
         if at[0] == Mode.TRAIN:
             counts = {str(label): labels[label] for label in frequent}
-            self._observe(ObservationKind.LABEL_BATCH, "labels", len(pairs), counts, at)
+            self._observe_facts(ObservationKind.LABEL_BATCH, "labels", len(pairs), counts, at)
         return hits
 
-    def _observe(
+    def _observe_facts(
         self, kind: ObservationKind, subject: str, value: float, facts: Mapping[str, object], at: At
     ) -> None:
         if self._session.plan.needs(kind):

@@ -5,19 +5,17 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sonde.hook.session import Session
 from sonde.hook.steps import At, FinishedStep, Pass
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.batch_means import BatchMeans
 from sonde.hook.torch.checks.measures.input_sizes import InputSizes
 from sonde.hook.torch.checks.measures.sample_reuse import Batch, SampleReuse
 from sonde.hook.torch.loop.deferred_hooks import OPTIMIZER
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.tensors.row_samples import MAX_ROWS, RowSample, sample_rows
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_TASK = "samples"
 _MAX_INPUTS = 3  # a sample may be a pair of things that both come again and again
 _MAX_EVALUATION_ROWS = 512  # many validation sets are one batch
 _BATCHES_PER_TASK = 64  # batches
@@ -27,23 +25,31 @@ _LATER_INTERVAL = 16
 _ASSUMED_COST_NS = 3_000  # what it is taken to cost: to time it would cost as much again
 
 
-class ModelInputs:
+class ModelInputs(StateCheck):
     """Copies a few numbers of every batch, whether the step is quiet or not."""
 
-    def __init__(self, session: Session, modules: Modules) -> None:
-        self._session = session
-        self._feeds, self._quiet = modules.quiet.feeds, modules.quiet
+    name = "model inputs"
+    observes = (
+        ObservationKind.SAMPLES_AGAIN,
+        ObservationKind.BATCH_MEANS,
+        ObservationKind.INPUT_SIZE,
+        ObservationKind.NEW_OPTIMIZER,
+    )
+    order = 140
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        session = context.session
+        self._quiet = context.modules.quiet
+        self._feeds = self._quiet.feeds
         self._sizes = InputSizes(session, self._steps_behind)
         self._reuse = SampleReuse(session)
         self._means = BatchMeans(session, "input")
-        self._reset()
-        session.listeners.on_begin(self._reset)
-        session.listeners.on_step(_TASK, self._after_step)
-        session.listeners.on_end(self._end)
-        modules.listen(_TASK, begins=self._begins)
-        modules.quiet.peek = session.guard.shield(_TASK, self._sample_deferred, None)
+        self.begin()
+        self._quiet.peek = session.guard.shield(self.name, self._sample_deferred, None)
 
-    def _reset(self) -> None:
+    def begin(self) -> None:
+        """Forget the batches of an earlier training run."""
         self._pending: list[Batch | None] = []  # None: a training begins
         self._has_evaluated = False
         self._trained_batches = 0  # batches
@@ -56,13 +62,14 @@ class ModelInputs:
         needs = self._session.plan.needs
         self._is_needed = needs(ObservationKind.SAMPLES_AGAIN) or needs(ObservationKind.BATCH_MEANS)
 
-    def _begins(
+    def forward_begins(
         self,
         forward: ForwardPass,
         _module: nn.Module,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
+        """Sample the batch of a forward pass."""
         is_training = forward.kind is Pass.TRAIN
         is_due = self._is_due(is_training)
         if is_due and is_training:
@@ -115,7 +122,8 @@ class ModelInputs:
         if len(self._pending) >= _MAX_PENDING:
             self._hand_over()
 
-    def _after_step(self, step: FinishedStep) -> None:
+    def after_step(self, step: FinishedStep) -> None:
+        """Hand batches to the worker thread; note the first step of each optimizer."""
         if step.mode != Mode.TRAIN:
             return
         newest = max(step.optimizers, default=self._newest)
@@ -133,9 +141,10 @@ class ModelInputs:
     def _hand_over(self, *, is_last: bool = False) -> None:
         pending, self._pending, self._has_evaluated = self._pending, [], False
         at = (Mode.TRAIN.value, max(0, self._session.steps.counts["train"] - 1))
-        self._session.worker_thread.submit(_TASK, lambda: self._take(pending, at, is_last))
+        self._session.worker_thread.submit(self.name, lambda: self._take(pending, at, is_last))
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Process the last batches."""
         self._hand_over(is_last=True)
 
     def _take(self, pending: list[Batch | None], at: At, is_last: bool) -> None:

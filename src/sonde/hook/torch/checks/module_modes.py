@@ -9,12 +9,11 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 from torch.optim import Optimizer
 
-from sonde.hook.session import Session
 from sonde.hook.steps import At
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.loop.optimizers import parameters_of
-from sonde.hook.torch.patching.names import Names, unwrapped, walk
+from sonde.hook.torch.patching.names import unwrapped, walk
 from sonde.records.observation import ObservationKind
 from sonde.records.step import NO_STEP, Mode
 
@@ -25,7 +24,7 @@ _WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
 Sensitive = list[tuple[str, "weakref.ref[nn.Module]"]]
 
 
-class ModuleModes:
+class ModuleModes(StateCheck):
     """Compares, pass by pass, and says what has changed.
 
     A pass in eval mode with gradients is training only if an optimizer of that model steps, and no
@@ -33,23 +32,25 @@ class ModuleModes:
     that look for adversarial inputs.
     """
 
-    def __init__(self, session: Session, modules: Modules, names: Names) -> None:
-        self._session = session
-        self._modules = modules
-        self._names = names
+    name = "module modes"
+    observes = (ObservationKind.MODULE_MODE,)
+    order = 10
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._modules = context.modules
+        self._names = context.names
+        context.modules.quiet.vetoes.append(lambda: bool(self._wrong))
         self._sensitive: dict[int, tuple[int, Sensitive]] = {}
         self._passes: dict[tuple[int, bool], tuple[bool, int]] = {}  # last mode, and how many
         self._trained: dict[int, int] = {}  # passes of a model with gradients, in train mode
         self._updated: tuple[int, list[weakref.ref[Optimizer]]] = (NO_STEP, [])  # in which step
         self._reported: dict[tuple[str, str], str] = {}
-        self._wrong: set[str] = set()  # models that train in eval mode
+        self._wrong: set[str] = (
+            set()
+        )  # models that train in eval mode: every step counts until they change back
 
-    @property
-    def is_wrong(self) -> bool:
-        """Whether a model trains in eval mode just now: its way back must not be missed."""
-        return bool(self._wrong)
-
-    def begins(self, forward: ForwardPass, root: nn.Module, *_inputs: object) -> None:
+    def forward_begins(self, forward: ForwardPass, root: nn.Module, *_inputs: object) -> None:
         """An outermost pass begins."""
         has_gradients, is_training = torch.is_grad_enabled(), root.training
         model = id(unwrapped(root))
@@ -99,9 +100,6 @@ class ModuleModes:
         if self._updated[0] != step:
             self._updated = (step, [])
         self._updated[1].append(weakref.ref(optimizer))
-
-    def ends(self, _forward: ForwardPass, _root: nn.Module, _output: object) -> None:
-        """An outermost pass ends: nothing changes by that."""
 
     def _is_trained(self, root: nn.Module | None, step: int) -> bool:
         """Whether a parameter has an optimizer; in a step that is over, one that has stepped."""

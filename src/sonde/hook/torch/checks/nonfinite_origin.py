@@ -16,32 +16,34 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sonde.hook.session import Session
 from sonde.hook.steps import At
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.deferred_hooks import TensorReferences, references
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.loop.losses import Losses
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.patching.hooks import Hooks
-from sonde.hook.torch.patching.names import Names, unwrapped, walk
+from sonde.hook.torch.patching.names import unwrapped, walk
 from sonde.hook.torch.tensors.finiteness import first_bad, tensors_in
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-TASK = "origin of non-finite values"
 _MAX_TRACES = 8
 _TRIGGERS = ("loss", "gradient_norm")
 
 Source = tuple[str, str, str]  # the subject, what was found, and in what
 
 
-class NonFiniteOrigin:
+class NonFiniteOrigin(StateCheck):
     """Waits for a number that is not finite, then looks for where it came from: once an episode."""
 
-    def __init__(self, session: Session, names: Names, losses: Losses) -> None:
-        self._session = session
-        self._names = names
-        self._losses = losses
+    name = "origin of non-finite values"
+    observes = (ObservationKind.FIRST_NON_FINITE,)
+    order = 60
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._names = context.names
+        self._losses = context.losses
         self._hooks = Hooks()
         self._bad_step = -2  # the last one with a number that was not finite
         self._inspected_step = -1
@@ -54,10 +56,12 @@ class NonFiniteOrigin:
         self._inputs: TensorReferences = []
         self._outputs: TensorReferences = []
         self._model: weakref.ref[nn.Module] | None = None
-        session.listeners.on_non_finite(self._on_non_finite)
-        losses.on_non_finite.append(session.guard.shield(TASK, self._on_bad_loss, None))
+        shield = context.session.guard.shield
+        context.session.listeners.on_non_finite(self._on_non_finite)
+        context.losses.on_non_finite.append(shield(self.name, self._on_bad_loss, None))
+        context.modules.quiet.on_bad.append(shield(self.name, self._on_deferred_pass, None))
 
-    def begins(
+    def forward_begins(
         self, forward: ForwardPass, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         """An outermost pass begins: what goes in, and hooks where it is to be traced."""
@@ -72,7 +76,7 @@ class NonFiniteOrigin:
             self._is_due = False
             self._trace(root, args, kwargs)
 
-    def ends(self, _forward: ForwardPass, root: nn.Module, output: Any) -> None:
+    def forward_ends(self, _forward: ForwardPass, root: nn.Module, output: Any) -> None:
         """An outermost pass ends: what came out, and what the trace has found."""
         if not torch.is_grad_enabled():
             return
@@ -84,7 +88,7 @@ class NonFiniteOrigin:
                 self._source = (self._name_of(root), bad[1], "output")
             self._record_trace()
 
-    def on_deferred_pass(self, inputs: TensorReferences) -> None:
+    def _on_deferred_pass(self, inputs: TensorReferences) -> None:
         """The latest pass was not watched closely; this went in, and what came out is gone."""
         self._inputs, self._outputs = inputs, []
 
@@ -161,7 +165,7 @@ class NonFiniteOrigin:
 
     def _after_hook(self, name: str) -> Any:
         is_compiling = torch.compiler.is_compiling
-        inspect = self._session.guard.shield(TASK, self._inspect_output, None)
+        inspect = self._session.guard.shield(self.name, self._inspect_output, None)
 
         def after(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
             if not is_compiling() and self._source is None:

@@ -11,13 +11,10 @@ from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
 from sonde.hook.budget import Measurement
-from sonde.hook.session import Session
 from sonde.hook.steps import At
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.layer_uses import FROZEN, UNTRACKED, LayerUses
 from sonde.hook.torch.checks.measures.unowned_parameters import find_unowned
-from sonde.hook.torch.loop.modules import Modules
-from sonde.hook.torch.loop.optimizers import Optimizers
-from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import ElementSamples, can_sample
 from sonde.hook.torch.tensors.value_changes import ValueChanges
@@ -102,23 +99,29 @@ class _History:
     unmoved: dict[str, int] = field(default_factory=dict)
 
 
-class Ownership:
+class Ownership(StateCheck):
     """Looks at what each optimizer owns, and at what none does."""
 
-    def __init__(
-        self, session: Session, modules: Modules, names: Names, optimizers: Optimizers
-    ) -> None:
-        self._session = session
-        self._modules = modules
-        self._names = names
-        self._optimizers = optimizers
+    name = "parameter ownership"
+    observes = (
+        ObservationKind.UNOWNED_PARAMETER,
+        ObservationKind.NO_GRADIENT,
+        ObservationKind.UNMOVED_PARAMETER,
+    )
+    order = 20
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._modules = context.modules
+        self._names = context.names
+        self._optimizers = context.loop.optimizers
         self._states: dict[int, _OptimizerState] = {}
         self._price = Measurement()
         self._history = _History()
-        self._uses = LayerUses(modules)
+        self._uses = LayerUses(context.modules)
+        context.modules.quiet.vetoes.append(self._is_comparing)
 
-    @property
-    def is_comparing(self) -> bool:
+    def _is_comparing(self) -> bool:
         """Whether every step counts just now."""
         alive = [self._states.get(number) for number, _ in self._optimizers]
         return any(state is not None and state.window is not None for state in alive)
@@ -261,7 +264,7 @@ class Ownership:
         if window.weights.is_on_host and window.weights_without.is_on_host:
             done.take()  # few numbers: said with the step
         else:
-            self._session.worker_thread.expect("ownership of parameters", done)
+            self._session.worker_thread.expect(self.name, done)
 
     def _record_moved(self, parameter: _Parameter, at: At) -> None:
         self._history.unmoved.pop(parameter.name, None)

@@ -7,17 +7,14 @@ from typing import NamedTuple
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.inspections import Inspections
-from sonde.hook.session import Session
 from sonde.hook.steps import At
-from sonde.hook.torch.loop.optimizers import Optimizers, parameters_of
-from sonde.hook.torch.patching.names import Names
+from sonde.hook.torch.checks import CheckContext, StateCheck
+from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import ElementSamples, can_sample
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-TASK = "gradients that are kept"
 _MAX_PARAMETERS = 64  # of an optimizer, evenly spread
 _version_of = attrgetter("_version")  # counts changes in place; there is no other name for it
 _MAX_PASSES = 4  # backward passes between two steps of an optimizer: the first ones and the last
@@ -84,7 +81,7 @@ class _Comparison(NamedTuple):
         self.check.compare(self.optimizer, self.snapshots, self.at)
 
 
-class StaleGradients:
+class StaleGradients(StateCheck):
     """Looks at an optimizer's gradients before each backward pass; cleared once is cleared.
 
     Where several optimizers take turns, a backward pass of one finds the gradients of another: they
@@ -93,13 +90,16 @@ class StaleGradients:
     nothing to are no matter of its: a script may hand them over afterwards, from another model.
     """
 
-    def __init__(
-        self, session: Session, inspections: Inspections, names: Names, optimizers: Optimizers
-    ) -> None:
-        self._session = session
-        self._inspections = inspections
-        self._names = names
-        self._optimizers = optimizers
+    name = "stale gradients"
+    observes = (ObservationKind.KEPT_GRADIENTS,)
+    order = 80
+    is_inspection = True
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._inspections = context.inspections
+        self._names = context.names
+        self._optimizers = context.loop.optimizers
         self._snapshots: dict[int, list[_Snapshot]] = {}
         self._begun: set[int] = set()  # optimizers that a backward pass has followed since
         self._passes: list[_BackwardPass] = []
@@ -138,7 +138,9 @@ class StaleGradients:
             ):  # few numbers: said with the step
                 self.compare(number, snapshots, at)
             else:
-                self._session.worker_thread.expect(TASK, _Comparison(self, number, snapshots, at))
+                self._session.worker_thread.expect(
+                    self.name, _Comparison(self, number, snapshots, at)
+                )
 
     def compare(self, optimizer: int, snapshots: list[_Snapshot], at: At) -> None:
         """What was kept at each of the passes; of devices, called in the backroom."""

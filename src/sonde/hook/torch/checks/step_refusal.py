@@ -12,11 +12,10 @@ from torch import Tensor, distributed
 from torch.optim import Optimizer
 
 from sonde.errors import RefusedStepError
-from sonde.hook.session import Session
 from sonde.hook.stopping import stop_job
-from sonde.hook.torch.checks.nonfinite_origin import TASK, NonFiniteOrigin
+from sonde.hook.torch.checks import CheckContext, StateCheck
+from sonde.hook.torch.checks.nonfinite_origin import NonFiniteOrigin
 from sonde.hook.torch.loop.optimizers import parameters_of
-from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.tensors.finiteness import bad_value
 from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
@@ -27,13 +26,18 @@ _RULE = "ExplodingTensor"  # whose finding this is
 _norms_of: Callable[..., list[Tensor]] = vars(torch)["_foreach_norm"]
 
 
-class StepRefusal:
+class StepRefusal(StateCheck):
     """Looks at all gradients right before an optimizer uses them."""
 
-    def __init__(self, session: Session, names: Names, origin: NonFiniteOrigin) -> None:
-        self._session = session
-        self._names = names
-        self._origin = origin
+    name = "stop on non-finite gradients"
+    observes = (ObservationKind.REFUSED_STEP,)
+    order = 70
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._names = context.names
+        self._origin = context.check(NonFiniteOrigin)
+        session = context.session
         session.requests.last_step.count_workers = lambda: _workers(session.store.worker.world_size)
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
@@ -57,7 +61,8 @@ class StepRefusal:
         names = [self._names.name_of(parameter) or "a parameter" for parameter in bad]
         subject = ", ".join(names[:_MAX_NAMES])
         if bad:
-            session.guard.call(TASK, lambda: self._origin.inspect(parameters_of(optimizer)), None)
+            origin = self._origin
+            session.guard.call(origin.name, lambda: origin.inspect(parameters_of(optimizer)), None)
         session.recorder.observe(ObservationKind.REFUSED_STEP, subject, float(len(workers)))
         more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
         whose = f" of worker {workers[0]}" if _is_distributed_run() else ""

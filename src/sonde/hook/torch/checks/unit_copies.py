@@ -6,17 +6,14 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.inspections import Inspections
-from sonde.hook.session import Session
 from sonde.hook.steps import At
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.optimizers import parameters_of
-from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-TASK = "copies of units"
 _MATRIX_DIMENSIONS = 2  # dimensions
 _MIN_UNITS = 4
 _MAX_UNITS = 128  # of a weight, evenly spread
@@ -24,13 +21,18 @@ _MAX_COLUMNS = 32
 _MAX_WEIGHTS = 64  # at one look; of larger models others have their turn at the next
 
 
-class UnitCopies:
+class UnitCopies(StateCheck):
     """Counts the different rows of weights, at the early looks."""
 
-    def __init__(self, session: Session, inspections: Inspections, names: Names) -> None:
-        self._session = session
-        self._inspections = inspections
-        self._names = names
+    name = "identical units"
+    observes = (ObservationKind.UNIT_COPIES,)
+    order = 90
+    is_inspection = True
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._inspections = context.inspections
+        self._names = context.names
         self._cursor = 0
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
@@ -53,7 +55,7 @@ class UnitCopies:
             rows = [_sample_rows(weight) for _, weight in weights]
             shapes = [(name, len(sample)) for (name, _), sample in zip(weights, rows, strict=True)]
             copies = HostCopies(rows)
-            deliver(self._session, TASK, copies, lambda flat: self._count(shapes, flat, at))
+            deliver(self._session, self.name, copies, lambda flat: self._count(shapes, flat, at))
 
     def _count(self, shapes: list[tuple[str, int]], rows: list[Tensor], at: At) -> None:
         """Called in the backroom."""

@@ -1,14 +1,12 @@
 """Gradients that are cleared too late: after the backward pass, before the optimizer uses them."""
 
-from collections.abc import Callable
 from itertools import islice
 
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.session import Session
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.optimizers import parameters_of
-from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
 
@@ -19,19 +17,23 @@ _CONSECUTIVE_STEPS = (
 _MAX_PARAMETERS = 8
 
 
-class ZeroedGradients:
+class ZeroedGradients(StateCheck):
     """Counts steps that an optimizer takes with nothing."""
 
-    def __init__(self, session: Session, names: Names, is_cleared: Callable[[], bool]) -> None:
-        self._session = session
-        self._names = names
-        self._is_cleared = is_cleared
+    name = "zeroed gradients"
+    observes = (ObservationKind.NO_GRADIENT,)
+    order = 30
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._names = context.names
+        self._loop = context.loop
         self._steps = 0  # in a row
         self._reported = ""
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
         """What the optimizer has is all that it gets."""
-        if not self._is_cleared() or any(map(_has_gradient, _first_parameters(optimizer))):
+        if not self._loop.was_cleared or any(map(_has_gradient, _first_parameters(optimizer))):
             self._steps = 0
             if self._reported:
                 self._session.recorder.observe(

@@ -1,7 +1,7 @@
-"""Loss functions: what they return outside of training, and what they are given.
+"""Loss functions: evaluation losses, and inspection of predictions and labels.
 
-In training the loss is what backward is called on. Without gradients there is no such moment, and
-what a loss function returns is the loss of the evaluation step whose pass came before.
+In training, the loss is the tensor that backward is called on. Without gradients, the value that a
+loss function returns is the loss of the evaluation step whose forward pass came before.
 """
 
 import threading
@@ -17,7 +17,7 @@ from torch._C import _get_tracing_state
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.session import Session
 from sonde.hook.steps import At, FinishedStep, Pass
-from sonde.hook.torch.checks.labels import Labels
+from sonde.hook.torch.checks._attached_checks import AttachedChecks
 from sonde.hook.torch.loop.deferred_hooks import LOSS, Note
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.modules import Modules
@@ -30,7 +30,7 @@ from sonde.hook.torch.tensors.shards import full_tensor, local
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
 
-# those that compare a prediction with a label come first
+# functions that compare predictions with labels
 _WITH_LABELS = (
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss"),
     *("gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "l1_loss", "mse_loss"),
@@ -41,16 +41,14 @@ _WITHOUT_LABELS = (
     *("cosine_embedding_loss", "kl_div", "linear_cross_entropy", "margin_ranking_loss"),
     *("triplet_margin_loss", "triplet_margin_with_distance_loss"),
 )
-_OF_CLASSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
 
-LossInspector = Callable[[str, ForwardPass, Any, Any], None]
 
 _LABEL = (TensorKind.LABEL,)
 _PREDICTION = (TensorKind.PREDICTION,)
 
 
 class Criteria:
-    """Sees every call of a loss function that is not compiled."""
+    """Wraps loss functions and observes every call outside compiled regions."""
 
     def __init__(
         self,
@@ -58,36 +56,35 @@ class Criteria:
         modules: Modules,
         scalars: DeviceScalars,
         offers: ForwardTensors,
-        inspect: LossInspector,
+        checks: AttachedChecks,
     ) -> None:
         self._session = session
         self._modules = modules
         self._scalars = scalars
         self._offers = offers
-        self._labels = Labels(session)
-        self._look = inspect  # at what a loss function was given
-        self._depth = 0  # a loss function may be made of others
+        self._checks = checks
+        self._depth = 0  # loss functions may call each other
         self._hooked: IdentitySet[nn.Module] = IdentitySet()
-        self._of: ForwardPass | None = None  # the evaluation pass whose losses come in
+        self._pass: ForwardPass | None = None  # the evaluation pass that current losses belong to
         self._losses: list[tuple[str, Tensor | float]] = []
         modules.listen("losses of evaluations", self._pass_begins, self._pass_ends)
-        modules.at_evaluation.append(self._pass_noted)
-        modules.quiet.readers[LOSS] = self._loss_noted
-        modules.on_found.append(session.guard.shield("loss modules", self._found, None))
+        modules.at_evaluation.append(self._on_deferred_pass)
+        modules.quiet.readers[LOSS] = self._on_deferred_loss
+        modules.on_found.append(session.guard.shield("loss modules", self._hook_loss_modules, None))
         session.listeners.on_step("losses outside of training", self._step_over)
         session.listeners.on_end(self._settle)
 
     def attach(self, patches: Patches) -> None:
-        """Wraps the loss functions; loss modules call them, too."""
+        """Wrap the functional losses, which loss modules call too."""
         for name in (*_WITH_LABELS, *_WITHOUT_LABELS):
-            patches.wrap(torch.nn.functional, name, self._watching)
+            patches.wrap(torch.nn.functional, name, self._wrap)
 
-    def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, session, name = torch.compiler.is_compiling, self._session, original.__name__
         quiet, has_gradients = self._modules.quiet, torch.is_grad_enabled
         get_ident, now_ns, state = threading.get_ident, session.clock.now_ns, session.state
-        after_call = session.hook("loss functions", self._seen, None)
-        peek = session.guard.shield("labels", self._peek, None)
+        after_call = session.hook("loss functions", self._after_call, None)
+        sample_labels = session.guard.shield("labels", self._sample_labels, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -95,7 +92,7 @@ class Criteria:
                     return original(*args, **kwargs)
                 is_quiet = quiet.is_on and get_ident() == quiet.thread_id
                 if is_quiet and has_gradients():
-                    peek(name, args, kwargs)
+                    sample_labels(name, args, kwargs)
                     return original(*args, **kwargs)
                 self._depth = 1
                 try:
@@ -116,16 +113,16 @@ class Criteria:
                 drop_frame(error)
                 raise
 
-        # TorchScript asks for what it should compile instead
+        # TorchScript compiles this instead of the wrapper
         vars(watched)["__prepare_scriptable__"] = lambda: original
         return watched
 
-    def _peek(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _sample_labels(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if name not in _WITHOUT_LABELS:
-            self._labels.add_means(_predictions_and_labels(args, kwargs)[1])
+            self._checks.deferred_loss_called(name, _predictions_and_labels(args, kwargs)[1])
 
-    def _found(self, roots: list[nn.Module]) -> None:
-        """Loss modules of the script's own may use no loss function at all."""
+    def _hook_loss_modules(self, roots: list[nn.Module]) -> None:
+        """Hook custom loss modules, which may not call any functional loss."""
         for root in roots:
             for module in root.modules():
                 if _is_own_loss(module) and module not in self._hooked:
@@ -134,7 +131,7 @@ class Criteria:
 
     def _put_hooks(self, module: nn.Module) -> None:
         is_compiling, name = torch.compiler.is_compiling, type(module).__name__
-        after_call = self._session.hook("loss functions", self._seen, None)
+        after_call = self._session.hook("loss functions", self._after_call, None)
 
         def before(_module: nn.Module, _args: Any, _kwargs: Any) -> None:
             if not is_compiling():
@@ -148,21 +145,23 @@ class Criteria:
 
         self._modules.hooks.put(module, before, after)
 
-    def _seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    def _after_call(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> None:
         if _get_tracing_state() is not None or not isinstance(result, Tensor):
             return
         forward = self._forward() if is_plain(result) else None
         if forward is None:
             return
         if name not in _WITHOUT_LABELS:
-            self._look_at(name, forward, *_predictions_and_labels(args, kwargs))
+            self._inspect_inputs(name, forward, *_predictions_and_labels(args, kwargs))
         if forward.kind is not Pass.TRAIN and _is_number(result):
             self._add(name, result, forward, _per_sample_scale(args, kwargs))
             if not torch.is_grad_enabled() and not self._modules.is_running:
                 self._session.steps.evaluation_loss()
 
     def _forward(self) -> ForwardPass | None:
-        """The pass that a loss belongs to; None where that cannot be told."""
+        """The pass that a loss belongs to, or None if unknown."""
         latest, steps = self._modules.latest, self._session.steps
         if not torch.is_grad_enabled():
             is_training = latest is None or latest.kind is Pass.TRAIN
@@ -172,33 +171,31 @@ class Criteria:
             return latest
         return ForwardPass(steps, Pass.TRAIN)
 
-    def _look_at(self, name: str, forward: ForwardPass, predictions: Any, labels: Any) -> None:
-        if forward.kind is Pass.TRAIN:
-            self._labels.add_means(labels)
-            if name in _OF_CLASSES:
-                self._labels.count(predictions, labels)
-        self._look(name, forward, predictions, labels)
+    def _inspect_inputs(
+        self, name: str, forward: ForwardPass, predictions: Any, labels: Any
+    ) -> None:
+        self._checks.loss_called(name, forward, predictions, labels)
         plan = self._session.plan
         for stem, kinds, tensor in (
             ("labels", _LABEL, labels),
             ("predictions", _PREDICTION, predictions),
         ):
-            if plan.wants(kinds[0]) and self._offers.is_due(forward):
+            if plan.may_record(kinds[0]) and self._offers.is_due(forward):
                 self._offers.offer(forward, stem, kinds, leaves_of(tensor))
 
     def correct(self, loss: Any) -> None:
-        """A framework says what the loss of the evaluation pass before is, whatever it saw."""
+        """Replace the losses of the latest evaluation pass by one that a framework reports."""
         forward = self._modules.latest
         if forward is not None and forward.kind is not Pass.TRAIN and _is_number(loss):
             self._losses.clear()
             self._add("loss", loss, forward)
 
-    def _pass_noted(self, forward: ForwardPass, losses: list[tuple[str, float]]) -> None:
+    def _on_deferred_pass(self, forward: ForwardPass, losses: list[tuple[str, float]]) -> None:
         self._pass_begins()
         for name, value in losses:
             self._add_number(name, value, forward)
 
-    def _loss_noted(self, note: Note) -> None:
+    def _on_deferred_loss(self, note: Note) -> None:
         _, _, _, name, value = note
         forward = self._modules.latest
         if forward is not None:
@@ -212,9 +209,9 @@ class Criteria:
         self._add_number(name, float(number) if is_here else number.clone(), forward)
 
     def _add_number(self, name: str, number: Tensor | float, forward: ForwardPass) -> None:
-        if self._of is not forward:
+        if self._pass is not forward:
             self._settle()
-            self._of = forward
+            self._pass = forward
         self._losses.append((name, number))
 
     def _pass_begins(self, *_: object) -> None:
@@ -222,7 +219,7 @@ class Criteria:
         self._settle()
 
     def _pass_ends(self, forward: ForwardPass, _module: nn.Module, output: Any) -> None:
-        """What a model calls its loss is the loss, whatever it was made of."""
+        """Use the `loss` of a model output instead of the losses computed inside the pass."""
         if forward.kind is Pass.TRAIN:
             return
         loss = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
@@ -235,11 +232,11 @@ class Criteria:
             self._settle()
 
     def _settle(self) -> None:
-        """No more losses come for a pass: one is the loss, several are parts of it."""
-        if self._of is None:
+        """Record the losses of the pass: a single one as `loss`, several as its components."""
+        if self._pass is None:
             return
-        forward, losses = self._of, self._losses
-        self._of, self._losses = None, []
+        forward, losses = self._pass, self._losses
+        self._pass, self._losses = None, []
 
         def record(at: At) -> None:
             if at[0] != "train" and at[1] >= 0:
@@ -256,7 +253,7 @@ class Criteria:
             forward.batch.add(name, value)
         self._scalars.record(name, [(value, 1.0)], at, then)
         if not self._session.store.has_tensor(name):
-            description = "as a loss function returned it, without gradients"
+            description = "returned by a loss function, without gradients"
             self._session.store.register_tensor(
                 TensorInfo(name, ("losses",), "float32", (), said=description)
             )
@@ -275,14 +272,14 @@ def _named_losses(losses: list[tuple[str, Tensor | float]]) -> list[tuple[str, T
 
 
 def _predictions_and_labels(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """The predictions and the labels that a loss function was called with."""
+    """Extract predictions and labels from the arguments of a loss function."""
     predictions = args[0] if args else kwargs.get("input", kwargs.get("log_probs"))
     labels = args[1] if len(args) > 1 else kwargs.get("target", kwargs.get("targets"))
     return predictions, labels
 
 
 def _per_sample_scale(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
-    """What makes a loss one of a single sample: a sum over a batch is divided by its size."""
+    """The factor that turns a loss summed over a batch into a mean per sample."""
     if kwargs.get("reduction") != "sum":
         return 1.0
     predictions = _predictions_and_labels(args, kwargs)[0]

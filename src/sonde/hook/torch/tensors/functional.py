@@ -74,8 +74,8 @@ class FunctionalActivations:
         self._patch_if_needed([])
 
     def _patch_if_needed(self, _roots: list[nn.Module]) -> None:
-        wants = self._session.plan.wants
-        if self._patches is None or not any(wants(kind) for kind in _KINDS):
+        may_record = self._session.plan.may_record
+        if self._patches is None or not any(may_record(kind) for kind in _KINDS):
             return
         patches, self._patches = self._patches, None
         for name in _EVERYWHERE:
