@@ -59,8 +59,8 @@ def test_a_closure_is_called_as_often_as_without_us_and_the_gradients_are_its_ow
 
     assert calls == 3
     for step, gradient in enumerate(used):
-        found = recorded.values["train", step]["gradient/weight"]
-        assert found.tobytes() == gradient.numpy().tobytes()
+        values = recorded.values["train", step]["gradient/weight"]
+        assert values.tobytes() == gradient.numpy().tobytes()
 
 
 def test_a_line_search_is_one_step_with_the_loss_it_began_with() -> None:
@@ -89,14 +89,14 @@ def test_a_loss_that_the_loop_divides_is_recorded_as_it_was() -> None:
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
         for _ in range(2):
-            parts = []
+            losses = []
             for _ in range(4):
                 loss = loss_of(model)
-                parts.append(loss.item())
+                losses.append(loss.item())
                 (loss / 4).backward()
             optimizer.step()
             optimizer.zero_grad()
-            true_losses.append(sum(parts) / 4)
+            true_losses.append(sum(losses) / 4)
 
     assert recorded.scalars("loss") == pytest.approx(dict(enumerate(true_losses)))
     assert recorded.scalars("loss/factor") == {0: 4.0, 1: 4.0}
@@ -148,13 +148,17 @@ def test_the_gradient_norm_is_the_script_s_own() -> None:
         for _ in range(4):
             optimizer.zero_grad()
             loss_of(model).backward()
-            gradients = [one.grad for one in model.parameters() if one.grad is not None]
-            norms.append(float(torch.cat([one.reshape(-1) for one in gradients]).norm()))
+            gradients = [
+                parameter.grad for parameter in model.parameters() if parameter.grad is not None
+            ]
+            norms.append(
+                float(torch.cat([parameter.reshape(-1) for parameter in gradients]).norm())
+            )
             optimizer.step()
 
-    found = recorded.scalars("gradient_norm")
-    assert [found[step] for step in found] == pytest.approx([norms[step] for step in found])
-    assert 0 in found
+    values = recorded.scalars("gradient_norm")
+    assert [values[step] for step in values] == pytest.approx([norms[step] for step in values])
+    assert 0 in values
 
 
 def test_the_norm_before_clipping_and_the_factor_are_recorded() -> None:
@@ -194,8 +198,8 @@ def test_after_detaching_nothing_of_us_is_left() -> None:
     before = [getattr(owner, name) for owner, name in names]
     with watched():
         assert all(
-            getattr(owner, name) is not one
-            for (owner, name), one in zip(names, before, strict=True)
+            getattr(owner, name) is not module
+            for (owner, name), module in zip(names, before, strict=True)
         )
 
     assert [getattr(owner, name) for owner, name in names] == before
@@ -213,22 +217,22 @@ def test_a_parameter_that_was_replaced_in_its_optimizer_is_not_recorded_as_it_wa
             loss_of(model).backward()
             optimizer.step()
 
-    found = recorded.values["train", 2]["1.weight"]
-    assert found.tobytes() == replaced.numpy().tobytes()
+    values = recorded.values["train", 2]["1.weight"]
+    assert values.tobytes() == replaced.numpy().tobytes()
 
 
 def test_what_is_saved_outside_of_steps_is_written_before_it_fills_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(values, "_MOST_KEPT_BYTES", 1000)
+    monkeypatch.setattr(values, "_MAX_PENDING_BYTES", 1000)
     with watched() as recorded:
         tensors = recorded.session.frameworks.tensors
         assert tensors is not None
         recorded.session.activate()
         for number in range(20):
             tensors.save(f"saved_{number}", torch.ones(100), ("train", 0))
-        kept = tensors._records._values._kept  # type: ignore[attr-defined]
-        assert sum(len(one) for one in kept.values()) <= 2
+        saved = tensors._records._values._kept  # type: ignore[attr-defined]
+        assert sum(len(value) for value in saved.values()) <= 2
 
     assert len(recorded.values["train", 0]) == 20
 
@@ -263,10 +267,10 @@ def test_a_process_that_only_serves_data_records_nothing(monkeypatch: pytest.Mon
 def test_kernels_are_built_only_for_who_wants_statistics(
     monkeypatch: pytest.MonkeyPatch, statistics: tuple[str, ...]
 ) -> None:
-    asked = []
+    builds = []
 
     def are_ready_for(_kernels: Kernels, tensor: torch.Tensor) -> bool:
-        asked.append(tensor)
+        builds.append(tensor)
         return True
 
     monkeypatch.setattr(Kernels, "are_ready_for", are_ready_for)
@@ -275,7 +279,7 @@ def test_kernels_are_built_only_for_who_wants_statistics(
         loss_of(model).backward()
         optimizer.step()
 
-    assert bool(asked) == bool(statistics)
+    assert bool(builds) == bool(statistics)
 
 
 @pytest.mark.parametrize("closely", [True, False])
@@ -382,10 +386,10 @@ def test_all_backward_passes_of_a_closure_s_first_call_make_the_loss() -> None:
 
         def closure() -> Any:
             optimizer.zero_grad()
-            parts = [loss_of(model), 3 * loss_of(model)]
-            for part in parts:
-                (part / 2).backward()
-            return sum(parts) / 2
+            losses = [loss_of(model), 3 * loss_of(model)]
+            for loss in losses:
+                (loss / 2).backward()
+            return sum(losses) / 2
 
         first_losses += [optimizer.step(closure).item() for _ in range(3)]
 
