@@ -132,7 +132,7 @@ def test_steps_without_an_optimizer_are_said_to_be_counted_by_backward_passes(
     name: str, scripts: Scripts
 ) -> None:
     said = {one["what"]: one["text"] for one in scripts.job(name).summary["notices"]}
-    assert said["training steps"] == "counted by backward passes: no torch optimizer was seen"
+    assert said["training steps"] == "counted by backward passes: no torch optimizer has stepped"
 
 
 @pytest.mark.parametrize("name", ONE_LOSS)

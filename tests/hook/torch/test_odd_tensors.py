@@ -44,7 +44,7 @@ def test_a_frozen_parameter_has_no_gradient_and_a_shared_one_has_one_name() -> N
     }
 
 
-def test_a_layer_that_grows_with_its_first_batch_is_named_like_any_other() -> None:
+def test_lazy_layers_are_named_like_others() -> None:
     with watched("weights", "activations") as recorded:
         network = nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.LazyLinear(2))
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -56,7 +56,7 @@ def test_a_layer_that_grows_with_its_first_batch_is_named_like_any_other() -> No
     assert recorded.said() == {}
 
 
-def test_a_layer_that_is_replaced_has_the_name_of_its_place() -> None:
+def test_a_replaced_layer_keeps_the_name() -> None:
     with watched("weights") as recorded:
         network = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 2))
         torch.optim.SGD(network.parameters(), lr=0.1)
@@ -70,7 +70,7 @@ def test_a_layer_that_is_replaced_has_the_name_of_its_place() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.bfloat16])
-def test_activations_of_few_bits_are_recorded(dtype: torch.dtype) -> None:
+def test_low_precision_activations_are_recorded(dtype: torch.dtype) -> None:
     class Rounded(nn.Module):
         def __init__(self) -> None:
             super().__init__()

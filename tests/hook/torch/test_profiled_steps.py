@@ -18,7 +18,7 @@ def train(steps: int) -> None:
         optimizer.step()
 
 
-def test_nothing_is_measured_by_routine_at_steps_that_are_profiled() -> None:
+def test_routine_measurements_are_skipped_at_profiled_steps() -> None:
     free = {"overhead_percent": 1e6, "statistics": ("weights",)}
     with fake_profilers("operators"), watched(profile=(WINDOW,), **free) as recorded:
         train(6)

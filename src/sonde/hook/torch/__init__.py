@@ -1,1 +1,1 @@
-"""PyTorch from the inside: what runs in the training process once it has imported torch."""
+"""PyTorch integration: what runs in the training process once torch is imported."""

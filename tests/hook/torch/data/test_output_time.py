@@ -75,7 +75,7 @@ def log_slowly(file: Any) -> None:
     log.removeHandler(handler)
 
 
-def test_printing_and_logging_are_told_with_their_lines(timed: Timed) -> None:
+def test_printing_and_logging_are_recorded_with_their_lines(timed: Timed) -> None:
     print_slowly(timed.file)
     log_slowly(timed.file)
     timed.flush()
@@ -86,7 +86,7 @@ def test_printing_and_logging_are_told_with_their_lines(timed: Timed) -> None:
     assert timed.file.getvalue() == "step 0step 1step 2step 3step 4a line\n"
 
 
-def test_a_tensor_that_is_printed_counts_once(timed: Timed) -> None:
+def test_a_printed_tensor_is_counted_once(timed: Timed) -> None:
     print(torch.ones(2), file=timed.file, end="")
     timed.flush()
     line = "test_a_tensor_that_is_printed_counts_once"
@@ -103,7 +103,7 @@ def test_other_threads_and_times_without_training_are_not_counted(timed: Timed) 
     assert timed.told == {}
 
 
-def test_output_that_raises_raises_as_before(timed: Timed) -> None:
+def test_exceptions_in_output_functions_are_raised(timed: Timed) -> None:
     timed.file.close()
     with pytest.raises(ValueError, match="closed file"):
         print_slowly(timed.file, 1)

@@ -26,7 +26,7 @@ class SlowFile(io.BytesIO):
         return super().write(content)
 
 
-def test_a_checkpoint_is_seen_while_another_thread_writes_one() -> None:
+def test_a_checkpoint_is_recorded_while_another_thread_writes_one() -> None:
     with watched() as recorded:
         model: Any = nn.Linear(4, 2)
         optimizer: Any = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -34,18 +34,18 @@ def test_a_checkpoint_is_seen_while_another_thread_writes_one() -> None:
             model(torch.ones(3, 4)).sum().backward()
             if step == 1:
                 slow = SlowFile()
-                other = threading.Thread(target=torch.save, args=(model.state_dict(), slow))
-                other.start()
+                thread = threading.Thread(target=torch.save, args=(model.state_dict(), slow))
+                thread.start()
                 assert slow.has_begun.wait(30)
                 torch.save(model.state_dict(), io.BytesIO())
                 slow.may_go_on.set()
-                other.join()
+                thread.join()
             optimizer.step()
 
     assert recorded.phases(step=1).count("checkpoint") == 1
 
 
-def test_saves_of_other_libraries_are_checkpoints(tmp_path: Path) -> None:
+def test_saves_by_other_libraries_are_checkpoints(tmp_path: Path) -> None:
     with watched() as recorded:
         model: Any = nn.Linear(4, 2)
         optimizer: Any = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tests.fakes.session import Recorded, watched
 
-NO_OPTIMIZER = "counted by backward passes: no torch optimizer was seen"
+NO_OPTIMIZER = "counted by backward passes: no torch optimizer has stepped"
 
 
 def through_data(parameter: Tensor) -> None:
@@ -52,7 +52,7 @@ def details(recorded: Recorded) -> set[str]:
 
 @pytest.mark.parametrize("update", [through_data, in_place])
 @pytest.mark.parametrize("clear", [clear_by_none, clear_in_place, clear_through_data])
-def test_each_backward_pass_that_is_used_is_a_step(
+def test_each_backward_pass_followed_by_an_update_is_a_step(
     update: Callable[[Tensor], None], clear: Callable[[Tensor], None]
 ) -> None:
     losses = []
@@ -74,48 +74,48 @@ def test_each_backward_pass_that_is_used_is_a_step(
     assert recorded.said()["training steps"] == NO_OPTIMIZER
     assert "backward" in recorded.phases(step=4)
     for step in range(2, 10):
-        found = recorded.values["train", step]
-        assert found["weight"].tobytes() == weights[step].numpy().tobytes()
-        assert found["gradient/weight"].tobytes() == gradients[step].numpy().tobytes()
+        matches = recorded.values["train", step]
+        assert matches["weight"].tobytes() == weights[step].numpy().tobytes()
+        assert matches["gradient/weight"].tobytes() == gradients[step].numpy().tobytes()
 
 
-def test_norms_are_there_without_an_optimizer() -> None:
+def test_gradient_norms_are_recorded_without_an_optimizer() -> None:
     norms = []
     with watched(overhead_percent=100.0) as recorded:
         model = nn.Linear(4, 2)
         for _ in range(8):
             model.zero_grad()
             loss_of(model).backward()
-            gradients = [one.grad for one in model.parameters() if one.grad is not None]
-            norms.append(torch.stack([one.norm() for one in gradients]).norm())
+            gradients = [tensor.grad for tensor in model.parameters() if tensor.grad is not None]
+            norms.append(torch.stack([tensor.norm() for tensor in gradients]).norm())
             for parameter in model.parameters():
                 through_data(parameter)
 
-    found = recorded.scalars("gradient_norm")
-    assert len(found) >= 6
-    for step, norm in found.items():
+    values = recorded.scalars("gradient_norm")
+    assert len(values) >= 6
+    for step, norm in values.items():
         assert norm == pytest.approx(norms[step].item(), rel=1e-5)
 
 
-def test_tensors_of_no_module_have_the_names_of_their_variables() -> None:
+def test_tensors_outside_modules_are_named_after_their_variables() -> None:
     losses = []
     with watched("all:every=1,values") as recorded:
         slope = torch.zeros(1, requires_grad=True)
-        others = {"offset": torch.zeros(1, requires_grad=True)}
+        tensors = {"offset": torch.zeros(1, requires_grad=True)}
         for _ in range(6):
             points = torch.randn(16)
-            loss: Any = (slope * points + others["offset"] - 3 * points).square().mean()
+            loss: Any = (slope * points + tensors["offset"] - 3 * points).square().mean()
             loss.backward()
             losses.append(loss.item())
-            for parameter in (slope, others["offset"]):
+            for parameter in (slope, tensors["offset"]):
                 in_place(parameter)
                 clear_in_place(parameter)
 
     assert recorded.scalars("loss") == dict(enumerate(losses))
-    assert {"slope", "others.offset", "gradient/slope"} <= recorded.values["train", 4].keys()
+    assert {"slope", "tensors.offset", "gradient/slope"} <= recorded.values["train", 4].keys()
 
 
-def test_passes_between_which_nothing_changes_are_micro_steps() -> None:
+def test_passes_without_an_update_in_between_are_micro_steps() -> None:
     means = []
     with watched() as recorded:
         model = nn.Linear(4, 2)
@@ -132,7 +132,7 @@ def test_passes_between_which_nothing_changes_are_micro_steps() -> None:
     assert details(recorded) == {'{"micro_steps":3,"counted_by":"backward"}'}
 
 
-def test_steps_are_counted_by_the_optimizer_as_soon_as_one_steps() -> None:
+def test_optimizer_steps_replace_backward_passes_as_the_step_count() -> None:
     losses = []
     with watched() as recorded:
         model = nn.Linear(4, 2)
@@ -155,7 +155,7 @@ def test_steps_are_counted_by_the_optimizer_as_soon_as_one_steps() -> None:
     assert details(recorded) == {'{"counted_by":"backward"}', ""}
 
 
-def test_an_optimizer_that_has_not_stepped_yet_is_waited_for() -> None:
+def test_an_optimizer_that_has_not_stepped_yet_delays_counting_by_backward() -> None:
     with watched() as recorded:
         model = nn.Linear(4, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -168,7 +168,7 @@ def test_an_optimizer_that_has_not_stepped_yet_is_waited_for() -> None:
     assert details(recorded) == {'{"micro_steps":8}'}
 
 
-def test_an_optimizer_that_never_steps_is_not_waited_for_forever() -> None:
+def test_an_optimizer_that_never_steps_delays_counting_only_for_a_while() -> None:
     with watched() as recorded:
         model = nn.Linear(4, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -182,7 +182,7 @@ def test_an_optimizer_that_never_steps_is_not_waited_for_forever() -> None:
     assert recorded.said()["training steps"] == NO_OPTIMIZER
 
 
-def test_gradients_that_change_nothing_are_no_steps() -> None:
+def test_gradients_without_updates_are_not_counted_as_steps() -> None:
     """Such as those of an image that somebody wants to explain."""
     with watched() as recorded:
         model = nn.Linear(4, 2)

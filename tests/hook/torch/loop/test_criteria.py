@@ -44,7 +44,7 @@ def train(network: nn.Module, steps: int = 2) -> None:
         lambda outputs, labels: functional.huber_loss(outputs[:, 0], labels.float()),
     ],
 )
-def test_losses_of_an_evaluation_are_those_of_its_steps(criterion: Any) -> None:
+def test_evaluation_losses_are_recorded_at_their_steps(criterion: Any) -> None:
     with watched() as recorded:
         network = classifier()
         train(network)
@@ -61,7 +61,7 @@ def test_losses_of_an_evaluation_are_those_of_its_steps(criterion: Any) -> None:
     assert set(recorded.scalars("loss")) == {0, 1, 2, 3}
 
 
-def test_a_model_that_returns_its_loss_is_taken_at_its_word() -> None:
+def test_the_loss_returned_by_a_model_is_recorded() -> None:
     class Answering(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -104,7 +104,7 @@ def test_a_loss_inside_the_forward_of_a_model_belongs_to_that_pass() -> None:
     assert recorded.scalars("loss", "eval") == dict(enumerate(losses))
 
 
-def test_of_several_losses_in_a_step_nobody_knows_the_sum() -> None:
+def test_several_losses_of_a_step_are_recorded_separately() -> None:
     with watched() as recorded:
         network = classifier()
         train(network)
@@ -120,7 +120,7 @@ def test_of_several_losses_in_a_step_nobody_knows_the_sum() -> None:
     assert recorded.scalars("loss/mse_loss", "eval") == {0: float(second)}
 
 
-def test_a_loss_module_of_the_script_is_one_loss_whatever_it_is_made_of() -> None:
+def test_a_custom_loss_module_is_recorded_as_one_loss() -> None:
     class FocalLoss(nn.Module):
         def forward(self, outputs: Tensor, labels: Tensor) -> Any:
             each = functional.cross_entropy(outputs, labels, reduction="none")
@@ -137,7 +137,7 @@ def test_a_loss_module_of_the_script_is_one_loss_whatever_it_is_made_of() -> Non
     assert recorded.scalars("loss", "eval") == {0: float(loss)}
 
 
-def test_a_metric_during_training_is_no_loss_of_an_evaluation() -> None:
+def test_a_metric_during_training_is_not_an_evaluation_loss() -> None:
     with watched() as recorded:
         network = classifier()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -152,7 +152,7 @@ def test_a_metric_during_training_is_no_loss_of_an_evaluation() -> None:
     assert {row["mode"] for row in recorded.rows["scalars"]} == {"train"}
 
 
-def test_an_evaluation_that_forgot_to_switch_gradients_off_has_its_losses() -> None:
+def test_an_evaluation_with_gradients_enabled_has_its_losses() -> None:
     with watched() as recorded:
         network = classifier()
         train(network)
@@ -165,7 +165,7 @@ def test_an_evaluation_that_forgot_to_switch_gradients_off_has_its_losses() -> N
     assert recorded.scalars("loss", "eval") == dict(enumerate(losses))
 
 
-def test_losses_that_are_no_single_number_are_not_recorded() -> None:
+def test_losses_with_several_elements_are_not_recorded() -> None:
     with watched() as recorded:
         network = classifier()
         train(network)
@@ -177,7 +177,7 @@ def test_losses_that_are_no_single_number_are_not_recorded() -> None:
     assert recorded.scalars("loss", "eval") == {}
 
 
-def test_labels_and_predictions_come_from_what_losses_are_given() -> None:
+def test_labels_and_predictions_are_the_inputs_of_loss_functions() -> None:
     with watched("labels:values", "predictions:values") as recorded:
         network = classifier()
         train(network)
@@ -213,7 +213,7 @@ def test_classes_are_counted() -> None:
     assert [row["value"] for row in rows] == [300, 150]
 
 
-def test_labels_that_are_too_many_to_count_are_told() -> None:
+def test_too_many_labels_are_reported_as_not_counted() -> None:
     with watched() as recorded:
         network = nn.Conv2d(1, 2, 1)
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -226,14 +226,14 @@ def test_labels_that_are_too_many_to_count_are_told() -> None:
 
 
 @pytest.mark.parametrize("size", [2, 5000])
-def test_a_batch_that_comes_again_is_recognized(size: int) -> None:
+def test_a_repeated_batch_is_recognized(size: int) -> None:
     with watched() as recorded:
         network = classifier()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
         first, second = torch.randn(size, 3), torch.randn(size, 3)
         for points in (first, second, first.clone(), {"points": second}):
-            given = points["points"] if isinstance(points, dict) else points
-            network(given).sum().backward()
+            batches = points["points"] if isinstance(points, dict) else points
+            network(batches).sum().backward()
             optimizer.step()
 
     rows = recorded.observations("batch-hash")
@@ -243,7 +243,7 @@ def test_a_batch_that_comes_again_is_recognized(size: int) -> None:
     assert marks[0] != marks[1]
 
 
-def test_a_batch_of_an_evaluation_that_was_trained_with_is_recognized() -> None:
+def test_a_training_batch_used_in_an_evaluation_is_recognized() -> None:
     with watched() as recorded:
         network = classifier()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -259,7 +259,7 @@ def test_a_batch_of_an_evaluation_that_was_trained_with_is_recognized() -> None:
     assert trained["value"] == evaluated["value"]
 
 
-def test_a_batch_that_is_spread_in_memory_has_no_mark() -> None:
+def test_a_non_contiguous_batch_has_no_fingerprint() -> None:
     with watched() as recorded:
         network = classifier()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -269,7 +269,7 @@ def test_a_batch_that_is_spread_in_memory_has_no_mark() -> None:
     assert recorded.observations("batch-hash") == []
 
 
-def test_scripts_of_functions_that_use_losses_can_be_compiled() -> None:
+def test_functions_that_use_losses_can_be_scripted() -> None:
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     from tests.hook.torch import scripted  # noqa: PLC0415
 
@@ -277,13 +277,13 @@ def test_scripts_of_functions_that_use_losses_can_be_compiled() -> None:
         points, labels = torch.randn(4, 2), torch.tensor([0, 1, 1, 0])
         loss = torch.jit.script(scripted.loss)(points, labels)
         module = torch.jit.script(nn.CrossEntropyLoss())
-        own = torch.jit.script(functional.cross_entropy)
+        criterion = torch.jit.script(functional.cross_entropy)
 
         assert float(loss) == pytest.approx(2 * float(imported_before(points, labels)))
-        assert float(module(points, labels)) == float(own(points, labels))
+        assert float(module(points, labels)) == float(criterion(points, labels))
 
 
-def test_loss_functions_can_be_pickled_while_they_are_watched() -> None:
+def test_loss_functions_can_be_pickled_while_wrapped() -> None:
     with watched():
         pickled = pickle.dumps(functional.cross_entropy)
         file = io.BytesIO()

@@ -21,8 +21,8 @@ STEPS = 200
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, there are as many quiet steps as there can be."""
-    monkeypatch.setattr(module, "_LONGEST_NS", 10**15)
-    monkeypatch.setattr(module, "_WATCHING_SECONDS", 1000.0)
+    monkeypatch.setattr(module, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(module, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 
 class Script:
@@ -39,14 +39,14 @@ class Script:
         return functional.cross_entropy(self.model(torch.randn(5, 4)), torch.randint(0, 3, (5,)))
 
     def step(self, divisor: int = 1) -> None:
-        parts = []
+        losses = []
         for _ in range(divisor):
             loss = self.loss()
-            parts.append(loss.item())
+            losses.append(loss.item())
             (loss / divisor if divisor > 1 else loss).backward()
         self.optimizer.step()
         self.optimizer.zero_grad()
-        self.losses.append(sum(parts) / divisor)
+        self.losses.append(sum(losses) / divisor)
 
 
 def recorded_of(run: Callable[[Script], None], *saves: str) -> tuple[Script, Recorded]:
@@ -61,7 +61,7 @@ def plain(script: Script) -> None:
         script.step()
 
 
-def test_most_steps_of_a_plain_loop_are_quiet() -> None:
+def test_most_steps_of_a_plain_loop_are_deferred() -> None:
     _, recorded = recorded_of(plain)
 
     closely = {row["step"] for row in recorded.rows["observations"] if row["kind"] == "batch-hash"}
@@ -97,7 +97,7 @@ def test_losses_carry_the_time_of_their_step() -> None:
             assert abs(row["time_ns"] - steps[row["step"]]) < 5_000_000_000
 
 
-def test_data_is_waited_for_in_quiet_steps_too() -> None:
+def test_waits_for_data_are_recorded_in_deferred_steps() -> None:
     def loop(script: Script) -> None:
         loader = DataLoader(TensorDataset(torch.randn(60, 4), torch.randint(0, 3, (60,))), 1)
         for features, labels in loader:
@@ -111,7 +111,7 @@ def test_data_is_waited_for_in_quiet_steps_too() -> None:
         assert recorded.phases(step=step).count("data_wait") == 1
 
 
-def test_accumulation_in_quiet_steps_is_accumulation() -> None:
+def test_micro_steps_are_recorded_in_deferred_steps() -> None:
     def loop(script: Script) -> None:
         for _ in range(STEPS):
             script.step(divisor=2)
@@ -123,7 +123,7 @@ def test_accumulation_in_quiet_steps_is_accumulation() -> None:
     assert recorded.phases(step=STEPS - 1).count("backward") == 2
 
 
-def test_learning_rates_that_change_are_recorded_where_they_do() -> None:
+def test_learning_rates_are_recorded_at_the_step_where_they_change() -> None:
     def loop(script: Script) -> None:
         for step in range(STEPS):
             if step == 150:
@@ -137,7 +137,7 @@ def test_learning_rates_that_change_are_recorded_where_they_do() -> None:
     assert all(rate == (0.05 if step >= 150 else 0.1) for step, rate in rates.items())
 
 
-def test_what_is_asked_for_comes_exactly_when_it_is_due() -> None:
+def test_requested_tensors_are_recorded_exactly_when_due() -> None:
     _, recorded = recorded_of(plain, "weights:every=7,values")
 
     assert sorted(step for _, step in recorded.values) == list(range(0, STEPS, 7))
@@ -151,7 +151,7 @@ def evaluate(script: Script, batches: int = 3) -> None:
     script.model.train()
 
 
-def test_evaluations_between_quiet_steps_are_seen_with_their_losses() -> None:
+def test_evaluations_between_deferred_steps_have_their_losses() -> None:
     def loop(script: Script) -> None:
         for step in range(STEPS):
             script.step()
@@ -166,9 +166,7 @@ def test_evaluations_between_quiet_steps_are_seen_with_their_losses() -> None:
     assert recorded.phases(step=50).count("evaluation") == 1
 
 
-def test_evaluations_are_noted_in_the_quiet_and_seen_closely_where_something_is_asked_of_them() -> (
-    None
-):
+def test_evaluations_are_deferred_unless_something_is_requested_of_them() -> None:
     def loop(script: Script) -> None:
         for _ in range(30):
             script.step()
@@ -179,27 +177,27 @@ def test_evaluations_are_noted_in_the_quiet_and_seen_closely_where_something_is_
     assert sorted(step for mode, step in recorded.values if mode == "eval") == [0, 10, 20, 30]
 
 
-def test_a_long_evaluation_does_not_pile_up_notes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_NOTES", 20)
-    most = 0
+def test_notes_of_a_long_evaluation_are_replayed_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_NOTES", 20)
+    max_notes = 0
 
     def loop(script: Script) -> None:
-        nonlocal most
+        nonlocal max_notes
         for _ in range(50):
             script.step()
         for _ in range(20):
             evaluate(script, 10)
-            most = max(most, len(recorded.session.state.catch_up.__self__.notes))  # type: ignore[attr-defined]
+            max_notes = max(max_notes, len(recorded.session.state.catch_up.__self__.notes))  # type: ignore[attr-defined]
 
     with watched(closely=False) as recorded:
         script = Script()
         loop(script)
 
-    assert most <= 21
+    assert max_notes <= 21
     assert list(recorded.scalars("loss", "eval").values()) == script.evaluated
 
 
-def test_a_model_that_returns_its_loss_is_believed() -> None:
+def test_the_loss_returned_by_a_model_is_recorded_in_deferred_steps() -> None:
     class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -228,7 +226,7 @@ def test_a_model_that_returns_its_loss_is_believed() -> None:
     assert list(recorded.scalars("loss", "eval").values()) == script.evaluated
 
 
-def test_a_pass_that_raises_in_a_quiet_step_leaves_the_next_ones_right() -> None:
+def test_steps_after_an_exception_in_a_deferred_pass_are_correct() -> None:
     def loop(script: Script) -> None:
         for step in range(STEPS):
             if step == 100:
@@ -242,21 +240,21 @@ def test_a_pass_that_raises_in_a_quiet_step_leaves_the_next_ones_right() -> None
     assert recorded.phases(step=STEPS - 1) == ["forward", "backward", "optimizer"]
 
 
-def test_a_second_optimizer_ends_the_quiet() -> None:
+def test_a_second_optimizer_ends_deferral() -> None:
     def loop(script: Script) -> None:
         plain(script)
-        other = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=0.1)
+        second = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=0.1)
         for _ in range(10):
             script.step()
-            other.param_groups[0]["params"][0].square().sum().backward()
-            other.step()
+            second.param_groups[0]["params"][0].square().sum().backward()
+            second.step()
 
     _, recorded = recorded_of(loop)
 
     assert recorded.session.steps.counts["train"] == STEPS + 10
 
 
-def test_a_loss_that_turns_bad_in_a_quiet_step_is_recorded() -> None:
+def test_a_non_finite_loss_in_a_deferred_step_is_recorded() -> None:
     def loop(script: Script) -> None:
         for step in range(STEPS):
             if step == 120:
@@ -272,22 +270,22 @@ def test_a_loss_that_turns_bad_in_a_quiet_step_is_recorded() -> None:
 
 
 @pytest.mark.parametrize("steps", [4, 30])
-def test_nothing_of_a_model_is_kept_when_the_script_has_forgotten_it(steps: int) -> None:
+def test_a_model_deleted_by_the_script_is_not_kept_alive(steps: int) -> None:
     def forgotten() -> list[weakref.ref[Any]]:
         script = Script()
         for _ in range(steps):
             script.step()
-        return [weakref.ref(one) for one in (script.optimizer, *script.model.parameters())]
+        return [weakref.ref(item) for item in (script.optimizer, *script.model.parameters())]
 
     with watched(closely=False, statistics=("weights", "gradients")):
         references = forgotten()
         gc.collect()
-        alive = [one() for one in references]
+        alive = [reference() for reference in references]
 
     assert alive == [None] * 5
 
 
-def test_the_next_model_of_a_script_is_alone_again() -> None:
+def test_a_second_model_after_deletion_of_the_first_has_plain_names() -> None:
     with watched(closely=False) as recorded:
         for _ in range(2):
             plain(Script())
@@ -298,7 +296,7 @@ def test_the_next_model_of_a_script_is_alone_again() -> None:
     assert max(recorded.scalars("loss")) == 2 * STEPS - 1
 
 
-def test_a_step_in_which_the_quiet_ends_is_counted() -> None:
+def test_a_step_during_which_deferral_ends_is_counted() -> None:
     def loop(script: Script) -> None:
         model = script.model
         script.optimizer.register_step_post_hook(lambda *_: model.eval()(torch.ones(1, 4)))
@@ -311,7 +309,7 @@ def test_a_step_in_which_the_quiet_ends_is_counted() -> None:
     assert list(recorded.scalars("loss").values()) == script.losses
 
 
-def test_roots_that_are_no_plain_numbers_are_backpropagated_in_the_quiet() -> None:
+def test_losses_with_several_elements_work_in_deferred_steps() -> None:
     weight: Any = torch.ones((), dtype=torch.complex64, requires_grad=True)
 
     def loop(script: Script) -> None:
@@ -323,7 +321,7 @@ def test_roots_that_are_no_plain_numbers_are_backpropagated_in_the_quiet() -> No
     assert weight.grad == 2.0
 
 
-def test_losses_of_single_samples_are_computed_in_the_quiet() -> None:
+def test_per_sample_losses_work_in_deferred_steps() -> None:
     def loop(script: Script) -> None:
         plain(script)
         script.model.eval()
@@ -337,7 +335,7 @@ def test_losses_of_single_samples_are_computed_in_the_quiet() -> None:
     assert len(script.evaluated) == 5
 
 
-def test_evaluations_are_seen_after_one_that_raised_in_the_quiet() -> None:
+def test_evaluations_are_recorded_after_an_exception_in_a_deferred_one() -> None:
     def loop(script: Script) -> None:
         plain(script)
         script.model.eval()
@@ -351,7 +349,7 @@ def test_evaluations_are_seen_after_one_that_raised_in_the_quiet() -> None:
 
 
 @pytest.mark.parametrize("step", [4, 100, 133])
-def test_bad_data_in_a_quiet_step_is_found_to_be_bad_data(step: int) -> None:
+def test_non_finite_inputs_in_a_deferred_step_are_identified(step: int) -> None:
     def loop(script: Script) -> None:
         for number in range(STEPS):
             features = torch.randn(5, 4)
@@ -365,11 +363,11 @@ def test_bad_data_in_a_quiet_step_is_found_to_be_bad_data(step: int) -> None:
 
     _, recorded = recorded_of(loop)
 
-    found = recorded.observations("first-non-finite")
-    assert [(row["subject"], row["step"]) for row in found][:1] == [("input 0", step)]
+    observations = recorded.observations("first-non-finite")
+    assert [(row["subject"], row["step"]) for row in observations][:1] == [("input 0", step)]
 
 
-def test_what_goes_into_a_model_is_not_kept_in_the_quiet() -> None:
+def test_model_inputs_are_not_kept_alive_in_deferred_steps() -> None:
     with watched(closely=False):
         script = Script()
         plain(script)

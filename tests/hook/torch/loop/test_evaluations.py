@@ -20,8 +20,8 @@ functional: Any = torch.nn.functional
 @pytest.fixture(autouse=True, params=[True, False], ids=["every step", "buffered steps"])
 def closely(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Both ways in which the hook sees a step give the same results."""
-    monkeypatch.setattr(quiet_module, "_LONGEST_NS", 10**15)
-    monkeypatch.setattr(quiet_module, "_WATCHING_SECONDS", 1000.0)
+    monkeypatch.setattr(quiet_module, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(quiet_module, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
     return bool(request.param)
 
 
@@ -80,12 +80,17 @@ def evaluations_of(recorded: Recorded) -> list[dict[str, Any]]:
 
 def summary(evaluations: list[dict[str, Any]]) -> list[tuple[str, int, int, Any]]:
     return [
-        (one["name"], one["step"], one["samples"], pytest.approx(one["loss"], rel=1e-6))
-        for one in evaluations
+        (
+            evaluation["name"],
+            evaluation["step"],
+            evaluation["samples"],
+            pytest.approx(evaluation["loss"], rel=1e-6),
+        )
+        for evaluation in evaluations
     ]
 
 
-def test_an_evaluation_is_the_mean_over_its_samples_though_the_last_batch_is_smaller(
+def test_an_evaluation_loss_is_weighted_by_batch_size(
     closely: bool,
 ) -> None:
     results = []
@@ -95,15 +100,15 @@ def test_an_evaluation_is_the_mean_over_its_samples_though_the_last_batch_is_sma
             script.epoch()
             results.append(script.evaluate(script.val_loader))
 
-    found = recorded_of(run, closely)
+    recorded = recorded_of(run, closely)
 
-    assert summary(found) == [
+    assert summary(recorded) == [
         ("validation", 5, 20, results[0]),
         ("validation", 10, 20, results[1]),
         ("validation", 15, 20, results[2]),
     ]
-    assert found[0]["data"].startswith("loader at test_evaluations.py:")
-    assert [one["eval_steps"] for one in found] == [[0, 2], [3, 5], [6, 8]]
+    assert recorded[0]["data"].startswith("loader at test_evaluations.py:")
+    assert [result["eval_steps"] for result in recorded] == [[0, 2], [3, 5], [6, 8]]
 
 
 def test_both_splits_evaluated_by_one_function_are_two_series(closely: bool) -> None:
@@ -115,15 +120,15 @@ def test_both_splits_evaluated_by_one_function_are_two_series(closely: bool) -> 
             results.append(script.evaluate(DataLoader(script.train_set, batch_size=16)))
             results.append(script.evaluate(script.val_loader))
 
-    found = recorded_of(run, closely)
+    recorded = recorded_of(run, closely)
 
-    assert summary(found) == [
+    assert summary(recorded) == [
         ("train (evaluated)", 5, 40, results[0]),
         ("validation", 5, 20, results[1]),
         ("train (evaluated)", 10, 40, results[2]),
         ("validation", 10, 20, results[3]),
     ]
-    assert [one.get("is_training_data", False) for one in found] == [True, False] * 2
+    assert [result.get("is_training_data", False) for result in recorded] == [True, False] * 2
 
 
 def test_one_data_set_evaluated_in_two_phases_of_training_is_one_series(closely: bool) -> None:
@@ -135,8 +140,11 @@ def test_one_data_set_evaluated_in_two_phases_of_training_is_one_series(closely:
         phase(script)
         phase(script)  # from another line
 
-    found = recorded_of(run, closely)
-    assert [(one["name"], one["step"]) for one in found] == [("validation", 5), ("validation", 10)]
+    results = recorded_of(run, closely)
+    assert [(result["name"], result["step"]) for result in results] == [
+        ("validation", 5),
+        ("validation", 10),
+    ]
 
 
 def test_an_epoch_function_called_from_several_lines_evaluates_one_series(closely: bool) -> None:
@@ -155,15 +163,15 @@ def test_an_epoch_function_called_from_several_lines_evaluates_one_series(closel
         epoch(script)
         epoch(script)
 
-    found = recorded_of(run, closely)
-    assert [(one["name"], one["step"], one["samples"]) for one in found] == [
+    results = recorded_of(run, closely)
+    assert [(result["name"], result["step"], result["samples"]) for result in results] == [
         *(("validation", 5, 20), ("evaluation", 5, 12)),
         *(("validation", 10, 20), ("evaluation", 10, 12)),
         *(("validation", 15, 20), ("evaluation", 15, 12)),
     ]
 
 
-def test_an_epoch_function_that_trains_another_model_begins_a_series(closely: bool) -> None:
+def test_an_epoch_function_that_trains_another_model_starts_a_series(closely: bool) -> None:
     points = torch.randn(12, 4)
     labels = (points[:, 0] > 0).long()
 
@@ -174,14 +182,14 @@ def test_an_epoch_function_that_trains_another_model_begins_a_series(closely: bo
 
     def run(script: Script) -> None:
         epoch(script)
-        other = Script()
-        epoch(other)
+        second = Script()
+        epoch(second)
 
-    found = recorded_of(run, closely)
-    assert [one["name"] for one in found] == ["evaluation", "evaluation 2"]
+    results = recorded_of(run, closely)
+    assert [result["name"] for result in results] == ["evaluation", "evaluation 2"]
 
 
-def test_a_notebook_cell_that_runs_again_goes_on_with_its_series(closely: bool) -> None:
+def test_a_rerun_notebook_cell_continues_its_series(closely: bool) -> None:
     cell = (
         "script.epoch()\nwith torch.no_grad():\n"
         "    cross_entropy(script.model(points), labels)\nscript.evaluate(script.val_loader)\n"
@@ -194,11 +202,11 @@ def test_a_notebook_cell_that_runs_again_goes_on_with_its_series(closely: bool) 
             code = compile(cell, "/tmp/ipykernel_1/12345.py", "exec")
             exec(code, space | {"script": script, "cross_entropy": functional.cross_entropy})
 
-    found = recorded_of(run, closely)
-    assert [one["name"] for one in found] == ["evaluation", "evaluation 2"] * 2
+    results = recorded_of(run, closely)
+    assert [result["name"] for result in results] == ["evaluation", "evaluation 2"] * 2
 
 
-def test_one_data_set_evaluated_twice_in_a_pause_gives_two_series(closely: bool) -> None:
+def test_one_data_set_evaluated_twice_between_steps_gives_two_series(closely: bool) -> None:
     def check(script: Script) -> None:
         script.evaluate(script.val_loader)
 
@@ -208,27 +216,27 @@ def test_one_data_set_evaluated_twice_in_a_pause_gives_two_series(closely: bool)
             check(script)
             check(script)  # of attacked inputs, for example
 
-    names = [one["name"] for one in recorded_of(run, closely)]
+    names = [result["name"] for result in recorded_of(run, closely)]
     assert names == ["validation", "validation 2"] * 2
 
 
 def test_one_loop_over_several_loaders_gives_a_series_for_each(closely: bool) -> None:
     def run(script: Script) -> None:
-        others = [DataLoader(data(size), batch_size=8) for size in (24, 32)]
+        loaders = [DataLoader(data(size), batch_size=8) for size in (24, 32)]
         for _ in range(2):
             script.epoch()
-            for loader in others:
+            for loader in loaders:
                 script.evaluate(loader)
 
-    found = recorded_of(run, closely)
+    results = recorded_of(run, closely)
 
-    assert [(one["name"], one["samples"]) for one in found] == [
+    assert [(result["name"], result["samples"]) for result in results] == [
         ("evaluation", 24),
         ("evaluation 2", 32),
     ] * 2
 
 
-def test_a_data_set_that_is_built_anew_for_every_evaluation_stays_one_series(
+def test_a_data_set_rebuilt_for_each_evaluation_stays_one_series(
     closely: bool,
 ) -> None:
     def run(script: Script) -> None:
@@ -236,10 +244,10 @@ def test_a_data_set_that_is_built_anew_for_every_evaluation_stays_one_series(
             script.epoch()
             script.evaluate(DataLoader(data(16), batch_size=8))
 
-    assert [one["name"] for one in recorded_of(run, closely)] == ["evaluation"] * 3
+    assert [result["name"] for result in recorded_of(run, closely)] == ["evaluation"] * 3
 
 
-def test_a_rebuilt_data_set_stays_one_series_though_the_old_one_is_still_alive(
+def test_a_rebuilt_data_set_stays_one_series_while_the_old_one_exists(
     closely: bool,
 ) -> None:
     """Trainers that remove unused columns keep every copy in a reference cycle for a while."""
@@ -252,11 +260,11 @@ def test_a_rebuilt_data_set_stays_one_series_though_the_old_one_is_still_alive(
                 alive.append(data(size))
                 script.evaluate(DataLoader(alive[-1], batch_size=8))
 
-    found = [(one["name"], one["samples"]) for one in recorded_of(run, closely)]
-    assert found == 3 * [("evaluation", 20), ("evaluation 2", 12)]
+    results = [(result["name"], result["samples"]) for result in recorded_of(run, closely)]
+    assert results == 3 * [("evaluation", 20), ("evaluation 2", 12)]
 
 
-def test_tensors_without_a_loader_are_told_apart_by_their_call_sites(closely: bool) -> None:
+def test_evaluations_without_a_loader_are_distinguished_by_call_site(closely: bool) -> None:
     results = []
 
     def run(script: Script) -> None:
@@ -269,18 +277,18 @@ def test_tensors_without_a_loader_are_told_apart_by_their_call_sites(closely: bo
                 results.append(functional.cross_entropy(script.model(x_train), y_train).item())
                 results.append(functional.cross_entropy(script.model(x_val), y_val).item())
 
-    found = recorded_of(run, closely)
+    recorded = recorded_of(run, closely)
 
-    assert summary(found) == [
+    assert summary(recorded) == [
         ("train (evaluated)", 5, 40, results[0]),
         ("validation", 5, 20, results[1]),
         ("train (evaluated)", 10, 40, results[2]),
         ("validation", 10, 20, results[3]),
     ]
-    assert found[1]["data"].startswith("call at test_evaluations.py:")
+    assert recorded[1]["data"].startswith("call at test_evaluations.py:")
 
 
-def test_losses_that_are_sums_over_a_batch_become_means(closely: bool) -> None:
+def test_losses_summed_over_a_batch_become_means(closely: bool) -> None:
     results = []
 
     def run(script: Script) -> None:
@@ -295,10 +303,10 @@ def test_losses_that_are_sums_over_a_batch_become_means(closely: bool) -> None:
                     ).item()
             results.append(total / 20)
 
-    assert [one[3] for one in summary(recorded_of(run, closely))] == results
+    assert [result[3] for result in summary(recorded_of(run, closely))] == results
 
 
-def test_a_loader_that_reads_one_batch_ahead_feeds_its_last_batch_too(closely: bool) -> None:
+def test_the_last_batch_of_a_prefetching_loader_is_counted(closely: bool) -> None:
     def one_ahead(loader: Iterable[Any]) -> Iterator[Any]:
         iterator = iter(loader)
         current = next(iterator)
@@ -312,7 +320,7 @@ def test_a_loader_that_reads_one_batch_ahead_feeds_its_last_batch_too(closely: b
             script.epoch()
             script.evaluate(one_ahead(script.val_loader))
 
-    assert [one["samples"] for one in recorded_of(run, closely)] == [20, 20]
+    assert [result["samples"] for result in recorded_of(run, closely)] == [20, 20]
 
 
 def test_an_evaluation_that_runs_twice_in_a_row_is_two_results(closely: bool) -> None:
@@ -322,9 +330,9 @@ def test_an_evaluation_that_runs_twice_in_a_row_is_two_results(closely: bool) ->
             script.evaluate(script.val_loader)
         script.epoch()
 
-    found = recorded_of(run, closely)
+    results = recorded_of(run, closely)
 
-    assert [(one["name"], one["samples"]) for one in found] == [("validation", 20)] * 2
+    assert [(result["name"], result["samples"]) for result in results] == [("validation", 20)] * 2
 
 
 class Task(nn.Module):
@@ -338,7 +346,7 @@ class Task(nn.Module):
         return functional.cross_entropy(self.model(points), labels)
 
 
-def test_a_model_inside_a_task_and_its_moving_average_are_evaluated_apart(closely: bool) -> None:
+def test_a_model_inside_a_task_and_its_moving_average_have_separate_series(closely: bool) -> None:
     results: dict[str, list[float]] = {"validation": [], "validation (ema)": []}
 
     def run(script: Script) -> None:
@@ -354,18 +362,20 @@ def test_a_model_inside_a_task_and_its_moving_average_are_evaluated_apart(closel
                 task(points, labels).backward()
                 optimizer.step()
                 with torch.no_grad():
-                    for kept, new in zip(
+                    for weights, new in zip(
                         averaged.parameters(), task.model.parameters(), strict=True
                     ):
-                        kept.lerp_(new, 0.1)
+                        weights.lerp_(new, 0.1)
             results["validation"].append(script.evaluate(script.val_loader, task.model))
             results["validation (ema)"].append(script.evaluate(script.val_loader, averaged))
 
-    found = recorded_of(run, closely)
+    recorded = recorded_of(run, closely)
 
-    by_name = {name: [one["loss"] for one in found if one["name"] == name] for name in results}
+    by_name = {
+        name: [result["loss"] for result in recorded if result["name"] == name] for name in results
+    }
     assert by_name == {name: pytest.approx(values) for name, values in results.items()}
-    assert [one["step"] for one in found] == [5, 5, 10, 10, 15, 15]
+    assert [result["step"] for result in recorded] == [5, 5, 10, 10, 15, 15]
 
 
 class Agent(nn.Module):
@@ -382,7 +392,7 @@ class Agent(nn.Module):
         )
 
 
-def test_parts_of_an_agent_that_are_called_directly_have_a_forward_phase(closely: bool) -> None:
+def test_directly_called_submodules_of_an_agent_have_a_forward_phase(closely: bool) -> None:
     with watched(closely=closely) as recorded:
         agent = Agent()
         optimizer = torch.optim.SGD(agent.parameters(), lr=0.1)
@@ -394,7 +404,7 @@ def test_parts_of_an_agent_that_are_called_directly_have_a_forward_phase(closely
     assert recorded.phases(step=6).count("forward") == 2
 
 
-def test_a_model_that_only_acts_between_steps_has_no_evaluations(closely: bool) -> None:
+def test_inference_between_training_steps_is_not_an_evaluation(closely: bool) -> None:
     def run(script: Script) -> None:
         for _ in range(5):
             script.model.eval()
@@ -406,7 +416,7 @@ def test_a_model_that_only_acts_between_steps_has_no_evaluations(closely: bool) 
     assert recorded_of(run, closely) == []
 
 
-def test_one_loop_over_the_names_of_splits_gives_a_series_for_each(closely: bool) -> None:
+def test_one_loop_over_split_names_gives_a_series_for_each(closely: bool) -> None:
     results: dict[str, list[float]] = {"train (evaluated)": [], "validation": []}
 
     def estimate_loss(script: Script) -> None:
@@ -428,17 +438,19 @@ def test_one_loop_over_the_names_of_splits_gives_a_series_for_each(closely: bool
             script.epoch()
             estimate_loss(script)
 
-    found = recorded_of(run, closely)
+    recorded = recorded_of(run, closely)
 
-    assert [(one["name"], one["samples"]) for one in found] == [
+    assert [(result["name"], result["samples"]) for result in recorded] == [
         ("train (evaluated)", 16),
         ("validation", 16),
     ] * 2
     for name, values in results.items():
-        assert [one["loss"] for one in found if one["name"] == name] == pytest.approx(values)
+        assert [result["loss"] for result in recorded if result["name"] == name] == pytest.approx(
+            values
+        )
 
 
-def test_a_model_whose_weights_were_made_in_inference_mode_is_a_reference(closely: bool) -> None:
+def test_a_model_created_in_inference_mode_is_a_reference(closely: bool) -> None:
     """Such tensors do not count their changes."""
 
     def run(script: Script) -> None:
@@ -449,5 +461,5 @@ def test_a_model_whose_weights_were_made_in_inference_mode_is_a_reference(closel
             script.evaluate(script.val_loader)
             script.evaluate(script.val_loader, reference)
 
-    names = [one["name"] for one in recorded_of(run, closely)]
+    names = [result["name"] for result in recorded_of(run, closely)]
     assert names == 2 * ["validation", "validation (reference)"]

@@ -37,7 +37,7 @@ class Training:
         self.cost.settle()
 
 
-def test_what_an_inspected_step_takes_longer_than_others_is_on_the_account(
+def test_extra_time_of_inspected_steps_is_charged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     training = Training(monkeypatch)
@@ -49,7 +49,7 @@ def test_what_an_inspected_step_takes_longer_than_others_is_on_the_account(
     assert training.session.overhead.budget.hook_seconds == pytest.approx(0.003)
 
 
-def test_what_hooks_have_timed_themselves_is_not_counted_twice(
+def test_time_measured_by_hooks_is_not_charged_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     training = Training(monkeypatch)
@@ -65,7 +65,7 @@ def test_what_hooks_have_timed_themselves_is_not_counted_twice(
     assert training.session.overhead.budget.hook_seconds == pytest.approx(0.003)
 
 
-def test_an_evaluation_is_not_taken_for_the_cost_of_an_inspection(
+def test_an_evaluation_is_not_charged_as_inspection_cost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     training = Training(monkeypatch)
@@ -77,7 +77,7 @@ def test_an_evaluation_is_not_taken_for_the_cost_of_an_inspection(
     assert training.session.overhead.budget.hook_seconds == 0.0
 
 
-def test_nothing_is_compared_where_the_clock_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readings_of_a_stopped_clock_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     training = Training(monkeypatch)
     training.cost.hooks_leave(has_evaluated=False)
     training.train(100, 500, is_stopped=True)

@@ -41,7 +41,7 @@ def inside(recorded: Recorded) -> list[Row]:
     return [row for row in rows if row["subject"] == "log_softmax"]
 
 
-def test_a_softmax_in_front_of_a_log_softmax_is_seen() -> None:
+def test_a_softmax_before_a_log_softmax_is_detected() -> None:
     for make_loss in (lambda: smoothed, FocalLoss):
         rows = inside(train(nn.Softmax(1), make_loss))
         assert {row["value"] for row in rows} == {1.0}
@@ -49,6 +49,6 @@ def test_a_softmax_in_front_of_a_log_softmax_is_seen() -> None:
         assert [row["step"] for row in rows][:2] == [0, 1]
 
 
-def test_logits_are_left_alone() -> None:
+def test_logits_are_not_reported() -> None:
     for end in (nn.Identity(), nn.LogSoftmax(1), nn.Tanh()):
         assert inside(train(end, lambda: smoothed)) == []

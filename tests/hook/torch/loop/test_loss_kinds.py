@@ -19,8 +19,8 @@ STEPS = 40
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, there are as many quiet steps as there can be."""
-    monkeypatch.setattr(quiet, "_LONGEST_NS", 10**15)
-    monkeypatch.setattr(quiet, "_WATCHING_SECONDS", 1000.0)
+    monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(quiet, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 
 def train(
@@ -49,33 +49,33 @@ def rebuilds_then_names(output: Tensor, step: int) -> Tensor:
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_another_loss_is_told_with_its_first_step(closely: bool) -> None:
+def test_a_new_loss_function_is_reported_at_its_first_step(closely: bool) -> None:
     recorded = train(rebuilds_then_names, closely=closely)
     assert kinds(recorded) == [(0, "MseLossBackward0"), (33, "NllLossBackward0")]
 
 
-def test_what_only_scales_a_loss_makes_no_other_one() -> None:
+def test_scaling_a_loss_is_not_a_new_loss_function() -> None:
     assert kinds(train(lambda output, step: output.mean() / (1 + step % 3))) == [
         (0, "MeanBackward0")
     ]
 
 
-def test_losses_that_take_turns_are_told_once() -> None:
+def test_alternating_losses_are_reported_once() -> None:
     def now_and_then(output: Tensor, step: int) -> Tensor:
         return output.mean() if step % 4 else output.mean() + output.square().sum()
 
     assert kinds(train(now_and_then)) == [(0, "AddBackward0"), (1, "MeanBackward0")]
 
 
-def test_the_numbers_of_all_steps_are_recorded_all_the_same() -> None:
-    noted, seen = train(rebuilds_then_names), train(rebuilds_then_names, closely=True)
+def test_losses_of_all_steps_are_recorded_with_changing_loss_functions() -> None:
+    noted, recorded = train(rebuilds_then_names), train(rebuilds_then_names, closely=True)
     losses = [
-        [row["value"] for row in one.rows["scalars"] if row["name"] == "loss"]
-        for one in (noted, seen)
+        [row["value"] for row in record.rows["scalars"] if row["name"] == "loss"]
+        for record in (noted, recorded)
     ]
     assert len(losses[0]) == STEPS
     assert losses[0] == losses[1]
 
 
-def test_who_does_not_need_it_is_not_told() -> None:
+def test_loss_kinds_are_not_recorded_unless_a_rule_needs_them() -> None:
     assert kinds(train(rebuilds_then_names, needed=())) == []

@@ -38,12 +38,12 @@ def loss_of(value: float) -> torch.Tensor:
     return torch.tensor(value, requires_grad=True) * torch.ones(1).squeeze()
 
 
-def test_a_loss_that_nobody_touched_is_itself(bench: Bench) -> None:
+def test_an_unscaled_loss_is_recorded_as_is(bench: Bench) -> None:
     bench.losses.root(loss_of(0.7))
     assert bench.recorded() == {"loss": pytest.approx(0.7)}
 
 
-def test_what_a_framework_says_it_divides_is_the_loss_before_that(bench: Bench) -> None:
+def test_a_loss_divided_by_a_framework_is_recorded_before_the_division(bench: Bench) -> None:
     true = loss_of(0.1)
     assert bench.losses.divides(3, "a loop", true)
     bench.losses.root(true / 3)
@@ -52,7 +52,7 @@ def test_what_a_framework_says_it_divides_is_the_loss_before_that(bench: Bench) 
     assert bench.recorded() == expected
 
 
-def test_where_only_the_divisor_is_known_it_is_multiplied_again(bench: Bench) -> None:
+def test_a_loss_with_only_a_known_divisor_is_multiplied_back(bench: Bench) -> None:
     for value in (1.0, 3.0):
         bench.losses.divides(2, "a loop")
         bench.losses.root(loss_of(value) / 2)
@@ -60,21 +60,21 @@ def test_where_only_the_divisor_is_known_it_is_multiplied_again(bench: Bench) ->
     assert bench.recorded() == {"loss": 2.0, "loss/root": 1.0, "loss/factor": 2}
 
 
-def test_the_outermost_framework_has_the_word(bench: Bench) -> None:
+def test_the_outermost_framework_wins(bench: Bench) -> None:
     assert bench.losses.divides(4, "a loop")
     assert not bench.losses.divides(2, "a loop inside it", loss_of(9.0))
     bench.losses.root(loss_of(0.5))
     assert bench.recorded()["loss"] == 2.0
 
 
-def test_it_holds_only_until_it_is_over(bench: Bench) -> None:
+def test_an_announced_division_ends_with_undivided(bench: Bench) -> None:
     bench.losses.divides(4, "a loop")
     bench.losses.undivided()
     bench.losses.root(loss_of(0.5))
     assert bench.recorded() == {"loss": 0.5}
 
 
-def test_a_divided_loss_is_known_again_even_if_it_was_scaled(bench: Bench) -> None:
+def test_a_divided_loss_is_recognized_after_scaling(bench: Bench) -> None:
     true = loss_of(0.1)
     divided = true / 3
     scaled = divided * 1024
@@ -84,43 +84,43 @@ def test_a_divided_loss_is_known_again_even_if_it_was_scaled(bench: Bench) -> No
     assert bench.recorded()["loss"] == true.item()
 
 
-def test_another_root_is_not_taken_for_the_divided_one(bench: Bench) -> None:
+def test_another_loss_is_not_mistaken_for_the_divided_one(bench: Bench) -> None:
     true = loss_of(0.1)
     bench.losses.divided(true, true / 3, 3, "a loop")
-    other = loss_of(0.5)
-    bench.losses.root(other)
+    second = loss_of(0.5)
+    bench.losses.root(second)
     assert bench.recorded() == {"loss": 0.5}
 
 
-def test_what_the_script_has_stored_elsewhere_is_not_asked_for(bench: Bench) -> None:
+def test_tensors_offloaded_by_unpack_hooks_are_not_requested(bench: Bench) -> None:
     stored: list[torch.Tensor] = []
-    asked: list[int] = []
+    fetched: list[int] = []
 
     def store(tensor: torch.Tensor) -> int:
         stored.append(tensor)
         return len(stored) - 1
 
-    def fetch(place: int) -> torch.Tensor:
-        asked.append(place)
-        return stored[place]
+    def fetch(index: int) -> torch.Tensor:
+        fetched.append(index)
+        return stored[index]
 
     with torch.autograd.graph.saved_tensors_hooks(store, fetch):
         loss = loss_of(0.7) / torch.tensor(2.0)
     bench.losses.root(loss)
 
     assert stored
-    assert asked == []
+    assert fetched == []
 
 
-def test_losses_of_a_loop_whose_steps_nobody_sees_do_not_pile_up(bench: Bench) -> None:
+def test_losses_of_undetected_steps_do_not_accumulate(bench: Bench) -> None:
     for value in range(5000):
-        bench.losses.noted(float(value), 1.0, ())
+        bench.losses.deferred_root(float(value), 1.0, ())
 
     assert len(bench.losses._roots) < 5000
     assert bench.recorded()["loss"] > 2500
 
 
-def test_a_loss_far_out_of_range_is_told_before_its_backward_pass(bench: Bench) -> None:
+def test_a_loss_far_out_of_range_is_reported_before_its_backward_pass(bench: Bench) -> None:
     jumps: list[bool] = []
     bench.losses.on_jump.append(lambda: jumps.append(True))
     bench.losses.root(loss_of(1e9))  # nobody knows yet what is usual

@@ -45,7 +45,7 @@ class WithStateOfItsOwn(nn.Linear):
         return dict(vars(self), is_told=True)
 
 
-def test_a_model_that_says_itself_what_is_saved_is_saved_so() -> None:
+def test_a_model_with_custom_pickling_is_saved_correctly() -> None:
     with watched("activations"):
         network = WithStateOfItsOwn(3, 1)
         train(network)
@@ -66,7 +66,7 @@ def test_a_traced_graph_is_saved_without_our_hooks() -> None:
         assert b"sonde" not in pickle.dumps(network)
 
 
-def test_hooks_of_the_script_itself_are_saved_and_copied() -> None:
+def test_hooks_registered_by_the_script_are_saved_and_copied() -> None:
     with watched():
         network = model()
         network.register_forward_hook(max, with_kwargs=True)
@@ -77,7 +77,7 @@ def test_hooks_of_the_script_itself_are_saved_and_copied() -> None:
     assert len(copied._forward_hooks_with_kwargs) == 1
 
 
-def test_a_trained_model_becomes_torchscript() -> None:
+def test_a_trained_model_can_be_scripted() -> None:
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     with watched("activations"):
         network = model()
@@ -95,7 +95,7 @@ def test_a_trained_model_becomes_torchscript() -> None:
         assert "clone" not in str(traced.graph)
 
 
-def test_the_pass_of_a_model_that_is_compiled_in_place_is_seen() -> None:
+def test_the_forward_pass_of_a_model_compiled_in_place_is_recorded() -> None:
     with watched() as recorded:
         network = model()
         network.compile(backend="eager", fullgraph=True)
@@ -105,7 +105,7 @@ def test_the_pass_of_a_model_that_is_compiled_in_place_is_seen() -> None:
 
 
 @pytest.mark.parametrize("use_reentrant", [True, False])
-def test_what_a_backward_pass_computes_again_is_no_pass_of_its_own(use_reentrant: bool) -> None:
+def test_recomputation_in_backward_is_not_a_forward_pass(use_reentrant: bool) -> None:
     with watched() as recorded:
         network = model()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -130,11 +130,11 @@ def test_a_pass_that_raised_does_not_hide_the_next_one() -> None:
     assert recorded.phases() == ["forward", "backward", "optimizer"]
 
 
-def test_modules_that_are_made_at_every_step_are_not_looked_for_again(
+def test_loss_modules_created_at_each_step_do_not_trigger_a_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    looks: list[list[nn.Module]] = []
-    monkeypatch.setattr(Names, "learn", lambda _names, roots: looks.append(roots))
+    searches: list[list[nn.Module]] = []
+    monkeypatch.setattr(Names, "learn", lambda _names, roots: searches.append(roots))
     with watched() as recorded:
         network = model()
         optimizer: Any = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -143,9 +143,9 @@ def test_modules_that_are_made_at_every_step_are_not_looked_for_again(
             output = nn.Tanh()(network(torch.ones(2, 3)))
             criterion(output, torch.zeros(2, 1)).backward()
             optimizer.step()
-        before = len(looks)
+        before = len(searches)
         train(nn.Linear(3, 1))
 
     assert before < 10
-    assert len(looks) > before
+    assert len(searches) > before
     assert len(recorded.scalars("loss/0") | recorded.scalars("loss")) >= 10

@@ -45,11 +45,11 @@ def test_steps_of_threads_that_train_at_the_same_time_are_reported_as_not_record
 
     assert recorded.session.steps.counts["train"] == 10
     reasons = [row["reason"] for row in recorded.rows["notices"]]
-    assert "one thread of a process is recorded: the first one that trains" in reasons
+    assert "only the first thread that trains is recorded" in reasons
     assert any("7 optimizer steps" in reason for reason in reasons)
 
 
-def test_a_thread_that_only_computes_does_not_keep_training_from_being_recorded() -> None:
+def test_a_thread_without_training_does_not_prevent_recording_another() -> None:
     losses: list[float] = []
     with watched() as recorded:
         nn.Linear(4, 2)(torch.ones(3, 4)).sum().backward()

@@ -25,13 +25,13 @@ STEPS = 300
 @pytest.fixture(autouse=True)
 def spent_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks rest as soon as they may, and return when something is due."""
-    monkeypatch.setattr(Budget, "watches_every_step", False)
+    monkeypatch.setattr(Budget, "records_every_step", False)
     monkeypatch.setattr(Budget, "inspection_share", lambda *_: 1e9)
     monkeypatch.setattr(Budget, "steps_until_inspection", lambda *_: 20)
     monkeypatch.setattr(Budget, "has_room_for_inspection", True)
-    monkeypatch.setattr(module, "_LONGEST_NS", 10**15)
+    monkeypatch.setattr(module, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(module, "_LOSS_SHARE", 1e9)
-    monkeypatch.setattr("sonde.hook.torch.loop.deferred_hooks._WORTH_RESTING", 0.0)
+    monkeypatch.setattr("sonde.hook.torch.loop.deferred_hooks._MIN_BUDGET_USE", 0.0)
 
 
 class Script:
@@ -73,7 +73,9 @@ def watched_script() -> Iterator[tuple[Script, Recorded]]:
 
 
 def hooks_of(model: nn.Module) -> int:
-    return sum(len(one._forward_hooks) + len(one._forward_pre_hooks) for one in model.modules())
+    return sum(
+        len(hooks._forward_hooks) + len(hooks._forward_pre_hooks) for hooks in model.modules()
+    )
 
 
 def test_steps_are_counted_exactly_and_follow_each_other_without_a_gap() -> None:
@@ -94,7 +96,7 @@ def test_every_step_has_the_loss_that_the_script_saw() -> None:
     assert recorded.scalars("loss") == dict(enumerate(script.losses))
 
 
-def test_modules_have_no_hooks_while_hooks_rest_and_get_them_back() -> None:
+def test_hooks_are_removed_from_modules_at_rest_and_restored() -> None:
     with watched_script() as (script, recorded):
         script.train(9)
         resting = (recorded.session.state.is_resting, hooks_of(script.model))
@@ -113,8 +115,8 @@ def test_models_are_copied_and_pickled_while_hooks_rest() -> None:
         copies = [copy.deepcopy(script.model), pickle.loads(pickle.dumps(script.model))]
         recorded.session.state.catch_up()
 
-    assert [hooks_of(one) for one in copies] == [0, 0]
-    assert all(one.criterion is script.model.criterion for one in copies)
+    assert [hooks_of(duplicate) for duplicate in copies] == [0, 0]
+    assert all(duplicate.criterion is script.model.criterion for duplicate in copies)
 
 
 def test_an_evaluation_ends_the_rest_and_is_recorded() -> None:
@@ -127,7 +129,7 @@ def test_an_evaluation_ends_the_rest_and_is_recorded() -> None:
     assert recorded.scalars("loss") == dict(enumerate(script.losses))
 
 
-def test_calls_outside_of_training_make_the_hooks_rest_once_they_cost_too_much(
+def test_expensive_evaluations_make_the_hooks_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Budget, "is_overdrawn", True)
@@ -142,7 +144,7 @@ def test_calls_outside_of_training_make_the_hooks_rest_once_they_cost_too_much(
     assert recorded.session.steps.counts["eval"] < 20
 
 
-def test_optimizers_in_turn_make_the_same_steps_as_under_inspection() -> None:
+def test_alternating_optimizers_make_the_same_steps_as_under_inspection() -> None:
     def run(recorded: Recorded) -> int:
         first, second = Script(), Script()
         for step in range(60):
@@ -191,7 +193,7 @@ def test_a_loss_that_is_not_finite_ends_the_rest_and_is_explained() -> None:
     assert recorded.observations("first-non-finite")
 
 
-def test_inputs_that_are_not_finite_are_named_though_no_hook_has_seen_them() -> None:
+def test_non_finite_inputs_are_named_while_hooks_rest() -> None:
     with watched_script() as (script, recorded):
         script.train(50)
         assert recorded.session.state.is_resting
@@ -233,7 +235,7 @@ def test_other_hooks_and_functions_are_the_originals_while_hooks_rest() -> None:
     assert resting is zero_grad
 
 
-def test_a_loss_of_another_kind_ends_the_rest_and_is_observed_at_its_step() -> None:
+def test_a_new_loss_function_ends_the_rest_and_is_recorded_at_its_step() -> None:
     with watched(closely=False, rests=True, needed=("loss-kind",)) as recorded:
         script: Any = Script()
         script.train(70)
@@ -255,7 +257,7 @@ def test_learning_rates_are_recorded_where_they_change() -> None:
     assert all(rate == (0.05 if step >= 75 else 0.1) for step, rate in rates.items())
 
 
-def test_numbers_of_the_script_belong_to_the_step_that_has_ended(
+def test_values_logged_by_the_script_belong_to_the_finished_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with watched_script() as (script, recorded):
@@ -271,23 +273,23 @@ def test_nothing_is_kept_alive_while_hooks_rest() -> None:
     with watched(closely=False, rests=True):
         script = Script()
         script.train(30)
-        references = [weakref.ref(one) for one in (script.optimizer, script.model)]
+        references = [weakref.ref(reference) for reference in (script.optimizer, script.model)]
         del script
         gc.collect()
-        alive = [one() for one in references]
+        alive = [reference() for reference in references]
 
     assert alive == [None, None]
 
 
-def test_hooks_do_not_rest_where_something_is_compiled() -> None:
+def test_hooks_do_not_rest_with_compiled_models() -> None:
     with watched_script() as (script, recorded):
         torch.compile(script.model, backend="eager")
         script.train(30)
         assert not recorded.session.state.is_resting
 
 
-def test_what_is_recorded_less_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SAID_AFTER_STEPS", 100)
+def test_reduced_recording_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MIN_REPORTED_STEPS", 100)
     with watched_script() as (script, recorded):
         script.train()
 

@@ -18,7 +18,7 @@ def train(optimizer: torch.optim.Optimizer, model: nn.Module, steps: int) -> Non
         optimizer.step()
 
 
-def test_an_optimizer_that_counts_tells_how_far_it_was() -> None:
+def test_a_restored_optimizer_continues_the_step_count() -> None:
     model = nn.Linear(4, 2)
     optimizer = torch.optim.Adam(model.parameters())
     train(optimizer, model, 5)
@@ -31,33 +31,33 @@ def test_an_optimizer_that_counts_tells_how_far_it_was() -> None:
 
 
 @pytest.mark.parametrize("as_file", [False, True])
-def test_a_file_tells_where_the_optimizer_does_not(tmp_path: Path, as_file: bool) -> None:
-    place = tmp_path / "checkpoint.pt"
+def test_a_checkpoint_file_continues_the_step_count(tmp_path: Path, as_file: bool) -> None:
+    path = tmp_path / "checkpoint.pt"
     with watched() as recorded:
         model = nn.Linear(4, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         train(optimizer, model, 7)
         if as_file:
-            with place.open("wb") as file:
+            with path.open("wb") as file:
                 torch.save(model.state_dict(), file)
         else:
-            torch.save(model.state_dict(), place)
+            torch.save(model.state_dict(), path)
         train(optimizer, model, 2)
 
     before = recorded.session
-    again = Session(before.store.place, before.settings, before.clock)
+    resumed = Session(before.store.worker, before.settings, before.clock)
     adapter = PyTorch()
-    adapter.attach(again)
+    adapter.attach(resumed)
     model = nn.Linear(4, 2)
-    model.load_state_dict(torch.load(place))
+    model.load_state_dict(torch.load(path))
     train(torch.optim.SGD(model.parameters(), lr=0.1), model, 2)
-    again.close()
+    resumed.close()
     adapter.detach()
 
-    assert again.steps.counts["train"] == 9
+    assert resumed.steps.counts["train"] == 9
 
 
-def test_a_checkpoint_that_is_loaded_in_the_middle_of_training_changes_no_number(
+def test_a_checkpoint_loaded_during_training_does_not_change_step_numbers(
     tmp_path: Path,
 ) -> None:
     with watched() as recorded:

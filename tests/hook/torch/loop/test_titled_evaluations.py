@@ -44,7 +44,7 @@ def titled(run: Callable[[TitledScript, Evaluations], None], closely: bool) -> l
     return evaluations_of(recorded)
 
 
-def test_numbers_of_a_framework_go_to_the_evaluations_that_they_are_about(closely: bool) -> None:
+def test_framework_metrics_are_assigned_to_their_evaluations(closely: bool) -> None:
     """An evaluation of several named data sets ends with all their numbers once more."""
 
     def run(script: TitledScript, evaluations: Evaluations) -> None:
@@ -55,26 +55,26 @@ def test_numbers_of_a_framework_go_to_the_evaluations_that_they_are_about(closel
         evaluations.report([{"a_loss": first, "b_loss": 2.0}])
         evaluations.entitle(before)
 
-    found = titled(run, closely)
-    assert [(one["name"], list(one["metrics"])) for one in found] == [
+    results = titled(run, closely)
+    assert [(result["name"], list(result["metrics"])) for result in results] == [
         ("a", ["a_loss"]),
         ("b", ["b_loss"]),
     ]
 
 
-def test_several_loaders_of_one_evaluation_have_their_own_numbers(closely: bool) -> None:
+def test_each_loader_of_an_evaluation_has_its_own_metrics(closely: bool) -> None:
     def run(script: TitledScript, evaluations: Evaluations) -> None:
         script.epoch()
-        other = DataLoader(data(12), batch_size=8)
-        script.evaluate_as(evaluations, "validation", script.val_loader, other)
+        second = DataLoader(data(12), batch_size=8)
+        script.evaluate_as(evaluations, "validation", script.val_loader, second)
 
-    found = titled(run, closely)
-    reported = [one["metrics"]["validation_loss"] for one in found]
-    assert [one["samples"] for one in found] == [20, 12]
-    assert reported == pytest.approx([one["loss"] for one in found])
+    results = titled(run, closely)
+    reported = [result["metrics"]["validation_loss"] for result in results]
+    assert [result["samples"] for result in results] == [20, 12]
+    assert reported == pytest.approx([result["loss"] for result in results])
 
 
-def test_an_evaluation_with_a_title_is_one_series_wherever_it_is_started(closely: bool) -> None:
+def test_a_titled_evaluation_is_one_series_for_all_call_sites(closely: bool) -> None:
     """A trainer evaluates while it trains, and the script asks it to evaluate at the end."""
 
     def run(script: TitledScript, evaluations: Evaluations) -> None:
@@ -83,15 +83,15 @@ def test_an_evaluation_with_a_title_is_one_series_wherever_it_is_started(closely
             script.evaluate_as(evaluations, "validation", script.val_loader)
         script.evaluate_as(evaluations, "validation", script.val_loader)
 
-    found = titled(run, closely)
-    assert [(one["name"], one["step"]) for one in found] == [
+    results = titled(run, closely)
+    assert [(result["name"], result["step"]) for result in results] == [
         ("validation", 5),
         ("validation", 10),
         ("validation", 10),
     ]
 
 
-def test_where_a_pass_has_two_losses_the_one_that_the_framework_reports_counts(
+def test_the_framework_loss_wins_if_a_pass_has_two_losses(
     closely: bool,
 ) -> None:
     """A validation step may compute the loss of a moving average beside that of the model."""
@@ -126,11 +126,11 @@ def test_where_a_pass_has_two_losses_the_one_that_the_framework_reports_counts(
             evaluations.report([{"val_loss": losses[-1], "val_accuracy": 0.5}])
             evaluations.entitle(before)
 
-    found = evaluations_of(recorded)
-    assert [one["loss"] for one in found] == pytest.approx(losses)
+    results = evaluations_of(recorded)
+    assert [result["loss"] for result in results] == pytest.approx(losses)
 
 
-def test_a_reported_loss_counts_where_a_reference_model_runs_beside_the_trained_one(
+def test_a_reported_loss_belongs_to_the_trained_model_not_to_the_reference(
     closely: bool,
 ) -> None:
     """Trainers for preferences compute their loss from both models, and return neither's."""
@@ -146,10 +146,10 @@ def test_a_reported_loss_counts_where_a_reference_model_runs_beside_the_trained_
         evaluations.report([{"eval_loss": 0.25, "eval_margin_loss": 9.0}])
         evaluations.entitle(before)
 
-    trained, other = titled(run, closely)
+    trained, reference_result = titled(run, closely)
     assert (trained["name"], trained["loss"]) == ("validation", 0.25)
-    assert other["name"] == "validation (reference)"
-    assert "metrics" not in other
+    assert reference_result["name"] == "validation (reference)"
+    assert "metrics" not in reference_result
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_reported_loss_counts_where_a_reference_model_runs_beside_the_trained_
         ({"accuracy": 1.0}, "validation", None),
     ],
 )
-def test_the_loss_among_reported_numbers_is_known_by_its_name(
+def test_the_loss_among_reported_metrics_is_found_by_name(
     metrics: dict[str, float], title: str, expected: float | None
 ) -> None:
     assert reported_loss(metrics, title) == expected

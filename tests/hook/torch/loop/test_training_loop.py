@@ -21,7 +21,7 @@ def loss_of(model: nn.Module) -> Any:
     return model(torch.ones(3, 4)).square().mean()
 
 
-def test_steps_are_counted_on_when_the_taking_of_tensors_fails(
+def test_steps_are_counted_when_recording_tensors_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*_arguments: object) -> None:
@@ -39,7 +39,7 @@ def test_steps_are_counted_on_when_the_taking_of_tensors_fails(
     assert len(recorded.scalars("loss")) == 5
 
 
-def test_a_closure_is_called_as_often_as_without_us_and_the_gradients_are_its_own() -> None:
+def test_a_closure_is_called_as_often_as_without_sonde() -> None:
     calls = 0
     with watched("gradients:every=1,values") as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -63,7 +63,7 @@ def test_a_closure_is_called_as_often_as_without_us_and_the_gradients_are_its_ow
         assert values.tobytes() == gradient.numpy().tobytes()
 
 
-def test_a_line_search_is_one_step_with_the_loss_it_began_with() -> None:
+def test_a_line_search_is_one_step_with_its_initial_loss() -> None:
     first_losses = []
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.LBFGS, lr=0.5, max_iter=4)
@@ -84,7 +84,7 @@ def test_a_line_search_is_one_step_with_the_loss_it_began_with() -> None:
     assert recorded.session.steps.counts["train"] == 3
 
 
-def test_a_loss_that_the_loop_divides_is_recorded_as_it_was() -> None:
+def test_a_loss_divided_by_the_loop_is_recorded_undivided() -> None:
     true_losses = []
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -102,7 +102,7 @@ def test_a_loss_that_the_loop_divides_is_recorded_as_it_was() -> None:
     assert recorded.scalars("loss/factor") == {0: 4.0, 1: 4.0}
 
 
-def test_an_optimizer_that_raises_does_not_end_the_counting() -> None:
+def test_steps_are_counted_after_an_optimizer_raises() -> None:
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
 
@@ -119,7 +119,7 @@ def test_an_optimizer_that_raises_does_not_end_the_counting() -> None:
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_a_backward_pass_that_raises_is_none(closely: bool) -> None:
+def test_a_backward_pass_that_raises_is_not_counted(closely: bool) -> None:
     def refuse(_gradient: torch.Tensor) -> None:
         raise ValueError("not this time")
 
@@ -141,7 +141,7 @@ def test_a_backward_pass_that_raises_is_none(closely: bool) -> None:
     assert list(recorded.scalars("loss").values()) == losses
 
 
-def test_the_gradient_norm_is_the_script_s_own() -> None:
+def test_the_recorded_gradient_norm_equals_the_script_s() -> None:
     norms = []
     with watched(statistics=("gradients",), overhead_percent=100.0) as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -172,7 +172,7 @@ def test_the_norm_before_clipping_and_the_factor_are_recorded() -> None:
     assert recorded.scalars("clip_factor") == {0: pytest.approx(0.01 / (norm + 1e-6))}
 
 
-def test_learning_rates_are_those_of_the_step() -> None:
+def test_learning_rates_are_recorded_per_step() -> None:
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.8)
         schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
@@ -184,7 +184,7 @@ def test_learning_rates_are_those_of_the_step() -> None:
     assert recorded.scalars("learning_rate/0") == {0: 0.8, 1: 0.4, 2: 0.2}
 
 
-def test_after_detaching_nothing_of_us_is_left() -> None:
+def test_detaching_removes_everything() -> None:
     names = [
         (torch.autograd, "backward"),
         (torch.autograd, "grad"),
@@ -205,7 +205,7 @@ def test_after_detaching_nothing_of_us_is_left() -> None:
     assert [getattr(owner, name) for owner, name in names] == before
 
 
-def test_a_parameter_that_was_replaced_in_its_optimizer_is_not_recorded_as_it_was() -> None:
+def test_a_parameter_replaced_in_its_optimizer_is_recorded_with_new_values() -> None:
     with watched("weights:every=1,values") as recorded:
         model: Any = nn.Sequential(nn.Linear(4, 2), nn.Linear(2, 2), nn.Linear(2, 2))
         optimizer: Any = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -221,17 +221,17 @@ def test_a_parameter_that_was_replaced_in_its_optimizer_is_not_recorded_as_it_wa
     assert values.tobytes() == replaced.numpy().tobytes()
 
 
-def test_what_is_saved_outside_of_steps_is_written_before_it_fills_the_memory(
+def test_values_saved_outside_steps_are_written_before_memory_fills_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(values, "_MAX_PENDING_BYTES", 1000)
+    monkeypatch.setattr(values, "_MAX_HELD_BYTES", 1000)
     with watched() as recorded:
         tensors = recorded.session.frameworks.tensors
         assert tensors is not None
         recorded.session.activate()
         for number in range(20):
             tensors.save(f"saved_{number}", torch.ones(100), ("train", 0))
-        saved = tensors._records._values._kept  # type: ignore[attr-defined]
+        saved = tensors._records._values._held  # type: ignore[attr-defined]
         assert sum(len(value) for value in saved.values()) <= 2
 
     assert len(recorded.values["train", 0]) == 20
@@ -264,7 +264,7 @@ def test_a_process_that_only_serves_data_records_nothing(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("statistics", [(), ("gradients",)])
-def test_kernels_are_built_only_for_who_wants_statistics(
+def test_kernels_are_built_only_if_statistics_are_requested(
     monkeypatch: pytest.MonkeyPatch, statistics: tuple[str, ...]
 ) -> None:
     builds = []
@@ -284,7 +284,7 @@ def test_kernels_are_built_only_for_who_wants_statistics(
 
 @pytest.mark.parametrize("closely", [True, False])
 @pytest.mark.parametrize("by", ["optimizer", "model"])
-def test_a_batch_whose_gradients_are_thrown_away_is_no_micro_step(closely: bool, by: str) -> None:
+def test_a_batch_with_discarded_gradients_is_not_a_micro_step(closely: bool, by: str) -> None:
     losses = []
     with watched(closely=closely) as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -323,7 +323,7 @@ def test_losses_of_two_backward_calls_on_different_lines_are_added(closely: bool
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_a_helper_that_calls_backward_is_not_the_place_that_counts(closely: bool) -> None:
+def test_the_call_site_is_the_caller_of_a_backward_helper(closely: bool) -> None:
     def learn(loss: Any) -> float:
         loss.backward()
         return float(loss.detach())
@@ -343,7 +343,7 @@ def test_a_helper_that_calls_backward_is_not_the_place_that_counts(closely: bool
     assert list(recorded.scalars("loss").values()) == pytest.approx(sums + means)
 
 
-def test_parts_of_a_loss_that_are_accumulated_are_divided_and_added() -> None:
+def test_accumulated_loss_terms_are_divided_and_added() -> None:
     sums = []
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -363,7 +363,7 @@ def test_parts_of_a_loss_that_are_accumulated_are_divided_and_added() -> None:
     assert set(details) == {'{"micro_steps":2}'}
 
 
-def test_the_last_of_several_micro_steps_may_have_a_line_of_its_own() -> None:
+def test_the_last_micro_step_may_call_backward_on_another_line() -> None:
     means = []
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -379,7 +379,7 @@ def test_the_last_of_several_micro_steps_may_have_a_line_of_its_own() -> None:
     assert list(recorded.scalars("loss").values()) == pytest.approx(means)
 
 
-def test_all_backward_passes_of_a_closure_s_first_call_make_the_loss() -> None:
+def test_the_loss_of_a_closure_comes_from_its_first_call() -> None:
     first_losses = []
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.LBFGS, lr=0.5, max_iter=4)
@@ -396,7 +396,7 @@ def test_all_backward_passes_of_a_closure_s_first_call_make_the_loss() -> None:
     assert list(recorded.scalars("loss").values()) == pytest.approx(first_losses)
 
 
-def test_a_closure_for_weights_further_on_does_not_change_the_loss() -> None:
+def test_later_closure_calls_do_not_change_the_loss() -> None:
     losses = []
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -417,7 +417,7 @@ def test_a_closure_for_weights_further_on_does_not_change_the_loss() -> None:
     assert list(recorded.scalars("loss").values()) == losses
 
 
-def test_a_closure_may_make_the_last_of_several_micro_steps() -> None:
+def test_a_closure_may_run_the_last_micro_step() -> None:
     means = []
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -453,7 +453,7 @@ def test_two_optimizers_that_train_one_after_the_other_keep_all_their_losses() -
     assert recorded.scalars("loss") == dict(enumerate(losses))
 
 
-def test_passes_without_synchronization_are_micro_steps_wherever_they_are_called() -> None:
+def test_passes_without_ddp_synchronization_are_micro_steps() -> None:
     means = []
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)

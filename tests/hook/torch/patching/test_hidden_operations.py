@@ -8,7 +8,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from sonde.hook.torch.patching.hidden_operations import unseen
+from sonde.hook.torch.patching.hidden_operations import hidden_from_modes
 from tests.fakes.session import watched
 
 Mode: Any = TorchDispatchMode
@@ -33,7 +33,7 @@ def train(steps: int) -> None:
         optimizer.step()
 
 
-def test_a_counter_of_operations_counts_the_script_s_own_only() -> None:
+def test_an_operation_counter_sees_only_operations_of_the_script() -> None:
     with Counter() as alone:
         train(3)
     with watched("all:every=1,values,histogram"), Counter() as beside_us:
@@ -42,14 +42,14 @@ def test_a_counter_of_operations_counts_the_script_s_own_only() -> None:
     assert beside_us.seen == alone.seen
 
 
-def test_a_default_device_is_not_ours() -> None:
+def test_a_default_device_does_not_affect_sonde() -> None:
     with torch.device("meta"):
-        made = unseen(lambda: torch.empty(1))()
+        made = hidden_from_modes(lambda: torch.empty(1))()
 
     assert made.device.type == "cpu"
 
 
-def test_training_that_is_only_imagined_is_not_recorded() -> None:
+def test_training_with_fake_tensors_is_not_recorded() -> None:
     with watched() as recorded:
         with FakeTensorMode():
             train(2)
@@ -59,7 +59,7 @@ def test_training_that_is_only_imagined_is_not_recorded() -> None:
 
 
 @pytest.mark.parametrize("device", ["meta"])
-def test_a_loss_without_a_value_is_left_out(device: str) -> None:
+def test_a_meta_tensor_loss_is_not_recorded(device: str) -> None:
     with watched() as recorded:
         model = nn.Linear(4, 2, device=device)
         model(torch.ones(3, 4, device=device)).sum().backward()

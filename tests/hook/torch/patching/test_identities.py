@@ -17,34 +17,34 @@ class Contrary:
         raise AttributeError("not made yet")
 
 
-def test_an_object_that_cannot_be_hashed_is_known() -> None:
-    known: IdentitySet[Contrary] = IdentitySet()
+def test_unhashable_objects_are_supported() -> None:
+    items: IdentitySet[Contrary] = IdentitySet()
     first, second = Contrary(), Contrary()
 
-    known.add(first)
+    items.add(first)
 
-    assert first in known
-    assert second not in known
-    assert list(known) == [first]
+    assert first in items
+    assert second not in items
+    assert list(items) == [first]
 
 
-def test_what_is_gone_is_forgotten() -> None:
-    known: IdentityMap[Contrary, int] = IdentityMap()
+def test_deleted_objects_are_removed() -> None:
+    items: IdentityMap[Contrary, int] = IdentityMap()
     first, second = Contrary(), Contrary()
-    known[first], known[second] = 1, 2
+    items[first], items[second] = 1, 2
 
     del second
     gc.collect()
 
-    assert [value for _, value in known] == [1]
-    assert len(known) == 1
+    assert [value for _, value in items] == [1]
+    assert len(items) == 1
 
 
 @pytest.mark.parametrize("times", [1, 50])
-def test_a_new_object_in_an_old_one_s_place_is_not_taken_for_it(times: int) -> None:
-    known: IdentityMap[Contrary, int] = IdentityMap()
+def test_a_new_object_with_a_reused_id_is_not_mistaken_for_the_old_one(times: int) -> None:
+    items: IdentityMap[Contrary, int] = IdentityMap()
     for number in range(times):
-        one = Contrary()
-        assert known.get(one) is None
-        known[one] = number
-        del one
+        item = Contrary()
+        assert items.get(item) is None
+        items[item] = number
+        del item

@@ -14,11 +14,11 @@ def ask() -> str:
     return next(callers()).f_code.co_name
 
 
-def test_whoever_asks_for_its_callers_is_not_among_them() -> None:
+def test_callers_do_not_include_the_calling_frame() -> None:
     assert ask() == "test_whoever_asks_for_its_callers_is_not_among_them"
 
 
-def test_what_callers_hold_is_released_without_the_garbage_collector() -> None:
+def test_callers_create_no_reference_cycles() -> None:
     def call() -> "weakref.ref[Held]":
         held = Held()
         for frame in callers():

@@ -35,7 +35,7 @@ def test_a_replaced_function_is_called_and_can_be_undone() -> None:
     assert Parent().greet() == "parent"
 
 
-def test_what_was_inherited_is_inherited_again() -> None:
+def test_an_inherited_method_is_inherited_again_after_undo() -> None:
     patches = Patches()
     patches.wrap(Child, "greet", louder)
     assert Child().greet() == "PARENT"
@@ -45,7 +45,7 @@ def test_what_was_inherited_is_inherited_again() -> None:
     assert "greet" not in vars(Child)
 
 
-def test_what_somebody_else_replaced_afterwards_is_left_to_them() -> None:
+def test_functions_replaced_by_others_later_are_not_restored() -> None:
     class Target:
         def greet(self) -> str:
             return "target"
@@ -60,7 +60,7 @@ def test_what_somebody_else_replaced_afterwards_is_left_to_them() -> None:
     assert Target().greet() == "theirs"
 
 
-def test_a_function_that_is_not_there_is_left_alone() -> None:
+def test_a_missing_function_is_ignored() -> None:
     patches = Patches()
 
     patches.wrap(Parent, "wave", louder)
@@ -78,7 +78,7 @@ def test_the_replacement_looks_like_the_original() -> None:
     patches.undo()
 
 
-def test_what_was_replaced_is_told_with_its_replacement() -> None:
+def test_replaced_functions_are_listed_with_their_replacements() -> None:
     patches = Patches()
     original = Parent.greet
     patches.wrap(Parent, "greet", louder)
@@ -106,24 +106,24 @@ class Careless:
         raise ValueError(level)
 
 
-def test_a_warning_below_a_wrapper_names_the_line_that_it_names_without() -> None:
-    def places() -> list[tuple[str, int]]:
+def test_warnings_below_a_wrapper_name_the_same_line_as_without() -> None:
+    def warned_lines() -> list[tuple[str, int]]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for level in (1, 2, 3):
                 Careless().warn(level)
-        return [(one.filename, one.lineno) for one in caught]
+        return [(warning.filename, warning.lineno) for warning in caught]
 
     patches = Patches()
-    found = []
+    lines = []
     for prepare in (patches.undo, lambda: patches.wrap(Careless, "warn", quieter)):
         prepare()
-        found.append(places())
+        lines.append(warned_lines())
     patches.undo()
-    assert found[1] == found[0]
+    assert lines[1] == lines[0]
 
 
-def test_an_exception_that_passes_a_wrapper_has_the_traceback_that_it_has_without() -> None:
+def test_exceptions_through_a_wrapper_have_the_same_traceback_as_without() -> None:
     def functions() -> list[str]:
         try:
             Careless().fail(1)

@@ -5,16 +5,16 @@ import sys
 
 import pytest
 
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 
 
-def test_pytorch_is_not_loaded_for_a_script_that_does_without_it(
+def test_pytorch_is_not_imported_for_scripts_that_do_not_use_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loaded: list[str] = []
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     monkeypatch.setattr(importlib, "import_module", loaded.append)
 
-    leave_alone(lambda: None)
+    skip_in_compiler(lambda: None)
 
     assert loaded == []

@@ -36,7 +36,7 @@ class Counting:
         return graph.forward  # type: ignore[no-any-return]
 
 
-def whole(model: nn.Module, backend: Counting) -> Any:
+def compiled_model(model: nn.Module, backend: Counting) -> Any:
     return torch.compile(model, backend=backend, fullgraph=True)
 
 
@@ -45,7 +45,7 @@ def in_place(model: nn.Module, backend: Counting) -> Any:
     return model
 
 
-def part(model: Any, backend: Counting) -> Any:
+def compiled_layer(model: Any, backend: Counting) -> Any:
     model.rest = torch.compile(model.rest, backend=backend)
     return model
 
@@ -57,19 +57,24 @@ def function(model: nn.Module, backend: Counting) -> Any:
     return torch.compile(call, backend=backend)
 
 
-COMPILED = {"whole": whole, "in_place": in_place, "part": part, "function": function}
+COMPILED = {
+    "whole": compiled_model,
+    "in_place": in_place,
+    "part": compiled_layer,
+    "function": function,
+}
 
 
 def names_in(recorded: Any) -> set[str]:
     [(_, events)] = traces_of(recorded)
-    found = {one["name"] for one in events if one["name"].startswith(PREFIX)}
-    return {name.removeprefix(PREFIX) for name in found}
+    names = {event["name"] for event in events if event["name"].startswith(PREFIX)}
+    return {name.removeprefix(PREFIX) for name in names}
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute")  # of the compiler itself
 @pytest.mark.parametrize("how", COMPILED)
 @pytest.mark.parametrize("first", [0, 2])  # the first step is the one that compiles
-def test_a_compiled_region_is_not_annotated_and_never_compiled_again(how: str, first: int) -> None:
+def test_a_compiled_region_is_not_annotated_or_recompiled(how: str, first: int) -> None:
     backend = Counting()
     with watched(profile=(Window(ProfileKind.OPERATORS, first, 2),)) as recorded:
         Script(lambda model: COMPILED[how](model, backend)).run()
@@ -79,7 +84,7 @@ def test_a_compiled_region_is_not_annotated_and_never_compiled_again(how: str, f
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute")
-def test_a_broken_graph_is_compiled_no_more_often_than_without_us() -> None:
+def test_a_graph_break_causes_no_extra_compilation() -> None:
     class Broken(Model):
         def forward(self, features: torch.Tensor) -> torch.Tensor:
             hidden = self.first(features)
@@ -116,19 +121,19 @@ def test_a_traced_model_holds_no_annotation() -> None:
     assert "record_function" not in str(traced[0].graph)
 
 
-def test_functions_of_modules_are_transformed_as_ever() -> None:
+def test_function_transforms_of_modules_still_work() -> None:
     results: list[torch.Tensor] = []
 
     def transform() -> None:
         module = script.module.first
         results.append(torch.vmap(module)(torch.ones(5, 4)))
-        results.append(torch.func.grad(lambda one: module(one).sum())(torch.ones(4)))
+        results.append(torch.func.grad(lambda row: module(row).sum())(torch.ones(4)))
 
     with watched(profile=(WINDOW,)):
         script = Script()
         script.run({2: transform})
 
-    assert [one.shape for one in results] == [(5, 8), (4,)]
+    assert [tensor.shape for tensor in results] == [(5, 8), (4,)]
 
 
 def test_a_mode_of_the_script_sees_only_its_own_operators() -> None:
@@ -136,10 +141,10 @@ def test_a_mode_of_the_script_sees_only_its_own_operators() -> None:
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            seen.append(str(func))
+            operators.append(str(func))
             return func(*args, **(kwargs or {}))
 
-    seen: list[str] = []
+    operators: list[str] = []
 
     def count() -> None:
         with Noting():  # type: ignore[no-untyped-call]
@@ -149,11 +154,11 @@ def test_a_mode_of_the_script_sees_only_its_own_operators() -> None:
         script = Script()
         script.run({2: count})
 
-    assert seen
-    assert not any("record_function" in name for name in seen)
+    assert operators
+    assert not any("record_function" in name for name in operators)
 
 
-def test_layers_that_know_a_faster_way_without_hooks_still_take_it() -> None:
+def test_layers_still_use_their_fast_path_without_hooks() -> None:
     def evaluated(first: int) -> torch.Tensor:
         outputs: list[torch.Tensor] = []
 
@@ -174,7 +179,7 @@ def test_layers_that_know_a_faster_way_without_hooks_still_take_it() -> None:
     assert torch.equal(evaluated(2), evaluated(100))
 
 
-def test_a_script_that_replaces_the_call_of_modules_in_a_window_keeps_its_own(
+def test_a_module_call_replaced_by_the_script_in_a_window_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls = []
@@ -209,8 +214,8 @@ def test_nothing_is_annotated_while_a_cuda_graph_is_recorded() -> None:
         script.run({2: capture})
 
     [(_, events)] = traces_of(recorded)
-    assert sum(one["name"] == f"{PREFIX}rest.2" for one in events) == 1
-    assert sum(one["name"] == "aten::addmm" for one in events) == 3
+    assert sum(event["name"] == f"{PREFIX}rest.2" for event in events) == 1
+    assert sum(event["name"] == "aten::addmm" for event in events) == 3
 
 
 def test_calls_in_other_threads_are_not_annotated() -> None:
@@ -224,4 +229,4 @@ def test_calls_in_other_threads_are_not_annotated() -> None:
         script.run({2: call})
 
     [(_, events)] = traces_of(recorded)
-    assert sum(one["name"] == f"{PREFIX}first" for one in events) == 1
+    assert sum(event["name"] == f"{PREFIX}first" for event in events) == 1

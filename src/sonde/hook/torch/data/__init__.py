@@ -1,1 +1,1 @@
-"""What a PyTorch training waits for: data loaders, transfers, checkpoints, output."""
+"""What a training loop waits for: data loaders, transfers, checkpoints, output."""

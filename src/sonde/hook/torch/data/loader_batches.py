@@ -1,7 +1,7 @@
-"""One batch of a data loader, watched closely: its items, its collation, where the time went.
+"""Inspection of one data loader batch: its items, its collation and its stacks.
 
-For this one batch the fetcher's own references to the data set and the collation lead through us;
-neither of them, nor anything of the script's, is changed.
+For this batch only, the fetcher's references to the data set and to the collate function are
+replaced by timing wrappers. Objects of the script are not changed.
 """
 
 import threading
@@ -14,50 +14,50 @@ from sonde.hook.hidden_frames import drop_frame, hidden_from_warnings
 from sonde.hook.torch.data.loader_stacks import Stack, Stacks
 
 
-class Stretch(NamedTuple):
-    """From when to when."""
+class Interval(NamedTuple):
+    """A time interval."""
 
     start_ns: int
     end_ns: int
 
 
-_NOT_YET = Stretch(0, 0)
+_UNSET = Interval(0, 0)
 
 
 @dataclass
 class Batch:
-    """What was seen of a batch."""
+    """Measurements of a batch."""
 
-    whole: Stretch = _NOT_YET
-    items: list[Stretch] = field(default_factory=list)
-    are_single: bool = True  # not all of them in one call
-    collation: Stretch | None = None
+    extent: Interval = _UNSET
+    items: list[Interval] = field(default_factory=list)
+    are_single: bool = True  # False if the data set returned all items in one call
+    collation: Interval | None = None
     collates_by: str = ""
     stacks: list[tuple[Stack, int]] = field(default_factory=list)
     cpu_seconds: float = 0.0
 
     def to_document(self) -> dict[str, Any]:
-        """As it travels between processes."""
-        lengths = [one.end_ns - one.start_ns for one in self.items]
-        found: dict[str, Any] = {
-            "whole": self.whole,
+        """The JSON document sent to the training process."""
+        lengths = [item.end_ns - item.start_ns for item in self.items]
+        document: dict[str, Any] = {
+            "whole": self.extent,
             "stacks": self.stacks,
             "cpu_seconds": round(self.cpu_seconds, 6),
         }
         if self.items:
-            found["items"] = (self.items[0].start_ns, self.items[-1].end_ns)
-            found["calls"], found["longest_ns"] = len(lengths), max(lengths)
-            found["items_ns"], found["by"] = sum(lengths), self._by()
+            document["items"] = (self.items[0].start_ns, self.items[-1].end_ns)
+            document["calls"], document["longest_ns"] = len(lengths), max(lengths)
+            document["items_ns"], document["by"] = sum(lengths), self._by()
         if self.collation is not None:
-            found["collation"], found["collates_by"] = self.collation, self.collates_by
-        return found
+            document["collation"], document["collates_by"] = self.collation, self.collates_by
+        return document
 
     def _by(self) -> str:
         return "__getitem__" if self.are_single else "__getitems__"
 
 
-class CloseLook:
-    """Looks at the batch that a fetcher makes, from its making on until `end`."""
+class BatchInspection:
+    """Inspects the batch that a fetcher makes, from construction until `end`."""
 
     def __init__(self, fetcher: Any, clock: Clock) -> None:
         self.batch = Batch()
@@ -69,32 +69,32 @@ class CloseLook:
             if name in vars(fetcher)
         }
         self._stacks = Stacks(clock, threading.get_ident())
-        self._lead_through_us()
+        self._wrap_fetcher()
         self._stacks.start()
-        self._start_ns, self._spent = clock.now_ns(), thread_cpu_seconds()
+        self._start_ns, self._start_cpu_seconds = clock.now_ns(), thread_cpu_seconds()
 
     def end(self) -> None:
-        """The batch is there, or will never be."""
+        """Finish the inspection and restore the fetcher."""
         batch = self.batch
-        batch.cpu_seconds = thread_cpu_seconds() - self._spent
-        batch.whole = Stretch(self._start_ns, self._clock.now_ns())
+        batch.cpu_seconds = thread_cpu_seconds() - self._start_cpu_seconds
+        batch.extent = Interval(self._start_ns, self._clock.now_ns())
         for name, value in self._before.items():
             setattr(self._fetcher, name, value)
         batch.stacks = self._stacks.stop()
 
-    def _lead_through_us(self) -> None:
+    def _wrap_fetcher(self) -> None:
         before, fetcher, now_ns = self._before, self._fetcher, self._clock.now_ns
         origin = next((name for name in ("dataset_iter", "dataset") if name in before), None)
         if origin is not None:
-            setattr(fetcher, origin, _Items(before[origin], self.batch, now_ns))
+            setattr(fetcher, origin, _TimedItems(before[origin], self.batch, now_ns))
         collate = before.get("collate_fn")
         if callable(collate):
             self.batch.collates_by = str(getattr(collate, "__qualname__", ""))
             fetcher.collate_fn = _collation(collate, self.batch, now_ns)
 
 
-class _Items:
-    """Stands for a data set, or an iterator over one, and times what it gives."""
+class _TimedItems:
+    """Wraps a data set, or an iterator over one, and times its items."""
 
     def __init__(self, origin: Any, batch: Batch, now_ns: Callable[[], int]) -> None:
         self._origin = origin
@@ -106,7 +106,7 @@ class _Items:
         try:
             start_ns = self._now_ns()
             item = self._origin[index]
-            self._batch.items.append(Stretch(start_ns, self._now_ns()))
+            self._batch.items.append(Interval(start_ns, self._now_ns()))
             return item
         except BaseException as error:
             drop_frame(error)
@@ -117,24 +117,24 @@ class _Items:
         try:
             start_ns = self._now_ns()
             item = next(self._origin)
-            self._batch.items.append(Stretch(start_ns, self._now_ns()))
+            self._batch.items.append(Interval(start_ns, self._now_ns()))
             return item
         except BaseException as error:
             drop_frame(error)
             raise
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._origin, name)
-        if name != "__getitems__" or not found:
-            return found
+        attribute = getattr(self._origin, name)
+        if name != "__getitems__" or not attribute:
+            return attribute
 
         def items(indices: Any) -> Any:
             try:
                 start_ns = self._now_ns()
-                given = found(indices)
-                self._batch.items.append(Stretch(start_ns, self._now_ns()))
+                result = attribute(indices)
+                self._batch.items.append(Interval(start_ns, self._now_ns()))
                 self._batch.are_single = False
-                return given
+                return result
             except BaseException as error:
                 drop_frame(error)
                 raise
@@ -148,9 +148,9 @@ def _collation(
     def collated(*data: Any) -> Any:
         try:
             start_ns = now_ns()
-            made = original(*data)
-            batch.collation = Stretch(start_ns, now_ns())
-            return made
+            batch_data = original(*data)
+            batch.collation = Interval(start_ns, now_ns())
+            return batch_data
         except BaseException as error:
             drop_frame(error)
             raise

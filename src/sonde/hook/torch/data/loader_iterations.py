@@ -1,4 +1,4 @@
-"""Iterations over data loaders: where each was started, over which data set, and for what."""
+"""Iterations over data loaders: call site, data set and purpose."""
 
 import sys
 import weakref
@@ -10,11 +10,11 @@ from sonde.hook.call_site import Chain, Frame
 
 
 def no_data_set() -> None:
-    """The data set of passes that no loader feeds."""
+    """Stand-in for the data set of passes without a loader."""
 
 
 def reference(data_set: Any) -> Callable[[], Any]:
-    """Refers to a data set without keeping it alive, where its class allows that."""
+    """A reference to a data set that does not keep it alive, if its class allows that."""
     try:
         return weakref.ref(data_set)
     except TypeError:
@@ -22,9 +22,9 @@ def reference(data_set: Any) -> Callable[[], Any]:
         return lambda: key
 
 
-def is_alike(data_set: Any, other: Any) -> bool:
-    """Whether two data sets may be the same one, built anew: of one class and of one length."""
-    return type(data_set) is type(other) and _length(data_set) == _length(other) is not None
+def may_be_rebuilt(data_set: Any, second: Any) -> bool:
+    """Whether two data sets have the same class and length, as a rebuilt one does."""
+    return type(data_set) is type(second) and _length(data_set) == _length(second) is not None
 
 
 def _length(data_set: Any) -> int | None:
@@ -36,40 +36,40 @@ def _length(data_set: Any) -> int | None:
 
 @dataclass(slots=True, eq=False)
 class Feed:
-    """One iteration over a data loader."""
+    """An iteration over a data loader."""
 
     chain: Chain = ()
     frames: list[Frame] = field(default_factory=list)
-    data_set: Callable[[], Any] = no_data_set  # a weak reference where that is possible
-    is_training: bool = False  # a training pass has followed one of its batches
-    pass_chain: Chain = ()  # the call site of the first pass that was given one of its batches
+    data_set: Callable[[], Any] = no_data_set  # weak reference if possible
+    is_training: bool = False  # a training pass has used one of its batches
+    pass_chain: Chain = ()  # call site of the first pass that used one of its batches
 
 
-NO_FEED = Feed(is_training=True)  # no loader: nothing that an evaluation could be fed by
+NO_FEED = Feed(is_training=True)  # no loader
 
 
 def _no_batch(_module: object, _args: object, _kwargs: object) -> None:
-    """Nobody counts evaluations."""
+    """Default of `Feeds.batch_of`: evaluations are not recorded."""
 
 
 class Feeds:
-    """The iterations of a process, and what forward passes were given from them."""
+    """The iterations of a process and the batches that forward passes used."""
 
     __slots__ = ("batch", "batch_of", "by_iterator", "latest", "trainings")
 
     def __init__(self) -> None:
-        self.by_iterator: dict[int, Feed] = {}  # by the identity of the iterator
-        self.latest = NO_FEED  # the one that has delivered the latest batch
+        self.by_iterator: dict[int, Feed] = {}  # by identity of the iterator
+        self.latest = NO_FEED  # delivered the latest batch
         self.trainings = 0  # training passes so far
-        self.batch: Any = None  # of the evaluation pass that is under way
-        self.batch_of: Callable[..., Any] = _no_batch  # makes it
+        self.batch: Any = None  # of the current evaluation pass
+        self.batch_of: Callable[..., Any] = _no_batch  # creates the batch
 
     def trained(self, passes: int) -> None:
-        """Training passes that were not seen."""
+        """Count training passes that ran without hooks."""
         self.trainings += passes
         self.latest.is_training = True
 
     def clear(self) -> None:
-        """Forgets all iterations."""
+        """Remove all iterations."""
         self.by_iterator.clear()
         self.latest = NO_FEED

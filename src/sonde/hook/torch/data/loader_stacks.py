@@ -1,4 +1,4 @@
-"""Where a thread is while it makes a batch: its Python stack, again and again."""
+"""Samples the Python stack of a thread while it makes a batch."""
 
 import os
 import sys
@@ -11,28 +11,35 @@ from types import CodeType, FrameType
 
 from sonde.clock import Clock
 
-_EVERY_SECONDS = 0.001
-_SLOWER_AFTER = 1000  # looks at one batch: a long one is looked at less often
-_DEEPEST = 48
-_MOST_STACKS = 48
+_INTERVAL_SECONDS = 0.001
+_SAMPLES_PER_INTERVAL = 1000  # after each such number of samples, the interval grows
+_MAX_DEPTH = 48
+_MAX_STACKS = 48
 _OURS = str(Path(__file__).parents[3])
 _STANDARD_LIBRARY = str(Path(os.__file__).parent)
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
 _FETCHER = str(Path("torch", "utils", "data", "_utils", "fetch.py"))
-# methods that often belong to a base class, while the script has named another one
-_ASKED = {"__call__", "__getitem__", "__getitems__", "__iter__", "_call_impl", "forward"}
+# methods often inherited: labeled with the class of the object instead
+_INHERITED_METHODS = {
+    "__call__",
+    "__getitem__",
+    "__getitems__",
+    "__iter__",
+    "_call_impl",
+    "forward",
+}
 
 _frames: Callable[[], dict[int, FrameType]] = vars(sys)["_current_frames"]
 
-Stack = tuple[str, ...]  # from the outermost function to the innermost
+Stack = tuple[str, ...]  # outermost function first
 _Key = tuple[tuple[CodeType, str], ...]
 
 
 class Stacks:
-    """Looks at one thread until it is told to stop.
+    """Samples one thread until stopped.
 
-    A look counts for the time since the one before: a thread that lets nobody else run is not seen
-    less for that.
+    Each sample counts for the time since the previous one, so that a thread that holds the GIL is
+    not underrepresented.
     """
 
     def __init__(self, clock: Clock, thread_id: int) -> None:
@@ -43,26 +50,26 @@ class Stacks:
         self._thread = threading.Thread(target=self._run, name="sonde-loader", daemon=True)
 
     def start(self) -> None:
-        """Begins to look, unless there are too many threads already."""
+        """Start sampling, unless no thread can be started."""
         with suppress(RuntimeError):
             self._thread.start()
 
     def stop(self) -> list[tuple[Stack, int]]:
-        """Ends it; where the time was spent, the longest first."""
+        """Stop sampling; return the time per stack, longest first."""
         self._is_over.set()
         if self._thread.is_alive():
             self._thread.join()
-        found: Counter[Stack] = Counter()
+        spent: Counter[Stack] = Counter()
         for key, spent_ns in self._spent_ns.items():
-            found[tuple(_label(code, owner) for code, owner in key)] += spent_ns
-        return found.most_common(_MOST_STACKS)
+            spent[tuple(_label(code, owner) for code, owner in key)] += spent_ns
+        return spent.most_common(_MAX_STACKS)
 
     def _run(self) -> None:
-        before_ns, looks = self._clock.now_ns(), 0
-        pause = _EVERY_SECONDS
+        before_ns, samples = self._clock.now_ns(), 0
+        pause = _INTERVAL_SECONDS
         while not self._clock.wait(self._is_over, pause):
-            looks += 1
-            pause = _EVERY_SECONDS * (1 + looks // _SLOWER_AFTER)
+            samples += 1
+            pause = _INTERVAL_SECONDS * (1 + samples // _SAMPLES_PER_INTERVAL)
             key = _stack(_frames().get(self._thread_id))
             now_ns = self._clock.now_ns()
             if key:
@@ -71,30 +78,30 @@ class Stacks:
 
 
 def _stack(frame: FrameType | None) -> _Key:
-    """What runs inside of the batch's making, from the outside in."""
-    found: list[tuple[CodeType, str]] = []
+    """The frames below the fetcher, outermost first."""
+    frames: list[tuple[CodeType, str]] = []
     while frame is not None and not frame.f_code.co_filename.endswith(_FETCHER):
         if not frame.f_code.co_filename.startswith(_OURS):
-            found.append((frame.f_code, _owner(frame)))
+            frames.append((frame.f_code, _owner(frame)))
         frame = frame.f_back
-    return tuple(reversed(found))[:_DEEPEST] if frame is not None else ()
+    return tuple(reversed(frames))[:_MAX_DEPTH] if frame is not None else ()
 
 
 def _owner(frame: FrameType) -> str:
-    """The class of the object that a method is called on: the one that a script has chosen."""
+    """The class name of the object that an inherited method is called on."""
     code = frame.f_code
-    if code.co_name not in _ASKED or code.co_varnames[:1] != ("self",):
+    if code.co_name not in _INHERITED_METHODS or code.co_varnames[:1] != ("self",):
         return ""
     return type(frame.f_locals.get("self")).__name__
 
 
 def _label(code: CodeType, owner: str) -> str:
     name = f"{owner}.{code.co_name}" if owner else code.co_qualname.replace("<locals>.", "")
-    return f"{name} ({_place(code.co_filename)}:{code.co_firstlineno})"
+    return f"{name} ({_short_path(code.co_filename)}:{code.co_firstlineno})"
 
 
-def _place(file: str) -> str:
-    """The file without what differs between machines; a library's is one of site-packages."""
+def _short_path(file: str) -> str:
+    """The path without its machine-specific prefix."""
     _, is_installed, rest = file.rpartition(_INSTALLED)
     if is_installed:
         return f"site-packages/{rest}"

@@ -1,7 +1,7 @@
-"""What data loaders do, in the process that trains and in those that load for it.
+"""Data loader activity in the training process and in its loader processes.
 
-Always: when an iterator starts and what its loader is like, and in every process when its latest
-batches were made. Asked for: some batches closely.
+Always recorded: the start of each iterator, the configuration of its loader, and in every process
+the times of the latest batches. On request, some batches are inspected in detail.
 """
 
 import json
@@ -18,58 +18,60 @@ from torch.utils.data._utils import fetch as fetchers
 
 from sonde.hook.hidden_frames import drop_frame, hidden_from_warnings
 from sonde.hook.session import Session
-from sonde.hook.torch.data.loader_batches import CloseLook, Stretch
+from sonde.hook.torch.data.loader_batches import BatchInspection, Interval
 from sonde.hook.torch.data.loader_channel import Channel
-from sonde.hook.torch.data.loader_rows import LoaderRows, describe
+from sonde.hook.torch.data.loader_rows import LoaderRows, parse_report
 from sonde.hook.torch.patching.patches import Patches
 
-_LATEST = 64  # batches that a process remembers
-_UNTIL_TOLD = 1 << 32  # batches
+_MAX_LATEST = 64  # batches whose times a process keeps
+_NO_LIMIT = 1 << 32  # batches
 
 
 class Loading:
-    """The loaders of one process; in a process that only loads, its part of one."""
+    """The data loaders of a training process, or the share of a loader process."""
 
     def __init__(self, session: Session, on_iteration: Callable[[Any, Any], None]) -> None:
         self._session = session
         self._clock = session.clock
-        self.on_iteration = on_iteration  # told the loader and its iterator
+        self.on_iteration = on_iteration  # called with the loader and its iterator
         self.rows = LoaderRows(session)
-        self._pid = 0  # of the process that all this is about
-        self._latest: deque[tuple[int, int]] = deque(maxlen=_LATEST)
+        self._pid = 0  # the process that this state belongs to
+        self._latest: deque[tuple[int, int]] = deque(maxlen=_MAX_LATEST)
         self._channel: Channel | None = None
-        self._is_asked = False  # a window is open in the process that trains
-        self._asked_by: Channel | None = None  # in a process that only loads
-        self._answered = 0
-        self._left = 0
-        self._is_gap = True  # what is said next does not follow what was said before
+        self._is_requested = False  # a window is open in the training process
+        self._requested_by: Channel | None = None  # in a loader process
+        self._request_number = 0
+        self._batches_left = 0
+        self._is_gap = True  # the next report does not directly follow the previous one
         self._busy = threading.local()
-        session.listeners.before_flush(session.guard.shield("data loaders", self._hear, None))
+        session.listeners.before_flush(
+            session.guard.shield("data loaders", self._read_reports, None)
+        )
         session.listeners.on_end(self._end)
 
     def attach(self, patches: Patches) -> None:
-        """Wraps what starts an iterator, and what makes a batch in whichever process."""
+        """Wrap the start of iterators and the creation of batches."""
         patches.wrap(DataLoader, "__iter__", self._starting)
         for kind in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
             patches.wrap(getattr(fetchers, kind, None), "fetch", self._fetching, is_removable=True)
 
     def open(self, batches: int | None) -> None:
-        """Batches are watched closely from now on.
+        """Inspect batches from now on.
 
         Args:
-            batches: How many of each loader process; None: until `close`.
+            batches: The number of batches per loader process; None means until `close`.
         """
-        self._is_asked = True
+        self._is_requested = True
         if self._channel is not None and self._channel.owner == os.getpid():
-            self._channel.ask(_UNTIL_TOLD if batches is None else batches, is_open=True)
+            self._channel.request(_NO_LIMIT if batches is None else batches, is_open=True)
 
     def close(self, *, is_last: bool) -> None:
-        """No more here; and in loader processes, if that is the last word."""
-        self._is_asked = False
+        """Stop inspecting in this process and, if `is_last`, in loader processes."""
+        self._is_requested = False
         if self._channel is not None and self._channel.owner == os.getpid():
             self._channel.end()
             if is_last:
-                self._channel.ask(0, is_open=False)
+                self._channel.request(0, is_open=False)
 
     def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         guard, now_ns = self._session.guard, self._clock.now_ns
@@ -79,12 +81,12 @@ class Loading:
 
         def start(loader: Any) -> Any:
             try:
-                if self._session.store.place.job_uri is None or get_worker_info() is not None:
+                if self._session.store.worker.job_uri is None or get_worker_info() is not None:
                     return original(loader)
                 prepare(loader)
                 start_ns = now_ns()
                 iterator = original(loader)
-                started(loader, iterator, Stretch(start_ns, now_ns()))
+                started(loader, iterator, Interval(start_ns, now_ns()))
                 iterates(loader, iterator)
                 return iterator
             except BaseException as error:
@@ -94,29 +96,29 @@ class Loading:
         return start
 
     def _prepare(self, loader: Any) -> None:
-        """A place to meet, before there is anybody to meet."""
+        """Create the channel before loader processes start."""
         is_own = self._channel is not None and self._channel.owner == os.getpid()
         if loader.num_workers and not is_own:
-            self._channel = Channel.create(self._session.store.place.run_id, os.getpid())
-            if self._is_asked:
-                self._channel.ask(1, is_open=True)
+            self._channel = Channel.create(self._session.store.worker.run_id, os.getpid())
+            if self._is_requested:
+                self._channel.request(1, is_open=True)
 
     def _fetching(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, latest, getpid = self._clock.now_ns, self._latest, os.getpid
         begin = self._session.guard.shield("data loaders", self._begin, None)
-        is_wanted = self._session.guard.shield("data loaders", self._is_wanted, False)
-        closely = partial(self._closely, original)
+        is_due = self._session.guard.shield("data loaders", self._is_due, False)
+        inspect = partial(self._inspect, original)
 
         def fetch(fetcher: Any, index: Any) -> Any:
             try:
                 if self._pid != getpid():
                     begin()
-                channel = self._asked_by
-                if channel is None:  # this process trains: the wait for a batch tells its time
-                    make = closely if self._is_asked else original
+                channel = self._requested_by
+                if channel is None:  # training process: the wait for data has the time
+                    make = inspect if self._is_requested else original
                     return make(fetcher, index)
-                if (channel.number != self._answered or self._left) and is_wanted():
-                    return closely(fetcher, index)
+                if (channel.number != self._request_number or self._batches_left) and is_due():
+                    return inspect(fetcher, index)
                 start_ns = now_ns()
                 batch = original(fetcher, index)
                 latest.append((start_ns, now_ns()))
@@ -128,74 +130,76 @@ class Loading:
         return fetch
 
     def _begin(self) -> None:
-        """The first batch of this process."""
+        """Reset the state for the first batch of this process."""
         self._pid = os.getpid()
         self._latest.clear()
-        self._asked_by, self._answered, self._left = None, 0, 0
+        self._requested_by, self._request_number, self._batches_left = None, 0, 0
         if get_worker_info() is None:
             return
-        self._is_asked = False
+        self._is_requested = False
         parent = parent_process()
         owner = parent.pid if parent is not None and parent.pid is not None else 0
         inherited = self._channel
         if inherited is not None and inherited.owner == owner:
-            self._asked_by = inherited
+            self._requested_by = inherited
         else:
-            self._asked_by = Channel.find(self._session.store.place.run_id, owner)
-        if self._asked_by is not None and not self._asked_by.is_open:
-            self._answered = self._asked_by.number
+            self._requested_by = Channel.find(self._session.store.worker.run_id, owner)
+        if self._requested_by is not None and not self._requested_by.is_open:
+            self._request_number = self._requested_by.number
 
-    def _is_wanted(self) -> bool:
-        channel = self._asked_by
-        if channel is not None and channel.number != self._answered:
-            self._answered, self._left = channel.number, channel.batches
+    def _is_due(self) -> bool:
+        channel = self._requested_by
+        if channel is not None and channel.number != self._request_number:
+            self._request_number, self._batches_left = channel.number, channel.batches
             self._is_gap = True
-            if self._left and self._latest:
+            if self._batches_left and self._latest:
                 self._report({"latest": list(self._latest)})
                 self._latest.clear()
-        is_wanted = self._left > 0
-        self._left -= is_wanted
-        return is_wanted
+        is_due = self._batches_left > 0
+        self._batches_left -= is_due
+        return is_due
 
     @hidden_from_warnings
-    def _closely(self, original: Callable[..., Any], fetcher: Any, index: Any) -> Any:
+    def _inspect(self, original: Callable[..., Any], fetcher: Any, index: Any) -> Any:
         guard = self._session.guard
-        is_inner = getattr(self._busy, "is_on", False)  # of a loader inside of a data set
-        look = None
+        is_inner = getattr(self._busy, "is_on", False)  # a loader nested in a data set
+        inspection = None
         if not is_inner:
-            look = guard.call("data loaders", lambda: CloseLook(fetcher, self._clock), None)
-        self._busy.is_on = is_inner or look is not None
+            inspection = guard.call(
+                "data loaders", lambda: BatchInspection(fetcher, self._clock), None
+            )
+        self._busy.is_on = is_inner or inspection is not None
         try:
-            made = original(fetcher, index)
+            batch = original(fetcher, index)
         except BaseException as error:
             drop_frame(error)
             raise
         finally:
             self._busy.is_on = is_inner
-            if look is not None:
-                guard.attempt("data loaders", look.end, None)
-        if look is None:
-            return made
-        said = {"batch": look.batch.to_document()}
-        guard.call("data loaders", lambda: self._report(said, fetcher), None)
-        return made
+            if inspection is not None:
+                guard.attempt("data loaders", inspection.end, None)
+        if inspection is None:
+            return batch
+        report = {"batch": inspection.batch.to_document()}
+        guard.call("data loaders", lambda: self._report(report, fetcher), None)
+        return batch
 
-    def _report(self, said: dict[str, Any], fetcher: Any = None) -> None:
+    def _report(self, report: dict[str, Any], fetcher: Any = None) -> None:
         info = get_worker_info()
         if info is None:
-            self.rows.add(said, self.rows.number_of_fetcher(fetcher))
-        elif self._asked_by is not None:
-            document = {"process": info.id, "gap": self._is_gap, **said}
+            self.rows.add(report, self.rows.number_of_fetcher(fetcher))
+        elif self._requested_by is not None:
+            document = {"process": info.id, "gap": self._is_gap, **report}
             self._is_gap = False
-            self._asked_by.tell(json.dumps(document, separators=(",", ":")))
+            self._requested_by.write(json.dumps(document, separators=(",", ":")))
 
-    def _hear(self) -> None:
+    def _read_reports(self) -> None:
         if self._channel is not None and self._channel.owner == os.getpid():
-            for pid, line in self._channel.hear():
-                self.rows.add(describe(line), self.rows.number_of_process(pid))
+            for pid, line in self._channel.read_new():
+                self.rows.add(parse_report(line), self.rows.number_of_process(pid))
 
     def _end(self) -> None:
-        self._hear()
+        self._read_reports()
         if self._channel is not None and self._channel.owner == os.getpid():
             self._channel.close()
         self._channel = None

@@ -1,7 +1,7 @@
 """Time that the training thread spends on output: printing, logging, progress bars, summaries.
 
-Every call is timed; the line of the script that made it is looked up once per millisecond of
-output, so that many short calls cost next to nothing.
+Every call is timed. The script line is looked up once per millisecond of output, so that many short
+calls cost little.
 """
 
 import builtins
@@ -24,15 +24,15 @@ from sonde.hook.session import Session
 from sonde.hook.torch.patching.patches import Patches
 from sonde.records.observation import ObservationKind
 
-PART = "time spent on output"
-_LOOKUP_NS = 1_000_000  # output between two lookups of the line that makes it
-_MOST_LINES = 8  # that are told at a time
-_DEEPEST = 48
+TASK = "time spent on output"
+_LOOKUP_NS = 1_000_000  # output time between two lookups
+_MAX_LINES = 8  # recorded per flush
+_MAX_DEPTH = 48
 _OURS = str(Path(__file__).parents[3])
 _INSTALLED = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen")
 
-# Methods of classes that scripts may have imported by the time training begins.
-_LATER = (
+# Methods of libraries that scripts may have imported when training begins.
+_LATE_IMPORTS = (
     ("tqdm", "tqdm.std", "tqdm", ("display",)),
     (
         "tensorboard",
@@ -48,21 +48,21 @@ _LATER = (
 
 
 class OutputTime:
-    """Adds up the time by line of the script, and tells it with every flush."""
+    """Sums output time by script line and records it with every flush."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._patches: Patches | None = None
         self._wrapped: set[str] = set()
         self._is_inside = False
-        self._seconds: dict[tuple[str, str], float] = {}  # by line and by what
+        self._seconds: dict[tuple[str, str], float] = {}  # by line and kind of output
         self._pending_ns = 0
-        self._look_up = session.guard.shield(PART, self._attribute, None)
+        self._look_up = session.guard.shield(TASK, self._attribute, None)
         session.listeners.on_begin(self._begin)
-        session.listeners.before_flush(session.guard.shield(PART, self._tell, None))
+        session.listeners.before_flush(session.guard.shield(TASK, self._report, None))
 
     def attach(self, patches: Patches) -> None:
-        """Wraps what Python and PyTorch have from the start."""
+        """Wrap the functions of Python and PyTorch."""
         self._patches = patches
         tensor_texts = importlib.import_module("torch._tensor_str")
         patches.wrap(builtins, "print", self._timing("print"))
@@ -70,9 +70,9 @@ class OutputTime:
         patches.wrap(tensor_texts, "_str", self._timing("formatting a tensor"))
 
     def _begin(self) -> None:
-        """Wraps what the script has imported before it trains."""
+        """Wrap libraries that the script has imported before training."""
         self._seconds, self._pending_ns, self._is_inside = {}, 0, False
-        for what, module, owner, names in _LATER:
+        for what, module, owner, names in _LATE_IMPORTS:
             kind = getattr(sys.modules.get(module), owner, None)
             if kind is None or what in self._wrapped or self._patches is None:
                 continue
@@ -110,26 +110,26 @@ class OutputTime:
         return make
 
     def _attribute(self, what: str) -> None:
-        """Counts the output since the last lookup for the line that is printing now."""
+        """Assign output time since the last lookup to the current line."""
         spent_ns, self._pending_ns = self._pending_ns, 0
         key = (line_of(_getframe(1)), what)
         self._seconds[key] = self._seconds.get(key, 0.0) + spent_ns / NANOSECONDS
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         seconds, self._seconds = self._seconds, {}
-        most = sorted(seconds.items(), key=lambda item: -item[1])[:_MOST_LINES]
-        for (line, what), spent in most:
+        largest = sorted(seconds.items(), key=lambda item: -item[1])[:_MAX_LINES]
+        for (line, what), spent in largest:
             detail = json.dumps({"by": what})
             self._session.recorder.observe(ObservationKind.OUTPUT_TIME, line, spent, detail)
 
 
 def line_of(frame: FrameType | None) -> str:
-    """The innermost line of the script itself; empty where there is none."""
-    for _ in range(_DEEPEST):
+    """The innermost line of the script, or empty."""
+    for _ in range(_MAX_DEPTH):
         if frame is None:
             break
         file = frame.f_code.co_filename
-        if not file.startswith(_OURS) and not any(part in file for part in _INSTALLED):
+        if not file.startswith(_OURS) and not any(folder in file for folder in _INSTALLED):
             return f"{frame.f_code.co_name} ({Path(file).name}:{frame.f_lineno})"
         frame = frame.f_back
     return ""

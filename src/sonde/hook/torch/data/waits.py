@@ -1,4 +1,4 @@
-"""What a step waits for beside its own computing: data, transfers, checkpoints, collectives."""
+"""Waits within a step: data, transfers, checkpoints and collectives."""
 
 import pickle
 import sys
@@ -35,7 +35,7 @@ Observed = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
 class Waiting:
-    """Times what is not computing."""
+    """Times the waits of a step."""
 
     def __init__(self, session: Session, quiet: Quiet, on_batch: Callable[[], None]) -> None:
         self._session = session
@@ -44,11 +44,11 @@ class Waiting:
         self._span = session.hook("phases", session.steps.span, None)
         self._data_wait = session.hook("data wait", self._waited, None)
         self._depth = 0
-        self._savers: set[tuple[str, str]] = set()  # that are wrapped
-        self.observed: Observed | None = None  # calls a collective, while a profiler looks
+        self._savers: set[tuple[str, str]] = set()  # already wrapped
+        self.observed: Observed | None = None  # calls a collective while a profiler observes it
 
     def attach(self, patches: Patches) -> None:
-        """Wraps the functions that make a step wait."""
+        """Wrap the functions that make a step wait."""
         patches.wrap(_BaseDataLoaderIter, "__next__", self._next)
         patches.wrap(torch, "save", lambda original: self.timed(original, Phase.CHECKPOINT))
         patches.wrap(pickle, "dump", lambda original: self.timed(original, Phase.CHECKPOINT))
@@ -67,19 +67,20 @@ class Waiting:
                 patches.wrap(torch.Tensor, name, self._transfer)
 
     def attach_checkpoints(self, patches: Patches) -> None:
-        """Wraps the functions of a module that is often imported later."""
+        """Wrap functions of `torch.distributed.checkpoint`, often imported later."""
         checkpoint = sys.modules["torch.distributed.checkpoint"]
         for name in ("save", "async_save"):
             patches.wrap(checkpoint, name, lambda original: self.timed(original, Phase.CHECKPOINT))
 
     def _attach_savers(self, patches: Patches) -> None:
-        """Wraps what other libraries save with, where they are imported before training begins.
+        """Wrap the save functions of libraries imported before training begins.
 
-        Scripts may have taken the functions by name: what these call is wrapped.
+        Scripts may have imported the public functions by name, so the functions they call are
+        wrapped.
         """
         for module, owner, name in _SAVERS:
-            home = sys.modules.get(module)
-            kind = getattr(home, owner, None) if owner else home
+            library = sys.modules.get(module)
+            kind = getattr(library, owner, None) if owner else library
             if kind is not None and (module, name) not in self._savers:
                 self._savers.add((module, name))
                 patches.wrap(kind, name, lambda original: self.timed(original, Phase.CHECKPOINT))
@@ -110,8 +111,8 @@ class Waiting:
                 drop_frame(error)
                 raise
             finally:
-                known = None if is_exhausted else feeds.by_iterator.get(id(iterator))
-                feeds.latest = known or NO_FEED
+                feed = None if is_exhausted else feeds.by_iterator.get(id(iterator))
+                feeds.latest = feed or NO_FEED
                 if quiet.is_on and get_ident() == quiet.thread_id:
                     quiet.notes.append((DATA_WAIT, start_ns, now_ns(), is_exhausted, None))
                 else:
@@ -124,14 +125,14 @@ class Waiting:
         self._on_batch()
 
     def timed(self, original: Callable[..., Any], phase: Phase) -> Callable[..., Any]:
-        """The function as a phase of the step, unless it is called inside another such one."""
+        """Wrap a function to record its time as a phase, unless nested in another wait."""
         session, state = self._session, self._session.state
         now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
         is_collective = phase is Phase.COLLECTIVE
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             try:
-                if is_compiling():  # asked first: the compiler looks into whatever comes before
+                if is_compiling():  # first: the compiler traces everything before this check
                     return original(*args, **kwargs)
                 if not (state.is_on and session.thread.is_current()) or self._depth:
                     return original(*args, **kwargs)

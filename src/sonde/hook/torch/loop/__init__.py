@@ -1,1 +1,1 @@
-"""The training loop as PyTorch shows it: passes, losses, steps, evaluations."""
+"""The training loop in PyTorch: passes, losses, steps and evaluations."""

@@ -1,9 +1,9 @@
-"""Steps of loops without an optimizer of torch: the backward passes whose gradients were used.
+"""Steps of loops without a torch optimizer, counted by backward passes.
 
-A script may update its weights by its own arithmetic, or by an optimizer of its own. Then a step
-ends with its last backward pass. Whether a pass was the last shows when the next one begins: by
-then the weights have changed. Where they have not, the passes accumulate. On a device, where
-nobody waits for values, an update in place or cleared gradients show it.
+A script may update its weights directly or with a custom optimizer. A step then ends with its last
+backward pass, which is recognized when the next pass begins: if the weights have changed by then,
+the previous pass was the last; if not, the passes accumulate gradients. For weights on a device,
+whose values are never read, an in-place update or cleared gradients are the sign.
 """
 
 import weakref
@@ -25,17 +25,17 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import ELEMENTS, can_sample
 from sonde.records.notice import NoticeKind
 
-_MAX_NODES = 20_000  # of a graph that is searched for its leaves
-_COMPARED_LEAVES = 4  # that are compared, evenly spread
-_MIN_UPDATES = 50  # updates, where there is an optimizer that might step after all
+_MAX_NODES = 20_000  # graph nodes searched for leaves
+_COMPARED_LEAVES = 4  # evenly spaced
+_MIN_UPDATES = 50  # before counting, if an optimizer exists that might still step
 
-_version_of = attrgetter("_version")  # counts changes in place
+_version_of = attrgetter("_version")  # counts in-place changes
 _variable_of = attrgetter("variable")
 
 
 @dataclass(slots=True)
 class _LeafState:
-    """What a leaf and its gradient were when a backward pass had ended."""
+    """A leaf and its gradient at the end of a backward pass."""
 
     leaf: "weakref.ref[Tensor]"
     version: int
@@ -44,8 +44,8 @@ class _LeafState:
     gradient_version: int
 
     @classmethod
-    def of(cls, leaf: Tensor) -> "_State":
-        """As they are now."""
+    def of(cls, leaf: Tensor) -> "_LeafState":
+        """Capture the current state."""
         gradient = leaf.grad
         return cls(
             weakref.ref(leaf),
@@ -56,14 +56,14 @@ class _LeafState:
         )
 
     def is_updated(self) -> bool:
-        """Whether the weights have changed since."""
+        """Whether the weights have changed since the capture."""
         leaf = self.leaf()
         if leaf is None or _version_of(local(leaf)) != self.version:
             return True
         return self.values is not None and _sample_values(leaf) != self.values
 
     def is_cleared(self) -> bool:
-        """Whether the gradient has changed since."""
+        """Whether the gradient has changed since the capture."""
         leaf = self.leaf()
         gradient = None if leaf is None else leaf.grad
         before = None if self.gradient is None else self.gradient()
@@ -73,7 +73,7 @@ class _LeafState:
 
 
 class _LeafOptimizer:
-    """Stands for the optimizer that is not there."""
+    """Stand-in for an optimizer, passed to update listeners."""
 
     def __init__(self, leaves: list[Tensor]) -> None:
         self.param_groups: list[dict[str, Any]] = [{"params": leaves}]
@@ -81,7 +81,7 @@ class _LeafOptimizer:
 
 
 class BackwardSteps:
-    """Counts them from the first update that no optimizer of torch has made."""
+    """Counts steps from the first update that no torch optimizer made."""
 
     def __init__(
         self,
@@ -99,20 +99,20 @@ class BackwardSteps:
         self._optimizers = optimizers
         self.listeners: list[Callable[[Any, int], None]] = []
         self._is_over = False  # an optimizer has stepped
-        self._start_anew()
-        session.listeners.on_begin(self._start_anew)
+        self._reset()
+        session.listeners.on_begin(self._reset)
 
-    def _start_anew(self) -> None:
+    def _reset(self) -> None:
         self._is_on = False
         self._states: list[_LeafState] = []
-        self._known: list[int] = []  # leaves that have names, by their identities
-        self._found: list[Tensor] = []  # by the graph of the pass under way
-        self._passes = 0  # of the step under way
-        self._expected = 1  # as many as the step before had
-        self._updates = 0  # that were seen
+        self._named_leaves: list[int] = []  # identities of named leaves
+        self._graph_leaves: list[Tensor] = []  # found in the graph of the current pass
+        self._passes = 0  # in the current step
+        self._expected = 1  # passes in the previous step
+        self._updates = 0  # detected
 
     def backward_begins(self, roots: Any) -> None:
-        """Whether the pass before was the last of its step."""
+        """End the step if the previous pass was its last."""
         if self._is_over or self._steps.is_explicit:
             self.optimizer_steps()
             return
@@ -123,33 +123,35 @@ class BackwardSteps:
                 self._end_step()
             elif self._updates >= (_MIN_UPDATES if self._optimizers.alive else 1):
                 self._begin()
-        self._found = [] if self._has_modules() else list(_leaves_of(roots))
+        self._graph_leaves = [] if self._has_modules() else list(_leaves_of(roots))
 
     def backward_ends(self) -> None:
-        """All gradients of the pass are there."""
+        """Capture leaf states; all gradients of the pass are available."""
         if self._is_over or self._steps.is_explicit:
             return
         self._passes += 1
-        leaves = self._found or [parameter for parameter in self._parameters() if parameter.grad is not None]
-        self._found = []
+        leaves = self._graph_leaves or [
+            parameter for parameter in self._parameters() if parameter.grad is not None
+        ]
+        self._graph_leaves = []
         every = -(-len(leaves) // _COMPARED_LEAVES) or 1
         self._states = [_LeafState.of(leaf) for leaf in leaves[::every]]
         if self._is_on:
-            self._look(leaves)
+            self._inspect(leaves)
             self._count()
 
     def optimizer_steps(self) -> None:
-        """An optimizer of torch steps, or the script ends its steps itself: they are counted."""
+        """Stop counting: a torch optimizer steps, or the script calls `sonde.step()`."""
         if not self._is_over:
             self._is_over = True
             self._states = []
             if self._is_on:
                 self._is_on = False
                 self._steps.count_no_backward()
-                self._say("counted by backward passes until an optimizer of torch stepped")
+                self._report("counted by backward passes until a torch optimizer stepped")
 
     def _has_modules(self) -> bool:
-        """Whether the gradients were those of modules; before the first pass they may be."""
+        """Whether gradients belong to modules; before the first pass, whether they could."""
         parameters = self._parameters()
         if not self._passes:
             return any(parameter.requires_grad for parameter in parameters)
@@ -164,13 +166,13 @@ class BackwardSteps:
             return True
         if self._optimizers.alive or any(state.values is not None for state in states):
             return False
-        # the values on a device are not compared: without any sign each pass is a step
+        # device values are not compared: without any sign, each pass counts as a step
         return any(state.is_cleared() for state in states) or not self._updates
 
     def _begin(self) -> None:
         self._is_on = True
-        self._say("counted by backward passes: no torch optimizer was seen")
-        if self._optimizers.alive:  # what came before cannot be told apart any more
+        self._report("counted by backward passes: no torch optimizer has stepped")
+        if self._optimizers.alive:  # earlier passes cannot be assigned to steps anymore
             self._losses.discard()
             self._steps.discard_open()
             self._passes = 0
@@ -185,27 +187,27 @@ class BackwardSteps:
         self._expected, self._passes = self._passes, 0
         self._steps.optimizer_begins(BY_BACKWARD)
 
-    def _look(self, leaves: list[Tensor]) -> None:
-        """At the pass that is the last one if all steps have as many."""
+    def _inspect(self, leaves: list[Tensor]) -> None:
+        """Notify update listeners at the last pass of the step, assuming a constant pass count."""
         if self._passes != self._expected:
             return
         identities = [id(leaf) for leaf in leaves]
-        if identities != self._known:
-            self._known = identities
+        if identities != self._named_leaves:
+            self._named_leaves = identities
             self._names.learn(self._modules.roots)
             self._names.name_leaves(leaves)
             self._modules.owned.update(identities)
-        # made anew each time: what is kept would keep the weights alive
+        # created for each step: a stored stand-in would keep the weights alive
         stand_in = _LeafOptimizer(leaves)
         for listener in self.listeners:
             listener(stand_in, 0)
 
-    def _say(self, description: str) -> None:
+    def _report(self, description: str) -> None:
         self._session.store.notice(NoticeKind.CHANGED, "training steps", description)
 
 
 def _sample_values(tensor: Tensor) -> list[float] | None:
-    """Some elements of a tensor in the host's memory; None of any other."""
+    """Evenly spaced elements of a CPU tensor; None for device tensors."""
     values = local(tensor).detach()
     if not values.is_cpu or not can_sample(values):
         return None
@@ -216,9 +218,13 @@ def _sample_values(tensor: Tensor) -> list[float] | None:
 
 
 def _leaves_of(roots: Any) -> Iterator[Tensor]:
-    """The tensors whose gradients a backward pass adds to."""
+    """Leaf tensors whose gradients a backward pass accumulates."""
     tensors = roots if isinstance(roots, list | tuple) else [roots]
-    stack = [tensor.grad_fn for tensor in tensors if isinstance(tensor, Tensor) and tensor.grad_fn is not None]
+    stack = [
+        tensor.grad_fn
+        for tensor in tensors
+        if isinstance(tensor, Tensor) and tensor.grad_fn is not None
+    ]
     visited = set(stack)
     while stack and len(visited) < _MAX_NODES:
         node = stack.pop()

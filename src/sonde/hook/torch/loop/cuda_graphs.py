@@ -1,4 +1,4 @@
-"""CUDA graphs: while one is recorded, nothing of ours gets into it or asks the device."""
+"""CUDA graphs: pause the session during capture so that no Sonde operation is captured."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,29 +12,29 @@ from sonde.records.notice import NoticeKind
 
 
 class Captures:
-    """Keeps the session out of the recording of graphs."""
+    """Pauses the session while a CUDA graph is captured."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def attach(self, patches: Patches) -> None:
-        """Sees where a recording begins and ends."""
+        """Wrap the start and end of captures."""
         patches.wrap(torch.cuda.CUDAGraph, "capture_begin", self._begins)
         patches.wrap(torch.cuda.CUDAGraph, "capture_end", self._ends)
 
     def _begins(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def capture_begin(*args: Any, **kwargs: Any) -> Any:
             self._session.hold()
-            is_begun = False
+            has_begun = False
             try:
                 result = original(*args, **kwargs)
-                is_begun = True
+                has_begun = True
                 return result
             except BaseException as error:
                 drop_frame(error)
                 raise
             finally:
-                if not is_begun:
+                if not has_begun:
                     self._session.release()
 
         return capture_begin
@@ -50,8 +50,9 @@ class Captures:
                 self._session.release()
                 self._session.store.notice(
                     NoticeKind.NOT_COLLECTED,
-                    "what is replayed from a CUDA graph",
-                    "no hook sees it; where whole steps are replayed, call sonde.step() after each",
+                    "steps replayed from a CUDA graph",
+                    "hooks do not run during replay. If the graph contains whole steps, call "
+                    "sonde.step() after each one",
                 )
 
         return capture_end

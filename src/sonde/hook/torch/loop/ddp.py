@@ -1,4 +1,4 @@
-"""What DistributedDataParallel measures by itself: computing and communicating, per step."""
+"""Compute and communication times measured by DistributedDataParallel."""
 
 from collections.abc import Callable
 from operator import methodcaller
@@ -15,9 +15,9 @@ from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.patching.identities import IdentitySet
 from sonde.hook.torch.patching.patches import Patches
 
-_FIRST_STEPS = 11  # it measures its first ten iterations, and then one of a hundred
+_FIRST_STEPS = 11  # DDP measures its first ten iterations, then one in a hundred
 _EVERY_STEPS = 50
-_measured_by = methodcaller("_get_ddp_logging_data")
+_logging_data_of = methodcaller("_get_ddp_logging_data")
 
 _NAMES = {
     "forward_compute_time": "ddp/forward_seconds",
@@ -27,22 +27,22 @@ _NAMES = {
 }
 
 
-# modules that were wrapped once, whether the wrapper is still used or not
+# every module that DDP has wrapped, even if the wrapper is no longer used
 ever_wrapped: IdentitySet[Any] = IdentitySet()
 
 
 class Communication:
-    """Records the last iteration that it measured; it samples them itself, so to read is cheap."""
+    """Records the latest iteration measured by DDP; reading its statistics is cheap."""
 
     def __init__(self, session: Session, modules: Modules) -> None:
         self._session = session
         self._modules = modules
-        self._seen: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._recorded: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         session.listeners.on_step("communication", self._step_over)
 
     def attach(self, patches: Patches) -> None:
-        """Remembers what is wrapped from now on: scripts may train the module inside by mistake."""
-        patches.wrap(DistributedDataParallel, "__init__", _noting)
+        """Track wrapped modules: a script may train the inner module by mistake."""
+        patches.wrap(DistributedDataParallel, "__init__", _tracking)
 
     def _step_over(self, step: FinishedStep) -> None:
         is_due = step.number < _FIRST_STEPS or step.number % _EVERY_STEPS == _EVERY_STEPS - 1
@@ -52,18 +52,18 @@ class Communication:
     def _record(self, step: FinishedStep) -> None:
         for module in self._modules.roots:
             if isinstance(module, DistributedDataParallel):
-                measured: dict[str, Any] = _measured_by(module)
-                if measured.get("iteration", 0) == self._seen.get(module, 0):
+                measured: dict[str, Any] = _logging_data_of(module)
+                if measured.get("iteration", 0) == self._recorded.get(module, 0):
                     continue
-                self._seen[module] = measured["iteration"]
+                self._recorded[module] = measured["iteration"]
                 for key, name in _NAMES.items():
                     if measured.get(key):
                         seconds = measured[key] / NANOSECONDS
                         self._session.recorder.scalar(name, seconds, at=(step.mode, step.number))
 
 
-def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
-    def noted(wrapper: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
+def _tracking(original: Callable[..., Any]) -> Callable[..., Any]:
+    def tracked(wrapper: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             result = original(wrapper, module, *args, **kwargs)
         except BaseException as error:
@@ -72,4 +72,4 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
         ever_wrapped.add(module)
         return result
 
-    return noted
+    return tracked

@@ -16,11 +16,11 @@ from torch.optim import Optimizer
 
 from sonde.clock import NANOSECONDS
 from sonde.hook.budget import NOTE_NS
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
 from sonde.hook.torch.data.loader_iterations import Feeds
 from sonde.hook.torch.loop.resting import Rest
-from sonde.hook.torch.patching.hidden_operations import unseen
+from sonde.hook.torch.patching.hidden_operations import hidden_from_modes
 from sonde.hook.torch.tensors.graph_inputs import inputs_in_graph
 from sonde.records.step import Mode
 
@@ -65,7 +65,11 @@ class Quiet:
     )
 
     def __init__(
-        self, session: Session, steps_until_due: Callable[[float], int], inspections: Looks, rest: Rest
+        self,
+        session: Session,
+        steps_until_due: Callable[[float], int],
+        inspections: Inspections,
+        rest: Rest,
     ) -> None:
         self.is_on = False
         self.notes: list[Note] = []
@@ -107,7 +111,7 @@ class Quiet:
         rest, shield = self.rest, self._session.guard.shield
         rest.on_begin.append(self._start_over)
         rest.on_evaluation = self.evaluate
-        rest.on_bad_loss = shield("inputs of losses", unseen(self._tell_bad_graph), None)
+        rest.on_bad_loss = shield("inputs of losses", hidden_from_modes(self._tell_bad_graph), None)
         rest.on_counted += [self.feeds.trained, self._looks.steps_counted]
 
     def forget(self) -> None:
@@ -191,9 +195,9 @@ class Quiet:
         session, rest, steps = self._session, self.rest, self._session.steps
         step_seconds = rest.step_seconds(steps.latest_seconds)
         may_rest = rest.is_allowed and self.most_steps and self.fingerprints is None
-        if not may_rest or step_seconds <= 0 or not steps.is_seen_alone:
+        if not may_rest or step_seconds <= 0 or not steps.is_inferred:
             return False
-        if session.overhead.budget.watches_every_step:
+        if session.overhead.budget.records_every_step:
             return False
         budget = session.overhead.budget
         cost = _DEFERRED_STEP_NS / NANOSECONDS / (budget.share * step_seconds) if is_plain else 0.0
@@ -202,9 +206,9 @@ class Quiet:
         if not self.may_leave() or not steps.finish_repeated():
             return False
         due_in = session.windows.steps_until(steps.counts["train"])
-        if session.plan.asks_for(Mode.TRAIN):
+        if session.plan.has_requests_for(Mode.TRAIN):
             due_in = min(due_in, self._until_asked_for(_MAX_LOOKAHEAD_STEPS))
-        if session.plan.has_looks:
+        if session.plan.has_inspections:
             due_in = min(due_in, self._looks.steps_until_early())
         if due_in < 1:
             return False
@@ -220,7 +224,7 @@ class Quiet:
         count = min(self.most_steps, ceil(_INSPECTION_INTERVAL_SECONDS / step_seconds) - 1)
         count = min(count, session.windows.steps_until(session.steps.counts["train"]))
         count = min(count, self._until_asked_for(count), self._steps_until_due(step_seconds))
-        if session.plan.has_looks:
+        if session.plan.has_inspections:
             count = min(count, self._looks.steps_until_early())
         if count < 1:
             return
@@ -240,8 +244,10 @@ class Quiet:
         self.thread_id = session.thread.id
         self.depth, self.is_in_backward, self.is_evaluating = 0, False, False
         self.inner = []
-        is_looked_at = session.plan.evaluations_are_needed and self._looks.wants_evaluation(count)
-        self.may_evaluate = not (is_looked_at or session.plan.asks_for(Mode.EVAL))
+        is_looked_at = (
+            session.plan.evaluations_are_needed and self._looks.evaluations.is_due_within(count)
+        )
+        self.may_evaluate = not (is_looked_at or session.plan.has_requests_for(Mode.EVAL))
         self._left = count
         self._deadline_ns = session.clock.now_ns() + _MAX_DELAY_NS
         self.is_on = True

@@ -1,4 +1,4 @@
-"""Phases by the device's own clock: marks in its queue, read when it has passed them."""
+"""Phase times on the device clock, measured with CUDA events in the stream."""
 
 from collections import deque
 from collections.abc import Callable
@@ -12,33 +12,33 @@ from sonde.hook.steps import FinishedStep
 from sonde.records.step import EventCategory
 
 _MILLISECOND_NS = 1_000_000
-_MOST_MARKS = 64  # in one step: a loop of very many micro-steps is marked at its beginning only
+_MAX_MARKS = 64  # per step; later micro-steps of the step are not marked
 
 Mark = Any  # a CUDA event
 _is_in_use: Callable[[], bool] = torch.cuda.is_initialized
-_Stretch = tuple[str, Mark, Mark]
+_MarkedInterval = tuple[str, Mark, Mark]
 
 
 @dataclass(slots=True)
-class _OnTheWay:
-    """The marks of one step, until the device has passed the last of them."""
+class _PendingMarks:
+    """The marks of a step that the device has not reached yet."""
 
     marks: "Marks"
     step: FinishedStep
-    stretches: list[_Stretch]
+    intervals: list[_MarkedInterval]
 
     def is_ready(self) -> bool:
-        return bool(self.stretches[-1][2].query())
+        return bool(self.intervals[-1][2].query())
 
     def take(self) -> None:
-        self.marks.read(self.step, self.stretches)
+        self.marks.read(self.step, self.intervals)
 
 
 class Marks:
-    """Puts marks around the phases of a step once a device is in use.
+    """Records CUDA events around the phases of a step once a device is in use.
 
-    The first mark is taken to be passed at once: whatever was queued before it shifts all device
-    phases of the process by the same amount, and none of their lengths.
+    The first mark is assumed to complete immediately. Work queued before it shifts all device
+    phases of the process by the same amount and leaves their durations unchanged.
     """
 
     def __init__(self, session: Session) -> None:
@@ -48,25 +48,25 @@ class Marks:
         self._origin: Mark = None
         self._origin_ns = 0
         self._begun: dict[str, Mark] = {}
-        self._stretches: list[_Stretch] = []
+        self._intervals: list[_MarkedInterval] = []
         self._free: deque[Mark] = deque()
         session.listeners.on_step("device phases", self._step_over)
 
     def begin(self, phase: str) -> None:
-        """A phase begins."""
-        if self._is_on and len(self._stretches) < _MOST_MARKS:
+        """Mark the start of a phase."""
+        if self._is_on and len(self._intervals) < _MAX_MARKS:
             self._begun[phase] = self._mark()
 
     def end(self, phase: str) -> None:
-        """A phase ends."""
+        """Mark the end of a phase."""
         begun = self._begun.pop(phase, None) if self._is_on else None
         if begun is not None:
-            self._stretches.append((phase, begun, self._mark()))
+            self._intervals.append((phase, begun, self._mark()))
 
-    def read(self, step: FinishedStep, stretches: list[_Stretch]) -> None:
-        """Turns marks that the device has passed into events."""
+    def read(self, step: FinishedStep, intervals: list[_MarkedInterval]) -> None:
+        """Record completed marks as events."""
         category = EventCategory.DEVICE.value
-        for phase, first, last in stretches:
+        for phase, first, last in intervals:
             start_ns = self._origin_ns + int(self._origin.elapsed_time(first) * _MILLISECOND_NS)
             length_ns = int(first.elapsed_time(last) * _MILLISECOND_NS)
             self._session.recorder.event(
@@ -75,9 +75,11 @@ class Marks:
             self._free += (first, last)
 
     def _step_over(self, step: FinishedStep) -> None:
-        stretches, self._stretches = self._stretches, []
-        if stretches:
-            self._session.worker_thread.expect("device phases", _OnTheWay(self, step, stretches))
+        intervals, self._intervals = self._intervals, []
+        if intervals:
+            self._session.worker_thread.expect(
+                "device phases", _PendingMarks(self, step, intervals)
+            )
         if not self._is_on and _is_in_use():
             self._turn_on()
 
@@ -96,5 +98,5 @@ class Marks:
 
 
 def device_in_use() -> str:
-    """The device of the calling thread, if the process uses any."""
+    """The CUDA device of the calling thread, or `cpu` if CUDA is not in use."""
     return f"cuda:{torch.cuda.current_device()}" if _is_in_use() else "cpu"

@@ -1,4 +1,4 @@
-"""Numbers of evaluations: what frameworks report, and how large a batch is."""
+"""Numbers of evaluations: losses reported by frameworks, and batch sizes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,9 @@ from sonde.hook.call_site import split_named
 
 
 def reported_loss(metrics: Mapping[str, float], title: str) -> float | None:
-    """The loss among the numbers that a framework reports: `loss`, `val_loss`, `eval_<title>_loss`.
+    """The loss among a framework's metrics: `loss`, `val_loss`, `eval_<title>_loss`.
 
-    It is what the script prints: a trainer may compute a loss of its own from what models return.
+    It is the value that the script prints, which may differ from the loss that the model returns.
     """
     prefixes = ("", "eval", title, f"eval_{title}")
     for name, value in metrics.items():
@@ -27,7 +27,7 @@ def _is_split(word: str) -> bool:
 
 
 def number(value: Any) -> float | None:
-    """A plain number, or one in a tensor of the host; else None."""
+    """The value as a float if it is a number or a CPU tensor with one element, else None."""
     if isinstance(value, Tensor):
         return float(value) if value.numel() == 1 and value.device.type == "cpu" else None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -35,7 +35,7 @@ def number(value: Any) -> float | None:
 
 
 def rows_in(values: tuple[Any, ...]) -> int:
-    """The size of a batch: the first dimension of its first tensor; 0 where there is none."""
+    """The batch size: the first dimension of the first tensor, or 0 without tensors."""
     for value in values:
         if isinstance(value, Tensor):
             if value.dim():

@@ -1,9 +1,9 @@
-"""Evaluations: the batches between two training steps become one named result per data set.
+"""Evaluations: batches between two training steps become one named result per data set.
 
-Which data a batch comes from is known by the iterator of the data loader that delivered it, and by
-the call site that started that iterator; without a loader, by the call site of the forward pass.
-Each result is one observation of the kind `evaluation`, at the number of training steps done. A
-rule reads them with `sonde.read.evaluations.evaluations_in(window)`.
+The data set of a batch is identified by the data loader iterator that delivered it and by the call
+site that started the iterator; without a loader, by the call site of the forward pass. Each result
+is an observation of kind `evaluation` at the number of completed training steps. Rules read them
+with `sonde.read.evaluations.evaluations_in(window)`.
 """
 
 import math
@@ -16,7 +16,7 @@ from torch import nn
 from sonde.hook.call_site import TRAIN, CallSites, Chain, Frame, site_within, split_of
 from sonde.hook.session import Session
 from sonde.hook.steps import At, FinishedStep, Pass
-from sonde.hook.torch.data.loader_iterations import Feed, is_alike, no_data_set, reference
+from sonde.hook.torch.data.loader_iterations import Feed, may_be_rebuilt, no_data_set, reference
 from sonde.hook.torch.loop.evaluation_numbers import number, reported_loss, rows_in
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.model_copies import Copies
@@ -25,25 +25,27 @@ from sonde.records.evaluation import Evaluation
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-COMPONENT = "evaluations"
+TASK = "evaluations"
 _MAX_SERIES = 64
 _MAX_FEEDS = 256
 _INNER_FRAMES = 2  # frames of the script: the loop over the loader, and its caller
 _MAX_TRAINING_SITES = 4
-_MAX_UNUSED_PASSES = 256  # passes without gradients that were part of training: an agent that acts
+_MAX_UNUSED_PASSES = (
+    256  # passes without gradients that belong to training, such as a policy collecting data
+)
 
 
 @dataclass(slots=True, eq=False)
 class Series:
-    """Evaluations of one data set by one model from one place."""
+    """Evaluations of one data set by one model from one call site."""
 
     chain: Chain
     frames: list[Frame]
     data_set: Callable[[], Any]
     is_loader: bool
     model: str
-    title: str  # given by a framework
-    module: Callable[[], Any] = no_data_set  # that is evaluated, where no loader feeds it
+    title: str  # set by a framework
+    module: Callable[[], Any] = no_data_set  # the evaluated module, if no loader is used
     name: str = ""
     data: str = ""
     is_training_data: bool = False
@@ -51,7 +53,7 @@ class Series:
 
 @dataclass(slots=True, eq=False)
 class Tally:
-    """One evaluation under way."""
+    """An evaluation in progress."""
 
     series: Series
     feed: Feed | None
@@ -60,11 +62,11 @@ class Tally:
     rows: int = 0
     batches: int = 0
     eval_steps: tuple[int, int] | None = None
-    sums: dict[str, list[float]] = field(default_factory=dict)  # of a loss: weighted sum, weight
-    awaited: int = 0  # losses that a device has yet to deliver
+    sums: dict[str, list[float]] = field(default_factory=dict)  # by loss: weighted sum, weight
+    awaited: int = 0  # losses still to be copied from a device
     is_over: bool = False
     metrics: dict[str, float] = field(default_factory=dict)
-    hits: dict[str, tuple[int, int]] = field(default_factory=dict)  # by label: right, wrong
+    hits: dict[str, tuple[int, int]] = field(default_factory=dict)  # by label: correct, incorrect
 
     def losses(self) -> dict[str, float]:
         """The mean of every loss."""
@@ -73,7 +75,7 @@ class Tally:
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """What a forward pass outside of training was given."""
+    """The input of an evaluation pass."""
 
     series: Series
     feed: Feed | None
@@ -82,7 +84,7 @@ class Batch:
     tally: Tally | None = None
 
     def add(self, name: str, loss: float) -> None:
-        """A loss of it; weighted by its rows."""
+        """Add a loss, weighted by the number of rows."""
         tally = self.tally
         if tally is not None:
             weight = self.rows or 1
@@ -91,7 +93,7 @@ class Batch:
             sums[1] += weight
 
     def count(self, hits: Mapping[str, Sequence[int]]) -> None:
-        """Predictions of it, by label: right and wrong."""
+        """Add correct and incorrect predictions by label."""
         if self.tally is not None:
             totals = self.tally.hits
             for label, (right, wrong) in hits.items():
@@ -99,7 +101,7 @@ class Batch:
                 totals[label] = (before[0] + right, before[1] + wrong)
 
     def awaits(self, name: str) -> Callable[[float], float]:
-        """What to call once a device has delivered a loss of it."""
+        """Return the callback for a loss that is still to be copied from a device."""
         tally = self.tally
 
         def arrived(loss: float) -> float:
@@ -116,7 +118,7 @@ class Batch:
 
 
 class Evaluations:
-    """Assigns batches to evaluations, and records each evaluation when it is over."""
+    """Assigns batches to evaluations and records each evaluation when it ends."""
 
     def __init__(self, session: Session, modules: Modules) -> None:
         self._session = session
@@ -124,24 +126,24 @@ class Evaluations:
         self._sites = CallSites()
         self._copies = Copies(modules)
         self._feeds = modules.quiet.feeds
-        self._start_anew()
-        session.listeners.on_begin(self._start_anew)
-        modules.listen(COMPONENT, begins=self._begins)
-        modules.at_evaluation.append(session.guard.shield(COMPONENT, self._noted, None))
-        modules.quiet.feeds.batch_of = session.guard.shield(COMPONENT, self._batch_of, None)
+        self._reset()
+        session.listeners.on_begin(self._reset)
+        modules.listen(TASK, begins=self._begins)
+        modules.at_evaluation.append(session.guard.shield(TASK, self._on_deferred_pass, None))
+        modules.quiet.feeds.batch_of = session.guard.shield(TASK, self._batch_of, None)
 
-    def _start_anew(self) -> None:
+    def _reset(self) -> None:
         self._trained_on: list[Callable[[], Any]] = []  # data sets
         self._training_sites: list[Chain] = []
         self._series: list[Series] = []
         self._open: list[Tally] = []
         self._latest: Batch | None = None
-        self._wasted = 0
+        self._unused_passes = 0
         self._feeds.clear()
-        self._title = ""  # what a framework calls the evaluation under way
+        self._title = ""  # the framework's title of the current evaluation
 
     def iterates(self, loader: Any, iterator: Any) -> None:
-        """A data loader begins to deliver batches."""
+        """Register a new iteration over a data loader."""
         chain = self._sites.chain()
         feed = Feed(chain, self._sites.describe(chain), reference(loader.dataset))
         feeds = self._feeds.by_iterator
@@ -154,21 +156,21 @@ class Evaluations:
             del feeds[next(iter(feeds))]
 
     def entitle(self, title: str) -> str:
-        """A framework names the evaluations that follow; what it had named them before."""
+        """Set the framework's title for subsequent evaluations; return the previous title."""
         before, self._title = self._title, title
         return before
 
     def report(self, numbers: Sequence[Mapping[str, Any]]) -> None:
-        """A framework reports the numbers of evaluations of the current title, in their order."""
+        """Add metrics that a framework reports for evaluations of the current title, in order."""
         titled = [tally for tally in self._open if tally.series.title == self._title]
-        # a reference model or a moving average may have run beside the trained one
+        # a reference model or moving average may be evaluated alongside the trained one
         tallies = [tally for tally in titled if not tally.series.model] or titled
         for tally, values in zip(tallies[-len(numbers) :], numbers, strict=False):
             parsed = {name: number(value) for name, value in values.items()}
             tally.metrics |= {name: value for name, value in parsed.items() if value is not None}
 
     def end(self) -> None:
-        """All evaluations are over: training goes on, or the job ends."""
+        """End all evaluations: training continues or the job ends."""
         tallies, self._open = self._open, []
         self._latest = None
         if tallies:
@@ -179,7 +181,7 @@ class Evaluations:
                 self._record(tally)
 
     def step_over(self, step: FinishedStep) -> None:
-        """A step has ended: after one of training, evaluations before it are over."""
+        """End evaluations when a training step has finished."""
         if step.mode == Mode.TRAIN and self._open:
             self.end()
 
@@ -193,12 +195,12 @@ class Evaluations:
                 self._training_sites.append(self._sites.chain())
                 self._copies.training_begins()
             return
-        if forward.kind is Pass.EVAL or self._wasted < _MAX_UNUSED_PASSES:
+        if forward.kind is Pass.EVAL or self._unused_passes < _MAX_UNUSED_PASSES:
             batch = self._batch_of(module, args, kwargs)
             if batch is not None:
                 self._expect(forward, batch)
 
-    def _noted(self, forward: ForwardPass, _losses: object) -> None:
+    def _on_deferred_pass(self, forward: ForwardPass, _losses: object) -> None:
         if forward.batch is not None:
             self._expect(forward, forward.batch)
 
@@ -208,10 +210,10 @@ class Evaluations:
 
         def settled(at: At) -> None:
             if at[0] == Mode.TRAIN or at[1] < 0:
-                self._wasted += forward.kind is not Pass.EVAL
+                self._unused_passes += forward.kind is not Pass.EVAL
                 forward.batch = None
                 return
-            self._wasted = 0
+            self._unused_passes = 0
             tally = batch.tally = self._tally_of(batch, done)
             tally.rows += batch.rows
             tally.batches += 1
@@ -221,16 +223,16 @@ class Evaluations:
         forward.when_settled(settled)
 
     def _steps_done(self) -> int:
-        """Training steps whose optimizers have stepped; the last of several may not have ended."""
+        """The number of training steps whose optimizers have stepped, including an open step."""
         steps = self._session.steps
         if steps.forced_mode is not None:
             return steps.counts["train"]
-        return steps.likely(Pass.TRAIN)[-1][1]
+        return steps.possible_steps(Pass.TRAIN)[-1][1]
 
     def _batch_of(
         self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Batch | None:
-        """Where the data of a pass comes from; called while the pass begins."""
+        """Identify the data of a pass; called when the pass begins."""
         model, feeds, latest = self._copies.label(module), self._feeds, self._latest
         feed: Feed | None = feeds.latest
         if feeds.latest.is_training:
@@ -249,7 +251,7 @@ class Evaluations:
         return batch
 
     def _feed_ahead(self, chain: Chain) -> Feed | None:
-        """A loader that reads one batch ahead is exhausted before its last batch is used."""
+        """The feed of a loader that prefetches and is exhausted before its last batch is used."""
         latest = self._latest
         if latest is None or latest.feed is None or latest.feed.pass_chain != chain:
             return None
@@ -262,38 +264,47 @@ class Evaluations:
             if (series.model, series.title, series.is_loader) != (model, self._title, True):
                 continue
             if series.chain != feed.chain and not self._title:
-                continue  # a title tells more than where the framework was called
+                continue  # with a title, the call site does not matter
             series_data_set = series.data_set()
             if series_data_set is data_set:
                 return series
             is_used = any(tally.series is series for tally in self._open)
-            if not is_used and (series_data_set is None or is_alike(series_data_set, data_set)):
-                free = free or series  # scripts that build their data set anew each time
+            if not is_used and (
+                series_data_set is None or may_be_rebuilt(series_data_set, data_set)
+            ):
+                free = free or series  # scripts may rebuild the data set for each evaluation
         if free is not None:
             free.data_set = feed.data_set
             return free
         new = Series(feed.chain, feed.frames, feed.data_set, True, model, self._title)
-        return self._same_function(feed, data_set, model) or self._add(new)
+        return self._series_of_same_code(feed, data_set, model) or self._add(new)
 
-    def _same_function(self, feed: Feed, data_set: Any, model: str) -> Series | None:
-        """The series of the same data set and inner frames, not yet evaluated in this pause.
+    def _series_of_same_code(self, feed: Feed, data_set: Any, model: str) -> Series | None:
+        """The series with the same data set and inner frames, unless it is already in use.
 
-        A second phase of training calls the same functions from another line.
+        A second training phase may call the same functions from another line.
         """
         used = [tally.series for tally in self._open]
         inner = feed.chain[:_INNER_FRAMES]
         for series in self._series:
-            is_like = (series.model, series.title) == (model, self._title) and series.is_loader
+            is_same_model = (series.model, series.title) == (
+                model,
+                self._title,
+            ) and series.is_loader
             is_same_code = len(inner) == _INNER_FRAMES and series.chain[:_INNER_FRAMES] == inner
             is_same_code = is_same_code or self._is_same_site(series.chain, feed.chain)
             is_same_data = data_set is not None and series.data_set() is data_set
-            if is_like and is_same_code and is_same_data and series not in used:
+            if is_same_model and is_same_code and is_same_data and series not in used:
                 return series
         return None
 
     def _series_of_call(self, chain: Chain, model: str, module: nn.Module) -> Series:
         key = (model, self._title, False)
-        candidates = [one for one in self._series if (one.model, one.title, one.is_loader) == key]
+        candidates = [
+            candidate
+            for candidate in self._series
+            if (candidate.model, candidate.title, candidate.is_loader) == key
+        ]
         for series in candidates:
             if series.chain == chain:
                 return series
@@ -307,7 +318,7 @@ class Evaluations:
         return self._add(Series(chain, frames, no_data_set, False, model, self._title, module_of))
 
     def _is_same_site(self, chain: Chain, second_chain: Chain) -> bool:
-        """Whether two call sites differ only in who called a function that also trains."""
+        """Whether two call sites differ only in the caller of a function that also trains."""
         trainings = self._training_sites
         return site_within(chain, trainings) == site_within(second_chain, trainings)
 
@@ -337,7 +348,7 @@ class Evaluations:
     def _record(self, tally: Tally) -> None:
         series = tally.series
         if not (series.is_loader or tally.sums or tally.metrics):
-            return  # a model that is only used, such as an agent that acts
+            return  # inference only, such as a policy collecting data
         if not series.name:
             self._describe(series)
         losses = tally.losses()
@@ -367,7 +378,7 @@ class Evaluations:
         self._session.recorder.observe(kind, series.name, value, evaluation.detail(), at)
 
     def _describe(self, series: Series) -> None:
-        """Names a series: by its split where data or script tell, else by number."""
+        """Name a series by its split if it can be derived from the script, else by number."""
         shared = {key for chain in self._training_sites for key in chain}
         split_and_frame = split_of(series.frames, shared)
         data_set = series.data_set()

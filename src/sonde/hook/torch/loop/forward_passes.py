@@ -1,4 +1,4 @@
-"""A forward pass of a whole model, and the step that it turns out to belong to."""
+"""A forward pass of a model and the step it belongs to."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,31 +7,31 @@ from sonde.hook.steps import At, Pass, Steps
 
 
 class ForwardPass:
-    """One outermost forward pass; its step may turn out to be `NO_STEP`.
+    """An outermost forward pass; its step may turn out to be `NO_STEP`.
 
-    Most passes know their step when they begin. Where several optimizers take turns, or gradients
-    are off, what follows decides: what was seen in such a pass waits for that.
+    The step is usually known when the pass begins. With alternating optimizers or disabled
+    gradients it depends on what follows, and callbacks are delayed until then.
     """
 
-    __slots__ = ("_waiting", "at", "batch", "kind", "likely")
+    __slots__ = ("_callbacks", "at", "batch", "kind", "likely")
 
     def __init__(self, steps: Steps, kind: Pass) -> None:
         self.kind = kind
-        self.likely = steps.likely(kind)
+        self.likely = steps.possible_steps(kind)
         self.at: At | None = self.likely[0] if len(self.likely) == 1 else None
-        self._waiting: list[Callable[[At], None]] = []
-        self.batch: Any = None  # what it was given, outside of training: an evaluation's batch
+        self._callbacks: list[Callable[[At], None]] = []
+        self.batch: Any = None  # the input of an evaluation pass
 
-    def when_settled(self, tell: Callable[[At], None]) -> None:
-        """Tells the step: now, or once it is certain."""
+    def when_settled(self, callback: Callable[[At], None]) -> None:
+        """Call back with the step, immediately if it is known."""
         if self.at is None:
-            self._waiting.append(tell)
+            self._callbacks.append(callback)
         else:
-            tell(self.at)
+            callback(self.at)
 
     def settle(self, at: At) -> None:
-        """The step is certain now."""
+        """Set the step and run the callbacks."""
         self.at = at
-        waiting, self._waiting = self._waiting, []
-        for tell in waiting:
-            tell(at)
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback(at)

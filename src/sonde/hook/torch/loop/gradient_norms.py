@@ -1,4 +1,4 @@
-"""The gradient norm, the learning rates and the clip factor of every step."""
+"""Gradient norm, learning rates and clip factor of each step."""
 
 import math
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _MAX_GROUPS = 16
 
 
 class Norms:
-    """Numbers that sum up what an optimizer is about to do."""
+    """Records gradient norms and learning rates before each update."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class Norms:
         self._between = session.guard.shield("norms between steps", self._norm_between, None)
 
     def attach(self, patches: Patches) -> None:
-        """Takes the norm from those who compute it anyway."""
+        """Wrap `clip_grad_norm_`, which computes the norm anyway."""
         for owner in (utils, utils.clip_grad):
             patches.wrap(owner, "clip_grad_norm_", self._clipping)
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
-        """All gradients are there."""
+        """Record norms and learning rates before an optimizer step."""
         is_alone = self._optimizers.alive <= 1
         step = self._session.steps.number
         self._learning_rates(optimizer, "" if is_alone else f"{number}/", (_TRAIN, step))
@@ -86,9 +86,9 @@ class Norms:
                 self._scalars.record(f"learning_rate/{prefix}{group}", [(value, 1.0)], at)
 
     def _listener(self, number: int) -> Listener | None:
-        """Takes the norm from the statistics of an optimizer's gradients."""
+        """Derive the norm from gradient statistics that are collected anyway."""
         if self._clipped_step == self._session.steps.number:
-            return None  # known from before the clipping
+            return None  # already recorded, before clipping
         name = "gradient_norm" if self._optimizers.alive <= 1 else f"gradient_norm/{number}"
 
         def measured(statistics: Measured, at: tuple[str, int]) -> None:
@@ -109,7 +109,7 @@ class Norms:
             return
         with torch.no_grad():
             norms = _foreach_norm(gradients)
-            # of a model that is spread over several devices, they come together on the first
+            # combine norms of a model spread over several devices on the first one
             device = norms[0].device
             together = [tensor.to(device, torch.float32, non_blocking=True) for tensor in norms]
             total = torch.linalg.vector_norm(torch.stack(together))
@@ -120,7 +120,7 @@ class Norms:
         self._session.overhead.budget.norm_took(seconds)
 
     def _norm_between(self, optimizer: Optimizer, suffix: str, step: int) -> None:
-        """Where norms are not known of all steps; this one is told beside the norm of its step."""
+        """Record a norm derived from optimizer state, covering steps without a recorded norm."""
         began = thread_cpu_seconds()
         norm = self._remembered.norm_since(optimizer)
         if norm is not None:
@@ -162,7 +162,7 @@ class Norms:
 
 
 def _norm_of_gradients(measured: Measured) -> float | None:
-    """The norm of all gradients among the measured tensors; None where there is none."""
+    """The norm of all gradients among the measured tensors; None without gradients."""
     squares = bad = 0.0
     has_gradients = False
     columns = dict(zip(COLUMNS, measured.columns, strict=True))

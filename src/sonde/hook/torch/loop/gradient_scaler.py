@@ -1,4 +1,4 @@
-"""Gradient scalers: what they multiply losses by, and the steps that they skip."""
+"""Gradient scalers: unscaled losses and skipped steps."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,27 +15,27 @@ from sonde.records.step import Mode
 
 
 class GradientScalers:
-    """Sees every loss that is scaled, and every step that is asked for."""
+    """Wraps `GradScaler.scale` and `GradScaler.step`."""
 
     def __init__(
         self,
         session: Session,
         losses: Losses,
         last_start_ns: Callable[[], int],
-        skipped: Callable[[Optimizer, int], None],
+        on_skipped: Callable[[Optimizer, int], None],
     ) -> None:
         self._session = session
         self._losses = losses
-        self._last_start_ns = last_start_ns  # when an optimizer began to step
-        self._skipped = skipped  # told the optimizer, and when it was asked to step
+        self._last_start_ns = last_start_ns  # start of the latest optimizer step
+        self._skipped = on_skipped  # called with the optimizer and the start of the skipped step
 
     def attach(self, patches: Patches) -> None:
-        """Wraps the methods that scripts call."""
+        """Wrap the methods that scripts call."""
         patches.wrap(torch.amp.GradScaler, "scale", self._scaling)
         patches.wrap(torch.amp.GradScaler, "step", self._scaled_step)
 
     def _scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        noted = self._session.hook("losses", self._losses.scaled, None)
+        after_scaling = self._session.hook("losses", self._losses.scaled, None)
 
         def scale(scaler: Any, outputs: Any) -> Any:
             try:
@@ -43,14 +43,14 @@ class GradientScalers:
             except BaseException as error:
                 drop_frame(error)
                 raise
-            noted(outputs, result)  # a hook that rests is woken: steps may be skipped
+            after_scaling(outputs, result)  # wakes resting hooks: steps may be skipped
             return result
 
         return scale
 
     def _scaled_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns = self._session.clock.now_ns
-        ends = self._session.hook("optimizer steps", self._stepped, None)
+        after_step = self._session.hook("optimizer steps", self._stepped, None)
 
         def step(scaler: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             start_ns, before = now_ns(), self._session.steps.counts.get("train", 0)
@@ -59,13 +59,13 @@ class GradientScalers:
             except BaseException as error:
                 drop_frame(error)
                 raise
-            ends(scaler, optimizer, start_ns, before)
+            after_step(scaler, optimizer, start_ns, before)
             return result
 
         return step
 
     def _stepped(self, scaler: Any, optimizer: Optimizer, start_ns: int, before: int) -> None:
-        """A scaler that found infinite gradients has left the optimizer alone: a skipped step."""
+        """Record the loss scale; report a skipped step if the optimizer did not step."""
         scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
         if isinstance(scale, Tensor) and scale.device.type == "cpu":
             self._session.recorder.scalar("loss_scale", float(scale), at=(Mode.TRAIN.value, before))

@@ -1,4 +1,4 @@
-"""What inspections really cost: steps with hooks compared with the steps before that had none."""
+"""The true cost of inspections: steps with hooks compared with steps without."""
 
 from typing import NamedTuple
 
@@ -8,25 +8,25 @@ from sonde.records.step import Mode
 
 _TRAIN = Mode.TRAIN.value
 _SMOOTHING = 0.3
-_TOLERANCE = 1.05  # CPU time beyond the time that has passed: one of the clocks was stopped
+_TOLERANCE = 1.05  # CPU time may exceed wall time by this factor before the reading is invalid
 
 
 class InspectionCost:
-    """Compares CPU times of the training thread, in turns with hooks and without.
+    """Compares CPU time of the training thread with and without hooks.
 
-    The clocks inside the hooks miss what is too short to be timed and the caches that hooks leave
-    cold, which is most of the cost of small steps.
+    Timers inside the hooks miss very short calls and the cost of cold caches, which dominate in
+    small steps.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._bare_ns = 0.0  # CPU time of a step without hooks
-        self._since = _Reading(0, 0, 0)  # when the hooks were last taken out or put back
-        self._hook_seconds = 0.0  # on the account when they were put back
-        self._extra_seconds: float | None = None  # measured, not yet on the account
+        self._since = _Reading(0, 0, 0)  # when the hooks were last removed or restored
+        self._hook_seconds = 0.0  # charged when the hooks were restored
+        self._extra_seconds: float | None = None  # measured, not yet charged
 
     def hooks_return(self) -> None:
-        """The hooks are put back after some steps that were only counted."""
+        """Measure the steps without hooks; called when the hooks are restored."""
         self.settle()
         since, self._since = self._since, self._read()
         bare_ns = self._since.step_ns(since)
@@ -35,10 +35,10 @@ class InspectionCost:
         self._hook_seconds = self._on_account
 
     def hooks_leave(self, *, has_evaluated: bool) -> None:
-        """The hooks are taken out again.
+        """Measure the steps with hooks; called when the hooks are removed.
 
         Args:
-            has_evaluated: Whether something else than training steps has run since they returned.
+            has_evaluated: Whether evaluations have run since the hooks were restored.
         """
         since, self._since = self._since, self._read()
         step_ns = self._since.step_ns(since)
@@ -47,7 +47,7 @@ class InspectionCost:
             self._extra_seconds = max(0.0, extra_ns / NANOSECONDS)
 
     def settle(self) -> None:
-        """Put the difference on the account, once the last hook has put its own time there."""
+        """Charge the measured difference, after the last hook has charged its own time."""
         extra_seconds, self._extra_seconds = self._extra_seconds, None
         if extra_seconds is not None:
             timed_seconds = self._on_account - self._hook_seconds
@@ -64,14 +64,14 @@ class InspectionCost:
 
 
 class _Reading(NamedTuple):
-    """The clocks at the end of a step."""
+    """Clock readings at the end of a step."""
 
     step: int
     cpu_ns: int
     now_ns: int
 
     def step_ns(self, since: "_Reading") -> float | None:
-        """CPU time of a step since an earlier reading; None where the clocks do not agree."""
+        """CPU time per step since an earlier reading; None if the clocks disagree."""
         steps, cpu_ns = self.step - since.step, self.cpu_ns - since.cpu_ns
         is_valid = (
             since.now_ns and steps > 0 and cpu_ns <= _TOLERANCE * (self.now_ns - since.now_ns)

@@ -1,4 +1,4 @@
-"""What a loss of the script's own does with predictions, as its graph tells: softmax twice."""
+"""Detects a doubled softmax or sigmoid in the autograd graph of a custom loss."""
 
 import json
 from collections import deque
@@ -6,15 +6,15 @@ from typing import Any
 
 from torch import Tensor
 
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
 from sonde.hook.torch.checks.loss_inputs import LossInputs, producer_of
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-PART = "what losses are made of"
-_MOST_OPERATIONS = 64  # between the loss and what is looked for
-# operations that take logits, what their results are kept as, and the name of what does the same
+TASK = "what losses are made of"
+_MAX_OPERATIONS = 64  # searched, starting from the loss
+# operations on logits: the attribute with the saved tensor, and the equivalent function
 _ON_LOGITS = {
     "LogSoftmaxBackward0": ("_saved_result", "log_softmax"),
     "BinaryCrossEntropyWithLogitsBackward0": (
@@ -26,56 +26,56 @@ _PROBABILITIES = ("Softmax", "Sigmoid")
 
 
 class LossGraph:
-    """Looks at the graph of a loss before its backward pass uses it up."""
+    """Inspects the graph of a loss before the backward pass frees it."""
 
-    def __init__(self, session: Session, looks: Looks, given: LossInputs) -> None:
+    def __init__(self, session: Session, inspections: Inspections, loss_inputs: LossInputs) -> None:
         self._session = session
-        self._looks = looks
-        self._given = given
-        self._said: set[str] = set()
+        self._inspections = inspections
+        self._loss_inputs = loss_inputs
+        self._reported: set[str] = set()
 
     def backward_begins(self, roots: Any) -> None:
-        """A backward pass begins at these; none of it has run yet."""
+        """Inspect the graph of the loss before its backward pass."""
         kind = ObservationKind.PROBABILITIES_AS_LOGITS
-        if not (self._session.plan.needs(kind) and self._looks.is_due()):
+        if not (self._session.plan.needs(kind) and self._inspections.is_due()):
             return
-        if self._given.inspected_step == self._session.steps.number:
-            return  # a loss function was asked itself
+        if self._loss_inputs.inspected_step == self._session.steps.number:
+            return  # a loss function was already inspected in this step
         root = roots[0] if isinstance(roots, list | tuple) and roots else roots
         if not isinstance(root, Tensor) or root.grad_fn is None:
             return
         at = (Mode.TRAIN.value, self._session.steps.number)
-        for operation in _near(root.grad_fn):
-            found = _ON_LOGITS.get(type(operation).__name__)
-            if found is None:
+        for operation in _last_operations(root.grad_fn):
+            match = _ON_LOGITS.get(type(operation).__name__)
+            if match is None:
                 continue
-            kept, name = found
+            saved, name = match
             by = producer_of(operation.next_functions[0][0])
-            if by in _PROBABILITIES or name in self._said:
-                self._said.add(name)
-                shape = getattr(operation, kept).shape
-                # a place of classes is there for softmax alone; from the end, it is wrapped around
-                place = getattr(operation, "_saved_dim", None)
-                classes = 1 if place is None else shape[_signed(place)]
+            if by in _PROBABILITIES or name in self._reported:
+                self._reported.add(name)
+                shape = getattr(operation, saved).shape
+                # only softmax has a class dimension; a negative one is stored as unsigned
+                dimension = getattr(operation, "_saved_dim", None)
+                classes = 1 if dimension is None else shape[_as_signed(dimension)]
                 facts = {"rows": shape.numel() // max(1, classes), "classes": classes, "by": by}
                 detail = json.dumps(facts, separators=(",", ":"))
                 self._session.recorder.observe(kind, name, float(by in _PROBABILITIES), detail, at)
             return
 
 
-def _signed(number: int) -> int:
+def _as_signed(number: int) -> int:
     return number if number < 2**63 else number - 2**64
 
 
-def _near(first: Any) -> list[Any]:
-    """The operations that a loss is made of, from the last on."""
-    found: list[Any] = []
-    seen, waiting = {first}, deque([first])
-    while waiting and len(found) < _MOST_OPERATIONS:
-        operation = waiting.popleft()
-        found.append(operation)
+def _last_operations(first: Any) -> list[Any]:
+    """The operations that compute a loss, starting from the last one."""
+    operations: list[Any] = []
+    visited, queue = {first}, deque([first])
+    while queue and len(operations) < _MAX_OPERATIONS:
+        operation = queue.popleft()
+        operations.append(operation)
         for before, _ in operation.next_functions:
-            if before is not None and before not in seen:
-                seen.add(before)
-                waiting.append(before)
-    return found
+            if before is not None and before not in visited:
+                visited.add(before)
+                queue.append(before)
+    return operations

@@ -1,4 +1,4 @@
-"""What operations losses come from: a training may go over to another loss in the middle."""
+"""Detects when training switches to another loss function."""
 
 from typing import Any
 
@@ -9,30 +9,33 @@ from sonde.hook.torch.loop.losses import operation_of
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-PART = "kinds of losses"
+TASK = "kinds of losses"
 
 
 class LossKinds:
-    """Says so when there is one that was not there before."""
+    """Records an observation for every new operation that produces the loss."""
 
-    def __init__(self, session: Session, known: set[str]) -> None:
-        """Begins to look.
+    def __init__(self, session: Session, operations: set[str]) -> None:
+        """Start with the given operations.
 
         Args:
-            session: Whom it is told.
-            known: The operations that were seen; whoever leaves notes only looks for others.
+            session: Records the observations.
+            operations: Operations seen so far; shared with the deferred hooks, which stop
+                deferring when another one appears.
         """
         self._session = session
-        self._known = known
+        self._operations = operations
 
     def backward_begins(self, roots: Any) -> None:
-        """A backward pass begins at these."""
+        """Check the operation that produced the loss."""
         root = roots[0] if isinstance(roots, list | tuple) and roots else roots
         if not isinstance(root, Tensor):
             return
         operation = operation_of(root)
-        if operation not in self._known:
-            self._known.add(operation)
+        if operation not in self._operations:
+            self._operations.add(operation)
             kind, at = ObservationKind.LOSS_KIND, (Mode.TRAIN.value, self._session.steps.number)
             if self._session.plan.needs(kind):
-                self._session.recorder.observe(kind, operation, float(len(self._known)), "", at)
+                self._session.recorder.observe(
+                    kind, operation, float(len(self._operations)), "", at
+                )

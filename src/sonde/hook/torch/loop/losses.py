@@ -1,7 +1,8 @@
-"""The losses of a step: what backward was called on, and what the loss truly was.
+"""The losses of a step, before loops or frameworks scale them for backward.
 
-Loops divide the loss by the number of micro-steps, gradient scalers multiply it. The true value
-comes from whoever did that, or from the graph: the last operation on the root tells its divisor.
+Loops divide the loss by the number of micro-steps, and gradient scalers multiply it. The original
+value comes from the framework or scaler, or from the graph: the last operation on the tensor that
+backward is called on reveals the divisor.
 """
 
 from collections import Counter, deque
@@ -18,187 +19,196 @@ from sonde.hook.torch.tensors.device_scalars import DeviceScalars
 from sonde.hook.torch.tensors.shards import full_tensor, local
 from sonde.records.worker import TensorInfo
 
-AS_GIVEN = "as given to backward"
-_DIVIDED = "divided by the loop: multiplied by its divisor, which the graph tells"
-_MOST_ROOTS = 4096  # loops whose steps nobody sees have no end of them
-_RECENT = 64  # losses that tell how large they may be
-_TIMES_RECENT = 30.0  # the largest of these: a loss beyond it is worth a look at the weights
-_SCALED = "scaled by a gradient scaler: taken before"
+AS_GIVEN = "as passed to backward"
+_DIVIDED = "divided by the loop; multiplied by the divisor found in the graph"
+_MAX_ROOTS = 4096  # limit for loops whose steps are not detected
+_RECENT = 64  # losses that define the expected range
+_RECENT_FACTOR = 30.0  # losses beyond this multiple of the recent maximum trigger an inspection
+_SCALED = "value before the gradient scaler"
 
 Listener = Callable[[float], None]
 
 
-class _Told(NamedTuple):
-    """What a framework says of the backward passes that it is about to make."""
+class _Division(NamedTuple):
+    """How a framework divides a loss before backward."""
 
     divisor: float
-    said: str
-    loss: Tensor | float | None  # before it was divided; None: only the divisor is known
+    description: str
+    loss: Tensor | float | None  # before the division; None if only the divisor is known
 
 
-DIVISIONS = ("DivBackward0", "MulBackward0")  # operations that may have divided a loss
+DIVISIONS = ("DivBackward0", "MulBackward0")  # operations that may divide a loss
 
 
-ACCUMULATES: Chain = ((0, 0),)  # in place of a call site: the script says that it accumulates
+ACCUMULATES: Chain = ((0, 0),)  # replaces the call site when the script declares accumulation
 
-# where backward was called, and how often gradients had been cleared by then
+# call site of backward, and the number of gradient clears before it
 Source = tuple[Chain, int]
 
 
 class _Root(NamedTuple):
-    """One call of backward."""
+    """A call of backward."""
 
-    value: Tensor | float  # what backward was called on
-    unscaled: Tensor | float  # before a gradient scaler multiplied it, or a framework divided it
-    divisor: float  # by what the loop divided that; 1: it did not
-    said: str
-    is_sure: bool  # who divided it said so
-    factor: float = 1.0  # by what a framework divided it after that
+    value: Tensor | float  # the tensor that backward was called on
+    unscaled: Tensor | float  # before a gradient scaler or framework changed it
+    divisor: float  # applied by the loop; 1 if none
+    description: str
+    is_announced: bool  # the framework announced its division
+    factor: float = 1.0  # divisor applied by a framework afterwards
     source: "Source" = ((), 0)
 
     @property
     def is_plain(self) -> bool:
-        """Whether nobody but the loop itself has changed it."""
-        return not self.is_sure and self.factor == 1 and self.unscaled is self.value
+        """Whether neither a framework nor a scaler has changed the loss."""
+        return not self.is_announced and self.factor == 1 and self.unscaled is self.value
 
 
 class Losses:
-    """Collects the roots of a step and records their values when it is over."""
+    """Collects the losses of a step and records them when the step ends."""
 
     def __init__(self, session: Session, scalars: DeviceScalars) -> None:
         self._session = session
         self._scalars = scalars
-        self._roots: deque[_Root] = deque(maxlen=_MOST_ROOTS)
+        self._roots: deque[_Root] = deque(maxlen=_MAX_ROOTS)
         self._by_optimizer: dict[int, list[_Root]] = {}
         self._scaled: tuple[int, Tensor] | None = None
-        self._made: tuple[int, _Told] | None = None
-        self._told: _Told | None = None
-        self._said = ""
-        self._clearings = 0
-        self.on_non_finite: list[Listener] = []  # told a loss before its backward pass
-        self.on_jump: list[Callable[[], None]] = []  # told of one that is far out of range
+        self._divided: tuple[int, _Division] | None = None
+        self._announced: _Division | None = None
+        self._description = ""
+        self._clear_count = 0
+        self.on_non_finite: list[Listener] = []  # called with the loss before its backward pass
+        self.on_jump: list[Callable[[], None]] = []  # called for losses far out of range
         self._recent: deque[float] = deque(maxlen=_RECENT)
-        self.limit = inf  # of losses in range, in the host's memory
+        self.limit = inf  # largest absolute value of losses in range
         session.listeners.on_step("losses", self._step_over)
-        session.listeners.on_begin(self._start_anew)
+        session.listeners.on_begin(self._reset)
 
-    def _start_anew(self) -> None:
-        """What a forked child knows of its parent is not its own."""
+    def _reset(self) -> None:
+        """Discard all losses, such as those inherited by a forked child."""
         self._roots.clear()
         self._by_optimizer = {}
         self._recent.clear()
         self.limit = inf
 
     def scaled(self, loss: Any, output: Any) -> None:
-        """A gradient scaler has made one from the other."""
+        """Remember the loss that a gradient scaler has multiplied."""
         if isinstance(loss, Tensor) and isinstance(output, Tensor):
             self._scaled = (id(output), loss)
 
     def divides(self, divisor: float, by: str, loss: Any = None) -> bool:
-        """A framework says by what it divides a loss, until `undivided`; the outermost one counts.
+        """Announce the divisor of a framework until `undivided`; the outermost call wins.
 
         Args:
-            divisor: By what.
-            by: Who.
-            loss: The loss itself, where it is there already.
+            divisor: The divisor.
+            by: Name of the framework.
+            loss: The loss before the division, if available.
         """
-        if self._told is not None:
+        if self._announced is not None:
             return False
-        self._told = _told(divisor, by, loss)
+        self._announced = _division(divisor, by, loss)
         return True
 
     def undivided(self) -> None:
-        """What follows is nobody's any more."""
-        self._told = None
+        """End the announced division."""
+        self._announced = None
 
     def divided(self, loss: Any, output: Any, divisor: float, by: str) -> None:
-        """A framework has made one from the other, by dividing it."""
+        """Remember the loss that a framework has divided."""
         if isinstance(output, Tensor):
-            self._made = (id(output), _told(divisor, by, loss))
+            self._divided = (id(output), _division(divisor, by, loss))
 
     def root(self, tensors: Any, site: Chain = ()) -> None:
-        """Backward is called on these."""
+        """Collect the loss that backward is called on."""
         if isinstance(tensors, list | tuple):
             tensors = tensors[0] if len(tensors) == 1 else None
         if not _is_readable(tensors) or tensors.is_meta:
             return
-        loss, said = tensors, AS_GIVEN
+        loss, description = tensors, AS_GIVEN
         if self._scaled is not None and self._scaled[0] == id(tensors):
-            loss, said = self._scaled[1], _SCALED
+            loss, description = self._scaled[1], _SCALED
         self._scaled = None
         value = _value_of(tensors)
         unscaled = value if loss is tensors else _value_of(loss)
-        told = self._told_of(loss)
-        if told is None:
-            root = _Root(value, unscaled, divisor_of(loss), said, is_sure=False)
-        elif told.loss is None:
-            root = _Root(value, unscaled, told.divisor, told.said, is_sure=True)
+        division = self._division_of(loss)
+        if division is None:
+            root = _Root(value, unscaled, divisor_of(loss), description, is_announced=False)
+        elif division.loss is None:
+            root = _Root(value, unscaled, division.divisor, division.description, is_announced=True)
         else:
-            root = _Root(value, told.loss, 1.0, told.said, is_sure=True, factor=told.divisor)
-        self._roots.append(root._replace(source=(site, self._clearings)))
+            root = _Root(
+                value,
+                division.loss,
+                1.0,
+                division.description,
+                is_announced=True,
+                factor=division.divisor,
+            )
+        self._roots.append(root._replace(source=(site, self._clear_count)))
         if isinstance(value, float):
-            self._judge(value)
+            self._check_range(value)
 
-    def _judge(self, value: float) -> None:
-        """Tells of a loss that is far out of range, or not finite, before its backward pass."""
+    def _check_range(self, value: float) -> None:
+        """Notify listeners of a loss that is out of range or not finite."""
         if not abs(value) <= self.limit:
-            for tell in self.on_jump:
-                tell()
+            for listener in self.on_jump:
+                listener()
         self._learn(value)
         if not isfinite(value):
             for listener in self.on_non_finite:
                 listener(value)
 
     def discard(self) -> None:
-        """What was backpropagated since an optimizer stepped leads to no step."""
+        """Drop losses since the last optimizer step: their gradients are not used."""
         self._roots.clear()
 
     def forget_last(self) -> None:
-        """The backward pass that was begun last has raised."""
+        """Drop the latest loss: its backward pass raised an exception."""
         if self._roots:
             self._roots.pop()
 
-    def noted(self, value: float, divisor: float, site: Chain) -> None:
-        """Backward was called on a loss that nobody but the loop itself has changed."""
-        source = (site, self._clearings)
-        self._roots.append(_Root(value, value, divisor, AS_GIVEN, is_sure=False, source=source))
+    def deferred_root(self, value: float, divisor: float, site: Chain) -> None:
+        """Collect a loss from a deferred hook; neither a framework nor a scaler has changed it."""
+        source = (site, self._clear_count)
+        self._roots.append(
+            _Root(value, value, divisor, AS_GIVEN, is_announced=False, source=source)
+        )
         self._learn(value)
 
     def _learn(self, value: float) -> None:
-        """Remembers a loss; once there are enough of them they tell how large one may be."""
+        """Update the expected range of losses."""
         if isfinite(value):
             self._recent.append(abs(value))
             if len(self._recent) == _RECENT:
-                self.limit = _TIMES_RECENT * max(self._recent)
+                self.limit = _RECENT_FACTOR * max(self._recent)
 
     def gradients_cleared(self) -> None:
-        """What is backpropagated from now on is not added to what was there."""
-        self._clearings += 1
+        """Count a clear: later gradients do not add to earlier ones."""
+        self._clear_count += 1
 
     @property
-    def is_told(self) -> bool:
-        """Whether a framework or a scaler has something to say about the next loss."""
-        return any(said is not None for said in (self._told, self._made, self._scaled))
+    def is_adjusted(self) -> bool:
+        """Whether a framework or a scaler changes the next loss."""
+        return any(source is not None for source in (self._announced, self._divided, self._scaled))
 
     @property
     def non_finite(self) -> float | None:
-        """A loss of the step under way that is not finite, if it is known by now."""
+        """A non-finite loss of the current step, if there is one on the CPU."""
         for root in self._roots:
             if isinstance(root.value, float) and not isfinite(root.value):
                 return root.value
         return None
 
-    def _told_of(self, loss: Tensor) -> _Told | None:
-        made, self._made = self._made, None
-        if self._told is not None or made is None:
-            return self._told
-        return made[1] if made[0] == id(loss) else None
+    def _division_of(self, loss: Tensor) -> _Division | None:
+        divided, self._divided = self._divided, None
+        if self._announced is not None or divided is None:
+            return self._announced
+        return divided[1] if divided[0] == id(loss) else None
 
     def optimizer_stepped(self, optimizer: int) -> int:
-        """What was backpropagated since belongs to that optimizer.
+        """Assign the losses since the last optimizer step to this optimizer.
 
         Returns:
-            How many of the backward passes were parts of a loss that others had begun.
+            The number of backward passes that add to a loss of another pass.
         """
         surplus = self.surplus
         self._by_optimizer.setdefault(optimizer, []).extend(self._roots)
@@ -207,12 +217,12 @@ class Losses:
 
     @property
     def surplus(self) -> int:
-        """How many of the backward passes so far are parts of a loss that others have begun."""
+        """The number of backward passes so far that add to a loss of another pass."""
         roots = list(self._roots)
-        return len(roots) - len(roots) // len(_parts(roots)) if len(roots) > 1 else 0
+        return len(roots) - len(roots) // len(_summand_sites(roots)) if len(roots) > 1 else 0
 
     def take_all(self) -> None:
-        """The script says that the step is over: what was backpropagated belongs to it."""
+        """Assign all losses to the step that the script ends."""
         self.optimizer_stepped(0)
 
     def _step_over(self, step: FinishedStep) -> None:
@@ -224,7 +234,7 @@ class Losses:
         at = (step.mode, step.number)
         if len(by_optimizer) == 1:
             [roots] = by_optimizer.values()
-            if len(roots) == 1 and roots[0].is_plain:  # as mostly
+            if len(roots) == 1 and roots[0].is_plain:  # the common case
                 self._scalars.record("loss", [(roots[0].value, 1.0)], at)
                 self._explain("loss", roots[0], 1.0)
                 return
@@ -234,19 +244,22 @@ class Losses:
             self._record(name, roots, at)
 
     def _take(self, optimizers: tuple[int, ...]) -> dict[int, list[_Root]]:
-        """The losses of those that have stepped; of all where the script itself ends its steps."""
+        """The losses of these optimizers, or of all if the script ends its steps itself."""
         if not optimizers or self._by_optimizer.keys() <= set(optimizers):
-            found, self._by_optimizer = self._by_optimizer, {}
-            return found
-        return {one: self._by_optimizer.pop(one, []) for one in dict.fromkeys(optimizers)}
+            by_optimizer, self._by_optimizer = self._by_optimizer, {}
+            return by_optimizer
+        return {
+            optimizer: self._by_optimizer.pop(optimizer, [])
+            for optimizer in dict.fromkeys(optimizers)
+        }
 
     def _record(self, name: str, roots: list[_Root], at: tuple[str, int]) -> None:
-        count = len(roots) // len(_parts(roots))
+        count = len(roots) // len(_summand_sites(roots))
         factors = [_factor(root, count) for root in roots]
-        parts = [
+        weighted_values = [
             (root.unscaled, factor / count) for root, factor in zip(roots, factors, strict=True)
         ]
-        self._scalars.record(name, parts, at)
+        self._scalars.record(name, weighted_values, at)
         is_scaled = roots[0].unscaled is not roots[0].value
         factor = factors[0] * roots[0].factor
         if is_scaled or factor != 1:
@@ -255,23 +268,23 @@ class Losses:
             self._session.recorder.scalar(f"{name}/factor", factor, at=at)
         self._explain(name, roots[0], factors[0], len(roots) // count)
 
-    def _explain(self, name: str, root: _Root, factor: float, parts: int = 1) -> None:
-        said = _DIVIDED if factor != 1 and not root.is_sure else root.said
-        if parts > 1:
-            said = f"the sum of {parts} backward passes, called from different lines"
-        if said != self._said or not self._session.store.has_tensor(name):
-            self._said = said
+    def _explain(self, name: str, root: _Root, factor: float, summand_count: int = 1) -> None:
+        description = _DIVIDED if factor != 1 and not root.is_announced else root.description
+        if summand_count > 1:
+            description = f"sum of {summand_count} backward passes called from different lines"
+        if description != self._description or not self._session.store.has_tensor(name):
+            self._description = description
             self._session.store.register_tensor(
-                TensorInfo(name, ("losses",), "float32", (), said=said)
+                TensorInfo(name, ("losses",), "float32", (), said=description)
             )
 
 
-def _parts(roots: list[_Root]) -> list[Chain]:
-    """The call sites whose losses add up to one; a single one where passes are micro-steps.
+def _summand_sites(roots: list[_Root]) -> list[Chain]:
+    """The call sites whose losses add up; a single entry if passes are micro-steps.
 
-    Two calls of `backward` on different lines add up their gradients, so their losses are parts of
-    one. They are micro-steps where the loop divides each by the number of all, where it keeps DDP
-    from synchronizing, and where gradients were cleared in between (an optimizer that looks ahead).
+    Gradients of `backward` calls on different lines add up, so their losses are summands. Passes
+    are micro-steps if the loop divides each loss by their number, if it disables DDP
+    synchronization, or if gradients were cleared in between (such as sharpness-aware optimizers).
     """
     sites = Counter(root.source[0] for root in roots)
     is_divided = any(_is_share(root, len(roots)) for root in roots)
@@ -281,59 +294,59 @@ def _parts(roots: list[_Root]) -> list[Chain]:
 
 
 def _is_share(root: _Root, count: int) -> bool:
-    """Whether a loss was divided by the number of passes that it shares a step with."""
-    return root.divisor * root.factor != 1 if root.is_sure else root.divisor == count
+    """Whether a loss was divided by the number of passes in its step."""
+    return root.divisor * root.factor != 1 if root.is_announced else root.divisor == count
 
 
-def _told(divisor: float, by: str, loss: Any) -> _Told:
+def _division(divisor: float, by: str, loss: Any) -> _Division:
     value = _value_of(loss) if _is_readable(loss) else None
-    said = AS_GIVEN if divisor == 1 else f"divided by {by}: "
+    description = AS_GIVEN if divisor == 1 else f"divided by {by}: "
     if divisor != 1:
-        said += "multiplied again" if value is None else "taken before"
-    return _Told(divisor, said, value)
+        description += "multiplied back" if value is None else "value before the division"
+    return _Division(divisor, description, value)
 
 
 def _is_readable(value: object) -> TypeGuard[Tensor]:
-    """Whether it is a tensor of one number, and this worker has all of it."""
+    """Whether it is a tensor with one element that this worker holds entirely."""
     return isinstance(value, Tensor) and value.numel() == 1 and full_tensor(value) is not None
 
 
 def _factor(root: _Root, micro_steps: int) -> float:
-    """By what the root is to be multiplied; a divisor counts where it fits the micro-steps."""
-    if root.is_sure:
+    """The factor that restores the loss; a divisor counts if it equals the micro-steps."""
+    if root.is_announced:
         return root.divisor
     return root.divisor if micro_steps > 1 and root.divisor == micro_steps else 1.0
 
 
 def _value_of(tensor: Tensor) -> Tensor | float:
-    """The number, where it can be had without waiting for a device; else a copy of it there.
+    """The value of a CPU tensor, or a copy of a device tensor.
 
-    Scripts add up the losses of all workers in place, before the step is over.
+    A copy, because scripts may reduce losses across workers in place before the step ends.
     """
     detached = local(tensor).detach()
     return float(detached) if detached.device.type == "cpu" else detached.clone()
 
 
 def divisor_of(loss: Tensor) -> float:
-    """What the last operation on a loss divided it by, if it was a division by a number."""
+    """The divisor of the last operation on a loss, or 1 if it was not a division."""
     operation = loss.grad_fn
     name = type(operation).__name__
     if name not in DIVISIONS:
         return 1.0
     saved = getattr(operation, "_raw_saved_other", None)
     if getattr(saved, "unpack_hook", None) is not None:
-        return 1.0  # the script has stored it elsewhere, and may expect to be asked for it once
-    other = getattr(operation, "_saved_other", None)
-    if not _is_readable(other) or other.device.type != "cpu":
+        return 1.0  # the script's unpack hook may expect exactly one call
+    operand = getattr(operation, "_saved_other", None)
+    if not _is_readable(operand) or operand.device.type != "cpu":
         return 1.0
-    number = float(local(other))
+    number = float(local(operand))
     if name == "MulBackward0":
         number = round(1 / number, 9) if number else 1.0
     return number
 
 
 def operation_of(loss: Tensor) -> str:
-    """The operation that a loss comes from; one that only scales it is passed over."""
+    """The operation that produced a loss, ignoring a final scaling."""
     operation = loss.grad_fn
     name = type(operation).__name__
     if operation is None or name not in DIVISIONS:

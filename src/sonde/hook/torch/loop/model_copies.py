@@ -1,46 +1,46 @@
-"""Which model a forward pass runs: the trained one, a moving average of it, or another."""
+"""Which model a forward pass runs: the trained one, its moving average or another one."""
 
 from operator import attrgetter
 
 from torch import Tensor, nn
 
 from sonde.hook.torch.loop.modules import Modules
-from sonde.hook.torch.patching.hidden_operations import unseen
+from sonde.hook.torch.patching.hidden_operations import hidden_from_modes
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import can_sample
 
-_version_of = attrgetter("_version")  # counts changes in place
+_version_of = attrgetter("_version")  # counts in-place changes
 
 EMA = "ema"
 REFERENCE = "reference"
-_VALUES = 16  # of a weight, to see whether it changes
+_VALUES = 16  # of a weight, compared to detect changes
 
 Shapes = tuple[tuple[int, ...], ...]
-_Weight = tuple[int, list[float]]  # how often it was changed in place, and some of its values
+_Weight = tuple[int, list[float]]  # in-place version and some values
 
 
 class Copies:
-    """Labels models; each is looked at once, and again when models or optimizers were added."""
+    """Labels models; labels are cached until models or optimizers are added."""
 
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
         self._labels: dict[int, str] = {}
         self._valid_for = (-1, -1)
-        self._weight_of = unseen(_weight_of)
-        self._early: dict[int, _Weight] = {}  # of models that are not trained, by identity
+        self._weight_of = hidden_from_modes(_weight_of)
+        self._early: dict[int, _Weight] = {}  # of untrained models, by identity
 
     def training_begins(self) -> None:
-        """Notes the weights of models that are not trained, to see later who follows training."""
+        """Capture weights of untrained models to detect later which ones follow training."""
         for module in self._modules.watched:
             if id(module) not in self._early and not self._modules.is_trained(module):
                 self._early[id(module)] = self._weight_of(module)
 
     def label(self, module: nn.Module) -> str:
-        """The model that a pass runs.
+        """The label of the model that a pass runs.
 
         Returns:
-            Empty for a trained model, `ema` for a copy that follows it, `reference` for a copy that
-            stays as it was, else the name of its class.
+            Empty for a trained model, `ema` for a copy that follows it, `reference` for an
+            unchanged copy, else the class name.
         """
         modules = self._modules
         valid_for = (modules.made, len(modules.owned))
@@ -69,7 +69,7 @@ def _shapes(module: nn.Module) -> Shapes:
 
 
 def _weight_of(module: nn.Module) -> _Weight:
-    """The last weight of a model; its values only where nobody has to wait for them."""
+    """The version of a model's last weight, with some values if it is on the CPU."""
     last: Tensor | None = None
     for parameter in module.parameters():
         last = parameter

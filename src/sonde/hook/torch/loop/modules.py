@@ -20,15 +20,15 @@ from sonde.hook.torch.loop.inner_models import has_gradients, is_compiled, with_
 from sonde.hook.torch.patching.hooks import After, Before, Hooks
 from sonde.hook.torch.patching.identities import IdentitySet
 from sonde.hook.torch.patching.names import Names, outermost
-from sonde.hook.torch.patching.patches import Patches, preceded
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.patches import Patches, call_before
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 from sonde.hook.torch.tensors.host_numbers import number_in
 from sonde.records.step import Phase
 
 Begins = Callable[[ForwardPass, nn.Module, tuple[Any, ...], dict[str, Any]], None]
 Ends = Callable[[ForwardPass, nn.Module, Any], None]
 
-_LOSSES_LIVE_IN = "torch.nn.modules.loss"
+_LOSS_MODULE = "torch.nn.modules.loss"
 _MAX_DESCENTS = 3
 _COMPILED = "_compiled_call_impl"  # what a module calls that was compiled in place
 
@@ -86,7 +86,7 @@ class Modules:
     @property
     def roots(self) -> list[nn.Module]:
         """The outermost modules that still exist."""
-        return [root for one in self._roots if (root := one()) is not None]
+        return [root for reference in self._roots if (root := reference()) is not None]
 
     @property
     def watched(self) -> list[nn.Module]:
@@ -94,9 +94,9 @@ class Modules:
         return list(self._watched)
 
     def refresh(self) -> None:
-        """Looks for new outermost modules, if any module was made since the last look."""
+        """Inspections for new outermost modules, if any module was made since the last look."""
         if self._fresh:
-            self.made += any(_may_matter(module) for module in self._fresh)
+            self.made += any(_may_be_model(module) for module in self._fresh)
             self._fresh.clear()
         if self.made == self._made_before:
             return
@@ -133,13 +133,13 @@ class Modules:
             else:
                 self._watch(child)
 
-    def listen(self, part: str, begins: Begins | None = None, ends: Ends | None = None) -> None:
+    def listen(self, task: str, begins: Begins | None = None, ends: Ends | None = None) -> None:
         """Tells somebody when an outermost pass begins and ends."""
         shield = self._session.guard.shield
         if begins is not None:
-            self._at_begin.append(shield(part, begins, None))
+            self._at_begin.append(shield(task, begins, None))
         if ends is not None:
-            self._at_end.append(shield(part, ends, None))
+            self._at_end.append(shield(task, ends, None))
 
     def as_pass(
         self, function: Callable[..., Any], module_of: Callable[[Any], nn.Module]
@@ -165,8 +165,12 @@ class Modules:
 
     def are_loaded(self, parameters: Iterable[Tensor]) -> bool:
         """Whether any of these have come from elsewhere: they were trained before."""
-        inside = {id(one) for root in self.roots for one in _from_elsewhere(root, self._loaded)}
-        return any(id(one) in inside for one in parameters)
+        inside = {
+            id(parameter)
+            for root in self.roots
+            for parameter in _loaded_parameters(root, self._loaded)
+        }
+        return any(id(parameter) in inside for parameter in parameters)
 
     @property
     def is_running(self) -> bool:
@@ -178,21 +182,21 @@ class Modules:
         self._calls.clear()
 
     def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        is_compiling, known, fresh = torch.compiler.is_compiling, self._all, self._fresh
-        leave_alone(known.add, with_callees=True)
+        is_compiling, all_modules, new_modules = torch.compiler.is_compiling, self._all, self._fresh
+        skip_in_compiler(all_modules.add, with_callees=True)
 
-        def noted(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        def tracked(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             try:
                 result = original(module, *args, **kwargs)
             except BaseException as error:
                 drop_frame(error)
                 raise
             if not is_compiling():
-                known.add(module)
-                fresh.add(module)
+                all_modules.add(module)
+                new_modules.add(module)
             return result
 
-        return noted
+        return tracked
 
     def _watch(self, module: nn.Module) -> None:
         has_parameters = any(True for _ in module.parameters())
@@ -238,7 +242,7 @@ class Modules:
     def _after(self, ends: Callable[..., None]) -> After:
         is_compiling = torch.compiler.is_compiling
         quiet, now_ns, get_ident = self.quiet, self._session.clock.now_ns, threading.get_ident
-        told_loss = self._session.guard.shield("losses of evaluations", loss_in, None)
+        output_loss = self._session.guard.shield("losses of evaluations", loss_in, None)
 
         def after(watched: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
             if is_compiling():
@@ -246,10 +250,10 @@ class Modules:
             if quiet.depth and get_ident() == quiet.thread_id:
                 quiet.depth -= 1
                 if not quiet.depth:
-                    what = EVALUATION if quiet.is_evaluating else FORWARD
-                    loss = told_loss(output) if quiet.is_evaluating else None
-                    seen, quiet.inner = (quiet.inner, quiet.feeds.batch), []
-                    quiet.note((what, quiet.forward_ns, now_ns(), loss, seen))
+                    kind = EVALUATION if quiet.is_evaluating else FORWARD
+                    loss = output_loss(output) if quiet.is_evaluating else None
+                    details, quiet.inner = (quiet.inner, quiet.feeds.batch), []
+                    quiet.note((kind, quiet.forward_ns, now_ns(), loss, details))
             elif not (quiet.is_on and quiet.is_in_backward):
                 ends(watched, output)
 
@@ -258,12 +262,12 @@ class Modules:
     def _begins_and_ends(self) -> tuple[Callable[..., None], Callable[..., None]]:
         hook, skips = self._session.hook, Resting.SKIPS
         begins = hook("forward passes", self._begins, None, skips)
-        leave_alone(begins, with_callees=True)  # and with it all hooks: they share their code
+        skip_in_compiler(begins, with_callees=True)  # and with it all hooks: they share their code
         return begins, hook("forward passes", self._ends, None, skips)
 
     def _evaluating(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A script that never trains says at least so much before it begins."""
-        look = self._session.guard.shield("modules", self.refresh, None)
+        refresh = self._session.guard.shield("modules", self.refresh, None)
         wake = self._session.guard.shield("notes", self.quiet.rest.evaluates, None)
         is_compiling, state = torch.compiler.is_compiling, self._session.state
 
@@ -275,7 +279,7 @@ class Modules:
                     return original(module)
                 result = original(module)
                 if not is_compiling():
-                    look()
+                    refresh()
                 return result
             except BaseException as error:
                 drop_frame(error)
@@ -284,15 +288,15 @@ class Modules:
         return switch_to_eval
 
     def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        noted = self._session.guard.shield("modules", self._loaded.add, None)
-        return preceded(original, noted)
+        before_load = self._session.guard.shield("modules", self._loaded.add, None)
+        return call_before(original, before_load)
 
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A module that is compiled in place takes its hooks along into the compiled region."""
-        stay = self._session.guard.shield("compiler", self.quiet.rest.give_up, None)
+        give_up_resting = self._session.guard.shield("compiler", self.quiet.rest.give_up, None)
 
         def compile_in_place(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            stay()
+            give_up_resting()
             try:
                 result = original(module, *args, **kwargs)
             except BaseException as error:
@@ -307,7 +311,7 @@ class Modules:
 
     def _around(self, module: nn.Module, compiled: Callable[..., Any]) -> Callable[..., Any]:
         begins, ends = self._begins_and_ends()
-        is_compiling, watched, this = (
+        is_compiling, watched, reference = (
             torch.compiler.is_compiling,
             self._watched,
             weakref.ref(module),
@@ -315,7 +319,7 @@ class Modules:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                if is_compiling() or (called := this()) not in watched:
+                if is_compiling() or (called := reference()) not in watched:
                     return compiled(*args, **kwargs)
                 begins(called, args, kwargs)
                 result = compiled(*args, **kwargs)
@@ -325,7 +329,7 @@ class Modules:
                 drop_frame(error)
                 raise
 
-        leave_alone(hidden_from_warnings(call))
+        skip_in_compiler(hidden_from_warnings(call))
         return call
 
     def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -381,16 +385,16 @@ class Modules:
         return Pass.EVAL if is_sure else Pass.UNDECIDED
 
 
-def _from_elsewhere(root: nn.Module, loaded: IdentitySet[nn.Module]) -> Iterator[Tensor]:
+def _loaded_parameters(root: nn.Module, loaded: IdentitySet[nn.Module]) -> Iterator[Tensor]:
     """Parameters that were loaded; Transformers says by a name where those of a model are from."""
     for module in root.modules():
         if module in loaded or bool(getattr(module, "name_or_path", None)):
             yield from module.parameters()
 
 
-def _may_matter(module: nn.Module) -> bool:
+def _may_be_model(module: nn.Module) -> bool:
     """Whether a module may be a part of a model; some scripts make a loss for every step."""
-    return type(module).__module__ != _LOSSES_LIVE_IN
+    return type(module).__module__ != _LOSS_MODULE
 
 
 def loss_in(output: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""The optimizers of a script, in the order in which they were made."""
+"""The optimizers of a script, numbered in order of creation."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -12,60 +12,62 @@ from sonde.hook.torch.patching.patches import Patches
 
 
 class Optimizers:
-    """Every optimizer gets a number; those that are gone do not count any more."""
+    """Numbers optimizers and forgets those that no longer exist."""
 
-    def __init__(self, on_made: Callable[[Optimizer], None]) -> None:
-        self._on_made = on_made
-        self.after_made: list[Callable[[], None]] = []  # told when the script makes one
+    def __init__(self, on_created: Callable[[Optimizer], None]) -> None:
+        self._on_created = on_created
+        self.after_made: list[
+            Callable[[], None]
+        ] = []  # called after the script creates an optimizer
         self._numbers: IdentityMap[Optimizer, int] = IdentityMap()
         self._next = 0
 
     def attach(self, patches: Patches) -> None:
-        """Sees every optimizer that is made from now on."""
-        patches.wrap(Optimizer, "__init__", self._noting)
+        """Track every optimizer created from now on."""
+        patches.wrap(Optimizer, "__init__", self._tracking)
 
     def adopt(self, optimizers: Iterable[Optimizer]) -> None:
-        """Takes optimizers that were made before us."""
+        """Track optimizers created before the hook was attached."""
         for optimizer in optimizers:
-            self._on_made(optimizer)
+            self._on_created(optimizer)
 
     def number_of(self, optimizer: Optimizer) -> int:
         """The optimizer's number."""
-        known = self._numbers.get(optimizer)
-        if known is None:
-            known = self._numbers[optimizer] = self._next
+        number = self._numbers.get(optimizer)
+        if number is None:
+            number = self._numbers[optimizer] = self._next
             self._next += 1
-        return known
+        return number
 
     @property
     def alive(self) -> int:
-        """How many there are now."""
+        """The number of existing optimizers."""
         return len(self._numbers)
 
     @property
     def by_identity(self) -> dict[int, int]:
-        """Their numbers, by the identities of those that exist now."""
+        """The numbers of existing optimizers by object identity."""
         return {id(optimizer): number for optimizer, number in self._numbers}
 
     def __iter__(self) -> Iterator[tuple[int, Optimizer]]:
         return iter([(number, optimizer) for optimizer, number in self._numbers])
 
-    def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+    def _tracking(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def tracked(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             try:
                 result = original(optimizer, *args, **kwargs)
             except BaseException as error:
                 drop_frame(error)
                 raise
-            self._on_made(optimizer)
-            for tell in self.after_made:
-                tell()
+            self._on_created(optimizer)
+            for listener in self.after_made:
+                listener()
             return result
 
-        return noted
+        return tracked
 
 
 def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
-    """Every parameter that an optimizer owns."""
+    """All parameters of an optimizer."""
     for group in optimizer.param_groups:
         yield from group["params"]

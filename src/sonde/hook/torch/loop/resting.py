@@ -28,22 +28,22 @@ from sonde.hook.torch.loop.inspection_cost import InspectionCost
 from sonde.hook.torch.loop.losses import Losses, operation_of
 from sonde.hook.torch.loop.optimizers import Optimizers
 from sonde.hook.torch.loop.step_ends import ClippedNorm, StepEnds
-from sonde.hook.torch.patching.hidden_operations import unseen
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.hidden_operations import hidden_from_modes
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 from sonde.hook.torch.tensors.host_numbers import number_in
 from sonde.records.notice import NoticeKind
 from sonde.records.step import EventCategory, Mode, Phase
 
-_LONGEST_NS = NANOSECONDS // 2  # readers do not wait longer for counts and losses
-_MOST_STEPS = 4096
+_MAX_DELAY_NS = NANOSECONDS // 2  # readers do not wait longer for counts and losses
+_MAX_STEPS = 4096
 _NEVER = 1 << 62
 _LOSS_SHARE = 1.0  # of the budget, for the losses of counted steps
 LONG_WAIT_NS = 2_000_000  # for data: recorded with a step that is only counted
-_SAID_AFTER_STEPS = 2000
-_STRETCHED = 4
-_LARGEST = 3.4e38  # of losses that are numbers
-_LEAST_OWN = 0.2  # of an inspected step is the training's own work
-_TIMES_COUNTED = 2.0  # an inspected step is not taken for longer than so many counted ones
+_MIN_REPORTED_STEPS = 2000
+_REPORTED_CHANGE = 4
+_MAX_LOSS = 3.4e38  # of losses that are numbers
+_MIN_BARE_SHARE = 0.2  # of an inspected step is the training's own work
+_MAX_COUNTED_STEPS = 2.0  # an inspected step is not taken for longer than so many counted ones
 
 _TRAIN, _PHASE, _DATA_WAIT = Mode.TRAIN.value, EventCategory.PHASE.value, Phase.DATA_WAIT.value
 
@@ -116,9 +116,11 @@ class Rest:
         Args:
             latest_seconds: How long the latest took, which was inspected.
         """
-        own = latest_seconds - self._session.overhead.budget.latest_inspection_seconds
-        bare = max(own, _LEAST_OWN * latest_seconds)
-        return min(bare, _TIMES_COUNTED * self._seconds) if self._seconds else bare
+        without_inspection = (
+            latest_seconds - self._session.overhead.budget.latest_inspection_seconds
+        )
+        bare = max(without_inspection, _MIN_BARE_SHARE * latest_seconds)
+        return min(bare, _MAX_COUNTED_STEPS * self._seconds) if self._seconds else bare
 
     def begin(self, step_seconds: float, due_in: int, keeps_losses: bool) -> None:
         """Take the hooks out after a training step.
@@ -158,18 +160,18 @@ class Rest:
             if self.keeps_losses and optimizer.param_groups[-1]["lr"] is not self._latest_rate:
                 self._rates_changed(optimizer)
             self.notes.append(end_ns if self._is_alone else (end_ns, id(optimizer), None))
-            self.left = left = self.left - 1
-            if left <= 0 or end_ns >= self.deadline_ns:
+            self.left = steps_left = self.left - 1
+            if steps_left <= 0 or end_ns >= self.deadline_ns:
                 self.turn()
 
         return count
 
     def clipped(self, norm: Any, limit: Any) -> None:
         """Keep the gradient norm that somebody has computed to clip it, where losses are kept."""
-        is_usual = type(norm) is Tensor and not (
+        is_plain = type(norm) is Tensor and not (
             _len_torch_function_stack() or _len_torch_dispatch_stack()
         )
-        if is_usual and self.keeps_losses and self._session.thread.is_current():
+        if is_plain and self.keeps_losses and self._session.thread.is_current():
             self.notes.append(ClippedNorm(norm.item(), float(limit)))
 
     def _rates_changed(self, optimizer: Optimizer) -> None:
@@ -183,7 +185,7 @@ class Rest:
         """A backward pass: while hooks rest the original one, and only its loss is kept."""
         state = self._session.state
         function_modes, dispatch_modes = _len_torch_function_stack, _len_torch_dispatch_stack
-        number_of_new_kind = unseen(self._number_of_new_kind)
+        number_of_new_kind = hidden_from_modes(self._number_of_new_kind)
 
         def backward(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -192,10 +194,10 @@ class Rest:
                 if not self.keeps_losses or not args or _current_graph_task_id() != -1:
                     return original(*args, **kwargs)
                 root = args[0]
-                is_usual = type(root) is Tensor and not (function_modes() or dispatch_modes())
+                is_plain = type(root) is Tensor and not (function_modes() or dispatch_modes())
                 try:  # each further question to a tensor would cost a microsecond, with cold caches
-                    is_usual = is_usual and type(root.grad_fn) in self._usual
-                    value = root.item() if is_usual else number_of_new_kind(root)
+                    is_plain = is_plain and type(root.grad_fn) in self._usual
+                    value = root.item() if is_plain else number_of_new_kind(root)
                 except RuntimeError:  # it is not a single number
                     value = None
                 if value is None:
@@ -213,7 +215,7 @@ class Rest:
                 drop_frame(error)
                 raise
 
-        leave_alone(awake)
+        skip_in_compiler(awake)
         return backward
 
     def _number_of_new_kind(self, root: Any) -> float | None:
@@ -244,7 +246,7 @@ class Rest:
         self._ends.begin(numbers, session.steps.latest_optimizers)
         self._is_alone = len(numbers) == 1
         self.keeps_losses = self.keeps_losses and self._is_alone
-        self._limit, self._latest_rate = min(self._losses.limit, _LARGEST), None
+        self._limit, self._latest_rate = min(self._losses.limit, _MAX_LOSS), None
         for prepare in self.on_begin:
             prepare()
         for removable in self.removable:
@@ -261,8 +263,8 @@ class Rest:
         """How many steps are counted before the next turn."""
         budget, seconds = self._session.overhead.budget, max(self._seconds, 1e-6)
         until_room = budget.steps_until_inspection(seconds)
-        self.left = max(1, min(_MOST_STEPS, self._due_in, until_room))
-        self.deadline_ns = self._session.clock.now_ns() + _LONGEST_NS
+        self.left = max(1, min(_MAX_STEPS, self._due_in, until_room))
+        self.deadline_ns = self._session.clock.now_ns() + _MAX_DELAY_NS
 
     def _may_keep_losses(self) -> bool:
         """All of them where that is affordable, else those of one turn in several."""
@@ -270,7 +272,7 @@ class Rest:
         allowed_ns = _LOSS_SHARE * budget.share * self._seconds * NANOSECONDS
         every = ceil(COUNTED_LOSS_NS / max(allowed_ns, 1.0))
         self._turns += 1
-        if every > _STRETCHED * self._said_losses or every > 1 > self._said_losses:
+        if every > _REPORTED_CHANGE * self._said_losses or every > 1 > self._said_losses:
             self._said_losses = every
             self._say("losses", f"recorded for about 1 of {every} steps")
         return self._turns % every == 0
@@ -311,7 +313,7 @@ class Rest:
             end_ns = ends_ns[position] if position < len(ends_ns) else self._end_ns
             self._record(first + position, extra, end_ns)
 
-    def _count(self, ends_ns: list[int], others: int = 0) -> None:
+    def _count(self, ends_ns: list[int], extra_notes: int = 0) -> None:
         start_ns = self._session.steps.add_counted(ends_ns)
         self._end_ns = ends_ns[-1]
         count = len(ends_ns)
@@ -320,11 +322,11 @@ class Rest:
         self._counted += count
         self._seconds = (ends_ns[-1] - start_ns) / NANOSECONDS / count
         session = self._session
-        hook_ns = count * COUNTED_STEP_NS + others * COUNTED_LOSS_NS
+        hook_ns = count * COUNTED_STEP_NS + extra_notes * COUNTED_LOSS_NS
         session.overhead.account_counted(start_ns, ends_ns[-1], hook_ns)
-        if self._inspected and self._counted >= _SAID_AFTER_STEPS:
+        if self._inspected and self._counted >= _MIN_REPORTED_STEPS:
             every = (self._counted + self._inspected) / self._inspected
-            if every > _STRETCHED * self._said:
+            if every > _REPORTED_CHANGE * self._said:
                 self._said = every
                 self._say("phases of steps", f"timed for about 1 of {every:.0f} steps")
 

@@ -1,7 +1,7 @@
-"""Training that goes on from a checkpoint goes on counting its steps.
+"""Continues the step count of training resumed from a checkpoint.
 
-Most optimizers know how often they have stepped. For those that do not, the file tells: we remember
-how far training was when a file was saved, and look it up when that file is loaded.
+Most optimizers store their step count. For others, the number of completed steps is recorded when a
+checkpoint file is saved and looked up when the file is loaded.
 """
 
 import os
@@ -21,11 +21,11 @@ from sonde.records.worker import Checkpoints
 from sonde.store import layout
 from sonde.store.facts import decode_facts, encode_facts
 
-_MOST_FILES = 100
+_MAX_FILES = 100
 
 
 class Resuming:
-    """Sees what is saved and loaded."""
+    """Observes saved and loaded checkpoints."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -34,14 +34,14 @@ class Resuming:
         session.listeners.on_begin(self._look_up)
 
     def attach(self, patches: Patches) -> None:
-        """Wraps the functions that save and load."""
+        """Wrap the functions that save and load checkpoints."""
         shield = self._session.guard.shield
-        saved = self._session.hook("resuming", self._saved_to, None)
-        loaded = shield("resuming", self._loaded_from, None)
+        saved = self._session.hook("resuming", self._after_save, None)
+        loaded = shield("resuming", self._after_load, None)
         restored = shield("resuming", self._restored, None)
         patches.wrap(torch, "save", lambda original: self._saving(original, saved))
-        patches.wrap(torch, "load", lambda original: _followed(original, loaded))
-        patches.wrap(Optimizer, "load_state_dict", lambda original: _followed(original, restored))
+        patches.wrap(torch, "load", lambda original: _call_then(original, loaded))
+        patches.wrap(Optimizer, "load_state_dict", lambda original: _call_then(original, restored))
 
     def _saving(
         self, original: Callable[..., Any], saved: Callable[..., None]
@@ -52,21 +52,21 @@ class Resuming:
             except BaseException as error:
                 drop_frame(error)
                 raise
-            if self._session.state.is_on:  # a process that only saves is not one that trains
+            if self._session.state.is_on:  # saving alone must not start a session
                 saved(args[1] if len(args) > 1 else kwargs.get("f"))
             return result
 
         return save
 
-    def _saved_to(self, file: Any) -> None:
+    def _after_save(self, file: Any) -> None:
         path = _path_of(file)
         if path is None:
             return
         self._saved.pop(path, None)
         self._saved[path] = self._session.steps.counts["train"]
-        if len(self._saved) > _MOST_FILES:
+        if len(self._saved) > _MAX_FILES:
             del self._saved[next(iter(self._saved))]
-        self._session.worker_thread.hand("checkpoints", self._write)
+        self._session.worker_thread.submit("checkpoints", self._write)
 
     def _write(self) -> None:
         info = self._session.store.info
@@ -75,7 +75,7 @@ class Resuming:
         document = encode_facts(Checkpoints(dict(self._saved)), key)
         self._session.store.backend.write(key, document)
 
-    def _loaded_from(self, file: Any, *_others: Any) -> None:
+    def _after_load(self, file: Any, *_arguments: Any) -> None:
         path = _path_of(file)
         if path is not None:
             self._loaded.append(path)
@@ -83,35 +83,37 @@ class Resuming:
                 self._look_up()
 
     def _look_up(self) -> None:
-        """Goes on from the last file that was loaded, unless an optimizer knew better."""
+        """Continue from the last loaded file, unless an optimizer has set the step count."""
         info, steps = self._session.store.info, self._session.steps
         assert info is not None
         loaded, self._loaded = self._loaded, []
         if not loaded or steps.counts["train"]:
             return
         for rank in dict.fromkeys((info.rank, 0)):
-            known = self._known(layout.checkpoints_key(rank))
-            found = [known[path] for path in loaded if path in known]
-            if found:
-                steps.resume_at(found[-1])
+            steps_by_path = self._saved_steps(layout.checkpoints_key(rank))
+            matches = [steps_by_path[path] for path in loaded if path in steps_by_path]
+            if matches:
+                steps.resume_at(matches[-1])
                 return
 
-    def _known(self, key: str) -> dict[str, int]:
+    def _saved_steps(self, key: str) -> dict[str, int]:
         try:
             return dict(decode_facts(Checkpoints, self._session.store.backend.read(key), key).steps)
         except (KeyMissingError, DamagedError):
             return {}
 
-    def _restored(self, optimizer: Optimizer, *_others: Any) -> None:
-        """An optimizer that was restored from a checkpoint knows how often it has stepped."""
+    def _restored(self, optimizer: Optimizer, *_arguments: Any) -> None:
+        """Continue from the step count of a restored optimizer."""
         counts = [state.get("step") for state in optimizer.state.values()]
-        here = [full_tensor(count) if isinstance(count, Tensor) else count for count in counts]
-        known = [int(count) for count in here if count is not None]
-        if known and not self._session.steps.counts["train"]:
-            self._session.steps.resume_at(max(known))
+        local_counts = [
+            full_tensor(count) if isinstance(count, Tensor) else count for count in counts
+        ]
+        steps = [int(count) for count in local_counts if count is not None]
+        if steps and not self._session.steps.counts["train"]:
+            self._session.steps.resume_at(max(steps))
 
 
-def _followed(original: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
+def _call_then(original: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             result = original(*args, **kwargs)
@@ -125,6 +127,6 @@ def _followed(original: Callable[..., Any], after: Callable[..., None]) -> Calla
 
 
 def _path_of(file: Any) -> str | None:
-    """The file's path, from a path or from an open file; None where there is none."""
+    """The path of a path-like object or an open file, or None."""
     name = file if isinstance(file, str | os.PathLike) else getattr(file, "name", None)
     return os.path.realpath(name) if isinstance(name, str | os.PathLike) else None

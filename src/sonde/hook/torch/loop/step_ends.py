@@ -1,59 +1,63 @@
-"""Notes of steps that were only counted: where each step ends, its loss, and what came with it."""
+"""Notes of counted steps: the end of each step, its loss and other values."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-_SLACK = 1e-6  # what clip_grad_norm_ adds to a norm before it divides
-_OPTIMIZER_STEP = 3  # the length of a note of an optimizer's step, where there are several
+_NORM_EPSILON = 1e-6  # added by clip_grad_norm_ before dividing
+_OPTIMIZER_STEP = 3  # length of an optimizer note if there are several optimizers
 
 
 class ClippedNorm(NamedTuple):
-    """A gradient norm, and the limit that it was clipped to."""
+    """A gradient norm and its clipping limit."""
 
     norm: float
     limit: float
 
     @property
     def factor(self) -> float:
-        """What the gradients were multiplied by."""
-        return min(1.0, self.limit / (self.norm + _SLACK))
+        """The factor applied to the gradients."""
+        return min(1.0, self.limit / (self.norm + _NORM_EPSILON))
 
 
 @dataclass(slots=True)
 class CountedNotes:
-    """The notes of some steps, sorted."""
+    """Notes sorted by step."""
 
     ends_ns: list[int] = field(default_factory=list)
-    losses: list[tuple[int, float]] = field(default_factory=list)  # by position of their step
-    extras: list[tuple[int, Any]] = field(default_factory=list)  # all other notes
-    pending: list[float] = field(default_factory=list)  # losses of the step under way
+    losses: list[tuple[int, float]] = field(default_factory=list)  # by position of the step
+    extras: list[tuple[int, Any]] = field(
+        default_factory=list
+    )  # other notes by position of the step
+    pending: list[float] = field(default_factory=list)  # losses of the current step
 
 
 class StepEnds:
-    """Finds the ends of steps in which one optimizer steps, or several.
+    """Finds the ends of steps with one or several optimizers.
 
-    Notes are in order: the value of a loss; a list of learning rates that have changed; a clipped
-    gradient norm; a wait for data (start, end); the end of an optimizer step, or (end, identity of
-    the optimizer, None) where there are several optimizers.
+    Notes are in chronological order: the value of a loss; a list of changed learning rates; a
+    clipped gradient norm; a wait for data (start, end); the end of an optimizer step, or (end,
+    identity of the optimizer, None) with several optimizers.
     """
 
     def __init__(self) -> None:
-        self.stepped: list[tuple[int, int]] = []  # optimizers of the step under way, and when
-        self._numbers: dict[int, int] = {}  # of optimizers, by identity
-        self._previous: tuple[int, ...] = ()  # the optimizers of the step before
+        self.stepped: list[
+            tuple[int, int]
+        ] = []  # optimizers of the current step, and their end times
+        self._numbers: dict[int, int] = {}  # optimizer numbers by identity
+        self._previous: tuple[int, ...] = ()  # optimizers of the previous step
 
     def begin(self, numbers: dict[int, int], previous: tuple[int, ...]) -> None:
-        """Hooks begin to rest.
+        """Start counting steps.
 
         Args:
-            numbers: Numbers of all optimizers, by identity.
+            numbers: Optimizer numbers by identity.
             previous: The optimizers of the latest step.
         """
         self._numbers, self._previous = numbers, previous
 
     @property
     def is_between_steps(self) -> bool:
-        """Whether no step is under way, as far as can be told from the one before."""
+        """Whether all optimizers of the previous step have stepped in the current one."""
         stepped = {number for number, _ in self.stepped}
         return not stepped or stepped == set(self._previous)
 
@@ -73,20 +77,20 @@ class StepEnds:
                 continue
             elif not self._ends_step(note, ends_ns):
                 continue
-            if len(pending) == 1:  # of several, none is known to be the step's
+            if len(pending) == 1:  # with several losses, the step's loss is unknown
                 counted.losses.append((len(ends_ns) - 1, pending[0]))
             pending.clear()
         return counted
 
     def _ends_step(self, note: tuple[int, int, None], ends_ns: list[int]) -> bool:
-        """An optimizer has stepped; whether that begins another step."""
+        """Add an optimizer step; return whether it starts a new step."""
         end_ns, optimizer, _ = note
         number = self._numbers.get(optimizer, -1)
         numbers = [earlier for earlier, _ in self.stepped]
         is_over = number in numbers
         if is_over:
             position = numbers.index(number)
-            if position and tuple(numbers[:position]) == self._previous:  # they take turns
+            if position and tuple(numbers[:position]) == self._previous:  # alternating optimizers
                 ends_ns.append(self.stepped[position - 1][1])
                 numbers = numbers[position:]
             ends_ns.append(self.stepped[-1][1])

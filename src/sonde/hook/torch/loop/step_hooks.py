@@ -1,26 +1,26 @@
-"""The global optimizer hooks, and what stands in for them while hooks rest."""
+"""Replaces the global optimizer hooks while hooks rest."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 
 
 class StepHooks:
-    """Swaps the hooks before and after optimizer steps for cheaper ones.
+    """Replaces the hooks around optimizer steps with cheaper ones.
 
-    Values of the hook dictionaries are replaced and keys stay: another thread may be iterating.
+    Dictionary values are replaced and keys stay, because another thread may be iterating.
     """
 
     def __init__(self, handles: Sequence[Any], count: Callable[[Any, Any, Any], None]) -> None:
-        """Keep the hooks of both kinds.
+        """Prepare the replacements.
 
         Args:
-            handles: Of the hook before and of the hook after each optimizer step.
+            handles: Handles of the hooks before and after each optimizer step.
             count: Called after each optimizer step while hooks rest.
         """
-        leave_alone(_nothing)
-        leave_alone(count)
+        skip_in_compiler(_nothing)
+        skip_in_compiler(count)
         self._stand_ins = list(zip(handles, (_nothing, count), strict=True))
         self._originals: list[tuple[Any, Any]] = []
 
@@ -33,7 +33,7 @@ class StepHooks:
                 hooks[handle.id] = stand_in
 
     def put_back(self) -> None:
-        """Install the original hooks again."""
+        """Restore the original hooks."""
         originals, self._originals = self._originals, []
         for handle, original in originals:
             hooks = handle.hooks_dict_ref()
@@ -42,4 +42,4 @@ class StepHooks:
 
 
 def _nothing(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-    """Before an optimizer step nothing is needed."""
+    """Do nothing before an optimizer step."""

@@ -1,4 +1,4 @@
-"""Loops whose steps no hook can see: gradients are computed, and no optimizer ever steps."""
+"""Reports loops that compute gradients but never call an optimizer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,26 +11,26 @@ from sonde.hook.session import Session
 from sonde.hook.torch.patching.patches import Patches
 from sonde.records.notice import NoticeKind
 
-_ENOUGH = 50
+_MIN_GRADIENTS = 50
 
 
 class Unstepped:
-    """Says it, rather than to record nothing in silence."""
+    """Reports missing training steps instead of silently recording nothing."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._gradients = 0
-        session.listeners.on_end(self._say)
+        session.listeners.on_end(self._report)
 
     def attach(self, patches: Patches) -> None:
-        """Sees the other way to compute gradients, too."""
+        """Wrap `torch.autograd.grad`."""
         patches.wrap(torch.autograd, "grad", self._grad)
 
     def computed(self) -> None:
-        """Gradients were computed."""
+        """Count a gradient computation."""
         self._gradients += 1
-        if self._gradients == _ENOUGH:
-            self._say()
+        if self._gradients == _MIN_GRADIENTS:
+            self._report()
 
     def _grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
@@ -48,12 +48,12 @@ class Unstepped:
 
         return grad
 
-    def _say(self) -> None:
+    def _report(self) -> None:
         if self._gradients and not self._session.steps.counts["train"]:
             self._session.store.notice(
                 NoticeKind.NOT_COLLECTED,
                 "training steps",
-                "gradients are computed, and no optimizer of torch.optim is seen to step (it may "
-                "step inside a compiled function, or the script updates its weights itself): call "
-                "sonde.step() at the end of each step",
+                "the script computes gradients, but no torch.optim optimizer step was detected. "
+                "The optimizer may run inside a compiled function, or the script may update its "
+                "weights directly. Call sonde.step() at the end of each step",
             )

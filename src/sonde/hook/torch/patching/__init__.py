@@ -1,1 +1,1 @@
-"""Replacing and wrapping functions of PyTorch without a trace."""
+"""Reversible replacement and wrapping of PyTorch functions."""

@@ -1,6 +1,6 @@
-"""The compiler knows many functions of PyTorch by what they are: by themselves, not by ours.
+"""Keeps torch.compile's tracing rules pointed at the original PyTorch functions.
 
-It learns them by their names when it is loaded, and then finds our functions in their places.
+When it is loaded, the compiler looks up functions by name and would find the wrappers instead.
 """
 
 import importlib
@@ -15,33 +15,33 @@ from sonde.hook.session import Session
 from sonde.hook.torch.patching.patches import Patches
 
 _RULES = "torch._dynamo.trace_rules"
-_INTO_THE_GRAPH = "TorchInGraphFunctionVariable"
+_IN_GRAPH_RULE = "TorchInGraphFunctionVariable"
 
 
 class Compiler:
-    """Sets right what the compiler has learned, before it compiles anything."""
+    """Corrects the tracing rules before anything is compiled."""
 
     def __init__(self, session: Session, on_compile: Callable[[], None]) -> None:
         self._session = session
         self._on_compile = on_compile
 
     def attach(self, patches: Patches) -> None:
-        """Sees when something is about to be compiled."""
+        """Wrap `torch.compile`."""
         patches.wrap(torch, "compile", lambda original: self._before(original, patches))
 
     def detach(self, patches: Patches) -> None:
-        """Leaves nothing of us in what the compiler has learned."""
+        """Remove the wrappers from the tracing rules."""
         if _RULES in sys.modules:
-            _set_right(patches)
+            _restore_rules(patches)
 
     def _before(self, original: Callable[..., Any], patches: Patches) -> Callable[..., Any]:
-        set_right = self._session.guard.shield("compiler", _set_right, None)
+        restore_rules = self._session.guard.shield("compiler", _restore_rules, None)
 
         on_compile = self._session.guard.shield("compiler", self._on_compile, None)
 
         def compiled(*args: Any, **kwargs: Any) -> Any:
             on_compile()
-            set_right(patches)
+            restore_rules(patches)
             try:
                 return original(*args, **kwargs)
             except BaseException as error:
@@ -51,9 +51,9 @@ class Compiler:
         return compiled
 
 
-def _set_right(patches: Patches) -> None:
-    """Functions that go into graphs as they are must be the original ones."""
+def _restore_rules(patches: Patches) -> None:
+    """Map in-graph rules to the original functions instead of the wrappers."""
     rules = importlib.import_module(_RULES).get_torch_obj_rule_map()
     for original, replacement in patches.replaced():
-        if getattr(rules.get(replacement), "__name__", "") == _INTO_THE_GRAPH:
+        if getattr(rules.get(replacement), "__name__", "") == _IN_GRAPH_RULE:
             rules.setdefault(original, rules.pop(replacement))

@@ -1,6 +1,6 @@
-"""Our own operations on tensors, out of sight of the modes that a script has switched on.
+"""Hides Sonde's tensor operations from torch function and dispatch modes of the script.
 
-A default device, a counter of operations, a tracker of memory: none of them is meant for us.
+Default devices, operation counters and memory trackers must not see them.
 """
 
 from collections.abc import Callable
@@ -14,15 +14,15 @@ from torch.utils._python_dispatch import (
 )
 
 
-def unseen(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, called as if no mode were on; not at all where tensors are only imagined."""
+def hidden_from_modes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function to run with all modes disabled, and to skip fake tensors."""
 
     def call(*arguments: Any) -> Any:
         is_dispatched = _len_torch_dispatch_stack()
         is_overridden = _len_torch_function_stack()
         if not (is_dispatched or is_overridden):
             return function(*arguments)
-        if is_dispatched and _is_imagined():
+        if is_dispatched and _has_fake_tensors():
             return None
         with ExitStack() as stack:
             if is_dispatched:
@@ -34,7 +34,7 @@ def unseen(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _is_imagined() -> bool:
-    """Whether operations run on shapes alone, to find out what they would do."""
+def _has_fake_tensors() -> bool:
+    """Whether operations run on fake tensors, which have shapes but no data."""
     modes = _get_current_dispatch_mode_stack()
     return any(type(mode).__name__ == "FakeTensorMode" for mode in modes)

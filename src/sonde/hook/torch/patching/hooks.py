@@ -1,4 +1,4 @@
-"""Hooks on modules that leave no trace: not in copies and files of a model, nor in its scripts."""
+"""Module hooks that do not appear in copies, pickles or TorchScript of a model."""
 
 import weakref
 from collections import OrderedDict
@@ -11,7 +11,7 @@ from torch.jit import _recursive
 
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.torch.patching.patches import Patches
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 
 Before = Callable[[nn.Module, tuple[Any, ...], dict[str, Any]], None]
 After = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Any], None]
@@ -20,76 +20,80 @@ _HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 
 
 class Hooks:
-    """All hooks that we have put on modules of the script."""
+    """All hooks that Sonde has registered on modules of the script."""
 
     def __init__(self) -> None:
         self._handles: list[Any] = []
-        self._out: list[_OutHook] = []
+        self._removed: list[_RemovedHook] = []
 
     def attach(self, patches: Patches) -> None:
-        """Hides our hooks from those who would take them along."""
+        """Hide the hooks from pickling and TorchScript."""
         patches.wrap(nn.Module, "__reduce_ex__", _without_hooks)
         patches.wrap(_recursive, "create_script_module", _scripting)
 
     def put(self, module: nn.Module, before: Before | None, after: After | None) -> None:
-        """Calls a function before and one after every forward of a module."""
-        # as methods of the class: those of scripted modules refuse
+        """Register functions to call before and after each forward of a module."""
+        # through the class: scripted modules override these methods to raise
         if before is not None:
-            leave_alone(before)
+            skip_in_compiler(before)
             register = nn.Module.register_forward_pre_hook
             self._handles.append(register(module, before, with_kwargs=True))
         if after is not None:
-            leave_alone(after)
+            skip_in_compiler(after)
             self._handles.append(nn.Module.register_forward_hook(module, after, with_kwargs=True))
 
     def take_out(self) -> None:
-        """Take all hooks off their modules until `put_back`: calls cost nothing extra then."""
-        if not self._out:
-            self._out = [
-                one for handle in self._handles if (one := _OutHook.of(handle)) is not None
+        """Remove all hooks until `put_back`, so that module calls cost nothing extra."""
+        if not self._removed:
+            self._removed = [
+                removed
+                for handle in self._handles
+                if (removed := _RemovedHook.of(handle)) is not None
             ]
 
     def put_back(self) -> None:
-        """Put all hooks back that were taken out."""
-        out, self._out = self._out, []
-        for one in out:
-            one.put_back()
+        """Restore the removed hooks."""
+        removed_hooks, self._removed = self._removed, []
+        for removed in removed_hooks:
+            removed.put_back()
 
     def remove(self) -> None:
-        """Takes them all away."""
-        self._out = []
+        """Remove all hooks permanently."""
+        self._removed = []
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
 
 
-class _OutHook(NamedTuple):
-    """A hook that was taken off its module for a while."""
+class _RemovedHook(NamedTuple):
+    """A temporarily removed hook."""
 
     key: int
     hook: Any
-    hooks: Any  # the module's own dictionary, which may be gone
+    hooks: Any  # weak reference to the module's hook dictionary
     flags: tuple[Any, ...]
 
     @classmethod
-    def of(cls, handle: Any) -> "_OutHook | None":
-        """Take a hook off its module; None where somebody else has."""
+    def of(cls, handle: Any) -> "_RemovedHook | None":
+        """Remove a hook from its module; None if it is already gone."""
         key, hooks = handle.id, handle.hooks_dict_ref()
         if hooks is None or key not in hooks:
             return None
-        flags = [one for ref in handle.extra_dict_ref if (one := ref()) is not None and key in one]
-        for one in flags:
-            del one[key]
+        flags = [
+            flag for ref in handle.extra_dict_ref if (flag := ref()) is not None and key in flag
+        ]
+        for flag in flags:
+            del flag[key]
         references = tuple(map(weakref.ref, flags))
         return cls(key, hooks.pop(key), handle.hooks_dict_ref, references)
 
     def put_back(self) -> None:
-        """Put it back, if the module still exists."""
+        """Restore the hook if its module still exists."""
         hooks = self.hooks()
         if hooks is not None:
             hooks[self.key] = self.hook
-            for one in self.flags:
-                if (flags := one()) is not None:
+            for reference in self.flags:
+                if (flags := reference()) is not None:
                     flags[self.key] = True
 
 
@@ -98,31 +102,33 @@ def _is_ours(hook: Any) -> bool:
 
 
 def _without_hooks(_original: Callable[..., Any]) -> Callable[..., Any]:
-    """What is left of a module in a file or a copy, whoever says what its state is."""
+    """Leave the hooks out of the pickled or copied state of a module."""
 
     def reduced(module: nn.Module, protocol: Any) -> Any:
-        # a class that is inherited beside Module may have a way of its own
-        return _cleaned(super(nn.Module, module).__reduce_ex__(protocol))
+        # another base class may define __reduce_ex__
+        return _without_our_hooks(super(nn.Module, module).__reduce_ex__(protocol))
 
     return reduced
 
 
-def _cleaned(part: Any) -> Any:
-    if type(part) is tuple:
-        return tuple([_cleaned(one) for one in part])
-    for kind in _HOOKS if isinstance(part, dict) and _HOOKS[0] in part else ():
-        ours = [key for key, hook in part[kind].items() if _is_ours(hook)]
+def _without_our_hooks(state: Any) -> Any:
+    if type(state) is tuple:
+        return tuple([_without_our_hooks(item) for item in state])
+    for kind in _HOOKS if isinstance(state, dict) and _HOOKS[0] in state else ():
+        ours = [key for key, hook in state[kind].items() if _is_ours(hook)]
         for name in (kind, f"{kind}_with_kwargs") if ours else ():
-            left = OrderedDict((key, one) for key, one in part[name].items() if key not in ours)
-            part = {**part, name: left}
-    return part
+            remaining = OrderedDict(
+                (key, item) for key, item in state[name].items() if key not in ours
+            )
+            state = {**state, name: remaining}
+    return state
 
 
 def _scripting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """TorchScript compiles the hooks of a module, too; ours are not there meanwhile."""
+    """Remove the hooks during scripting, because TorchScript would compile them."""
 
     def create_script_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        with _hooks_aside(module):
+        with _hooks_removed(module):
             try:
                 return original(module, *args, **kwargs)
             except BaseException as error:
@@ -133,7 +139,7 @@ def _scripting(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def _hooks_aside(root: nn.Module) -> Iterator[None]:
+def _hooks_removed(root: nn.Module) -> Iterator[None]:
     aside = []
     for module in root.modules():
         for kind in _HOOKS:

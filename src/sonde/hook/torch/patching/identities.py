@@ -1,6 +1,6 @@
-"""Collections of objects by what they are, not by what they say they equal.
+"""Weak collections keyed by object identity.
 
-Some modules compute their hash from attributes that they do not have yet when they are made.
+Some modules compute their hash from attributes that do not exist yet during construction.
 """
 
 import weakref
@@ -12,66 +12,66 @@ Value = TypeVar("Value")
 
 
 class IdentityMap(Generic[Item, Value]):
-    """Values of objects; those that are gone are gone from here, too."""
+    """Maps objects to values by identity, without keeping the objects alive."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Item], Value]] = {}
+        self._entries: dict[int, tuple[weakref.ref[Item], Value]] = {}
 
     def __setitem__(self, item: Item, value: Value) -> None:
-        key, known = id(item), self._known
+        key, entries = id(item), self._entries
 
-        def forget(gone: "weakref.ref[Item]") -> None:
-            if key in known and known[key][0] is gone:
-                del known[key]
+        def forget(reference: "weakref.ref[Item]") -> None:
+            if key in entries and entries[key][0] is reference:
+                del entries[key]
 
-        known[key] = (weakref.ref(item, forget), value)
+        entries[key] = (weakref.ref(item, forget), value)
 
     def get(self, item: Item) -> Value | None:
-        """The value of an object, if it has one."""
-        found = self._known.get(id(item))
-        return found[1] if found is not None and found[0]() is item else None
+        """The value of an object, or None."""
+        entry = self._entries.get(id(item))
+        return entry[1] if entry is not None and entry[0]() is item else None
 
     def __contains__(self, item: Item) -> bool:
         return self.get(item) is not None
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._entries)
 
     def __iter__(self) -> Iterator[tuple[Item, Value]]:
-        for reference, value in list(self._known.values()):
+        for reference, value in list(self._entries.values()):
             item = reference()
             if item is not None:
                 yield item, value
 
     def clear(self) -> None:
-        """Forgets them all."""
-        self._known.clear()
+        """Remove all entries."""
+        self._entries.clear()
 
 
 class IdentitySet(Generic[Item]):
-    """Objects; those that are gone are gone from here, too."""
+    """A set of objects by identity that does not keep them alive."""
 
     def __init__(self) -> None:
-        self._known: IdentityMap[Item, bool] = IdentityMap()
+        self._entries: IdentityMap[Item, bool] = IdentityMap()
 
     def add(self, item: Item) -> None:
-        """One more."""
-        self._known[item] = True
+        """Add an object."""
+        self._entries[item] = True
 
     def update(self, items: Iterable[Item]) -> None:
-        """All of these."""
+        """Add several objects."""
         for item in items:
             self.add(item)
 
     def __contains__(self, item: Item | None) -> bool:
-        return item is not None and item in self._known
+        return item is not None and item in self._entries
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._entries)
 
     def __iter__(self) -> Iterator[Item]:
-        return (item for item, _ in self._known)
+        return (item for item, _ in self._entries)
 
     def clear(self) -> None:
-        """Forgets them all."""
-        self._known.clear()
+        """Remove all entries."""
+        self._entries.clear()

@@ -1,17 +1,17 @@
-"""Replacing functions of a framework, so that it can be undone."""
+"""Reversible replacement of framework functions."""
 
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from sonde.hook.hidden_frames import drop_frame, hidden_from_warnings
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 
 _MISSING = object()
 
 
 class Patches:
-    """What was replaced, and by what."""
+    """Replaced functions and their replacements."""
 
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
@@ -25,62 +25,62 @@ class Patches:
         *,
         is_removable: bool = False,
     ) -> None:
-        """Replaces a function by one made from it; one that is not there is left alone.
+        """Replace a function with a wrapper; a missing function is ignored.
 
         Args:
             owner: Class or module of the function.
             name: Attribute of the function.
-            make: Makes the replacement.
-            is_removable: Whether the replacement can be taken out for a while. Not for functions
-                that models keep: they are pickled by name, which must lead to the same object.
+            make: Creates the replacement from the original.
+            is_removable: Whether the replacement can be removed temporarily. False for functions
+                that models store: they are pickled by name, which must yield the same object.
         """
         original = getattr(owner, name, None)
         if original is None:
             return
-        made = hidden_from_warnings(make(original))
-        leave_alone(made)
-        replacement = functools.wraps(original)(made)
-        # a method that a class inherits must be inherited again after undoing
-        own = vars(owner).get(name, _MISSING)
+        wrapper = hidden_from_warnings(make(original))
+        skip_in_compiler(wrapper)
+        replacement = functools.wraps(original)(wrapper)
+        # an inherited method must be inherited again after undoing
+        previous = vars(owner).get(name, _MISSING)
         setattr(owner, name, replacement)
-        self._replaced.append((owner, name, own, replacement))
+        self._replaced.append((owner, name, previous, replacement))
         if is_removable:
             self._removable.append(self._replaced[-1])
 
     def replaced(self) -> Iterator[tuple[Any, Any]]:
-        """The original functions, and those that stand in their places."""
-        return ((vars(one[3])["__wrapped__"], one[3]) for one in self._replaced)
+        """Pairs of original functions and their replacements."""
+        return ((vars(patch[3])["__wrapped__"], patch[3]) for patch in self._replaced)
 
     def take_out(self) -> None:
         """Restore the originals of removable replacements until `put_back`."""
-        for owner, name, own, replacement in self._removable:
+        for owner, name, previous, replacement in self._removable:
             if vars(owner).get(name) is replacement:
-                _restore(owner, name, own)
+                _restore(owner, name, previous)
 
     def put_back(self) -> None:
-        """Replace again what `take_out` has restored, unless someone else has replaced it since."""
-        for owner, name, own, replacement in self._removable:
-            if vars(owner).get(name, _MISSING) is own:
+        """Undo `take_out`, except for functions that someone else has replaced since."""
+        for owner, name, previous, replacement in self._removable:
+            if vars(owner).get(name, _MISSING) is previous:
                 setattr(owner, name, replacement)
 
     def undo(self) -> None:
-        """Puts everything back that is still as we left it."""
-        for owner, name, own, replacement in reversed(self._replaced):
+        """Restore all originals, except for functions that someone else has replaced since."""
+        for owner, name, previous, replacement in reversed(self._replaced):
             if vars(owner).get(name) is replacement:
-                _restore(owner, name, own)
+                _restore(owner, name, previous)
         self._replaced.clear()
         self._removable.clear()
 
 
-def _restore(owner: Any, name: str, own: Any) -> None:
-    if own is _MISSING:
+def _restore(owner: Any, name: str, previous: Any) -> None:
+    if previous is _MISSING:
         delattr(owner, name)
     else:
-        setattr(owner, name, own)
+        setattr(owner, name, previous)
 
 
-def preceded(original: Callable[..., Any], before: Callable[[Any], None]) -> Callable[..., Any]:
-    """The method, with something told of its owner before each call."""
+def call_before(original: Callable[..., Any], before: Callable[[Any], None]) -> Callable[..., Any]:
+    """Wrap a method to call `before` with its owner first."""
 
     def call(owner: Any, *args: Any, **kwargs: Any) -> Any:
         before(owner)

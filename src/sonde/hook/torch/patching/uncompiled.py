@@ -1,6 +1,6 @@
-"""Keeps our own functions away from the compiler.
+"""Keeps torch.compile from compiling Sonde's functions.
 
-After a graph break it looks at every function that runs inside a compiled one, ours included.
+After a graph break, the compiler considers every function called inside a compiled one.
 """
 
 import importlib
@@ -10,16 +10,16 @@ from contextlib import suppress
 from typing import Any
 
 
-def leave_alone(function: Callable[..., Any], *, with_callees: bool = False) -> None:
-    """The compiler does not start with this function, though it may trace through it.
+def skip_in_compiler(function: Callable[..., Any], *, with_callees: bool = False) -> None:
+    """Keep the compiler from starting at this function; it may still trace through it.
 
     Args:
-        function: One of ours.
-        with_callees: Nor with anything that is called from it.
+        function: A function of Sonde.
+        with_callees: Also skip everything that the function calls.
     """
-    if "torch" not in sys.modules:  # a script that does without it must not pay for it
+    if "torch" not in sys.modules:  # do not import torch for a script that does not use it
         return
-    # older versions know other ways, and are left as they are
+    # older versions lack this interface
     with suppress(ImportError, AttributeError, KeyError):
         frames = importlib.import_module("torch._C._dynamo.eval_frame")
         actions, strategy = vars(frames)["_FrameAction"], vars(frames)["_FrameExecStrategy"]

@@ -1,1 +1,1 @@
-"""PyTorch's own profiler: windows, annotations and the allocator."""
+"""PyTorch's profiler: trace windows, annotations and the allocator."""

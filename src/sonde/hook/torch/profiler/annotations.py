@@ -1,7 +1,7 @@
-"""Names of modules around what they compute, as annotations in a trace.
+"""Annotates module calls with module names in a trace.
 
-Not by hooks: a region that is compiled while they are there is compiled again when they are gone,
-and some modules take another way where they have any.
+Hooks are not used: a region compiled while hooks exist is recompiled when they are removed, and
+some modules take another code path when they have hooks.
 """
 
 from collections.abc import Callable
@@ -16,41 +16,41 @@ from sonde.hook.hidden_frames import drop_frame, hidden_from_warnings
 from sonde.hook.session import Session
 from sonde.hook.torch.patching.names import Names, unwrapped
 from sonde.hook.torch.patching.patches import Patches
-from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 
 PREFIX = "sonde.module."
 _WRAPPED_CALL = getattr(nn.Module, "_wrapped_call_impl", None)
 
 
 class _Calls:
-    """What happens around a call of a module.
+    """State of the module call wrapper.
 
-    A region that is compiled meanwhile is bound to what our function looks up on its way into the
-    region. So that is here, and stays when the function is gone.
+    A region compiled while the wrapper is installed guards on the values that the wrapper reads.
+    They live here, so that they remain when the wrapper is removed.
     """
 
     original: Callable[..., Any] = nn.Module.__call__
-    is_kept = False  # somebody has put a function of theirs around ours, which never goes then
+    is_kept = False  # another wrapper holds ours, so it stays installed
     begins: Callable[..., Any] = staticmethod(lambda _module: None)
     ends: Callable[..., Any] = staticmethod(lambda _annotation: None)
 
 
 @hidden_from_warnings
 def _annotated(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-    """A call of a module; the profiler's own tracer of Python reads a variable of this name."""
-    # in a compiled region this is known when it is traced, and nothing of us is left
+    """Call a module; the profiler's Python tracer reads the variable `self`."""
+    # constant while tracing, so nothing of Sonde remains in compiled code
     if torch.compiler.is_compiling():
         return _Calls.original(self, *args, **kwargs)
     annotation = _Calls.begins(self)
     call: Any
-    given: tuple[Any, ...]
-    # in the place of PyTorch's own wrapper, so that a deep recursion finds as much stack as before
+    arguments: tuple[Any, ...]
+    # replaces PyTorch's own wrapper frame, so that deep recursion needs no extra stack
     if _Calls.original is _WRAPPED_CALL and vars(self).get("_compiled_call_impl") is None:
-        call, given = self._call_impl, args
+        call, arguments = self._call_impl, args
     else:
-        call, given = _Calls.original, (self, *args)
+        call, arguments = _Calls.original, (self, *args)
     try:
-        return call(*given, **kwargs)
+        return call(*arguments, **kwargs)
     except BaseException as error:
         drop_frame(error)
         raise
@@ -60,15 +60,15 @@ def _annotated(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
 
 
 class Annotations:
-    """While they are on, calls of modules outside of compiled regions have their names around."""
+    """Annotates module calls outside compiled regions while enabled."""
 
     def __init__(self, session: Session, names: Names, on_call: Callable[[], bool]) -> None:
-        """Nothing is annotated yet.
+        """Prepare the hooks; `put` enables annotation.
 
         Args:
-            session: Of this process.
-            names: Of the modules.
-            on_call: Asked before each call: whether it still is to be annotated.
+            session: The session of this process.
+            names: Names of modules.
+            on_call: Called before each module call; returns whether to annotate it.
         """
         self._names = names
         self._on_call = on_call
@@ -76,17 +76,19 @@ class Annotations:
         self._patches = Patches()
         self._begins = session.hook("annotations", self._begin, None)
         self._ends = session.hook("annotations", _end, None)
-        leave_alone(self._begins, with_callees=True)  # and with it all hooks: they share their code
+        skip_in_compiler(
+            self._begins, with_callees=True
+        )  # covers all hooks, which share one code object
 
     def put(self) -> None:
-        """From now on; one at a time."""
+        """Enable annotation; only one instance may be enabled at a time."""
         self._is_on = True
         _Calls.begins, _Calls.ends = self._begins, self._ends
         if not _Calls.is_kept:
             self._patches.wrap(nn.Module, "__call__", _around)
 
     def remove(self) -> None:
-        """No longer."""
+        """Disable annotation."""
         self._is_on = False
         self._patches.undo()
         _Calls.is_kept = nn.Module.__call__ is not _Calls.original
@@ -94,7 +96,7 @@ class Annotations:
     def _begin(self, module: nn.Module) -> Any:
         if not self._is_on or _get_tracing_state() is not None or not self._on_call():
             return None
-        # a compiled one is called by its wrapper, from inside of which nothing is seen
+        # a compiled module is called through its wrapper
         name = self._names.module_name_of(unwrapped(module))
         if not name:
             return None

@@ -1,26 +1,26 @@
-"""What PyTorch's profiler leaves behind in a process that is forked later."""
+"""Lets processes forked after profiling exit cleanly."""
 
 import ctypes
 import os
 from contextlib import suppress
 
-_USES: list[str] = []  # in this process
+_USES: list[str] = []  # not empty once the profiler was used in this process
 
 
 def was_used() -> None:
-    """From now on a forked child must not look for the profiler's threads, which are not there."""
+    """Note that the profiler was used: its threads will not exist in forked children."""
     if not _USES:
         _USES.append("here")
 
 
 def _forked() -> None:
-    """Lets the child end right after Python has, with the code that Python gave.
+    """Make the child exit right after Python does, with Python's exit code.
 
-    What C++ would clean up then waits for threads of the parent: the child would never end, or be
-    taken down. What is registered last is called first.
+    C++ cleanup would wait for threads of the parent, and the child would hang or crash. Exit
+    handlers run in reverse order of registration.
     """
     if _USES:
-        with suppress(AttributeError, OSError):  # a system whose library has no such call
+        with suppress(AttributeError, OSError):  # not available in every C library
             library = ctypes.CDLL(None)
             leave, flush = library["_exit"], library["fflush"]
             library["on_exit"](ctypes.cast(leave, ctypes.c_void_p), None)

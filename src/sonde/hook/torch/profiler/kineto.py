@@ -1,6 +1,6 @@
-"""The profiler inside PyTorch, switched on and off without what its Python face brings along.
+"""Controls PyTorch's profiler (Kineto) without the `torch.profiler` front end.
 
-`torch.profiler` loads the compiler, changes the environment, and reads every event in Python.
+`torch.profiler` loads the compiler, changes the environment and reads every event in Python.
 """
 
 import json
@@ -19,7 +19,7 @@ from sonde.hook.torch.profiler.forks import was_used
 from sonde.hook.torch.profiler.other_profilers import OtherProfilers
 from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto
 
-# not as the script finds them: we are told there when it uses them
+# the originals: the names that scripts use are wrapped by OtherProfilers
 _prepare, _enable, _disable, _is_enabled, _forget, _add_fact = (
     vars(_autograd)[name]
     for name in (
@@ -32,102 +32,102 @@ _prepare, _enable, _disable, _is_enabled, _forget, _add_fact = (
     )
 )
 _is_in_use: Callable[[], bool] = torch.cuda.is_initialized
-_ACTIVE = "another profiler of PyTorch is at work"
-# it prints an error where it is first used in another thread than the one that loaded PyTorch
-_ELSEWHERE = "another thread than the main one trains, in which PyTorch's profiler complains"
-_ATTACHED = "the process runs under a profiler of CUDA"
+_ACTIVE = "another PyTorch profiler is active"
+# Kineto prints an error if first used in another thread than the one that loaded PyTorch
+_NOT_MAIN_THREAD = "training does not run in the main thread, which PyTorch's profiler requires"
+_CUDA_PROFILER = "the process runs under a CUDA profiler"
 
 
 class Recorded(Protocol):
-    """What was recorded; only what PyTorch itself makes of it is of use."""
+    """The result of a recording."""
 
     def save(self, path: str) -> None:
-        """Writes it as a Chrome trace; nobody else runs Python meanwhile."""
+        """Write a Chrome trace; holds the GIL until it is done."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to record."""
+class TraceOptions:
+    """What to record in a trace."""
 
-    device: bool = False  # kernels and copies, if a device is in use
+    device: bool = False  # kernels and memory copies, if CUDA is in use
     shapes: bool = False
     memory: bool = False
     stacks: bool = False
 
 
 class Kineto:
-    """Records what the calling thread does, and the device with it."""
+    """Records the operations of the calling thread and of the device."""
 
-    def __init__(self, others: OtherProfilers) -> None:
-        self._others = others
-        self._thread_id = 0  # that records; 0: nobody does
+    def __init__(self, other_profilers: OtherProfilers) -> None:
+        self._other_profilers = other_profilers
+        self._thread_id = 0  # the recorded thread; 0 if not recording
         self._has_device = False
         self._is_lost = False
         self._is_over = threading.Event()
-        self.on_fork: Callable[[], None] = lambda: None  # in a child, while it records
+        self.on_fork: Callable[[], None] = lambda: None  # called in a child forked while recording
 
     @property
     def is_on(self) -> bool:
-        """Whether it records."""
+        """Whether a recording is active."""
         return bool(self._thread_id)
 
     @property
     def is_mine(self) -> bool:
-        """Whether the calling thread is the one that is recorded, and so may end it."""
+        """Whether the calling thread is recorded; only that thread may stop the recording."""
         return self._thread_id == threading.get_ident()
 
-    def start(self, wanted: Wanted) -> str | None:
-        """Begins to record; or the reason why it cannot."""
-        self._has_device = wanted.device and _is_in_use()
+    def start(self, options: TraceOptions) -> str | None:
+        """Start recording; return the reason if that is impossible."""
+        self._has_device = options.device and _is_in_use()
         if self._has_device and has_cuda_profiler():
-            return _ATTACHED
+            return _CUDA_PROFILER
         if threading.current_thread() is not threading.main_thread():
-            return _ELSEWHERE
-        with self._others.turn:
-            if self._others.are_active():
+            return _NOT_MAIN_THREAD
+        with self._other_profilers.lock:
+            if self._other_profilers.are_active():
                 return _ACTIVE
-            config, activities = self._configured(wanted)
+            config, activities = self._configured(options)
             was_used()
             with hushed_kineto():
                 _prepare(config, activities)
             _enable(config, activities)
-            _tell("_run_on_profiler_start")
-            _introduce()
+            _notify("_run_on_profiler_start")
+            _add_distributed_facts()
             self._is_lost = False
             self._is_over.clear()
             self._thread_id = threading.get_ident()
-            _AT_WORK.append(self)
+            _active.append(self)
         return None
 
     def wait(self, seconds: float) -> bool:
-        """Waits, in another thread, until the one that is recorded has ended it."""
+        """Wait in another thread until the recorded thread has stopped the recording."""
         return self._is_over.wait(seconds)
 
     def lose(self) -> None:
-        """Somebody records in another thread: ours can neither be used nor ended any more."""
+        """Give up the recording: another thread has started a profiler."""
         self._is_lost = True
 
     def stop(self) -> Recorded | None:
-        """Ends; what was recorded, if nobody has spoiled it."""
+        """Stop recording; return the result, or None if it was lost."""
         if self._has_device and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
-        with self._others.turn:
+        with self._other_profilers.lock:
             self._thread_id = 0
-            _AT_WORK.clear()
-            _tell("_run_on_profiler_stop")
+            _active.clear()
+            _notify("_run_on_profiler_stop")
             recorded = self._end()
             self._is_over.set()
         return recorded
 
     def leave_parent(self) -> None:
-        """In a forked child: it would go on recording, for nobody, as long as it lives."""
+        """Stop recording in a forked child."""
         if self.is_mine:
             self._thread_id = 0
             _forget()
             self.on_fork()
 
     def _end(self) -> Recorded | None:
-        # to be asked for what it does not have any more takes the process down
+        # asking for a lost recording would crash the process
         if self._is_lost:
             _forget()
             return None
@@ -136,21 +136,21 @@ class Kineto:
         recorded: Recorded = _disable()
         return recorded
 
-    def _configured(self, wanted: Wanted) -> tuple[Any, Any]:
+    def _configured(self, options: TraceOptions) -> tuple[Any, Any]:
         make: Any = profiler.profile
         profile = make(
             use_device="cuda" if self._has_device else None,
-            record_shapes=wanted.shapes,
-            profile_memory=wanted.memory,
-            with_stack=wanted.stacks,
+            record_shapes=options.shapes,
+            profile_memory=options.memory,
+            with_stack=options.stacks,
             use_kineto=True,
-            experimental_config=_trace_only() if not wanted.stacks else None,
+            experimental_config=_trace_only() if not options.stacks else None,
         )
         return profile.config(), profile.kineto_activities
 
 
 def _trace_only() -> Any:
-    """No events for Python, which halves what the end takes; older versions do not know that."""
+    """A configuration without Python events, which halves the stop time; not in older versions."""
     make: Any = _ExperimentalConfig
     try:
         return make(trace_only=True)
@@ -158,28 +158,28 @@ def _trace_only() -> Any:
         return make()
 
 
-def _introduce() -> None:
-    """Tools for traces of many workers look for whose each one is."""
+def _add_distributed_facts() -> None:
+    """Add the rank to the trace, for tools that merge traces of several workers."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
         facts = {"backend": torch.distributed.get_backend(), "rank": rank, "world_size": size}
         _add_fact("distributedInfo", json.dumps(facts))
 
 
-def _tell(listeners: str) -> None:
-    """The compiler's own annotations are made only while it is told that somebody records."""
-    tell = getattr(profiler, listeners, None)
-    if tell is not None:
-        tell()
+def _notify(listeners: str) -> None:
+    """Run profiler callbacks, which enable the compiler's annotations."""
+    notify = getattr(profiler, listeners, None)
+    if notify is not None:
+        notify()
 
 
-_AT_WORK: list[Kineto] = []  # at most one
+_active: list[Kineto] = []  # up to one
 
 
 def _forked() -> None:
-    for one in _AT_WORK:
-        one.leave_parent()
-    _AT_WORK.clear()
+    for kineto in _active:
+        kineto.leave_parent()
+    _active.clear()
 
 
 os.register_at_fork(after_in_child=_forked)

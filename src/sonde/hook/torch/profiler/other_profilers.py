@@ -1,6 +1,6 @@
-"""Who else uses the profiler inside PyTorch: there is only one in a process.
+"""Detects profilers started by the script: PyTorch allows one profiler per process.
 
-Where two use it at once, the one that ends last takes the process down.
+If two are active at the same time, the one that stops last crashes the process.
 """
 
 import sys
@@ -18,21 +18,23 @@ _STOPS = ("_disable_profiler", "_disable_profiler_legacy")
 _MODULES = ("torch.autograd.profiler", "torch.autograd.profiler_legacy")
 
 
-def nobody() -> None:
-    """None of ours is at work."""
+def no_window() -> None:
+    """Do nothing: no window of Sonde is open."""
 
 
 class OtherProfilers:
-    """Knows whether the script profiles itself, and lets it do so whenever it wants to."""
+    """Tracks the script's profiler and yields to it."""
 
     def __init__(self) -> None:
-        self.turn = threading.RLock()  # held while anybody switches it on or off
-        self.give_way: Callable[[], None] = nobody  # who has to end before theirs begins
-        self.were_used = False
-        self._is_theirs = False  # from its warm-up on
+        self.lock = threading.RLock()  # held while a profiler starts or stops
+        self.yield_profiler: Callable[[], None] = (
+            no_window  # ends Sonde's window before the script's profiler starts
+        )
+        self.are_used = False
+        self._is_script_profiling = False  # including its warm-up
 
     def attach(self, patches: Patches) -> None:
-        """Sees the script switch it on and off."""
+        """Wrap the functions that start and stop the profiler."""
         for module in filter(None, map(sys.modules.get, _MODULES)):
             for name in _STARTS:
                 patches.wrap(module, name, self._starting)
@@ -40,21 +42,21 @@ class OtherProfilers:
                 patches.wrap(module, name, self._stopping)
 
     def are_active(self) -> bool:
-        """Whether it is in use by somebody else than us, or about to be."""
-        return self._is_theirs or _profiler_enabled()
+        """Whether the script's profiler is active or warming up."""
+        return self._is_script_profiling or _profiler_enabled()
 
     def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def start(*args: Any, **kwargs: Any) -> Any:
-            for is_last in (False, False, True):  # ours may begin between its end and theirs
-                self.give_way()
-                with self.turn:
-                    if self.give_way is nobody or is_last:
+            for is_last in (False, False, True):  # a new window may open in between
+                self.yield_profiler()
+                with self.lock:
+                    if self.yield_profiler is no_window or is_last:
                         try:
                             result = original(*args, **kwargs)
                         except BaseException as error:
                             drop_frame(error)
                             raise
-                        self._is_theirs = self.were_used = True
+                        self._is_script_profiling = self.are_used = True
                         return result
             raise AssertionError
 
@@ -62,8 +64,8 @@ class OtherProfilers:
 
     def _stopping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def stop(*args: Any, **kwargs: Any) -> Any:
-            with self.turn:
-                self._is_theirs = False
+            with self.lock:
+                self._is_script_profiling = False
                 try:
                     return original(*args, **kwargs)
                 except BaseException as error:
