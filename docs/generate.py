@@ -17,6 +17,7 @@ from sonde.charts import CHARTS
 from sonde.cli import COMMANDS
 from sonde.client.comparison import JobComparison, JobScalars
 from sonde.client.summary import Summary
+from sonde.hook.torch.checks import check_classes
 from sonde.read.window import Curve, Samples, Window, WindowTensor
 from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
@@ -255,8 +256,18 @@ def records() -> Iterator[str]:
         for column, code in family.columns:
             yield f"| `{column}` | {_TYPES[code]} |"
         if family is OBSERVATIONS:
-            yield from ("", "| kind | what was found |", "|---|---|")
-            yield from (f"| `{kind}` | {kind.meaning} |" for kind in ObservationKind)
+            yield from _observation_kinds()
+
+
+def _observation_kinds() -> Iterator[str]:
+    """All kinds of observations, and which state check records them."""
+    checks = check_classes()
+    declared = {str(kind): kind for check in checks for kind in check.observes}
+    kinds = {str(kind): kind for kind in ObservationKind} | declared
+    yield from ("", "| kind | meaning | state check |", "|---|---|---|")
+    for name, kind in kinds.items():
+        names = [check.name for check in checks if kind in check.observes]
+        yield f"| `{name}` | {kind.meaning} | {', '.join(names)} |"
 
 
 def actions() -> Iterator[str]:
