@@ -55,12 +55,12 @@ def test_a_name_that_python_reserves_is_written_with_a_line_below(slot: Slot[Ani
 
 
 def test_an_unknown_name_lists_the_known_ones(slot: Slot[Animal]) -> None:
-    with pytest.raises(UsageError, match=r"No zoo_animal named 'cat'. Known: broken, empty, gray"):
+    with pytest.raises(UsageError, match=r"No zoo_animal named 'cat'. Available: broken, empty, gray"):
         slot.load("cat")
 
 
 def test_a_file_without_a_class_of_the_slot_is_an_error(slot: Slot[Animal]) -> None:
-    with pytest.raises(UsageError, match="holds no Animal"):
+    with pytest.raises(UsageError, match="defines no Animal"):
         slot.load("empty")
 
 

@@ -1,7 +1,7 @@
-"""Sonde watches a training job from the outside, from the inside and down to its tensors.
+"""Monitor, profile and debug training jobs, from system metrics down to single tensors.
 
-The public names are resolved when first used, so that `import sonde` inside a training process
-loads no server, no data frames, no framework and no Arrow.
+Public names are resolved on first use, so that `import sonde` inside a training process loads no
+server, data frames, framework or Arrow.
 """
 
 from importlib import import_module
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_MODULES = {
     "Action": "sonde.actions",
     "Collector": "sonde.agent.system",
     "Finding": "sonde.records.finding",
@@ -98,7 +98,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'sonde' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return found
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value

@@ -1,4 +1,4 @@
-"""The command line: `sonde` and `python -m sonde`."""
+"""The entry point of `sonde` and `python -m sonde`."""
 
 import os
 import sys
@@ -8,16 +8,16 @@ from sonde.guard import Guard
 
 
 def main() -> None:
-    """Runs the command line of this process."""
-    words = sys.argv[1:]
-    code = run_command_line(words)
-    if words[:1] == ["run"]:
+    """Run the command line."""
+    arguments = sys.argv[1:]
+    code = run_command_line(arguments)
+    if arguments[:1] == ["run"]:
         _leave(code)
     sys.exit(code)
 
 
 def _leave(code: int) -> None:
-    """Ends at once: a thread that hangs in a store or a driver may not change the exit code."""
+    """Exit immediately: a thread that hangs in a store or driver must not change the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             Guard().attempt("the last output", stream.flush, None)

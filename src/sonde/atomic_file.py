@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are replaced atomically."""
 
 import gzip
 import os
@@ -12,12 +12,12 @@ from sonde.errors import StoreError
 _COMPRESSED = ".gz"
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """A broken file never stands where a good one was; `.gz` at the end compresses it."""
-    path = path.resolve()  # a link stays one, and what it leads to is written
+def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
+    """Write a file atomically; a name that ends in `.gz` is compressed."""
+    path = path.resolve()  # write the target of a link, not the link
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        # a pipe or a device is written as it is
+        # write directly to a pipe or device
         target = path if path.exists() and not path.is_file() else temporary
         with target.open("wb") as sink:
             _write(sink, write, is_compressed=path.suffix == _COMPRESSED)
@@ -26,7 +26,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
     except OSError as error:
         raise StoreError(f"Cannot write {path}: {error.strerror or error}") from error
     finally:
-        with suppress(OSError):  # where there is no such folder, there is nothing to remove
+        with suppress(OSError):
             temporary.unlink()
 
 

@@ -1,4 +1,4 @@
-"""Calls that may hang or fail without being allowed to hold anything up."""
+"""Calls that may hang or fail without blocking the caller."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Default = TypeVar("Default")
 def within(
     seconds: float, what: str, function: Callable[[], Result], default: Default
 ) -> Result | Default:
-    """The function's result, or the default if it fails or takes longer than that."""
+    """The function's result, or the default if it fails or exceeds the time limit."""
     results: list[Result] = []
 
     def call() -> None:
@@ -22,7 +22,7 @@ def within(
     thread = threading.Thread(target=call, name=f"sonde-{what}", daemon=True)
     try:
         thread.start()
-    except RuntimeError:  # Python ends, and starts no more threads
+    except RuntimeError:  # the interpreter is shutting down and starts no threads
         call()
     else:
         thread.join(max(0.0, seconds))

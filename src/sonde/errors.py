@@ -1,40 +1,40 @@
-"""Every exception Sonde raises, under one root.
+"""All exceptions that Sonde raises, with one common base class.
 
-A message says what happened, with which value, and the way out, in one line.
+A message is one line: what happened, with which value, and what to do.
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_FEW = 8  # names that are told, of many
+_MAX_NAMES = 8  # listed in a message
 
 
 class SondeError(Exception):
-    """The root: whatever Sonde raises on purpose is one of these."""
+    """Base class of all exceptions that Sonde raises on purpose."""
 
 
 class UsageError(SondeError):
-    """The caller asked for something that cannot be: a bad option, name or value."""
+    """An invalid option, name or value."""
 
 
 class JobNotFoundError(SondeError):
-    """There is no such job in the store."""
+    """The store has no such job."""
 
 
 class JobExistsError(SondeError):
-    """The name is taken by another job."""
+    """Another job already uses the name."""
 
 
 class JobNotRunningError(SondeError):
-    """A request was made to a job that is not there to answer it."""
+    """The job is not running, so it cannot receive a request."""
 
 
 class JobOverError(SondeError):
-    """The job is over, and what was waited for has not come."""
+    """The job ended before the awaited condition was met."""
 
 
 class WaitedTooLongError(SondeError, TimeoutError):
-    """What was waited for has not come in time."""
+    """The timeout passed before the awaited condition was met."""
 
 
 class StoreError(SondeError):
@@ -42,85 +42,85 @@ class StoreError(SondeError):
 
 
 class NotFollowedError(SondeError):
-    """The system lacks what it takes to run a command as our child: files, processes, memory."""
+    """The command cannot be started: the system is out of files, processes or memory."""
 
 
 class NoSpaceError(StoreError):
-    """The disk of the store is full, in bytes or in inodes."""
+    """The store's disk is full, in bytes or inodes."""
 
 
 class KeyMissingError(StoreError):
-    """The store holds nothing under that key."""
+    """The store has no such key."""
 
 
 class DamagedError(StoreError):
-    """Bytes were read that are not the bytes that were written."""
+    """The stored bytes differ from the bytes that were written."""
 
 
 class FormatTooNewError(StoreError):
-    """The data was written by a newer Sonde than this one."""
+    """The data was written by a newer version of Sonde."""
 
 
 class OutputError(SondeError):
-    """Standard output does not take what we print."""
+    """Standard output cannot be written."""
 
 
 class NothingToCollectError(SondeError):
-    """This machine has no such thing: said once by a collector when it opens, not a failure."""
+    """This machine has nothing for a collector to measure; not a failure."""
 
 
 class MissingExtraError(SondeError):
-    """A part needs a package that an optional extra installs."""
+    """A feature needs a package that an optional extra installs."""
 
 
 class ActionError(SondeError):
-    """What was to follow a finding could not be done."""
+    """An action failed."""
 
     def __init__(
         self, message: str, *, is_final: bool = False, after_seconds: float | None = None
     ) -> None:
-        """Says what went wrong, whether trying again is of no use, and else when."""
+        """Describe the failure, whether a retry is pointless, and otherwise when to retry."""
         super().__init__(message)
         self.is_final = is_final
         self.after_seconds = after_seconds
 
 
 class StoppedJobError(SystemExit):
-    """The job is stopped, for a reason; ends the process.
+    """The job is stopped for a reason; ends the process.
 
-    Not under the root: a script that catches every exception would go on as if nothing were wrong.
+    Not a SondeError: a script that catches every exception would continue.
     """
 
-    def __init__(self, reason: str, said: str = "the job is stopped") -> None:
-        """Says on standard error why the process ends."""
-        super().__init__(f"sonde: {said}: {reason}")
+    def __init__(self, reason: str, status: str = "job stopped") -> None:
+        """Print the reason on standard error when the process ends."""
+        super().__init__(f"sonde: {status}: {reason}")
         self.reason = reason
 
 
 class RefusedStepError(StoppedJobError):
-    """An optimizer was kept from a step that would have spoiled the weights."""
+    """An optimizer step was blocked because it would have corrupted the weights."""
 
     def __init__(self, reason: str) -> None:
-        """Says on standard error why the process ends."""
-        super().__init__(reason, "the optimizer has not stepped, the job is stopped")
+        """Print the reason on standard error when the process ends."""
+        super().__init__(reason, "optimizer step blocked, job stopped")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question that follows a sentence, with the closest known name; "" where none is close."""
-    close = _closest(name, known)
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A sentence that suggests the closest name; empty if none is close."""
+    close = _closest(name, names)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def known_names(name: str, known: Iterable[str]) -> str:
-    """What follows the sentence that a name is unknown: the closest one, and some there are."""
-    names = sorted(set(known))
+def known_names(name: str, candidates: Iterable[str]) -> str:
+    """A suffix for "unknown name" messages: the closest name and a list of valid names."""
+    names = sorted(set(candidates))
     if not names:
-        return " There is none."
+        return " None are available."
     first = dict.fromkeys((*_closest(name, names), *names))
-    more = ", …" if len(names) > _FEW else ""
-    return f"{did_you_mean(name, names)} Known: {', '.join([*first][:_FEW])}{more}"
+    more = ", …" if len(names) > _MAX_NAMES else ""
+    return f"{did_you_mean(name, names)} Known: {', '.join([*first][:_MAX_NAMES])}{more}"
 
 
-def _closest(name: str, known: Iterable[str]) -> list[str]:
-    """Names that may have been meant; of a pattern, none."""
-    return [] if "*" in name else get_close_matches(name, known, n=_FEW)
+def _closest(name: str, names: Iterable[str]) -> list[str]:
+    """Similar names; none for a pattern."""
+    return [] if "*" in name else get_close_matches(name, names, n=_MAX_NAMES)

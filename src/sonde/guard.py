@@ -1,8 +1,8 @@
-"""The only place that swallows exceptions.
+"""The only module that swallows exceptions.
 
-Whatever may fail without being allowed to hurt the job is called through a guard: a collector's
-read, a flush, a request. A part that fails is switched off alone, once, with its traceback in the
-log and a word in the store; everything else goes on.
+Whatever may fail without affecting the job is called through a guard: a collector's read, a flush,
+a request. A component that fails is switched off on its own, once, with its traceback in the log
+and a notice in the store. Everything else continues.
 """
 
 import logging
@@ -22,103 +22,103 @@ _OUR_FILES = __file__.removesuffix("guard.py")
 
 
 def error_text(error: BaseException) -> str:
-    """The exception in one line, whatever its own `__str__` does."""
+    """An exception in one line, even if its `__str__` fails."""
     try:
         return f"{type(error).__name__}: {error}"
-    except (Exception, SystemExit):  # it is the script's own class
+    except (Exception, SystemExit):  # the class may be the script's
         return type(error).__name__
 
 
 def result_or_reason(
     function: Callable[[], Result], passed: tuple[type[Exception], ...]
 ) -> tuple[Result | None, str]:
-    """The function's result, or None and why it failed.
+    """Call a function and return its result, or None and the reason of the failure.
 
     Args:
-        function: The call.
-        passed: Exceptions that are raised all the same.
+        function: The function to call.
+        passed: Exceptions to raise instead.
     """
     try:
         return function(), ""
     except passed:
         raise
-    except Exception as error:  # whatever it is, it is told
+    except Exception as error:  # reported to the caller
         return None, str(error) if isinstance(error, SondeError) else error_text(error)
 
 
 class Guard:
-    """Calls parts that may fail, and remembers which ones have."""
+    """Calls components that may fail, and records which have failed."""
 
     def __init__(self, on_failure: Callable[[str, BaseException], None] | None = None) -> None:
         self._on_failure = on_failure
         self.failed: dict[str, str] = {}
 
-    def call(self, part: str, function: Callable[[], Result], default: Result) -> Result:
-        """The function's result, or the default once the part has failed.
+    def call(self, component: str, function: Callable[[], Result], default: Result) -> Result:
+        """Call a function; return the default if it fails or its component has failed before.
 
         Args:
-            part: Who is being called; a part that failed once is not called again.
-            function: The call.
-            default: What to give instead.
+            component: The name of the component; once it has failed, it is not called again.
+            function: The function to call.
+            default: The value to return instead.
         """
-        return self.shield(part, function, default)()
+        return self.shield(component, function, default)()
 
-    def attempt(self, part: str, function: Callable[[], Result], default: Result) -> Result:
-        """Like `call`, but a failure is only logged: the next attempt is made as usual."""
+    def attempt(self, component: str, function: Callable[[], Result], default: Result) -> Result:
+        """Like `call`, but a failure is only logged, and the next attempt is made as usual."""
         try:
             return function()
         except Exception as error:
-            _write_log(logging.WARNING, "%s failed; it will be tried again", part, error)
+            _write_log(logging.WARNING, "%s failed; will retry", component, error)
         except (SystemExit, KeyboardInterrupt) as error:
             if not _is_raised_by_us(error):
                 raise
         return default
 
     def shield(
-        self, part: str, function: Callable[..., Result], default: Result
+        self, component: str, function: Callable[..., Result], default: Result
     ) -> Callable[..., Result]:
-        """The function as a hook that others may call: it never raises, and fails only once."""
+        """Wrap a function as a hook that never raises and fails only once."""
         failed = self.failed
 
         def shielded(*arguments: object) -> Result:
-            if part in failed:
+            if component in failed:
                 return default
             try:
                 return function(*arguments)
-            except StoppedJobError:  # the process is to end by it
+            except StoppedJobError:  # meant to end the process
                 raise
-            except Exception as error:  # the one broad except of the house
-                self._switch_off(part, error)
+            except Exception as error:  # the only broad except
+                self._switch_off(component, error)
             except (SystemExit, KeyboardInterrupt) as error:
                 if not _is_raised_by_us(error):
                     raise
-                self._switch_off(part, error)
+                self._switch_off(component, error)
             return default
 
         return shielded
 
-    def _switch_off(self, part: str, error: BaseException) -> None:
-        """Take note of a failure; where even that fails (no stack, no memory left), go on."""
+    def _switch_off(self, component: str, error: BaseException) -> None:
+        """Record a failure; ignore errors while doing so (no stack or memory left)."""
         try:
-            self.failed[part] = type(error).__name__
-            self.failed[part] = error_text(error)
-            _write_log(logging.ERROR, "%s failed and is switched off", part, error)
+            self.failed[component] = type(error).__name__
+            self.failed[component] = error_text(error)
+            _write_log(logging.ERROR, "%s failed and is switched off", component, error)
             if self._on_failure is not None:
-                self._on_failure(part, error)
-        except (Exception, SystemExit):  # of an exception that cannot be printed
+                self._on_failure(component, error)
+        except (Exception, SystemExit):  # the exception cannot be printed
             return
 
 
-def _write_log(level: int, text: str, part: str, error: BaseException) -> None:
-    """Log a failure; handlers are the script's own, and may fail too."""
+def _write_log(level: int, text: str, component: str, error: BaseException) -> None:
+    """Log a failure; handlers belong to the script and may fail, too."""
     try:
-        log.log(level, text, part, exc_info=error)
+        log.log(level, text, component, exc_info=error)
     except Exception:
         return
 
 
 def _is_raised_by_us(error: BaseException) -> bool:
-    """Whether a file of ours raised it, not the script, its signal handler or a Ctrl-C."""
+    """Whether Sonde raised the exception, not the script, its signal handler or Ctrl-C."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

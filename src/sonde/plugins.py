@@ -1,7 +1,7 @@
-"""Slots: folders whose files are plug-ins.
+"""Plug-in slots: packages whose modules are plug-ins.
 
-The folder is the registry: a file's name is the plug-in's name, listing imports nothing, loading
-imports that one file. Other packages add to a slot through an entry point named after it.
+The package is the registry: a file's name is the plug-in's name, listing imports nothing, and
+loading imports only that file. Other distributions add plug-ins through entry points.
 """
 
 import importlib
@@ -21,40 +21,40 @@ Base = TypeVar("Base")
 
 @dataclass(frozen=True)
 class Slot(Generic[Base]):
-    """A folder of plug-ins that all derive from one base class."""
+    """A package of plug-ins that derive from one base class."""
 
     package: str
     base: type[Base]
 
     def names(self) -> tuple[str, ...]:
-        """All plug-ins, by file name; nothing is imported but the slot's own package."""
+        """The names of all plug-ins; imports only the package itself."""
         return tuple(sorted({*self._files(), *self._entry_points()}))
 
     def __contains__(self, name: str) -> bool:
         return name in self._files() or name in self._entry_points()
 
     def has_file(self, name: str) -> bool:
-        """Whether it is one of our own: to ask other packages takes 15 ms."""
+        """Whether a plug-in is built in; does not scan entry points, which takes 15 ms."""
         return name in self._files()
 
     def file_of(self, name: str) -> Path | None:
-        """The file of one of our own."""
+        """The file of a built-in plug-in."""
         return self._files().get(name)
 
     def load(self, name: str) -> type[Base]:
-        """Imports one plug-in and returns its class."""
-        known = self._files()
-        wanted = name.replace("-", "_")
-        if wanted in known:
-            return self._class_in(f"{self.package}.{known[wanted].stem}")
-        outside = self._entry_points().get(wanted)
-        if outside is not None:
-            plugin = outside.load()
+        """Import a plug-in and return its class."""
+        files = self._files()
+        module_name = name.replace("-", "_")
+        if module_name in files:
+            return self._class_in(f"{self.package}.{files[module_name].stem}")
+        entry_point = self._entry_points().get(module_name)
+        if entry_point is not None:
+            plugin = entry_point.load()
             if inspect.isclass(plugin) and issubclass(plugin, self.base):
                 return plugin
-            raise UsageError(f"Entry point {outside.value!r} is not a {self.base.__name__}.")
+            raise UsageError(f"Entry point {entry_point.value!r} is not a {self.base.__name__}.")
         kind = self.package.rpartition(".")[2].rstrip("s")
-        raise UsageError(f"No {kind} named {name!r}. Known: {', '.join(self.names())}")
+        raise UsageError(f"No {kind} named {name!r}. Available: {', '.join(self.names())}")
 
     def _files(self) -> dict[str, Path]:
         spec = find_spec(self.package)
@@ -66,7 +66,7 @@ class Slot(Generic[Base]):
         }
 
     def _entry_points(self) -> "dict[str, EntryPoint]":
-        from importlib.metadata import entry_points  # noqa: PLC0415 — 15 ms that few need
+        from importlib.metadata import entry_points  # noqa: PLC0415 — takes 15 ms
 
         return {point.name: point for point in entry_points(group=self.package)}
 
@@ -79,4 +79,4 @@ class Slot(Generic[Base]):
                 and issubclass(value, self.base)
             ):
                 return value
-        raise UsageError(f"{module_name} holds no {self.base.__name__}.")
+        raise UsageError(f"{module_name} defines no {self.base.__name__}.")

@@ -1,4 +1,4 @@
-"""A process of ours beside the job, at low priority, its CPU time counted as ours."""
+"""A low-priority helper process whose CPU time counts as Sonde's."""
 
 import os
 import subprocess
@@ -13,39 +13,39 @@ from sonde.settings import environment
 
 _LOWEST_PRIORITY = 19
 _POLL_SECONDS = 0.02
-_MARK = "SONDE_RUN_ID"  # what processes of the job carry; ours is none of them
+_MARK = "SONDE_RUN_ID"  # marks processes of the job; this one is not part of it
 
 
-def sonde_command(*words: str) -> tuple[str, ...]:
-    """A command of ours; modules that lie where the job was started do not stand in for others."""
-    return (sys.executable, "-P", "-m", "sonde", *words)
+def sonde_command(*arguments: str) -> tuple[str, ...]:
+    """The command line of a Sonde command; modules in the current folder do not shadow others."""
+    return (sys.executable, "-P", "-m", "sonde", *arguments)
 
 
 class SideProcess:
-    """Runs one command now and then."""
+    """Runs one command repeatedly."""
 
     def __init__(self, command: Sequence[str], clock: Clock) -> None:
         self._command = command
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._spent_seconds = 0.0
-        self.code: int | None = None  # of the last one that ended; below 0: minus a signal
+        self.code: int | None = None  # of the last run; negative for a signal
 
     @property
     def cpu_seconds(self) -> float:
-        """What it has cost so far, also while it runs."""
+        """CPU time so far, including a current run."""
         return self._spent_seconds + (_cpu_seconds(self._process.pid) if self._process else 0.0)
 
     def is_running(self) -> bool:
-        """Whether it is at work just now."""
+        """Whether the command is running."""
         self._reap()
         return self._process is not None
 
     def start(self, errors: IO[bytes] | None = None) -> None:
-        """Runs the command, which is not running, and returns at once.
+        """Start the command, which must not be running, and return immediately.
 
         Args:
-            errors: Where its standard error goes; nowhere by default.
+            errors: Where its standard error goes; discarded by default.
         """
         self._process = subprocess.Popen(
             self._command,
@@ -58,7 +58,7 @@ class SideProcess:
         os.setpriority(os.PRIO_PROCESS, self._process.pid, _LOWEST_PRIORITY)
 
     def run_once_more(self, seconds: float) -> None:
-        """Waits for what runs, runs the command again, and ends it once that time has passed."""
+        """Wait for the current run, run the command again, and kill it at the deadline."""
         deadline = self._clock.seconds() + seconds
         self._wait(deadline)
         if self._process is None:
@@ -66,13 +66,13 @@ class SideProcess:
         self.finish(deadline - self._clock.seconds())
 
     def finish(self, seconds: float) -> bool:
-        """Waits for what runs, and ends it once that time has passed; whether it ended itself."""
+        """Wait for the current run, and kill it at the deadline; whether it ended by itself."""
         self._wait(self._clock.seconds() + seconds)
         process = self._process
         if process is None:
             return True
         process.kill()
-        while self.is_running():  # a moment: nothing survives that signal
+        while self.is_running():  # brief: SIGKILL cannot be ignored
             self._clock.wait(threading.Event(), _POLL_SECONDS)
         return False
 
@@ -86,7 +86,7 @@ class SideProcess:
             return
         try:
             pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
-        except ChildProcessError:  # somebody in this process waits for every child, or for none
+        except ChildProcessError:  # other code in this process reaped it, or SIGCHLD is ignored
             self._process.returncode = self.code = 0
             self._process = None
             return
@@ -97,7 +97,7 @@ class SideProcess:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """What a process has cost so far; 0 where that cannot be seen."""
+    """CPU time of a process so far; 0 if unavailable."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -39,10 +39,10 @@ def test_a_trial_asks_nobody(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, "worker-0")
     said = action(tmp_path, 'kind = "profile"').trial(occasion(job))
-    assert said == "would ask all workers for operators and python, 3 steps"
+    assert said == "would request operators and python from all workers, 3 steps"
     assert inbox.new_requests() == []
 
 
 def test_kinds_are_checked_before_the_job_starts(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"'colours' is unknown\. Known: operators"):
+    with pytest.raises(UsageError, match=r"'colours' is invalid\. Choose one of: operators"):
         action(tmp_path, 'kind = "profile"\nkinds = ["colours"]')

@@ -22,7 +22,7 @@ def sms(more: str, to: str = f'"{NUMBER}"') -> str:
 def test_a_provider_gets_number_and_text(tmp_path: Path) -> None:
     with WebServer() as server:
         said = action(tmp_path, sms(f'url = "{server.url}"')).perform(occasion())
-    assert said == f"short message to {NUMBER}"
+    assert said == f"sent text message to {NUMBER}"
     assert json.loads(server.received[0].body) == {
         "to": NUMBER,
         "text": "sonde: resnet: LossSpike (critical): The loss jumped to 17.",
@@ -71,16 +71,16 @@ def test_nobody_gets_it_twice_because_somebody_else_did_not(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("number", ["015112345678", "+0151", "+49 151 123", "+1", "me", ""])
 def test_numbers_are_checked_before_the_job_starts(tmp_path: Path, number: str) -> None:
-    with pytest.raises(UsageError, match="is no telephone number"):
+    with pytest.raises(UsageError, match="is not a phone number"):
         action(tmp_path, sms('url = "http://x"', f'"{number}"'))
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("", "needs either url or gateway"),
-        ('url = "http://x"\ngateway = "{number}@y"', "needs either url or gateway"),
-        ('gateway = "me@example.org"', "must be like {number}@"),
+        ("", "set either url or gateway"),
+        ('url = "http://x"\ngateway = "{number}@y"', "set either url or gateway"),
+        ('gateway = "me@example.org"', "must contain {number}"),
         ('url = "http://x"\nfields = "to"', "must be a table"),
     ],
 )

@@ -87,5 +87,5 @@ def test_a_trial_stops_nothing(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, job.node)
     said = action(tmp_path, 'kind = "stop"').trial(occasion(job))
-    assert said.startswith("nothing is stopped")
+    assert said.startswith("not stopped")
     assert inbox.new_requests() == []

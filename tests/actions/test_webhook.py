@@ -24,7 +24,7 @@ def test_a_program_gets_all_of_a_finding(tmp_path: Path) -> None:
 
     (request,) = server.received
     document = json.loads(request.body)
-    assert said == "127.0.0.1 answered 200"
+    assert said == "127.0.0.1 returned HTTP 200"
     assert request.path == "/hook"
     assert request.headers["Content-Type"] == "application/json"
     assert {name: document[name] for name in ("event", "trial", "job", "rule", "severity")} == {
@@ -96,7 +96,7 @@ def test_a_server_that_fails_may_take_it_later_and_one_that_refuses_will_not(
 ) -> None:
     with WebServer([code], {"Retry-After": "7", "Location": "/elsewhere"}) as server:
         send = action(tmp_path, hook(server.url))
-        with pytest.raises(ActionError, match=f"127.0.0.1 answered {code}") as failed:
+        with pytest.raises(ActionError, match=f"127.0.0.1 returned HTTP {code}") as failed:
             send.perform(occasion())
         send.perform(occasion())
 
@@ -121,14 +121,14 @@ def test_the_address_may_be_a_secret_and_is_never_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ("", "needs url: the address"),
-        ('url = "ftp://x"', "is no address"),
-        ('url = "https://"', "is no address"),
-        ('url = "http://me:word@x/"', "holds a login"),
-        ('url = "http://x"\nshape = "fax"', "Known: json, slack, teams, discord"),
-        ('url_env = "NOT_SET"', "no such variable is set"),
-        ('url = "http://x"\nurl_env = "HOME"', "exclude each other"),
-        ('url_env = "HOME"', "is no address"),
+        ("", "requires url: URL"),
+        ('url = "ftp://x"', "is not a valid URL"),
+        ('url = "https://"', "is not a valid URL"),
+        ('url = "http://me:word@x/"', "contains a password"),
+        ('url = "http://x"\nshape = "fax"', "Choose one of: json, slack, teams, discord"),
+        ('url_env = "NOT_SET"', "the environment variable is not set"),
+        ('url = "http://x"\nurl_env = "HOME"', "are mutually exclusive"),
+        ('url_env = "HOME"', "is not a valid URL"),
     ],
 )
 def test_misconfiguration_is_an_error_before_the_job_starts(

@@ -18,7 +18,7 @@ def settings(folder: Path, text: str, asked: str = "") -> RunSettings:
     config = folder / "sonde.toml"
     config.write_text(text)
     found = load_settings(config)
-    return replace(found, actions=found.actions.with_asked([asked]))
+    return replace(found, actions=found.actions.with_requested([asked]))
 
 
 def names(plan: ActionPlan) -> dict[str, list[str]]:
@@ -69,13 +69,13 @@ def test_a_rule_may_ask_for_the_stop_by_a_parameter_of_its_own(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[rules]\nactions = ["fax"]', r"There is no action 'fax'\. Known: command, email"),
+        ('[rules]\nactions = ["fax"]', r"Unknown action 'fax'\. Available: command, email"),
         ('[rules.StepOutlier]\nactions = "stop"', "must be a list in square brackets"),
-        ('[actions]\nurl = "x"', r"Settings of an action belong into \[actions\.NAME\]"),
-        ('[actions.fax]\nto = "x"', r"\[actions\.fax\] There is no action 'fax'"),
-        ('[actions.page]\nkind = "fax"', r"\[actions\.page\] There is no action 'fax'"),
-        ("[actions.stop]\nspeed = 1", "unknown key speed = 1. Known: cool_down, grace"),
-        ("[actions.email]", "needs to"),
+        ('[actions]\nurl = "x"', r"Put the settings of an action under \[actions\.NAME\]"),
+        ('[actions.fax]\nto = "x"', r"\[actions\.fax\] Unknown action 'fax'"),
+        ('[actions.page]\nkind = "fax"', r"\[actions\.page\] Unknown action 'fax'"),
+        ("[actions.stop]\nspeed = 1", "unknown key speed = 1. Valid keys: cool_down, grace"),
+        ("[actions.email]", "requires to"),
     ],
 )
 def test_what_makes_no_sense_is_an_error_although_no_rule_has_fired(

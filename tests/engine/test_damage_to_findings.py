@@ -2,7 +2,7 @@
 
 from sonde.engine.runner import Recorder
 from sonde.store.format import FINDINGS
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses
 from tests.read.test_damage import damage_of, key_of
@@ -47,6 +47,6 @@ def test_a_missing_log_of_findings_is_reported() -> None:
 
 def test_sealed_findings_are_not_missing() -> None:
     job = found()
-    seal_folder(Place(job.backend, "findings", FINDINGS), is_over=True, merge_all=True)
+    seal_folder(FamilyFolder(job.backend, "findings", FINDINGS), is_over=True, merge_all=True)
     assert not any("/findings/" in key for key in job.stored(".frames"))
     assert damage_of(job.job()) == []

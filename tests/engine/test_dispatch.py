@@ -35,7 +35,7 @@ MINUTE = 60.0
 class Told(Action):
     """Keeps what it is told, and fails as often as it is told to."""
 
-    is_on_the_job = False
+    affects_job = False
     episodes: list[str] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Told(Action):
 class OnTheJob(Told):
     """Does something to the job that runs."""
 
-    is_on_the_job = True
+    affects_job = True
 
 
 def told(kind: type[Told] = Told, **settings: Any) -> Told:
@@ -119,7 +119,7 @@ def test_a_job_that_is_not_stopped_because_of_the_severity_is_told_why() -> None
     act(open_dispatch(job, action), now(job, severity=Severity.WARNING))
     (entry,) = log_of(job)
     assert entry.status is ActionStatus.REFUSED
-    assert entry.message == "warning is below critical, which is min_severity"
+    assert entry.message == "severity warning is below min_severity critical"
 
 
 def test_after_an_action_its_rule_is_quiet_for_a_while() -> None:
@@ -264,13 +264,13 @@ def test_a_job_is_stopped_once_whatever_else_is_found() -> None:
     class Once(OnTheJob):
         """Ends the job."""
 
-        is_once = True
+        runs_once = True
 
     job, action = FakeJob(), told(Once)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job), now(job, "B"))
     assert action.episodes == ["A:///:1"]
-    assert [one.message for one in log_of(job)] == ["it follows A already", "told of A"]
+    assert [one.message for one in log_of(job)] == ["already performed for A", "told of A"]
 
 
 def test_a_job_that_is_over_is_not_stopped() -> None:
@@ -280,7 +280,7 @@ def test_a_job_that_is_over_is_not_stopped() -> None:
     job.end()
     act(dispatch, found)
     assert action.episodes == []
-    assert [one.message for one in log_of(job)] == ["the job is over"]
+    assert [one.message for one in log_of(job)] == ["the job has ended"]
 
 
 def test_what_is_over_already_when_it_is_told_does_not_stop_the_job() -> None:
@@ -393,7 +393,7 @@ def test_a_stop_by_the_training_process_counts_as_the_stop_of_its_rule(
 
     entries = {one.action: one for one in log_of(job)}
     assert entries["stop"].status is ActionStatus.DONE
-    assert entries["stop"].message == "the training process stopped the job itself"
+    assert entries["stop"].message == "the training process stopped the job"
     assert tell.episodes == ["A:///:1"]
     stops = read_requests(job.backend, RequestKind.STOP, 0)
     assert [one.arguments["by"] for one in stops] == ["A: non-finite gradients"]

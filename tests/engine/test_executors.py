@@ -45,7 +45,7 @@ def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 
 
 def alone(job: FakeJob) -> tuple[Evaluation, ...]:
-    rules = select_rules(QUESTION.names, QUESTION.settings, QUESTION.given)
+    rules = select_rules(QUESTION.names, QUESTION.settings, QUESTION.parameters)
     runner = Runner(JobData(job.backend, job.clock), rules)
     runner.advance()
     return runner.evaluations
@@ -73,7 +73,7 @@ def test_a_small_job_is_done_by_one_process(job: FakeJob) -> None:
 def test_a_large_job_takes_the_cores_there_are(
     job: FakeJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executors, "_WORTH_BYTES", 10)
+    monkeypatch.setattr(executors, "_BYTES_PER_PROCESS", 10)
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(6)))
     assert executor_for(ExecutorKind.LOCAL, job.backend).size == 6
 

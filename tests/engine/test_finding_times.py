@@ -44,7 +44,7 @@ def test_no_finding_begins_with_the_job(setting: str, from_step: int) -> None:
     job = troubled(lambda step: step >= from_step)
     start_ns = job.job().facts.start_ns or 0
     given = {name: {"setting": setting} for name in rule_names()}
-    judgement = job.job().check(*select_rules(given=given))
+    judgement = job.job().check(*select_rules(parameters=given))
     found = [episode for one in judgement for episode in one.episodes]
     assert len({one.finding.rule for one in found}) >= 6
     early = [one.id for one in found if one.first_ns < start_ns + LEAD_SECONDS * 1e9]

@@ -166,7 +166,7 @@ def test_a_job_that_runs_has_the_report_of_what_rules_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr("sonde.cli.report._step_back", lambda: asked.append("step back"))
+    monkeypatch.setattr("sonde.cli.report._lower_priority", lambda: asked.append("step back"))
     later = FakeClock(SystemClock().now_ns() + 10**15)  # what begins then is not over yet
     job = FakeJob(str(tmp_path / "job"), clock=later)
     assert run_command_line(["report", job.backend.uri, "--refresh"]) == 0
@@ -177,7 +177,7 @@ def test_a_job_that_runs_has_the_report_of_what_rules_recorded(
 def test_of_a_job_that_has_ended_meanwhile_the_end_writes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sonde.cli.report._step_back", lambda: None)
+    monkeypatch.setattr("sonde.cli.report._lower_priority", lambda: None)
     job = FakeJob(str(tmp_path / "job")).end()
     assert run_command_line(["report", job.backend.uri, "--refresh"]) == 0
     assert not job.backend.exists(report_key("report.html"))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
-from sonde.engine import rule_progress as course
+from sonde.engine import rule_progress
 from sonde.engine.runner import Recorder, Runner
 from sonde.engine.saved_progress import Progress, load_progress
 from sonde.engine.time_limits import cpu_time_limit
@@ -38,7 +38,7 @@ def test_a_runner_can_be_told_how_rules_go_their_way() -> None:
     job = with_losses([1.0] * 60)
     shown: list[int] = []
 
-    class Noting(course.Course):
+    class Noting(rule_progress.RuleRun):
         def show(self, index: int, window: Window) -> list[Episode]:
             shown.append(index)
             return super().show(index, window)
@@ -156,7 +156,7 @@ def test_a_broken_rule_stops_alone_with_its_traceback() -> None:
 
 
 def test_a_rule_that_is_too_slow_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "MAX_SECONDS_PER_WINDOW", -1.0)
+    monkeypatch.setattr(rule_progress, "MAX_SECONDS_PER_WINDOW", -1.0)
     [slow] = evaluate(with_losses([2.0] * 60), LossTooLarge())
     assert slow.status is RuleStatus.ERROR
     assert "for one window" in (slow.reason or "")
@@ -169,7 +169,7 @@ def test_a_rule_that_never_ends_is_ended_alone() -> None:
     runner.advance()
     endless, good = runner.evaluations
     assert endless.status is RuleStatus.ERROR
-    assert "TooSlowError: a rule may take 0.2 s for one window" in (endless.reason or "")
+    assert "TooSlowError: exceeded the limit of 200 ms per window" in (endless.reason or "")
     assert good.triggered == 60
     assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
 
@@ -181,7 +181,7 @@ def test_a_state_that_cannot_be_kept_is_the_rule_s_own_failure() -> None:
     kept = {one.rule: one for one in runner.progress.rules}
     hoarder, good = runner.evaluations
     assert hoarder.status is RuleStatus.ERROR
-    assert "a set cannot be kept" in (hoarder.reason or "")
+    assert "cannot store a set" in (hoarder.reason or "")
     assert kept["LossTooLarge"].state == '{"sum":120.0}'
     assert good.status is RuleStatus.ISSUES_FOUND
 
@@ -215,7 +215,7 @@ def test_time_and_steps_of_a_finding_come_from_its_data() -> None:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 30)
     [rule] = evaluate(job, LossTooLarge())
     [episode] = rule.episodes
-    began = JobData(job.backend, job.clock).legs[0].start_ns
+    began = JobData(job.backend, job.clock).attempts[0].start_ns
     seconds = [(one - began) / NANOSECONDS for one in (episode.first_ns, episode.last_ns)]
     assert seconds == pytest.approx([2.0, 3.0])
 
@@ -280,7 +280,7 @@ def test_a_rule_that_is_left_in_its_midst_is_stopped() -> None:
     Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     Recorder(job.backend, job.clock, [Quiet()]).advance()
     left = job.job().judgement()["LossTooLarge"]
-    assert (left.status, left.reason) == (RuleStatus.STOPPED, "it is not asked any more")
+    assert (left.status, left.reason) == (RuleStatus.STOPPED, "the rule is not active anymore")
 
 
 def test_another_question_begins_anew() -> None:

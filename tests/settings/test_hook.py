@@ -39,7 +39,7 @@ collections = st.builds(
             tuple
         ),
         histogram_every=st.integers(0, 10**9),
-        looks=st.booleans(),
+        inspections=st.booleans(),
         stop_on_non_finite=st.booleans(),
         replica_check_every=st.integers(0, 10**9),
         collections=st.lists(collections, max_size=4).map(tuple),
@@ -112,18 +112,18 @@ def test_where_only_modes_have_schedules_the_others_record_nothing() -> None:
         ("weights:evry=10", ("evry", "'10'", "every")),
         ("weights:every=0", ("every", "0", "1 or more")),
         ("weights:every=-3", ("every", "-3", "1 or more")),
-        ("weights:every=ten", ("every", "'ten'", "whole number")),
-        ("weights:every=1.5", ("every", "'1.5'", "whole number")),
-        ("weights:every", ("every", "True", "whole number")),
+        ("weights:every=ten", ("every", "'ten'", "integer")),
+        ("weights:every=1.5", ("every", "'1.5'", "integer")),
+        ("weights:every", ("every", "True", "integer")),
         ("weights:start=-1", ("start", "-1", "0 or more")),
-        ("weights:start=5,end=5", ("end = 5", "start = 5", "no step is due")),
-        ("weights:steps=1+x", ("steps", "'x'", "whole number")),
-        ("weights:steps=", ("steps", "''", "whole number")),
-        ("weights:steps=1,every=2", ("steps", "every", "exclude")),
-        ("weights:train.steps=1,train.every=2", ("steps", "every", "exclude")),
-        ("weights:every=1,every=2", ("every", "twice")),
-        ("weights:name=x", ("name", "twice")),
-        ("weights:train=3,train.every=2", ("train.every", "twice")),
+        ("weights:start=5,end=5", ("end = 5", "start = 5", "greater than")),
+        ("weights:steps=1+x", ("steps", "'x'", "integer")),
+        ("weights:steps=", ("steps", "''", "integer")),
+        ("weights:steps=1,every=2", ("steps", "every", "mutually exclusive")),
+        ("weights:train.steps=1,train.every=2", ("steps", "every", "mutually exclusive")),
+        ("weights:every=1,every=2", ("every", "duplicate")),
+        ("weights:name=x", ("name", "duplicate")),
+        ("weights:train=3,train.every=2", ("train.every", "duplicate")),
         ("weights:test.every=2", ("test", "train")),
         ("weights:train.values", ("train: ", "values", "every")),
         ("weights:reductions=mean+avg", ("reductions", "'avg'", "mean, std")),
@@ -141,7 +141,7 @@ def test_a_wrong_text_is_refused_with_key_value_and_what_is_allowed(
 
 
 def test_an_empty_list_of_steps_is_refused() -> None:
-    with pytest.raises(UsageError, match="names no step"):
+    with pytest.raises(UsageError, match="is empty"):
         read_collections({"name": "weights", "steps": []})
 
 

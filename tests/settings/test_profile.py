@@ -79,20 +79,23 @@ def test_a_timer_is_one_of_cprofile() -> None:
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("", ("''", "Known: operators")),
-        ("colours", ("'colours'", "Known: operators, dataloader, python")),
+        ("", ("''", "Choose one of: operators")),
+        ("colours", ("'colours'", "Choose one of: operators, dataloader, python")),
         ("operators:start=5", ("start = 5", "start_step")),
         ("operators:start_step=-1", ("start_step", "-1", "0 or more")),
         ("operators:num_steps=0", ("num_steps", "0", "1 or more")),
-        ("operators:num_steps=many", ("num_steps", "'many'", "whole number")),
-        ("operators:duration=5", ("duration", "5", "text")),
-        ("operators:start_step=5,start_time=5s", ("start_step", "start_time", "exclude")),
-        ("operators:num_steps=5,duration=5s", ("num_steps", "duration", "exclude")),
+        ("operators:num_steps=many", ("num_steps", "'many'", "integer")),
+        ("operators:duration=5", ("duration", "5", "string")),
+        (
+            "operators:start_step=5,start_time=5s",
+            ("start_step", "start_time", "mutually exclusive"),
+        ),
+        ("operators:num_steps=5,duration=5s", ("num_steps", "duration", "mutually exclusive")),
         ("operators:shapes=yes", ("shapes", "'yes'", "true or false")),
-        ("operators:shapes,shapes", ("shapes is given twice",)),
+        ("operators:shapes,shapes", ("duplicate key shapes",)),
         ("operators:timer=cpu", ("timer = 'cpu'", "keep_trace")),
         ("python:profiler=mine", ("profiler", "'mine'", "stacks")),
-        ("none:start_step=5", ("'none'", "Known: operators")),
+        ("none:start_step=5", ("'none'", "Choose one of: operators")),
     ],
 )
 def test_a_wrong_option_is_refused_with_key_value_and_what_is_allowed(
@@ -155,7 +158,7 @@ def test_a_request_names_kinds_and_a_length_and_options_of_whom_they_concern() -
         ({"kinds": "operators", "steps": "0"}, "1 or more"),
         ({"kinds": "operators", "steps": "ten"}, "'ten'"),
         ({"kinds": "operators", "seconds": "-3"}, "duration"),
-        ({"kinds": "operators", "timer": "cpu"}, "Known: keep_trace"),
+        ({"kinds": "operators", "timer": "cpu"}, "Available: keep_trace"),
     ],
 )
 def test_a_request_that_cannot_be_is_refused(arguments: dict[str, str], named: str) -> None:

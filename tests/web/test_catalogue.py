@@ -193,7 +193,7 @@ def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
         return read_job(backend, now_ns)
 
     monkeypatch.setattr(catalogue, "read_job", read)
-    monkeypatch.setattr(catalogue, "MOST_SECONDS", 0.5)
+    monkeypatch.setattr(catalogue, "MAX_READ_SECONDS", 0.5)
     rows = {row["name"]: row for row in three.rows(three.find("", "", "name"))}
     held.set()
 

@@ -103,7 +103,7 @@ def test_a_job_that_is_over_cannot_be_asked(path: str) -> None:
     body = {"stop": {}, "set": {"monitoring": True}, "profile": {"steps": 1, "kinds": ["python"]}}
     answer = served_job(FakeJob().end()).post(path, json=body[path], headers=OURS)
     assert answer.status_code == 409
-    assert "does not run" in answer.json()["error"]
+    assert "is not running" in answer.json()["error"]
 
 
 def test_a_job_that_runs_is_not_removed() -> None:

@@ -129,13 +129,13 @@ def test_layers_over_steps_stand_in_the_order_of_the_model() -> None:
 
 def test_what_is_asked_wrongly_is_said() -> None:
     asked = Asked(trained())
-    with pytest.raises(UsageError, match="There is no tensor 'fc"):
+    with pytest.raises(UsageError, match="Unknown tensor 'fc"):
         asked.document("tensors/statistics", names="fc.3.weight")
     with pytest.raises(UsageError, match="names is empty"):
         asked.document("tensors/statistics")
     with pytest.raises(UsageError, match="limit is 12"):
         asked.document("tensors/statistics", names="\n".join("abcdefghijklm"))
-    with pytest.raises(UsageError, match="reduction cannot be 'size'"):
+    with pytest.raises(UsageError, match="Unknown reduction 'size'"):
         asked.frame("tensors/layers", reduction="size")
 
 

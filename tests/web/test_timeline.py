@@ -148,7 +148,7 @@ def test_where_there_is_no_slice_that_is_said() -> None:
         asked.document("timeline/slice", track="steps", lane=0, at=9)
     with pytest.raises(UsageError, match="no worker '8'"):
         asked.frame("timeline", workers="0,8")
-    with pytest.raises(UsageError, match="end comes after start"):
+    with pytest.raises(UsageError, match="end must be later than start"):
         asked.frame("timeline", start=3, end=2)
 
 

@@ -1,4 +1,4 @@
-"""Consequences: what happens when a rule finds something, one file per action."""
+"""Actions that follow findings, one file per action."""
 
 from pathlib import Path
 
@@ -23,17 +23,19 @@ ACTIONS = Slot("sonde.actions", Action)
 def load_action(kind: str, where: str = "") -> type[Action]:
     """The class of an action."""
     if kind.replace("-", "_") not in ACTIONS:
-        known = ", ".join(ACTIONS.names())
-        raise UsageError(f"{where and where + ' '}There is no action {kind!r}. Known: {known}")
+        names = ", ".join(ACTIONS.names())
+        raise UsageError(f"{where and where + ' '}Unknown action {kind!r}. Available: {names}")
     return ACTIONS.load(kind)
 
 
 def build_action(settings: ActionSettings, folder: Path) -> Action:
-    """An action as it is set up, checked and ready.
+    """Build an action from its settings and validate it.
 
     Args:
-        settings: What is said about it.
-        folder: Where relative names of files begin, if no file says so.
+        settings: The settings of the action.
+        folder: The base of relative file names, unless a configuration file sets it.
     """
-    is_told = bool(settings.table or settings.folder)
-    return load_action(settings.kind, settings.where if is_told else "").build(settings, folder)
+    is_configured = bool(settings.table or settings.folder)
+    return load_action(settings.kind, settings.where if is_configured else "").build(
+        settings, folder
+    )

@@ -1,7 +1,7 @@
-"""What an action is: settings, and something it does about one finding.
+"""The base class of actions.
 
-An action knows no rules. It is told an occasion, does what it does once, and says in words what
-that was; when it is called, how often and after which pause, is decided elsewhere.
+An action knows nothing about rules. It receives an occasion, acts once, and returns a description
+of what it did. When and how often it is called is decided elsewhere.
 """
 
 import dataclasses
@@ -20,54 +20,53 @@ from sonde.settings.checks import Check, duration, one_of, read_table
 from sonde.settings.secrets import secret_file, secret_variable
 from sonde.store.backends import Backend
 
-_SEVERITY = one_of(one.value for one in Severity)
+_SEVERITY = one_of(severity.value for severity in Severity)
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What an action is told: a finding, and the job it is about."""
+    """The finding that triggers an action, and its job."""
 
     job: str
     episode: Episode
     backend: Backend
     clock: Clock
     is_trial: bool = False
-    since_ns: int = 0  # when the present attempt at the job began
+    since_ns: int = 0  # start of the current attempt
 
 
 def key(name: str, check: Check, default: str, meaning: str, field: str = "") -> Key:
-    """A setting of an action."""
+    """Declare a setting of an action."""
     return Key("actions.NAME", name, field or name, check, default, meaning)
 
 
 def secret_keys(field: str, meaning: str) -> tuple[Key, ...]:
-    """The two ways to say where a secret is."""
+    """Declare the two settings that name a secret."""
     return (
-        key(f"{field}_env", secret_variable, "", f"the variable that holds {meaning}", field),
-        key(f"{field}_file", secret_file, "", f"the file that holds {meaning}", field),
+        key(f"{field}_env", secret_variable, "", f"environment variable with {meaning}", field),
+        key(f"{field}_file", secret_file, "", f"file with {meaning}", field),
     )
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Action(ABC):
-    """Something that happens on a finding. Subclass it; fields are settings, named by `keys`.
+    """Something that happens when a rule finds a problem. Fields of subclasses are settings.
 
-    The first line of the docstring says what it does.
+    The first line of the docstring is the action's description.
     """
 
     keys: ClassVar[tuple[Key, ...]] = ()
-    required: ClassVar[tuple[str, ...]] = ()  # fields without which it cannot be
-    # Where nothing else is set: how bad a finding has to be, and how long it is quiet afterwards
-    # about what the same rule finds.
-    usual_severity: ClassVar[Severity] = Severity.WARNING
-    usual_cool_down_seconds: ClassVar[float] = 600.0
-    # Whether it does something to the running job: then only what is found in it now counts.
-    is_on_the_job: ClassVar[bool] = False
-    is_once: ClassVar[bool] = False  # for each attempt at the job, whatever else is found
+    required: ClassVar[tuple[str, ...]] = ()  # fields that must be set
+    # The defaults of min_severity and cool_down.
+    default_severity: ClassVar[Severity] = Severity.WARNING
+    default_cool_down_seconds: ClassVar[float] = 600.0
+    # Whether it acts on the running job: then only findings of the current attempt count.
+    affects_job: ClassVar[bool] = False
+    runs_once: ClassVar[bool] = False  # per attempt
 
     name: str
-    folder: Path  # where relative names of files begin
+    folder: Path  # the base of relative file names
     min_severity: Severity
     cool_down_seconds: float
 
@@ -77,93 +76,93 @@ class Action(ABC):
 
     @abstractmethod
     def perform(self, occasion: Occasion) -> str:
-        """Does it; what was done, in words, without a secret in them.
+        """Perform the action; return a description without secrets.
 
         Raises:
-            ActionError: It could not be done, now or ever.
+            ActionError: The action failed.
         """
 
-    def done_before(self, occasion: Occasion) -> str:
-        """What the training process did about the finding by itself; empty: nothing."""
+    def already_done(self, occasion: Occasion) -> str:
+        """What the training process itself already did about the finding; empty for nothing."""
         del occasion
         return ""
 
     def trial(self, occasion: Occasion) -> str:
-        """What `sonde actions test` does."""
+        """Perform the action for `sonde actions test`."""
         return self.perform(occasion)
 
     def ready(self) -> None:
-        """Looks for what can be wrong before the job starts; reads secrets, and keeps none.
+        """Validate the settings before the job starts; secrets are read but not stored.
 
         Raises:
-            UsageError: It could never be done with these settings.
+            UsageError: The action can never succeed with these settings.
         """
-        for one in dataclasses.fields(self):
-            value = getattr(self, one.name)
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
             if isinstance(value, Secret):
                 value.read()
 
     @classmethod
     def all_keys(cls) -> tuple[Key, ...]:
-        """Every setting, with those that all actions have."""
-        pause = f"{cls.usual_cool_down_seconds / 60:g}min"
+        """All settings, including those common to all actions."""
+        pause = f"{cls.default_cool_down_seconds / 60:g}min"
         return (
             *cls.keys,
             key(
-                *("min_severity", _SEVERITY, f'"{cls.usual_severity.value}"'),
-                "how bad a finding has to be: `info`, `warning` or `critical`",
+                *("min_severity", _SEVERITY, f'"{cls.default_severity.value}"'),
+                "minimum severity of a finding: `info`, `warning` or `critical`",
             ),
             key(
                 *("cool_down", duration, f'"{pause}"'),
-                "for so long after it was taken nothing follows what the same rule finds, unless "
-                "that is worse; what is still wrong then is not forgotten",
+                "minimum time between two actions for the same rule, unless the new finding is "
+                "more severe; problems still open afterwards are reported then",
                 "cool_down_seconds",
             ),
         )
 
     @classmethod
     def summary(cls) -> str:
-        """What it does, in a line."""
+        """The description in one line."""
         return (inspect.getdoc(cls) or cls.__name__).partition("\n")[0]
 
     @classmethod
     def build(cls, settings: ActionSettings, folder: Path) -> Self:
-        """The action with what a file says about it, each value checked.
+        """Create the action from its settings and validate it.
 
         Args:
-            settings: What is said.
-            folder: Where relative names of files begin, if no file says so.
+            settings: The settings of the action.
+            folder: The base of relative file names, unless a configuration file sets it.
         """
-        begin = settings.folder or folder
-        found = _read(cls.all_keys(), settings.table, settings.where)
-        found = {name: _placed(value, begin) for name, value in found.items()}
-        names = {one.field: one.name for one in reversed(cls.keys)}
+        base = settings.folder or folder
+        values = _read(cls.all_keys(), settings.table, settings.where)
+        values = {name: _placed(value, base) for name, value in values.items()}
+        names = {each.field: each.name for each in reversed(cls.keys)}
         for field in cls.required:
-            if field not in found:
-                raise UsageError(f"{settings.where} needs {names[field]}: {_help(cls, field)}.")
-        found["min_severity"] = Severity(found.get("min_severity", cls.usual_severity))
-        found.setdefault("cool_down_seconds", cls.usual_cool_down_seconds)
-        action = cls(name=settings.name, folder=begin, **found)
+            if field not in values:
+                raise UsageError(f"{settings.where} requires {names[field]}: {_help(cls, field)}.")
+        values["min_severity"] = Severity(values.get("min_severity", cls.default_severity))
+        values.setdefault("cool_down_seconds", cls.default_cool_down_seconds)
+        action = cls(name=settings.name, folder=base, **values)
         action.ready()
         return action
 
 
 def _read(keys: tuple[Key, ...], table: Mapping[str, object], where: str) -> dict[str, Any]:
     fields: dict[str, str] = {}
-    for one in keys:
-        if one.name in table:
-            if one.field in fields:
-                both = f"{fields[one.field]} and {one.name}"
-                raise UsageError(f"{where} {both} exclude each other: keep one of them.")
-            fields[one.field] = one.name
+    for each in keys:
+        if each.name in table:
+            if each.field in fields:
+                both = f"{fields[each.field]} and {each.name}"
+                raise UsageError(f"{where} {both} are mutually exclusive: remove one.")
+            fields[each.field] = each.name
     return read_table(keys, table, where)
 
 
 def _placed(value: object, folder: Path) -> object:
     if isinstance(value, Path):
         return folder / value.expanduser()
-    return value.beside(folder) if isinstance(value, Secret) else value
+    return value.relative_to(folder) if isinstance(value, Secret) else value
 
 
 def _help(kind: type[Action], field: str) -> str:
-    return next(one.help for one in kind.keys if one.field == field)
+    return next(each.help for each in kind.keys if each.field == field)

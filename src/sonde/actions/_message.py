@@ -1,4 +1,4 @@
-"""What people and programs are told about a finding; no text of a store is trusted."""
+"""Messages about a finding, for people and programs; texts from the store are not trusted."""
 
 import json
 import re
@@ -8,39 +8,39 @@ from sonde.actions._action import Occasion
 from sonde.clock import iso
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_LONGEST = 2_000
+_MAX_LENGTH = 2_000
 
 
 def subject(occasion: Occasion) -> str:
-    """One line that says which job, which rule and how bad."""
+    """One line with the job, the rule and the severity."""
     finding = occasion.episode.finding
-    trial = "trial: " if occasion.is_trial else ""
+    trial = "test: " if occasion.is_trial else ""
     return _line(f"{trial}{occasion.job}: {finding.rule} ({finding.severity.value})")
 
 
 def one_line(occasion: Occasion) -> str:
-    """All that matters, in one line."""
+    """The finding in one line."""
     return _line(f"{subject(occasion)}: {occasion.episode.finding.message}")
 
 
 def text(occasion: Occasion) -> str:
-    """A message for a person."""
+    """The finding as a message for a person."""
     finding = occasion.episode.finding
-    place = _place(occasion)
+    location = _location(occasion)
     lines = [
         f"{finding.severity.value}: {finding.rule} in job {occasion.job}",
-        *([place] if place else []),
+        *([location] if location else []),
         "",
         _line(finding.message),
         *(["", f"What to do: {_line(finding.advice)}"] if finding.advice else []),
         "",
-        f"Everything about it: sonde findings {occasion.backend.uri}",
+        f"Details: sonde findings {occasion.backend.uri}",
     ]
     return "\n".join(_CONTROL.sub(" ", line) for line in lines)
 
 
 def document(occasion: Occasion) -> dict[str, Any]:
-    """A message for a program."""
+    """The finding as a document for a program."""
     episode, finding = occasion.episode, occasion.episode.finding
     has_steps = episode.first_step is not None
     return {
@@ -65,7 +65,7 @@ def document(occasion: Occasion) -> dict[str, Any]:
 
 
 def encoded(occasion: Occasion) -> str:
-    """That message as one line of JSON; what JSON has no number for is told in words."""
+    """The document as one line of JSON; NaN and infinity become strings."""
     return json.dumps(_finite(document(occasion)), ensure_ascii=False, allow_nan=False)
 
 
@@ -73,11 +73,11 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float) and not -float("inf") < value < float("inf"):
         return str(value)
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _finite(item) for name, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _place(occasion: Occasion) -> str:
+def _location(occasion: Occasion) -> str:
     episode, finding = occasion.episode, occasion.episode.finding
     named = (
         ("", finding.tensor),
@@ -85,11 +85,11 @@ def _place(occasion: Occasion) -> str:
         ("worker ", finding.worker),
         ("on ", finding.node),
     )
-    parts = [f"{before}{one}" for before, one in named if one is not None]
+    fields = [f"{prefix}{value}" for prefix, value in named if value is not None]
     if episode.first_step is not None:
-        parts.append(f"steps {episode.first_step}–{episode.last_step}")
-    return ", ".join(parts)
+        fields.append(f"steps {episode.first_step}–{episode.last_step}")
+    return ", ".join(fields)
 
 
-def _line(words: str) -> str:
-    return _CONTROL.sub(" ", words).strip()[:_LONGEST]
+def _line(text: str) -> str:
+    return _CONTROL.sub(" ", text).strip()[:_MAX_LENGTH]

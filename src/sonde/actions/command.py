@@ -1,4 +1,4 @@
-"""`command`: runs a program of one's own."""
+"""`command`: run a program."""
 
 import os
 import shutil
@@ -11,19 +11,20 @@ from typing import IO, ClassVar
 from sonde.actions._action import Action, Occasion, key
 from sonde.actions._message import encoded
 from sonde.errors import ActionError, UsageError
+from sonde.formats import format_duration
 from sonde.settings import Key, environment
 from sonde.settings.checks import duration, listed, text
 
-_LONGEST_TAIL = 300
+_MAX_TAIL = 300
 
 
 class Command(Action):
-    """Run a program; the finding is on its standard input as JSON, and in its environment."""
+    """Run a program; it receives the finding as JSON on standard input and in its environment."""
 
     keys: ClassVar[tuple[Key, ...]] = (
-        key("run", listed(text), "", "the program and its words, as a list; no shell reads them"),
+        key("run", listed(text), "", "program and arguments, as a list; no shell is used"),
         key(
-            *("timeout", duration, '"60s"', "after so long it is ended, and has failed"),
+            *("timeout", duration, '"60s"', "time limit; then the program is killed"),
             "timeout_seconds",
         ),
     )
@@ -33,14 +34,14 @@ class Command(Action):
     timeout_seconds: float = 60.0
 
     def ready(self) -> None:
-        """The program is there."""
+        """Check that the program exists."""
         super().ready()
         if not self.run or self._program() is None:
-            raise UsageError(f"{self.name}: run = {list(self.run)!r}: there is no such program.")
+            raise UsageError(f"{self.name}: run = {list(self.run)!r}: program not found.")
 
     def perform(self, occasion: Occasion) -> str:
         finding = occasion.episode.finding
-        told = {
+        variables = {
             "SONDE_FINDING_JOB": occasion.job,
             "SONDE_FINDING_URI": occasion.backend.uri,
             "SONDE_FINDING_RULE": finding.rule,
@@ -48,25 +49,25 @@ class Command(Action):
             "SONDE_FINDING_MESSAGE": finding.message.replace("\0", ""),
             "SONDE_FINDING_TRIAL": "1" if occasion.is_trial else "0",
         }
-        with tempfile.TemporaryFile() as said:
-            code = self._run(encoded(occasion).encode(), {**environment(), **told}, said)
-            tail = _tail(said)
+        with tempfile.TemporaryFile() as output:
+            code = self._run(encoded(occasion).encode(), {**environment(), **variables}, output)
+            tail = _tail(output)
         if code:
-            raise ActionError(f"{self.run[0]} ended with {code}{tail and ': ' + tail}")
-        return f"{self.run[0]} has run"
+            raise ActionError(f"{self.run[0]} exited with code {code}{tail and ': ' + tail}")
+        return f"ran {self.run[0]}"
 
-    def _run(self, given: bytes, variables: dict[str, str], said: IO[bytes]) -> int:
+    def _run(self, content: bytes, variables: dict[str, str], output: IO[bytes]) -> int:
         program = self._program()
         if program is None:
-            raise ActionError(f"{self.run[0]}: there is no such program")
-        with tempfile.TemporaryFile() as document:  # a program that reads nothing breaks no pipe
-            document.write(given)
+            raise ActionError(f"{self.run[0]}: program not found")
+        with tempfile.TemporaryFile() as document:  # not a pipe: the program may not read it
+            document.write(content)
             document.seek(0)
             process = subprocess.Popen(
                 (program, *self.run[1:]),
                 stdin=document,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
                 env=variables,
                 cwd=self.folder,
                 start_new_session=True,
@@ -77,16 +78,16 @@ class Command(Action):
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            late = f"{self.run[0]} was ended after {self.timeout_seconds:g} s"
-            raise ActionError(late, is_final=True) from None
+            limit = format_duration(self.timeout_seconds)
+            raise ActionError(f"killed {self.run[0]} after {limit}", is_final=True) from None
 
     def _program(self) -> str | None:
         name = self.run[0]
         return shutil.which(str(self.folder / name) if os.sep in name else name)
 
 
-def _tail(said: IO[bytes]) -> str:
-    """The end of what it has printed."""
-    said.seek(0, os.SEEK_END)
-    said.seek(max(0, said.tell() - _LONGEST_TAIL))
-    return " ".join(said.read().decode(errors="replace").split())
+def _tail(output: IO[bytes]) -> str:
+    """The end of the output."""
+    output.seek(0, os.SEEK_END)
+    output.seek(max(0, output.tell() - _MAX_TAIL))
+    return " ".join(output.read().decode(errors="replace").split())

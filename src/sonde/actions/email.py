@@ -1,4 +1,4 @@
-"""`email`: a mail about a finding."""
+"""`email`: send a mail."""
 
 from email.headerregistry import Address
 from typing import ClassVar
@@ -10,10 +10,10 @@ from sonde.settings import Key
 
 
 class Email(MailingAction):
-    """Send a mail, through any mail server."""
+    """Send a mail through an SMTP server."""
 
     keys: ClassVar[tuple[Key, ...]] = (
-        key("to", mail_addresses, "", "who gets it: an address, or a list of them"),
+        key("to", mail_addresses, "", "recipients: an address or a list"),
         *MailingAction.mail_keys,
     )
     required: ClassVar[tuple[str, ...]] = ("to",)

@@ -1,4 +1,4 @@
-"""`log`: a line in a file."""
+"""`log`: append a line to a file."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -11,29 +11,29 @@ from sonde.records.finding import Severity
 from sonde.settings import Key
 from sonde.settings.checks import file_name, one_of
 
-_USUAL_FILE = "sonde-findings.log"
+_DEFAULT_FILE = "sonde-findings.log"
 
 
 class Log(Action):
-    """Write a line into a file."""
+    """Append a line to a file."""
 
     keys: ClassVar[tuple[Key, ...]] = (
-        key("file", file_name, f'"{_USUAL_FILE}"', "the file; lines are added at its end"),
-        key("shape", one_of(("text", "json")), '"text"', "a line for people, or one of JSON"),
+        key("file", file_name, f'"{_DEFAULT_FILE}"', "file to append to"),
+        key("shape", one_of(("text", "json")), '"text"', "line format: `text` or `json`"),
     )
-    usual_severity: ClassVar[Severity] = Severity.INFO
-    usual_cool_down_seconds: ClassVar[float] = 0.0
+    default_severity: ClassVar[Severity] = Severity.INFO
+    default_cool_down_seconds: ClassVar[float] = 0.0
 
     file: Path | None = None
     shape: str = "text"
 
     def ready(self) -> None:
-        """The file can be written to."""
+        """Check that the file can be written."""
         super().ready()
         try:
             self._add("")
         except OSError as error:
-            raise UsageError(f"{self._place()} cannot be written: {error.strerror}.") from error
+            raise UsageError(f"Cannot write {self._path()}: {error.strerror}.") from error
 
     def perform(self, occasion: Occasion) -> str:
         time = iso(occasion.episode.last_ns)
@@ -41,12 +41,12 @@ class Log(Action):
         try:
             self._add(f"{line}\n")
         except OSError as error:
-            raise ActionError(f"{self._place()} cannot be written: {error.strerror}") from error
-        return f"a line in {self._place()}"
+            raise ActionError(f"cannot write {self._path()}: {error.strerror}") from error
+        return f"appended to {self._path()}"
 
-    def _place(self) -> Path:
-        return self.file or self.folder / _USUAL_FILE
+    def _path(self) -> Path:
+        return self.file or self.folder / _DEFAULT_FILE
 
     def _add(self, line: str) -> None:
-        with self._place().open("a", encoding="utf-8") as file:
+        with self._path().open("a", encoding="utf-8") as file:
             file.write(line)

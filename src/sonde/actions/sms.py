@@ -1,4 +1,4 @@
-"""`sms`: a short message to a telephone, through a provider's web address or a mail gateway."""
+"""`sms`: send a text message through a provider's HTTP API or a mail gateway."""
 
 import json
 import re
@@ -16,19 +16,19 @@ from sonde.settings import Key, Secret
 from sonde.settings.checks import one_of, text
 
 _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")  # E.164
-_LONGEST = 300  # characters: two messages
-_USUAL_FIELDS = {"to": "{to}", "text": "{text}"}
+_MAX_LENGTH = 300  # characters: two messages
+_DEFAULT_FIELDS = {"to": "{to}", "text": "{text}"}
 
 
 def telephone_numbers(value: object, where: str) -> tuple[str, ...]:
-    """One number or a list of them, with the code of the country."""
-    several = value if isinstance(value, list | tuple) else [value]
-    numbers = tuple(text(one, where) for one in several)
+    """Validate one phone number or a list, with country codes."""
+    values = value if isinstance(value, list | tuple) else [value]
+    numbers = tuple(text(number, where) for number in values)
     for number in numbers or ("",):
         if not _NUMBER.fullmatch(number):
             raise UsageError(
-                f"{where} = {number!r} is no telephone number. Write it like +4915112345678: "
-                "a plus, the code of the country, at most 15 digits, nothing else."
+                f"{where} = {number!r} is not a phone number. Use the format +4915112345678: "
+                "a plus, the country code, up to 15 digits in total, no spaces."
             )
     return numbers
 
@@ -36,33 +36,35 @@ def telephone_numbers(value: object, where: str) -> tuple[str, ...]:
 def _fields(value: object, where: str) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise UsageError(f"{where} = {value!r} must be a table, like {{To = '{{to}}'}}.")
-    return {str(name): text(one, f"{where}.{name}") for name, one in value.items()}
+    return {str(name): text(template, f"{where}.{name}") for name, template in value.items()}
 
 
 def _gateway(value: object, where: str) -> str:
     template = text(value, where)
     if "{number}" not in template:
-        raise UsageError(f"{where} = {template!r} must be like {{number}}@sms.example.org.")
+        raise UsageError(
+            f"{where} = {template!r} must contain {{number}}, as in {{number}}@sms.example.org."
+        )
     mail_address(template.replace("{number}", "15551234567"), where)
     return template
 
 
 class Sms(MailingAction):
-    """Send a short message to a telephone, through a provider's web address or a mail gateway."""
+    """Send a text message through a provider's HTTP API or a mail gateway."""
 
     keys: ClassVar[tuple[Key, ...]] = (
-        key("to", telephone_numbers, "", "a number like +4915112345678, or a list of them"),
-        key("url", web_address, "", "the provider's address; or use `gateway`"),
-        *secret_keys("url", "the provider's address"),
-        key("shape", one_of(("json", "form")), '"json"', "how the provider takes it"),
+        key("to", telephone_numbers, "", "phone number such as +4915112345678, or a list"),
+        key("url", web_address, "", "URL of the provider; alternatively, set `gateway`"),
+        *secret_keys("url", "the URL of the provider"),
+        key("shape", one_of(("json", "form")), '"json"', "body format: `json` or `form`"),
         key(
             *("fields", _fields, '{to = "{to}", text = "{text}"}'),
-            "what the provider takes; {to} and {text} are filled in",
+            "fields of the body; {to} and {text} are replaced",
         ),
         *secret_keys("token", "the provider's token, sent as `Authorization: Bearer …`"),
         key(
             *("gateway", _gateway, ""),
-            "the mail address that reaches a telephone, like `{number}@sms.example.org`",
+            "address template of a mail gateway, such as `{number}@sms.example.org`",
         ),
         *MailingAction.mail_keys,
     )
@@ -71,42 +73,42 @@ class Sms(MailingAction):
     to: tuple[str, ...] = ()
     url: str | Secret | None = None
     shape: str = "json"
-    fields: Mapping[str, str] = field(default_factory=lambda: dict(_USUAL_FIELDS))
+    fields: Mapping[str, str] = field(default_factory=lambda: dict(_DEFAULT_FIELDS))
     token: Secret | None = None
     gateway: str | None = None
 
     def ready(self) -> None:
-        """There is exactly one way."""
+        """Check that either url or gateway is set."""
         super().ready()
         if (self.url is None) == (self.gateway is None):
-            raise UsageError(f"{self.name}: an sms needs either url or gateway.")
+            raise UsageError(f"{self.name}: set either url or gateway.")
         if self.url is not None:
             read_address(self.url)
 
     def perform(self, occasion: Occasion) -> str:
-        words = f"sonde: {one_line(occasion)}"[:_LONGEST]
+        text = f"sonde: {one_line(occasion)}"[:_MAX_LENGTH]
         sent: list[str] = []
         for number in self.to:
             try:
-                self._to_one(occasion, number, words)
+                self._send(occasion, number, text)
             except ActionError as error:
                 if not sent:
                     raise
-                # another attempt would reach those twice whom it has reached
+                # a retry would send duplicates
                 reached = ", ".join(sent)
-                said = f"sent to {reached}, not to {number}: {error}"
-                raise ActionError(said, is_final=True) from None
+                message = f"sent to {reached}, not to {number}: {error}"
+                raise ActionError(message, is_final=True) from None
             sent.append(number)
-        return f"short message to {', '.join(sent)}"
+        return f"sent text message to {', '.join(sent)}"
 
-    def _to_one(self, occasion: Occasion, number: str, words: str) -> None:
+    def _send(self, occasion: Occasion, number: str, text: str) -> None:
         if self.gateway is not None:
-            place = self.gateway.replace("{number}", number.removeprefix("+"))
-            self.mail(occasion.clock, (mail_address(place, "gateway"),), "sonde", words)
+            address = self.gateway.replace("{number}", number.removeprefix("+"))
+            self.mail(occasion.clock, (mail_address(address, "gateway"),), "sonde", text)
             return
         assert self.url is not None
         filled = {
-            name: template.replace("{to}", number).replace("{text}", words)
+            name: template.replace("{to}", number).replace("{text}", text)
             for name, template in self.fields.items()
         }
         is_form = self.shape == "form"

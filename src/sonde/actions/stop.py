@@ -1,4 +1,4 @@
-"""`stop`: ends the job."""
+"""`stop`: stop the job."""
 
 import json
 import math
@@ -16,83 +16,85 @@ from sonde.settings.checks import duration
 from sonde.store.control import LAST_STEP, PATIENCE, read_requests, replies_to, send_request
 
 _POLL_SECONDS = 0.1
-_ANSWER_SECONDS = 3.0  # for workers to say where they are, beside what the store takes
-_SPARE_SECONDS = 3.0  # for the last step to be known to all of them before it comes
-_LONGEST_REASON = 500
+_ANSWER_SECONDS = 3.0  # for workers to report their step, in addition to store delays
+_SPARE_SECONDS = 3.0  # for all workers to learn the last step before they reach it
+_MAX_REASON_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a worker is."""
+class _WorkerStep:
+    """The current step of a worker."""
 
     step: int
-    seconds: float  # of a step
-    workers: int  # that train together
+    seconds: float  # per step
+    workers: int  # in the training group
 
 
 class Stop(Action):
-    """End the job after a step, all workers after the same one; by force where it does not."""
+    """Stop the job after the same step on all workers; by force if it does not end."""
 
     keys: ClassVar[tuple[Key, ...]] = (
         key(
-            *("patience", duration, '"60s"', "for a step to end; then SIGTERM is sent"),
+            *("patience", duration, '"60s"', "time for the step to end before SIGTERM is sent"),
             "patience_seconds",
         ),
-        key("grace", duration, '"10s"', "after SIGTERM; then SIGKILL is sent", "grace_seconds"),
+        key(
+            "grace", duration, '"10s"', "time after SIGTERM before SIGKILL is sent", "grace_seconds"
+        ),
     )
-    # to stop a healthy job is the worst that we can do
-    usual_severity: ClassVar[Severity] = Severity.CRITICAL
-    usual_cool_down_seconds: ClassVar[float] = 0.0
-    is_on_the_job: ClassVar[bool] = True
-    is_once: ClassVar[bool] = True
+    # stopping a healthy job would be the worst failure
+    default_severity: ClassVar[Severity] = Severity.CRITICAL
+    default_cool_down_seconds: ClassVar[float] = 0.0
+    affects_job: ClassVar[bool] = True
+    runs_once: ClassVar[bool] = True
 
     patience_seconds: float = 60.0
     grace_seconds: float = 10.0
 
     def perform(self, occasion: Occasion) -> str:
         finding = occasion.episode.finding
-        said = " ".join(finding.message.split()).rstrip(".")  # a part of a sentence from now on
-        reason = f"{finding.rule}: {said}"[:_LONGEST_REASON]
+        summary = " ".join(finding.message.split()).rstrip(".")
+        reason = f"{finding.rule}: {summary}"[:_MAX_REASON_LENGTH]
         arguments = {"by": reason, "grace_seconds": f"{self.grace_seconds:g}"}
-        places = self._places(occasion)
-        if places and len(places) >= max(one.workers for one in places):
-            last = _last_step(places, _SPARE_SECONDS + 3 * occasion.backend.poll_seconds)
+        worker_steps = self._worker_steps(occasion)
+        if worker_steps and len(worker_steps) >= max(each.workers for each in worker_steps):
+            last = _last_step(worker_steps, _SPARE_SECONDS + 3 * occasion.backend.poll_seconds)
             arguments |= {LAST_STEP: str(last), PATIENCE: f"{self.patience_seconds:g}"}
-            said = f"the job ends after step {last}" if last else "the job ends after this step"
-        else:  # nothing trains there, or not all of it answers
-            said = "SIGTERM is sent"
+            text = f"the job stops after step {last}" if last else "the job stops after this step"
+        else:  # no training, or not all workers reply
+            text = "sent SIGTERM"
         send_request(occasion.backend, occasion.clock, RequestKind.STOP, arguments)
-        return said
+        return text
 
-    def done_before(self, occasion: Occasion) -> str:
+    def already_done(self, occasion: Occasion) -> str:
         prefix = f"{occasion.episode.finding.rule}: "
         requests = read_requests(occasion.backend, RequestKind.STOP, occasion.since_ns)
         reasons = [request.arguments.get("by", "") for request in requests]
         is_stopped = any(reason.startswith(prefix) for reason in reasons)
-        return "the training process stopped the job itself" if is_stopped else ""
+        return "the training process stopped the job" if is_stopped else ""
 
     def trial(self, occasion: Occasion) -> str:
-        return f"nothing is stopped; it would be for: {one_line(occasion)}"
+        return f"not stopped (test); would stop for: {one_line(occasion)}"
 
-    def _places(self, occasion: Occasion) -> list[_Place]:
-        """Where all workers are, as far as they answer in time."""
+    def _worker_steps(self, occasion: Occasion) -> list[_WorkerStep]:
+        """The current steps of all workers that reply in time."""
         backend, clock = occasion.backend, occasion.clock
         request = send_request(backend, clock, RequestKind.PLACE, {})
         deadline = clock.seconds() + _ANSWER_SECONDS + 3 * backend.poll_seconds
         never = threading.Event()
         while True:
-            answers = replies_to(backend, request).values()
-            places = [_Place(**json.loads(one.message)) for one in answers]
-            if places and len(places) >= max(one.workers for one in places):
-                return places
+            replies = replies_to(backend, request).values()
+            worker_steps = [_WorkerStep(**json.loads(reply.message)) for reply in replies]
+            if worker_steps and len(worker_steps) >= max(each.workers for each in worker_steps):
+                return worker_steps
             if clock.seconds() >= deadline:
-                return places
+                return worker_steps
             clock.wait(never, min(_POLL_SECONDS, backend.poll_seconds))
 
 
-def _last_step(places: Sequence[_Place], spare_seconds: float) -> int:
-    """A step that none of the workers reaches before all have heard of it; 0: each its next."""
-    if all(one.workers == 1 for one in places):
+def _last_step(worker_steps: Sequence[_WorkerStep], spare_seconds: float) -> int:
+    """A step that no worker reaches before all are notified; 0 if each may stop on its own."""
+    if all(each.workers == 1 for each in worker_steps):
         return 0
-    pace = min((one.seconds for one in places if one.seconds > 0), default=spare_seconds)
-    return max(one.step for one in places) + max(2, math.ceil(spare_seconds / pace))
+    pace = min((each.seconds for each in worker_steps if each.seconds > 0), default=spare_seconds)
+    return max(each.step for each in worker_steps) + max(2, math.ceil(spare_seconds / pace))

@@ -1,4 +1,4 @@
-"""`webhook`: a request to a web server about a finding."""
+"""`webhook`: post a finding to a URL."""
 
 import hashlib
 import hmac
@@ -13,21 +13,20 @@ from sonde.settings import Key, Secret
 from sonde.settings.checks import one_of
 
 _SHAPES = ("json", "slack", "teams", "discord")
-_MOST_OF_DISCORD = 2_000  # characters of a message
+_DISCORD_LIMIT = 2_000  # characters
 
 
 class Webhook(Action):
-    """Post the finding to a web address: as JSON, or as a message to Slack, Teams or Discord."""
+    """Post the finding to a URL as JSON, or as a message to Slack, Teams or Discord."""
 
     keys: ClassVar[tuple[Key, ...]] = (
-        key("url", web_address, "", "the address"),
-        *secret_keys("url", "the address: who knows that of a chat may write there"),
+        key("url", web_address, "", "URL to post to"),
+        *secret_keys("url", "the URL; treat chat webhooks as secrets"),
         key(
             *("shape", one_of(_SHAPES), '"json"'),
-            "what is sent: all of the finding as JSON, or what a chat takes: `slack`, `teams`, "
-            "`discord`",
+            "format: the complete finding as `json`, or a `slack`, `teams` or `discord` message",
         ),
-        *secret_keys("secret", "the secret that requests are signed with"),
+        *secret_keys("secret", "the secret to sign requests with"),
         *secret_keys("token", "a token, sent as `Authorization: Bearer …`"),
     )
     required: ClassVar[tuple[str, ...]] = ("url",)
@@ -38,7 +37,7 @@ class Webhook(Action):
     token: Secret | None = None
 
     def ready(self) -> None:
-        """An address that is a secret is looked at once."""
+        """Validate a URL that is a secret."""
         super().ready()
         read_address(self.url)
 
@@ -59,25 +58,25 @@ class Webhook(Action):
         shapes: dict[str, dict[str, Any]] = {
             "slack": {"text": _for_slack(message)},
             "teams": _card(subject(occasion), message),
-            # nobody is called by what is in a store
-            "discord": {"content": message[:_MOST_OF_DISCORD], "allowed_mentions": {"parse": []}},
+            # texts from the store must not mention people
+            "discord": {"content": message[:_DISCORD_LIMIT], "allowed_mentions": {"parse": []}},
         }
         return json.dumps(shapes[self.shape], ensure_ascii=False)
 
 
 def signature(secret: str, seconds: int, body: bytes) -> str:
-    """Proves that a request was sent by who knows the secret, at that time."""
+    """A signature that proves who sent a request, and when."""
     signed = hmac.new(secret.encode(), f"{seconds}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={seconds},v1={signed}"
 
 
 def _identity(occasion: Occasion) -> bytes:
-    """The same for every attempt, so that a receiver can tell them from another finding."""
+    """A value that is the same for every attempt, so that receivers can detect duplicates."""
     return f"{occasion.backend.uri}\n{occasion.episode.id}".encode()
 
 
 def _for_slack(message: str) -> str:
-    """Without the signs that would call people."""
+    """Escape characters that would mention people."""
     return message.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

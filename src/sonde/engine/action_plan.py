@@ -1,4 +1,4 @@
-"""Which actions follow what a rule finds."""
+"""Which actions follow the findings of which rules."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from sonde.rules import Rule, file_name
 from sonde.settings import RunSettings
 
 _STOP = "stop"
-_STOPS_BY_ITSELF = "stop_training_on_fire"  # a parameter that some rules have
+_STOP_PARAMETER = "stop_training_on_fire"  # a parameter that some rules have
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,62 +21,66 @@ class ActionPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing follows anything."""
+        """Whether no rule has an action."""
         return not any(self.by_rule.values())
 
     @property
     def actions(self) -> dict[str, Action]:
-        """All of them, by name."""
-        return {one.name: one for actions in self.by_rule.values() for one in actions}
+        """All actions, by name."""
+        return {action.name: action for actions in self.by_rule.values() for action in actions}
 
     def after(self, rule: str) -> tuple[Action, ...]:
-        """What follows a rule's findings."""
+        """The actions that follow a rule's findings."""
         return self.by_rule.get(rule, ())
 
 
 def plan_actions(settings: RunSettings, rules: Sequence[Rule], folder: Path) -> ActionPlan:
-    """What a configuration file and the command line ask for, each action checked and ready.
+    """Build the actions that the configuration file and the command line request.
 
     Args:
-        settings: What is asked for.
-        rules: Those that are asked.
-        folder: Where relative names of files begin, where no configuration file names them.
+        settings: The settings of the job.
+        rules: The active rules.
+        folder: The base of relative file names, unless a configuration file sets it.
 
     Raises:
-        UsageError: An action does not exist, or could never be done.
+        UsageError: An action does not exist or can never succeed.
     """
-    built = _Built(settings, folder)
-    for one in settings.actions.actions:  # what is wrong is an error, asked for or not
-        built.get(one.name)
-    told = {file_name(one.rule): one.actions for one in settings.rules.rules}
-    general = dict.fromkeys((*settings.rules.actions, *settings.actions.asked))
+    builder = _ActionBuilder(settings, folder)
+    for action in settings.actions.actions:  # report invalid settings even of unused actions
+        builder.get(action.name)
+    by_rule = {file_name(each.rule): each.actions for each in settings.rules.rules}
+    general = dict.fromkeys((*settings.rules.actions, *settings.actions.requested))
     plan = {}
     for rule in rules:
-        own = told.get(file_name(rule.name()))
-        names = general if own is None else dict.fromkeys((*own, *settings.actions.asked))
-        plan[rule.name()] = (*built.all(names), *_by_itself(rule, names, built))
+        requested = by_rule.get(file_name(rule.name()))
+        names = (
+            general
+            if requested is None
+            else dict.fromkeys((*requested, *settings.actions.requested))
+        )
+        plan[rule.name()] = (*builder.all(names), *_implicit_stop(rule, names, builder))
     return ActionPlan(plan)
 
 
-class _Built:
-    """Actions, each built when it is first asked for."""
+class _ActionBuilder:
+    """Builds each action when it is first used."""
 
     def __init__(self, settings: RunSettings, folder: Path) -> None:
         self._settings = settings.actions
         self._folder = folder
-        self._known: dict[str, Action] = {}
+        self._actions: dict[str, Action] = {}
 
     def get(self, name: str) -> Action:
-        if name not in self._known:
-            self._known[name] = build_action(self._settings.of(name), self._folder)
-        return self._known[name]
+        if name not in self._actions:
+            self._actions[name] = build_action(self._settings.of(name), self._folder)
+        return self._actions[name]
 
     def all(self, names: Iterable[str]) -> list[Action]:
         return [self.get(name) for name in names]
 
 
-def _by_itself(rule: Rule, names: Iterable[str], built: _Built) -> list[Action]:
-    """The stop that a parameter of the rule asks for, however bad its finding is."""
-    if rule.parameters.get(_STOPS_BY_ITSELF) is not True or _STOP in names:
+def _implicit_stop(rule: Rule, names: Iterable[str], builder: _ActionBuilder) -> list[Action]:
+    """The stop that a parameter of the rule requests, regardless of the severity."""
+    if rule.parameters.get(_STOP_PARAMETER) is not True or _STOP in names:
         return []
-    return [replace(built.get(_STOP), min_severity=Severity.INFO)]
+    return [replace(builder.get(_STOP), min_severity=Severity.INFO)]

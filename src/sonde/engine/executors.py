@@ -1,7 +1,7 @@
-"""Who works through a recorded job: this process, several of this machine, or a cluster.
+"""Executors that run rules over a recorded job: this process, local processes, or a Ray cluster.
 
-An engine is `map(function, parts)` and nothing else. Rules are shared out, each part reads what it
-needs, and what they say is put together afterwards: the same as if one had asked them all.
+An executor only implements `map`. Rules are divided into shares, each share reads the data it
+needs, and the results are merged.
 """
 
 import importlib
@@ -17,7 +17,7 @@ from sonde.clock import SystemClock
 from sonde.engine.garbage_collection import collect_rarely
 from sonde.engine.runner import Runner
 from sonde.errors import MissingExtraError
-from sonde.read.causes import linked
+from sonde.read.causes import link_causes
 from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation
 from sonde.rules import Rule
@@ -26,33 +26,33 @@ from sonde.settings import RulesSettings
 from sonde.store.backends import Backend, open_backend
 
 # To start a process takes about a second: a job of fewer bytes is done before.
-_WORTH_BYTES = 16 * 1024 * 1024
-_MOST_PROCESSES = 8
+_BYTES_PER_PROCESS = 16 * 1024 * 1024
+_MAX_PROCESSES = 8
 
 
 class ExecutorKind(StrEnum):
-    """Where rules are asked about recorded data."""
+    """Where rules are run over recorded data."""
 
-    LOCAL = "local"  # on this machine, on as many cores as it is worth
-    RAY = "ray"  # on a cluster of Ray that is there, or one of this machine
+    LOCAL = "local"  # on this machine, in one or more processes
+    RAY = "ray"  # on an existing Ray cluster, or a local one
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """Which rules are asked, in a form that any process can read."""
+    """Which rules to run, in a form that can be sent to other processes."""
 
     names: tuple[str, ...]
     settings: RulesSettings
-    given: Mapping[str, Mapping[str, object]]
+    parameters: Mapping[str, Mapping[str, object]]
 
     def rules(self) -> list[Rule]:
         """Build the selected rules."""
-        return select_rules(self.names, self.settings, self.given)
+        return select_rules(self.names, self.settings, self.parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of all rules that are asked about a job, every so many-th."""
+    """Every n-th rule of a selection."""
 
     job_uri: str
     selection: RuleSelection
@@ -64,32 +64,32 @@ RunShare = Callable[[Share], tuple[Evaluation, ...]]
 
 
 class Executor(Protocol):
-    """Something that does several things at once."""
+    """Runs shares in parallel."""
 
-    size: int  # how many
+    size: int  # the number of shares that run in parallel
 
     def map(self, function: RunShare, shares: Sequence[Share]) -> list[tuple[Evaluation, ...]]:
-        """What the function says to each, in their order."""
+        """The results of the function, in order."""
 
 
 class Local:
-    """Processes of this machine."""
+    """Processes on this machine."""
 
     def __init__(self, size: int) -> None:
         self.size = size
 
     def map(self, function: RunShare, shares: Sequence[Share]) -> list[tuple[Evaluation, ...]]:
-        """One after the other where there is one; else each in a process of its own."""
+        """Run a single share here, several in one process each."""
         if len(shares) == 1:
             return [function(shares[0])]
-        # forked, they would hold locks of threads that they do not have
+        # forked processes would inherit locks of threads that do not exist in them
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(len(shares), context, collect_rarely) as pool:
             return list(pool.map(function, shares))
 
 
 class Ray:
-    """A cluster; without an address, one of this machine."""
+    """A Ray cluster; a local one if no address is configured."""
 
     def __init__(self) -> None:
         try:
@@ -103,44 +103,46 @@ class Ray:
         self.size = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def map(self, function: RunShare, shares: Sequence[Share]) -> list[tuple[Evaluation, ...]]:
-        """Each wherever there is room."""
+        """Run each share as a Ray task."""
         remote = self._ray.remote(function)
-        found: list[tuple[Evaluation, ...]] = self._ray.get([remote.remote(one) for one in shares])
-        return found
+        results: list[tuple[Evaluation, ...]] = self._ray.get(
+            [remote.remote(share) for share in shares]
+        )
+        return results
 
 
 def executor_for(kind: ExecutorKind, backend: Backend) -> Executor:
-    """The engine, as large as the job is worth."""
+    """An executor sized for the job."""
     if kind is ExecutorKind.RAY:
         return Ray()
     stored = sum(entry.size for entry in backend.entries(""))
-    worth = 1 + stored // _WORTH_BYTES
-    return Local(min(worth, len(os.sched_getaffinity(0)), _MOST_PROCESSES))
+    processes = 1 + stored // _BYTES_PER_PROCESS
+    return Local(min(processes, len(os.sched_getaffinity(0)), _MAX_PROCESSES))
 
 
 def run_selection(
     engine: Executor, job_uri: str, selection: RuleSelection, rules: int
 ) -> tuple[Evaluation, ...]:
-    """What rules say about a job.
+    """Run rules over a job and return their evaluations.
 
     Args:
-        engine: Who asks them.
-        job_uri: The job, as every process of the engine finds it.
-        selection: Which rules.
-        rules: How many these are.
+        engine: The executor.
+        job_uri: The job, as every process can open it.
+        selection: The rules.
+        rules: The number of rules.
     """
-    parts = max(1, min(engine.size, rules))
-    shares = [Share(job_uri, selection, number, parts) for number in range(parts)]
-    found: list[Evaluation | None] = [None] * rules
+    share_count = max(1, min(engine.size, rules))
+    shares = [Share(job_uri, selection, number, share_count) for number in range(share_count)]
+    results: list[Evaluation | None] = [None] * rules
     for number, evaluations in enumerate(engine.map(run_share, shares)):
-        found[number::parts] = evaluations
-    return linked([one for one in found if one is not None])
+        results[number::share_count] = evaluations
+    return link_causes([evaluation for evaluation in results if evaluation is not None])
 
 
 def run_share(share: Share) -> tuple[Evaluation, ...]:
-    """What the rules of one share say; runs in a process of its own."""
-    every = share.selection.rules()
+    """Run the rules of one share, usually in its own process."""
+    rules = share.selection.rules()
     data = JobData(open_backend(share.job_uri), SystemClock())
-    runner = Runner(data, every[share.number :: share.of])
+    runner = Runner(data, rules[share.number :: share.of])
     runner.advance()
-    return runner.standings
+    return runner.raw_evaluations

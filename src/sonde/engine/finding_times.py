@@ -1,4 +1,4 @@
-"""When a finding holds: the time of its steps, else of the data that its rule was given."""
+"""The time range of a finding: that of its steps, or of the data its rule received."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ _TRAIN = Mode.TRAIN.value
 
 
 def time_of(finding: Finding, window: Window) -> tuple[int, int]:
-    """From the start of its first step to the end of its last one.
+    """From the start of its first step to the end of its last.
 
-    Without steps it is the time of the samples that the rule was given; the window begins with the
-    job, which says nothing about when anything was wrong.
+    Without steps, the time of the samples that the rule received: the window itself starts with
+    the job, which does not tell when the problem occurred.
     """
     if finding.time_ns is not None:
         return finding.time_ns
@@ -27,13 +27,13 @@ def time_of(finding: Finding, window: Window) -> tuple[int, int]:
 def _of_steps(finding: Finding, window: Window) -> tuple[int, int] | None:
     assert finding.steps is not None
     first, last = finding.steps
-    leg, own = window.leg, finding.worker
+    attempt, worker = window.attempt, finding.worker
     starts_ns, ends_ns = [], []
-    for rank in leg.ranks if own is None or own not in leg.ranks else (own,):
-        table = window.data.steps(leg, rank, _TRAIN)
-        if len(table.steps) and int(table.steps[0]) > first:  # it began before what is held
+    for rank in attempt.ranks if worker is None or worker not in attempt.ranks else (worker,):
+        table = window.data.steps(attempt, rank, _TRAIN)
+        if len(table.steps) and int(table.steps[0]) > first:  # starts before the data in memory
             early = StepRange(first, int(table.steps[0]))
-            older = read_steps(window.data.worker(rank), _TRAIN, early, leg.within)
+            older = read_steps(window.data.worker(rank), _TRAIN, early, attempt.within)
             starts_ns += _starts(older, first, last)
         starts_ns += _starts(table, first, last)
         ends_ns += _ends(table, first, last)
@@ -43,12 +43,12 @@ def _of_steps(finding: Finding, window: Window) -> tuple[int, int] | None:
 
 
 def _starts(table: StepTable, first: int, last: int) -> list[int]:
-    place = int(np.searchsorted(table.steps, first))
-    is_in = place < len(table.steps) and int(table.steps[place]) <= last
-    return [int(table.starts_ns[place])] if is_in else []
+    index = int(np.searchsorted(table.steps, first))
+    is_in = index < len(table.steps) and int(table.steps[index]) <= last
+    return [int(table.starts_ns[index])] if is_in else []
 
 
 def _ends(table: StepTable, first: int, last: int) -> list[int]:
-    place = int(np.searchsorted(table.steps, last, side="right")) - 1
-    is_in = place >= 0 and int(table.steps[place]) >= first
-    return [int(table.ends_ns[place])] if is_in else []
+    index = int(np.searchsorted(table.steps, last, side="right")) - 1
+    is_in = index >= 0 and int(table.steps[index]) >= first
+    return [int(table.ends_ns[index])] if is_in else []

@@ -1,8 +1,7 @@
-"""Rules beside a job that runs: a look every other second, until it is over.
+"""Run rules on a running job every two seconds until it ends.
 
-Whatever happens here, the job does not notice. Where the store cannot be reached the next look is
-made as usual; a watcher that is killed leaves its place in the store, and the next one goes on from
-there.
+Failures here never affect the job. If the store is unavailable, the next poll is made as usual. A
+watcher that is killed leaves its progress in the store, and the next one continues from there.
 """
 
 import threading
@@ -23,14 +22,14 @@ from sonde.store.removal import remove_remains
 Subscriber = Callable[[Sequence[Episode]], None]
 
 # Local flushes are 2 s apart; what a finding is made of is in the store 5 s earlier at most.
-_LOOK_SECONDS = 2.0
-_LONGEST_PAUSE_SECONDS = 30.0
-_MOST_SHARE = 0.03  # of a core, for looks; where they cost more they become rarer
-_VANISHED_SECONDS = 60.0  # after that a job whose folder was removed does not come back
+_POLL_SECONDS = 2.0
+_MAX_PAUSE_SECONDS = 30.0
+_MAX_SHARE = 0.03  # of a core; more expensive polls become less frequent
+_VANISHED_SECONDS = 60.0  # after this, a removed job is considered gone
 
 
 class Watcher:
-    """Looks again and again at a job that grows, as the one who holds its lease."""
+    """Runs rules on a growing job while holding its lease."""
 
     def __init__(
         self,
@@ -43,16 +42,16 @@ class Watcher:
         self._backend = backend
         self._clock = clock
         self._leasing = leasing
-        self._open_recorder = recorder  # when the lease is ours: what was kept before counts
+        self._open_recorder = recorder  # after taking the lease, so that saved progress is current
         self._take = take
         self._never = threading.Event()
 
     def watch(self, is_enough: Callable[[], bool], cpu_seconds: Callable[[], float]) -> bool:
-        """Watches until the job is over, or it is enough; whether it was ours to watch.
+        """Run rules until the job ends or `is_enough`; whether the lease could be taken.
 
         Args:
-            is_enough: Whether to leave after one more look, to whoever comes next.
-            cpu_seconds: What this process has cost so far.
+            is_enough: Whether to stop after one more poll.
+            cpu_seconds: The CPU time of this process so far.
         """
         if not self._obtain():
             return False
@@ -61,14 +60,14 @@ class Watcher:
         seen_seconds = self._clock.seconds()
         while self._is_ours():
             is_last, cost = is_enough(), cpu_seconds()
-            if self._is_there():
+            if self._exists():
                 seen_seconds = self._clock.seconds()
-                self._look(recorder)
+                self._poll(recorder)
                 self._tidy()
             elif self._clock.seconds() - seen_seconds > _VANISHED_SECONDS:
                 return True
             if is_last or recorder.runner.is_over:
-                self._let_go()
+                self._release()
                 return True
             self._pause(is_enough, cpu_seconds() - cost)
         return True
@@ -83,39 +82,39 @@ class Watcher:
     def _is_ours(self) -> bool:
         try:
             return self._leasing.is_held()
-        except StoreError:  # nobody can take it now either
+        except StoreError:  # no other process can take it, either
             return True
 
-    def _is_there(self) -> bool:
+    def _exists(self) -> bool:
         try:
             return self._backend.exists(JOB)
         except StoreError:
             return False
 
-    def _look(self, recorder: Recorder) -> None:
+    def _poll(self, recorder: Recorder) -> None:
         try:
-            for changed in recorder.parts():
+            for changed in recorder.batches():
                 self._take(changed)
                 if not self._is_ours():
                     return
         except StoreError:
-            log.warning("a look at the job failed; the next one is made as usual", exc_info=True)
+            log.warning("polling the job failed; will retry", exc_info=True)
 
     def _tidy(self) -> None:
-        """Removes what was written into a job that somebody has removed meanwhile."""
+        """Delete files written to a job that has been removed in the meantime."""
         try:
             remove_remains(self._backend)
-        except StoreError:  # that it cannot be reached does not mean that it is gone
-            log.debug("whether the job was removed is not known", exc_info=True)
+        except StoreError:  # an unreachable job may still exist
+            log.debug("cannot tell whether the job was removed", exc_info=True)
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         try:
             self._leasing.release()
-        except StoreError:  # the next one has to wait until it is stale
+        except StoreError:  # the next watcher waits until it expires
             log.warning("the lease could not be released", exc_info=True)
 
     def _pause(self, is_enough: Callable[[], bool], spent_seconds: float) -> None:
-        pause = max(_LOOK_SECONDS, self._backend.poll_seconds, spent_seconds / _MOST_SHARE)
-        due = self._clock.seconds() + min(pause, _LONGEST_PAUSE_SECONDS)
+        pause = max(_POLL_SECONDS, self._backend.poll_seconds, spent_seconds / _MAX_SHARE)
+        due = self._clock.seconds() + min(pause, _MAX_PAUSE_SECONDS)
         while self._clock.seconds() < due and not is_enough():
             self._clock.wait(self._never, self._backend.poll_seconds)

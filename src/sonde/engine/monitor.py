@@ -74,7 +74,7 @@ def monitor(backend: Backend, clock: Clock, rules: Sequence[Rule], options: Moni
 def _dispatch(
     backend: Backend, clock: Clock, rules: Sequence[Rule], options: MonitorOptions, folder: Path
 ) -> Dispatch:
-    actions = options.settings.actions.with_asked(options.actions)
+    actions = options.settings.actions.with_requested(options.actions)
     plan = plan_actions(replace(options.settings, actions=actions), rules, folder)
     return Dispatch(backend, clock, plan)
 

@@ -1,4 +1,4 @@
-"""One rule's way through a job: shown window after window, alone with its failures and its cost."""
+"""One rule's progress through a job: its windows, failures and cost."""
 
 import json
 import traceback
@@ -10,9 +10,10 @@ from functools import lru_cache
 from sonde.clock import NANOSECONDS, thread_cpu_seconds
 from sonde.engine.episodes import Episodes, as_json, plain
 from sonde.engine.saved_progress import RuleProgress
+from sonde.formats import format_duration
 from sonde.guard import Guard
 from sonde.masking import mask_text
-from sonde.read.attempts import Leg
+from sonde.read.attempts import JobAttempt
 from sonde.read.window import Window
 from sonde.read.windows import Settled
 from sonde.records.finding import Episode, Evaluation, Evidence, Finding, RuleStatus
@@ -27,17 +28,17 @@ MAX_SECONDS_PER_WINDOW = 30.0
 Limit = Callable[[], AbstractContextManager[None]]
 
 
-class Course:
-    """One rule and how far it has come."""
+class RuleRun:
+    """One rule and its progress."""
 
     def __init__(self, rule: Rule, progress: RuleProgress, limit: Limit = nullcontext) -> None:
         self.rule = rule
         self.needs = rule.needed
         self._limit = limit
         self._guard = Guard(self._failed)
-        nothing: list[Finding] = []
-        self._check = self._guard.shield(rule.name(), self._checked, nothing)
-        self._leg, self._index = progress.leg, progress.index
+        no_findings: list[Finding] = []
+        self._check = self._guard.shield(rule.name(), self._checked, no_findings)
+        self._attempt, self._index = progress.leg, progress.index
         self._resume_ns = progress.resume_ns
         self._state = _restored(json.loads(progress.state))
         self._datapoints, self._triggered = progress.datapoints, progress.triggered
@@ -45,45 +46,45 @@ class Course:
         self._reason, self._traceback = progress.reason, progress.traceback
         if isinstance(rule, BrokenRule):
             self._reason, self._traceback = rule.reason, rule.traceback
-        known = {one.id: one for one in progress.episodes}
+        episodes = {episode.id: episode for episode in progress.episodes}
         quiet, reopens = dict(progress.quiet), not rule.is_classic
-        self.episodes = Episodes(rule.recovers_after, known, quiet, reopens)
+        self.episodes = Episodes(rule.recovers_after, episodes, quiet, reopens)
 
     @property
     def has_failed(self) -> bool:
-        """Whether it is stopped for good."""
+        """Whether the rule has failed and is stopped for good."""
         return self._traceback is not None
 
     @property
     def resume_ns(self) -> int | None:
-        """What lies before this instant is not needed any more; None while nothing was shown."""
+        """Data before this instant is not needed anymore; None before the first window."""
         return self._resume_ns
 
-    def place_in(self, leg: Leg) -> int:
-        """The number of the first window of a leg that was not shown."""
-        return self._index if leg.number == self._leg else 0
+    def next_index(self, attempt: JobAttempt) -> int:
+        """The index of the first window of an attempt that the rule has not seen."""
+        return self._index if attempt.number == self._attempt else 0
 
-    def has_seen(self, leg: Leg) -> bool:
-        """Whether a leg is behind it."""
-        return leg.number < self._leg
+    def has_seen(self, attempt: JobAttempt) -> bool:
+        """Whether the rule is done with an attempt."""
+        return attempt.number < self._attempt
 
-    def leave(self, leg: Leg) -> None:
-        """Nothing more comes of a leg: another one has begun."""
-        self._leg, self._index = leg.number + 1, 0
+    def finish(self, attempt: JobAttempt) -> None:
+        """Move on to the next attempt."""
+        self._attempt, self._index = attempt.number + 1, 0
 
-    def is_due(self, leg: Leg, settled: Settled) -> bool:
-        """Whether anything more of a leg can be shown, as far as that can be told cheaply."""
-        if self.has_failed or self.has_seen(leg):
+    def is_due(self, attempt: JobAttempt, settled: Settled) -> bool:
+        """Whether more of an attempt can be shown, as far as a cheap test can tell."""
+        if self.has_failed or self.has_seen(attempt):
             return False
-        following = self.place_in(leg) + 1
+        following = self.next_index(attempt) + 1
         if self.rule.window_seconds is not None:
             width_ns = round(self.rule.window_seconds * NANOSECONDS)
-            return leg.start_ns + following * width_ns <= settled.time_ns
+            return attempt.start_ns + following * width_ns <= settled.time_ns
         return following * (self.rule.window_steps or 1) <= settled.steps
 
     def show(self, index: int, window: Window) -> list[Episode]:
-        """What a window has changed."""
-        self._leg, self._index = window.leg.number, index + 1
+        """Run the rule on a window, and return the episodes that changed."""
+        self._attempt, self._index = window.attempt.number, index + 1
         if self.has_failed:
             return []
         began = thread_cpu_seconds()
@@ -92,31 +93,31 @@ class Course:
         self._seconds += spent
         self._datapoints += window.datapoints
         if findings:
-            self._triggered += sum(not one.is_over for one in findings)
+            self._triggered += sum(not finding.is_over for finding in findings)
         self._resume_ns = window.start_ns
         if spent > MAX_SECONDS_PER_WINDOW and not self.has_failed:
-            limit = f"a rule may take {MAX_SECONDS_PER_WINDOW:g} s"
-            self._reason = self._traceback = f"took {spent:.1f} s for one window; {limit}"
+            took, limit = format_duration(spent), format_duration(MAX_SECONDS_PER_WINDOW)
+            self._reason = self._traceback = f"took {took} for one window (limit: {limit})"
         return self.episodes.take(findings, window)
 
     def _checked(self, window: Window) -> list[Finding]:
         with self._limit():
-            found = list(self.rule.check(window, self._state))
-        for one in found:
-            if one.evidence:
-                plain(dict(one.evidence))
-        return [_masked(finding) for finding in found]
+            findings = list(self.rule.check(window, self._state))
+        for finding in findings:
+            if finding.evidence:
+                plain(dict(finding.evidence))
+        return [_masked(finding) for finding in findings]
 
     def progress(self) -> RuleProgress:
-        """Its place, to be kept."""
-        if isinstance(self.rule, BrokenRule):  # once it is mended it begins at the beginning
-            return RuleProgress(self.rule.name(), asked_by(self.rule))
-        part = f"state of {self.rule.name()}"
-        state = self._guard.call(part, lambda: as_json(self._state), "{}")
+        """The progress to save."""
+        if isinstance(self.rule, BrokenRule):  # starts over once it is fixed
+            return RuleProgress(self.rule.name(), configuration_of(self.rule))
+        component = f"state of {self.rule.name()}"
+        state = self._guard.call(component, lambda: as_json(self._state), "{}")
         return RuleProgress(
             rule=self.rule.name(),
-            asked=asked_by(self.rule),
-            leg=self._leg,
+            asked=configuration_of(self.rule),
+            leg=self._attempt,
             index=self._index,
             resume_ns=self._resume_ns,
             state=state,
@@ -130,8 +131,8 @@ class Course:
         )
 
     def evaluation(self, *, is_over: bool) -> Evaluation:
-        """How it stands."""
-        summary = self._summary()  # first: a rule that fails at it has failed
+        """The current evaluation."""
+        summary = self._summary()  # first: a failure here changes the status
         status, why = self._status(is_over=is_over)
         pages = self.rule.pages()
         return Evaluation(
@@ -154,19 +155,21 @@ class Course:
         )
 
     def _missing(self, status: RuleStatus) -> tuple[str, ...]:
-        """The kinds of data without which it has looked at nothing."""
+        """The kinds of data that the rule needs and did not get."""
         is_blind = status is RuleStatus.NOT_APPLICABLE and not self._datapoints
         name = self.rule.name()
         if not is_blind or self._guard.call(name, lambda: self.rule.unfit(self._state), ""):
             return ()
-        return tuple(dict.fromkeys(type(one).__name__ for one in self.needs))
+        return tuple(dict.fromkeys(type(need).__name__ for need in self.needs))
 
     def _summary(self) -> Evidence:
-        nothing: Evidence = {}
+        empty: Evidence = {}
         if self.has_failed:
-            return nothing
-        part = f"summary of {self.rule.name()}"
-        return self._guard.call(part, lambda: plain(dict(self.rule.summary(self._state))), nothing)
+            return empty
+        component = f"summary of {self.rule.name()}"
+        return self._guard.call(
+            component, lambda: plain(dict(self.rule.summary(self._state))), empty
+        )
 
     def _status(self, *, is_over: bool) -> tuple[RuleStatus, str | Shortfall | None]:
         if self.has_failed:
@@ -178,24 +181,24 @@ class Course:
         if unfit:
             return RuleStatus.NOT_APPLICABLE, unfit
         if not self._datapoints:
-            missing = " and ".join(one.missing for one in self.needs)
-            reason = missing or "it looked at nothing"
+            missing = " and ".join(need.missing for need in self.needs)
+            reason = missing or "no data to check"
             return (
                 (RuleStatus.NOT_APPLICABLE, reason) if is_over else (RuleStatus.IN_PROGRESS, None)
             )
-        nothing: str | Shortfall = ""
-        lacks = self._guard.call(name, lambda: self.rule.lacks(self._state), nothing)
+        no_shortfall: str | Shortfall = ""
+        lacks = self._guard.call(name, lambda: self.rule.lacks(self._state), no_shortfall)
         if lacks:
             return RuleStatus.NOT_ENOUGH_DATA, lacks
         return (RuleStatus.NO_ISSUES_FOUND if is_over else RuleStatus.IN_PROGRESS), None
 
-    def _failed(self, part: str, error: BaseException) -> None:
-        self._reason = mask_text(f"{part}: {type(error).__name__}: {error}")
+    def _failed(self, component: str, error: BaseException) -> None:
+        self._reason = mask_text(f"{component}: {type(error).__name__}: {error}")
         self._traceback = mask_text("".join(traceback.format_exception(error)))
 
 
 def _masked(finding: Finding) -> Finding:
-    """A finding without secrets: a rule may say anything."""
+    """The finding without secrets: a rule's text may contain anything."""
     message, advice = _masked_text(finding.message), _masked_text(finding.advice)
     if (message, advice) == (finding.message, finding.advice):
         return finding
@@ -207,17 +210,18 @@ def _masked_text(text: str) -> str:
     return mask_text(text)
 
 
-def asked_by(rule: Rule) -> str:
-    """The question of a rule as one text: its setting and its parameters."""
+def configuration_of(rule: Rule) -> str:
+    """The setting and parameters of a rule as one text."""
     return json.dumps(
-        {"setting": rule.setting, "given": sorted(rule.given), **rule.parameters}, default=str
+        {"setting": rule.setting, "given": sorted(rule.explicit_parameters), **rule.parameters},
+        default=str,
     )
 
 
 def _restored(state: object) -> State:
-    """Plain JSON as the state a rule had."""
-    found = State()
+    """The saved JSON as the state of a rule."""
+    restored = State()
     if isinstance(state, dict):
         for name, value in state.items():
-            found[name] = _restored(value) if isinstance(value, dict) else value
-    return found
+            restored[name] = _restored(value) if isinstance(value, dict) else value
+    return restored

@@ -1,4 +1,4 @@
-"""All rules over the windows of a job: recorded, or still growing."""
+"""Run all rules over the windows of a job, recorded or running."""
 
 import heapq
 import json
@@ -11,12 +11,12 @@ from operator import or_
 from typing import Protocol
 
 from sonde.clock import Clock
-from sonde.engine.rule_progress import Course, Limit, asked_by
+from sonde.engine.rule_progress import Limit, RuleRun, configuration_of
 from sonde.engine.saved_progress import Progress, RuleProgress, load_progress, save_progress
 from sonde.errors import StoreError
-from sonde.read.attempts import Leg
-from sonde.read.causes import linked
-from sonde.read.event_queries import Eventful
+from sonde.read.attempts import JobAttempt
+from sonde.read.causes import link_causes
+from sonde.read.event_queries import EventWindows
 from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
 from sonde.read.window import Window
@@ -40,22 +40,22 @@ from sonde.store.writer import Writer
 EVALUATIONS = rules_key("evaluations")
 VERDICT = rules_key("verdict")
 
-_PART_SECONDS = 1.0  # of work, after which what was found is written
-_KEEP_SECONDS = 30.0  # between two documents of where rules stand, while there is nothing new
+_BATCH_SECONDS = 1.0  # of work between writes of findings
+_SAVE_SECONDS = 30.0  # between saves of progress while nothing changes
 
 
-Begin = Callable[[Rule, RuleProgress, Limit], Course]
+Begin = Callable[[Rule, RuleProgress, Limit], RuleRun]
 
 
 class Judge(Protocol):
-    """Puts what all rules say into a few words."""
+    """Summarizes the evaluations of all rules."""
 
     def __call__(self, evaluations: Sequence[Evaluation], *, is_final: bool) -> Verdict:
-        """The words."""
+        """The verdict."""
 
 
 class Runner:
-    """Shows every rule what has become complete since the last time."""
+    """Shows every rule the windows that have become complete since the last call."""
 
     def __init__(
         self,
@@ -63,148 +63,161 @@ class Runner:
         rules: Sequence[Rule],
         progress: Progress | None = None,
         limit: Limit = nullcontext,
-        begin: Begin = Course,
+        begin: Begin = RuleRun,
     ) -> None:
-        """Begins where rules stood.
+        """Create a runner that continues from saved progress.
 
         Args:
             data: The job.
-            rules: The rules to ask.
-            progress: Where they stood; without it they begin at the beginning.
-            limit: Ends a rule that would not end by itself.
-            begin: Puts a rule on its way.
+            rules: The rules to run.
+            progress: The saved progress; without it, rules start at the beginning.
+            limit: Interrupts a rule that takes too long.
+            begin: Creates the run of a rule.
         """
         self._data = data
         self._is_caught_up = False
-        known = progress or Progress()
-        self._courses = [
-            begin(rule, known.of(rule.name(), asked_by(rule)), limit) for rule in rules
+        saved = progress or Progress()
+        self._rule_runs = [
+            begin(rule, saved.of(rule.name(), configuration_of(rule)), limit) for rule in rules
         ]
-        self._since_ns = self._known_ns = _earliest(self._courses)
+        self._since_ns = self._settled_ns = _earliest(self._rule_runs)
 
     def advance(self) -> list[Episode]:
-        """Looks at what is new; returns the episodes that opened, went on or recovered."""
-        return [episode for part in self.parts() for episode in part]
+        """Process new data; return the episodes that opened, continued or recovered."""
+        return [episode for batch in self.batches() for episode in batch]
 
-    def parts(self, every_seconds: float = math.inf) -> Iterator[list[Episode]]:
-        """Looks at what is new; gives what has changed now and then, and at the end."""
+    def batches(self, every_seconds: float = math.inf) -> Iterator[list[Episode]]:
+        """Process new data; yield changed episodes periodically and at the end."""
         clock = self._data.clock
         self._is_caught_up = False
         due = self._refresh()
         changed: list[Episode] = []
         pause_due = clock.seconds() + every_seconds
-        for leg, courses in due:
-            for course, index, window in self._in_order(leg, courses):
-                changed += course.show(index, window.for_needs(course.needs))
+        for attempt, rule_runs in due:
+            for rule_run, index, window in self._in_order(attempt, rule_runs):
+                changed += rule_run.show(index, window.for_needs(rule_run.needs))
                 if clock.seconds() >= pause_due:
                     yield changed
                     changed = []
                     pause_due = clock.seconds() + every_seconds
-        self._since_ns = self._known_ns
+        self._since_ns = self._settled_ns
         self._is_caught_up = True
         yield changed
 
-    def _refresh(self) -> list[tuple[Leg, list[Course]]]:
-        """Looks at the store again; the legs, and the rules to which more of them can be shown.
+    def _refresh(self) -> list[tuple[JobAttempt, list[RuleRun]]]:
+        """Read new data; return each attempt with the rules that can see more of it.
 
-        Rules with wide windows are seldom among them, so most looks need only the last seconds.
+        Rules with wide windows are rarely due, so most polls read only the last seconds.
         """
         data = self._data
         data.refresh(self._since_ns)
-        found, self._known_ns = [], None
-        for leg in data.legs:
-            arrived = settled(data, leg)
-            if not leg.is_over:
-                self._known_ns = arrived.since_ns
-            found.append((leg, [one for one in self._courses if one.is_due(leg, arrived)]))
-        due = [course for _, courses in found for course in courses]
+        due_runs, self._settled_ns = [], None
+        for attempt in data.attempts:
+            arrived = settled(data, attempt)
+            if not attempt.is_over:
+                self._settled_ns = arrived.since_ns
+            due_runs.append(
+                (attempt, [run for run in self._rule_runs if run.is_due(attempt, arrived)])
+            )
+        due = [rule_run for _, rule_runs in due_runs for rule_run in rule_runs]
         if due:
             data.reach_back(_earliest(due))
-        return found
+        return due_runs
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come of the job, and everything was looked at."""
-        legs = self._data.legs
-        is_job_over = all(leg.is_over for leg in legs) if legs else self._data.facts.state.is_over
+        """Whether the job has ended and all of its data has been processed."""
+        attempts = self._data.attempts
+        is_job_over = (
+            all(attempt.is_over for attempt in attempts)
+            if attempts
+            else self._data.facts.state.is_over
+        )
         return self._is_caught_up and is_job_over
 
     @property
     def open_episodes(self) -> list[Episode]:
-        """All that has opened and not recovered."""
+        """All open episodes."""
         return [
-            one for course in self._courses for one in course.episodes.all.values() if one.is_open
+            episode
+            for rule_run in self._rule_runs
+            for episode in rule_run.episodes.all.values()
+            if episode.is_open
         ]
 
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
-        """How every rule stands, and what explains what it found."""
-        return linked(self.standings)
+        """The evaluations of all rules, with causes linked."""
+        return link_causes(self.raw_evaluations)
 
     @property
-    def standings(self) -> tuple[Evaluation, ...]:
-        """How every rule stands by itself."""
-        return tuple(course.evaluation(is_over=self.is_over) for course in self._courses)
+    def raw_evaluations(self) -> tuple[Evaluation, ...]:
+        """The evaluations of all rules, without causes."""
+        return tuple(rule_run.evaluation(is_over=self.is_over) for rule_run in self._rule_runs)
 
     @property
     def progress(self) -> Progress:
-        """Where all rules stand, to be kept."""
-        return Progress(tuple(course.progress() for course in self._courses))
+        """The progress of all rules, to save."""
+        return Progress(tuple(rule_run.progress() for rule_run in self._rule_runs))
 
     def _in_order(
-        self, leg: Leg, courses: Sequence[Course]
-    ) -> Iterator[tuple[Course, int, Window]]:
-        """The windows of all rules as they follow each other, so that data is read once."""
-        groups: dict[tuple[float | None, int | None, bool], list[Course]] = {}
-        for course in courses:
-            rule = course.rule
-            alike = (rule.window_seconds, rule.window_steps, rule.skips_quiet)
-            groups.setdefault(alike, []).append(course)
-        going = [self._of_a_width(leg, alike) for alike in groups.values()]
-        for index, window, shown_to in heapq.merge(*going, key=lambda one: one[1].start_ns):
-            for course in shown_to:
-                yield course, index, window
+        self, attempt: JobAttempt, rule_runs: Sequence[RuleRun]
+    ) -> Iterator[tuple[RuleRun, int, Window]]:
+        """The windows of all rules in order of time, so that data is read once."""
+        groups: dict[tuple[float | None, int | None, bool], list[RuleRun]] = {}
+        for rule_run in rule_runs:
+            rule = rule_run.rule
+            shape = (rule.window_seconds, rule.window_steps, rule.skips_quiet)
+            groups.setdefault(shape, []).append(rule_run)
+        streams = [self._of_shape(attempt, group) for group in groups.values()]
+        for index, window, shown_to in heapq.merge(*streams, key=lambda entry: entry[1].start_ns):
+            for rule_run in shown_to:
+                yield rule_run, index, window
 
-    def _of_a_width(
-        self, leg: Leg, courses: Sequence[Course]
-    ) -> Iterator[tuple[int, Window, list[Course]]]:
-        """One window after the other, and all rules that see the job in such ones."""
-        rule, first = courses[0].rule, min(course.place_in(leg) for course in courses)
-        data, width = self._data.reaching(_earliest(courses)), rule.window_steps or 1
-        wanted: list[Eventful] = []
+    def _of_shape(
+        self, attempt: JobAttempt, rule_runs: Sequence[RuleRun]
+    ) -> Iterator[tuple[int, Window, list[RuleRun]]]:
+        """The windows of one shape, each with the rules that see it."""
+        rule, first = rule_runs[0].rule, min(rule_run.next_index(attempt) for rule_run in rule_runs)
+        data, width = self._data.reaching(_earliest(rule_runs)), rule.window_steps or 1
+        event_windows: list[EventWindows] = []
         if rule.window_seconds is not None:
-            windows = time_windows(data, leg, rule.window_seconds, first)
+            windows = time_windows(data, attempt, rule.window_seconds, first)
         else:
             if rule.skips_quiet:
-                wanted = [Eventful(data, leg, width, course.needs) for course in courses]
-            windows = step_windows(data, leg, width, first, reduce(or_, wanted) if wanted else None)
+                event_windows = [
+                    EventWindows(data, attempt, width, rule_run.needs) for rule_run in rule_runs
+                ]
+            windows = step_windows(
+                data, attempt, width, first, reduce(or_, event_windows) if event_windows else None
+            )
         for index, window in windows:
             shown_to = [
-                course
-                for place, course in enumerate(courses)
-                if course.place_in(leg) <= index
-                and (not wanted or window.is_last or index in wanted[place])
+                rule_run
+                for number, rule_run in enumerate(rule_runs)
+                if rule_run.next_index(attempt) <= index
+                and (not event_windows or window.is_last or index in event_windows[number])
             ]
             yield index, window, shown_to
-        to_end = [course for course in courses if course.rule.sees_end]
+        to_end = [rule_run for rule_run in rule_runs if rule_run.rule.sees_end]
         if to_end and rule.window_seconds is None:
-            first = min(course.place_in(leg) for course in to_end)
-            for index, window in ending_window(data, leg, width, first):
+            first = min(rule_run.next_index(attempt) for rule_run in to_end)
+            for index, window in ending_window(data, attempt, width, first):
                 yield index, window, to_end
-        if leg.end_ns is not None:
-            for course in courses:
-                course.leave(leg)
+        if attempt.end_ns is not None:
+            for rule_run in rule_runs:
+                rule_run.finish(attempt)
 
 
-def _earliest(courses: Sequence[Course]) -> int | None:
-    """From when on data is needed; None: all of it."""
-    instants = [course.resume_ns for course in courses if not course.has_failed]
-    known = [one for one in instants if one is not None]
-    return min(known) if known and len(known) == len(instants) else None
+def _earliest(rule_runs: Sequence[RuleRun]) -> int | None:
+    """The instant from which data is needed; None for all data."""
+    instants = [rule_run.resume_ns for rule_run in rule_runs if not rule_run.has_failed]
+    set_instants = [instant for instant in instants if instant is not None]
+    return min(set_instants) if set_instants and len(set_instants) == len(instants) else None
 
 
 class Recorder:
-    """Keeps what rules find in the job's store; goes on where the last one stopped."""
+    """Runs rules and records their findings in the job's store; continues earlier runs."""
 
     def __init__(
         self,
@@ -214,50 +227,52 @@ class Recorder:
         judge: Judge | None = None,
         limit: Limit = nullcontext,
     ) -> None:
-        """Opens what was kept before.
+        """Load saved progress.
 
         Args:
             backend: The job.
-            clock: The time.
-            rules: The rules to ask.
-            judge: Puts what they say into a few words, which are kept too.
-            limit: Ends a rule that would not end by itself.
+            clock: The source of time.
+            rules: The rules to run.
+            judge: Summarizes the evaluations; the summary is stored, too.
+            limit: Interrupts a rule that takes too long.
         """
         self._backend = backend
         self._clock = clock
         self._judge = judge
         self._writer = Writer(backend, FINDINGS_FOLDER, clock)
-        self._keep_due = 0.0
-        self._told: dict[str, tuple[Severity, bool]] = {}  # how bad episodes are, and open or not
+        self._save_due = 0.0
+        self._recorded: dict[
+            str, tuple[Severity, bool]
+        ] = {}  # severity and whether it is open, by episode
         progress, names = load_progress(backend), {rule.name() for rule in rules}
-        self._others = [one for one in progress.rules if one.rule not in names]
-        # rules that were asked before, and are not now: what they said stays
+        self._inactive = [each for each in progress.rules if each.rule not in names]
+        # evaluations of rules that are not active anymore are retained
         before = read_evaluations(backend, [])
-        self._before = [_left(one) for one in before if one.rule not in names]
+        self._before = [_inactive(each) for each in before if each.rule not in names]
         self.runner = Runner(JobData(backend, clock), rules, progress, limit)
 
     def advance(self) -> list[Episode]:
-        """Looks at what is new, and writes what it means before it remembers having seen it."""
-        return [episode for part in self.parts() for episode in part]
+        """Process new data; findings are written before progress is saved."""
+        return [episode for batch in self.batches() for episode in batch]
 
-    def parts(self) -> Iterator[list[Episode]]:
-        """The same, bit by bit: what has changed is given out when it was handed to the store.
+    def batches(self) -> Iterator[list[Episode]]:
+        """Process new data; yield changed episodes after they have been written.
 
         Raises:
-            StoreError: The store takes nothing; what was found waits for the next time.
+            StoreError: The store cannot be written; findings are kept for the next call.
         """
-        for changed in self.runner.parts(_PART_SECONDS):
+        for changed in self.runner.batches(_BATCH_SECONDS):
             self._write(changed)
             yield changed
-            is_due = self.runner.is_over or self._clock.seconds() >= self._keep_due
-            if self._is_news(changed) or is_due:
-                self._keep()
+            is_due = self.runner.is_over or self._clock.seconds() >= self._save_due
+            if self._has_changed(changed) or is_due:
+                self._save()
 
-    def _is_news(self, changed: Sequence[Episode]) -> bool:
-        """Whether anything has opened, got worse or recovered: what only goes on can wait."""
-        before = dict(self._told)
-        self._told |= {one.id: (one.severity, one.is_open) for one in changed}
-        return self._told != before
+    def _has_changed(self, changed: Sequence[Episode]) -> bool:
+        """Whether an episode opened, got worse or recovered; continuing episodes can wait."""
+        before = dict(self._recorded)
+        self._recorded |= {episode.id: (episode.severity, episode.is_open) for episode in changed}
+        return self._recorded != before
 
     def _write(self, changed: Sequence[Episode]) -> None:
         for episode in changed:
@@ -267,29 +282,31 @@ class Recorder:
         self._writer.flush()
         self._writer.outbox.write_waiting()
 
-    def _keep(self) -> None:
-        """Remembers how far the rules have come, and how they stand."""
+    def _save(self) -> None:
+        """Save evaluations, verdict and progress."""
         if self._writer.outbox.trouble is not None:
             raise StoreError(self._writer.outbox.trouble)
-        evaluations = linked([*self.runner.standings, *self._before])
+        evaluations = link_causes([*self.runner.raw_evaluations, *self._before])
         if self._judge is not None:
-            said = self._judge(evaluations, is_final=self.runner.is_over)
-            self._backend.write(VERDICT, encode_facts(said, VERDICT))
-        standings = Evaluations(tuple(map(_told, evaluations)))
-        self._backend.write(EVALUATIONS, encode_facts(standings, EVALUATIONS))
+            verdict = self._judge(evaluations, is_final=self.runner.is_over)
+            self._backend.write(VERDICT, encode_facts(verdict, VERDICT))
+        raw_evaluations = Evaluations(tuple(map(_without_episodes, evaluations)))
+        self._backend.write(EVALUATIONS, encode_facts(raw_evaluations, EVALUATIONS))
         if self.runner.is_over:
             list_logs(self._backend, FINDINGS_LIST, [f"{FINDINGS_FOLDER}/{FINDINGS.name}"])
-        save_progress(self._backend, Progress((*self.runner.progress.rules, *self._others)))
-        self._keep_due = self._clock.seconds() + _KEEP_SECONDS
+        save_progress(self._backend, Progress((*self.runner.progress.rules, *self._inactive)))
+        self._save_due = self._clock.seconds() + _SAVE_SECONDS
 
 
-def _told(evaluation: Evaluation) -> Evaluation:
-    """The same without its episodes, which are in rows of their own."""
-    return replace(evaluation, episodes=(), told=tuple(one.id for one in evaluation.episodes))
+def _without_episodes(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with only the IDs of its episodes, which are stored as rows."""
+    return replace(
+        evaluation, episodes=(), told=tuple(episode.id for episode in evaluation.episodes)
+    )
 
 
-def _left(evaluation: Evaluation) -> Evaluation:
-    """The same of a rule that is not asked any more."""
+def _inactive(evaluation: Evaluation) -> Evaluation:
+    """The evaluation of a rule that is not active anymore."""
     if evaluation.status is not RuleStatus.IN_PROGRESS:
         return evaluation
-    return replace(evaluation, status=RuleStatus.STOPPED, reason="it is not asked any more")
+    return replace(evaluation, status=RuleStatus.STOPPED, reason="the rule is not active anymore")

@@ -1,4 +1,4 @@
-"""How far each rule has come, and what it remembers: enough to go on after a restart."""
+"""The saved progress of each rule, from which it continues after a restart."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ PROGRESS = rules_key("progress")
 
 @dataclass(frozen=True, slots=True)
 class RuleProgress:
-    """One rule's place in a job."""
+    """The progress of one rule in a job."""
 
     rule: str
-    asked: str  # setting and parameters: another question begins anew
+    asked: str  # setting and parameters: if they change, the rule starts over
     leg: int = 0
     index: int = 0  # of the next window
-    resume_ns: int | None = None  # what lies before is not needed any more
-    state: str = "{}"  # as JSON: it may be large, and is opened only by its rule
+    resume_ns: int | None = None  # earlier data is not needed anymore
+    state: str = "{}"  # JSON; may be large, decoded only by its rule
     datapoints: int = 0
     triggered: int = 0
     seconds: float = 0.0
@@ -33,20 +33,20 @@ class RuleProgress:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The places of all rules."""
+    """The progress of all rules."""
 
     rules: tuple[RuleProgress, ...] = ()
 
     def of(self, rule: str, asked: str) -> RuleProgress:
-        """Where a rule stands; at the beginning, if it has never asked this."""
-        for one in self.rules:
-            if (one.rule, one.asked) == (rule, asked):
-                return one
+        """The progress of a rule; empty if its setting or parameters have changed."""
+        for progress in self.rules:
+            if (progress.rule, progress.asked) == (rule, asked):
+                return progress
         return RuleProgress(rule, asked)
 
 
 def load_progress(backend: Backend) -> Progress:
-    """Where the rules stood; at the beginning where that is not known."""
+    """Load the progress of all rules; empty if there is none."""
     try:
         return decode_facts(Progress, backend.read(PROGRESS), PROGRESS)
     except (KeyMissingError, DamagedError):
@@ -54,5 +54,5 @@ def load_progress(backend: Backend) -> Progress:
 
 
 def save_progress(backend: Backend, progress: Progress) -> None:
-    """Keeps where the rules stand."""
+    """Save the progress of all rules."""
     backend.write(PROGRESS, encode_facts(progress, PROGRESS))

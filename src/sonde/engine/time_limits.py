@@ -1,24 +1,26 @@
-"""Ends what takes too long, in processes of ours that nobody else shares."""
+"""CPU time limits in processes that Sonde owns."""
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from sonde.formats import format_duration
+
 
 class TooSlowError(Exception):
-    """Something took more CPU time than it may."""
+    """A block exceeded its CPU time limit."""
 
 
 @contextmanager
 def cpu_time_limit(seconds: float) -> Iterator[None]:
-    """Raises inside of the block once this process has spent so much CPU time in it.
+    """Raise TooSlowError in the block once it has used that much CPU time.
 
-    Only the main thread of a process may do this, and only one at a time.
+    Works only in the main thread of a process, and not nested.
     """
 
     def too_slow(_number: int, _frame: FrameType | None) -> None:
-        raise TooSlowError(f"a rule may take {seconds:g} s for one window")
+        raise TooSlowError(f"exceeded the limit of {format_duration(seconds)} per window")
 
     before = signal.signal(signal.SIGPROF, too_slow)
     signal.setitimer(signal.ITIMER_PROF, seconds)

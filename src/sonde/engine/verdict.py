@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sonde.clock import Clock
 from sonde.engine.runner import Judge
 from sonde.read.jobs import read_job
-from sonde.read.status import seen_in
-from sonde.read.training import steps_seen
+from sonde.read.status import job_coverage
+from sonde.read.training import recorded_steps
 from sonde.records.finding import Evaluation, Verdict
 from sonde.results.rule_verdict import last_words
 from sonde.store.backends import Backend
@@ -18,7 +18,7 @@ def judge_of(backend: Backend, clock: Clock) -> Judge:
     def judge(evaluations: Sequence[Evaluation], *, is_final: bool) -> Verdict:
         now_ns = clock.now_ns()
         facts = read_job(backend, now_ns)
-        seen = seen_in(facts, steps_seen(backend, facts), now_ns)
+        seen = job_coverage(facts, recorded_steps(backend, facts), now_ns)
         return last_words(evaluations, is_final=is_final, seen=seen)
 
     return judge

@@ -1,12 +1,12 @@
-"""The only reader of environment variables and configuration files.
+"""The only package that reads environment variables and configuration files.
 
-Every value is checked here, once; a wrong one is an error before the job starts that names the key,
-the value and what is allowed.
+Every value is validated here, once. An invalid value is an error before the job starts that names
+the key, the value and what is allowed.
 """
 
 from sonde.settings.actions import ACTIONS_KEYS, ActionSettings, ActionsSettings
 from sonde.settings.checks import (
-    LONGEST_INTERVAL_SECONDS,
+    MAX_INTERVAL_SECONDS,
     Key,
     parse_duration,
     parse_interval,
@@ -20,17 +20,7 @@ from sonde.settings.hook import (
     parse_save,
     read_collections,
 )
-from sonde.settings.profile import (
-    DEFAULT_WINDOWS,
-    OPTION_KEYS,
-    WINDOW_KEYS,
-    read_profiles,
-    requested_windows,
-)
-from sonde.settings.rules import RULES_KEYS, AskedRules, RuleSettings, RulesSettings
-from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
-from sonde.settings.secrets import Secret
-from sonde.settings.surroundings import (
+from sonde.settings.process_environment import (
     DEFAULT_STORE,
     VARIABLES,
     Placement,
@@ -44,6 +34,16 @@ from sonde.settings.surroundings import (
     placement,
     worker_place,
 )
+from sonde.settings.profile import (
+    DEFAULT_WINDOWS,
+    OPTION_KEYS,
+    WINDOW_KEYS,
+    read_profiles,
+    requested_windows,
+)
+from sonde.settings.rules import RULES_KEYS, RuleOptions, RuleSettings, RulesSettings
+from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
+from sonde.settings.secrets import Secret
 
 __all__ = [
     "ACTIONS_KEYS",
@@ -52,18 +52,18 @@ __all__ = [
     "DEFAULT_STORE",
     "DEFAULT_WINDOWS",
     "KEYS",
-    "LONGEST_INTERVAL_SECONDS",
+    "MAX_INTERVAL_SECONDS",
     "OPTION_KEYS",
     "RULES_KEYS",
     "VARIABLES",
     "WINDOW_KEYS",
     "ActionSettings",
     "ActionsSettings",
-    "AskedRules",
     "CollectionSettings",
     "HookSettings",
     "Key",
     "Placement",
+    "RuleOptions",
     "RuleSettings",
     "RulesSettings",
     "RunSettings",

@@ -1,4 +1,4 @@
-"""What a configuration file says about actions; what an action's own keys may be, it knows."""
+"""The [actions] section of a configuration file; each action validates its own keys."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,70 +12,70 @@ ACTIONS_SECTION = "actions"
 ACTIONS_KEYS = (
     Key(
         *("actions.NAME", "kind", "kind", text, "NAME"),
-        "which action it is, where NAME is one of your own: two webhooks have two names",
+        "the action, if NAME is a custom name (for example, for a second webhook)",
     ),
     Key(
         *("actions.NAME", "…", "table", text, ""),
-        "any setting of the action: `sonde actions KIND`",
+        "a setting of the action; `sonde actions KIND` lists them",
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSettings:
-    """What is said about one action."""
+    """The settings of one action."""
 
     name: str
     kind: str
     table: Mapping[str, object] = field(default_factory=dict)
-    where: str = ""  # what an error begins with
-    folder: Path | None = None  # of the file; relative names in it begin there
+    where: str = ""  # prefix of error messages
+    folder: Path | None = None  # of the configuration file; the base of relative names
 
 
 @dataclass(frozen=True, slots=True)
 class ActionsSettings:
-    """What is said about all actions."""
+    """The settings of all actions."""
 
     actions: tuple[ActionSettings, ...] = ()
-    asked: tuple[str, ...] = ()  # on the command line, for what any rule finds
-    rewrites_report: bool = True  # when what was found has changed; the command line may say no
+    requested: tuple[str, ...] = ()  # on the command line, for findings of all rules
+    rewrites_report: bool = True  # when findings change
 
     def of(self, name: str) -> ActionSettings:
-        """One of them; with nothing but defaults where nothing is said about it."""
-        known = {one.name: one for one in self.actions}
-        return known.get(name) or ActionSettings(name, name, where=f"[{ACTIONS_SECTION}.{name}]")
+        """The settings of one action; defaults if it is not configured."""
+        by_name = {action.name: action for action in self.actions}
+        return by_name.get(name) or ActionSettings(name, name, where=f"[{ACTIONS_SECTION}.{name}]")
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was asked for on the command line, as options."""
-        asked = ("--action", ",".join(self.asked)) if self.asked else ()
-        return asked if self.rewrites_report else (*asked, "--no-report")
+        """The command-line options that request the same actions."""
+        options = ("--action", ",".join(self.requested)) if self.requested else ()
+        return options if self.rewrites_report else (*options, "--no-report")
 
     @property
     def secret_variables(self) -> frozenset[str]:
-        """The variables of the environment that are said to hold a secret."""
+        """The environment variables that contain secrets."""
         return frozenset(
             str(value)
-            for one in self.actions
-            for name, value in one.table.items()
+            for action in self.actions
+            for name, value in action.table.items()
             if name.endswith("_env")
         )
 
-    def with_asked(self, texts: Iterable[str]) -> Self:
-        """With those that options name, joined by commas."""
-        names = (name.strip() for one in texts for name in one.split(","))
-        return replace(self, asked=tuple(dict.fromkeys(name for name in names if name)))
+    def with_requested(self, texts: Iterable[str]) -> Self:
+        """Add the actions of command-line options, each a comma-separated list."""
+        names = (name.strip() for text in texts for name in text.split(","))
+        return replace(self, requested=tuple(dict.fromkeys(name for name in names if name)))
 
 
 def read_actions(table: Mapping[str, object], path: Path) -> ActionsSettings:
-    """The tables of the section [actions]."""
+    """Read the tables of the [actions] section."""
     actions = []
     for name, value in table.items():
         where = f"{path}: [{ACTIONS_SECTION}.{name}]"
         if not isinstance(value, dict):
             raise UsageError(
-                f"{path}: [{ACTIONS_SECTION}] {name} = {value!r} is not in a table. "
-                f"Settings of an action belong into [{ACTIONS_SECTION}.NAME]."
+                f"{path}: [{ACTIONS_SECTION}] {name} = {value!r} is not a table. "
+                f"Put the settings of an action under [{ACTIONS_SECTION}.NAME]."
             )
         rest = dict(value)
         kind = text(rest.pop("kind", name), f"{where} kind")

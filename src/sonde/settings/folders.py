@@ -1,14 +1,14 @@
-"""Where files of the user are kept, beside any store."""
+"""Folders for files of the user."""
 
 import os
 from pathlib import Path
 
 
 def state_folder() -> Path | None:
-    """The user's folder for what outlives a run; None where the user has no home."""
-    named = os.environ.get("XDG_STATE_HOME", "")
-    if named and Path(named).is_absolute():
-        return Path(named) / "sonde"
+    """The user's state folder; None if the user has no home folder."""
+    state_home = os.environ.get("XDG_STATE_HOME", "")
+    if state_home and Path(state_home).is_absolute():
+        return Path(state_home) / "sonde"
     try:
         return Path.home() / ".local" / "state" / "sonde"
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""When profilers look deeper: windows of a few steps or seconds, each of one kind."""
+"""Profiler windows: a few steps or seconds each, per kind of profile."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ from sonde.settings.checks import (
 NO_PROFILES = "none"
 
 # Where nothing else is said: late enough for the first steps, which find memory and compile.
-_USUAL = {
+_DEFAULTS = {
     ProfileKind.OPERATORS: Window(ProfileKind.OPERATORS, 5, 1),
     ProfileKind.DATALOADER: Window(ProfileKind.DATALOADER, 7, 1),
     ProfileKind.PYTHON: Window(ProfileKind.PYTHON, 9, 3),
@@ -28,14 +28,14 @@ _USUAL = {
     ProfileKind.MEMORY: Window(ProfileKind.MEMORY, 15, 1),
 }
 DEFAULT_WINDOWS = tuple(
-    _USUAL[kind] for kind in (ProfileKind.OPERATORS, ProfileKind.DATALOADER, ProfileKind.PYTHON)
+    _DEFAULTS[kind] for kind in (ProfileKind.OPERATORS, ProfileKind.DATALOADER, ProfileKind.PYTHON)
 )
 _MEANINGS = {
-    ProfileKind.OPERATORS: "operators of the framework and kernels of the device",
-    ProfileKind.DATALOADER: "what the data loader and each of its workers do",
-    ProfileKind.PYTHON: "functions of Python",
-    ProfileKind.DISTRIBUTED: "what workers exchange, call by call",
-    ProfileKind.MEMORY: "memory of tensors, by module",
+    ProfileKind.OPERATORS: "framework operators and device kernels",
+    ProfileKind.DATALOADER: "the data loader and its workers",
+    ProfileKind.PYTHON: "Python functions",
+    ProfileKind.DISTRIBUTED: "communication between workers",
+    ProfileKind.MEMORY: "tensor memory by module",
 }
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
@@ -45,37 +45,36 @@ def _key(name: str, check: Check, default: str, meaning: str, field: str = "") -
 
 
 WINDOW_KEYS = (
-    _key("start_step", whole_number(0), "", "the first training step"),
-    _key("num_steps", whole_number(1), "1", "how many steps; those of `python`: 3"),
+    _key("start_step", whole_number(0), "", "first training step"),
+    _key("num_steps", whole_number(1), "1", "number of steps; default for `python`: 3"),
     _key(
-        *("start_time", duration, "", "time since training began, instead of `start_step`"),
+        *("start_time", duration, "", "time since the start of training, instead of `start_step`"),
         "start_seconds",
     ),
-    _key("duration", duration, "", "time, instead of `num_steps`", "duration_seconds"),
+    _key("duration", duration, "", "length in time, instead of `num_steps`", "duration_seconds"),
 )
 _OPTIONS = {
     ProfileKind.OPERATORS: (
-        _key("shapes", flag, "false", "the shapes of what operators are given"),
-        _key("memory", flag, "false", "what operators allocate"),
-        _key("stacks", flag, "false", "the lines of Python that call them"),
-        _key("keep_trace", flag, "false", "the trace as the framework wrote it stays, compressed"),
+        _key("shapes", flag, "false", "record input shapes of operators"),
+        _key("memory", flag, "false", "record allocations of operators"),
+        _key("stacks", flag, "false", "record Python call stacks"),
+        _key("keep_trace", flag, "false", "also store the framework's original trace, compressed"),
     ),
     ProfileKind.DATALOADER: (),
     ProfileKind.PYTHON: (
         _key(
             *("profiler", one_of(("cprofile", "stacks")), '"stacks"'),
-            "`stacks` looks at all threads once in a millisecond, `cprofile` sees every call",
+            "`stacks` samples all threads every millisecond, `cprofile` traces every call",
         ),
         _key(
             *("timer", one_of(("total", "cpu", "off_cpu")), '"total"'),
-            "which time `cprofile` counts, which is meant then: all, that of the processor, that "
-            "of waiting",
+            "time that `cprofile` counts: total, on the CPU, or waiting; implies `cprofile`",
         ),
     ),
     ProfileKind.DISTRIBUTED: (),
     ProfileKind.MEMORY: (
         _key("modules", flag, "true", "by module"),
-        _key("snapshot", flag, "false", "a snapshot of the allocator, too"),
+        _key("snapshot", flag, "false", "also record a snapshot of the allocator"),
     ),
 }
 OPTION_KEYS: tuple[tuple[ProfileKind, Key], ...] = tuple(
@@ -84,7 +83,7 @@ OPTION_KEYS: tuple[tuple[ProfileKind, Key], ...] = tuple(
 
 
 def _windows_of(kind: ProfileKind) -> Check:
-    """A table, several in a list, or false for none."""
+    """Validate a table, a list of tables, or false for none."""
 
     def check(value: object, key: str) -> tuple[Window, ...]:
         if value is False:
@@ -98,24 +97,24 @@ def _windows_of(kind: ProfileKind) -> Check:
 PROFILE_KEYS = tuple(
     Key(
         *("profile", kind.value, kind.value, _windows_of(kind)),
-        f"{{start_step = {usual.start_step}, num_steps = {usual.num_steps}}}"
-        if usual in DEFAULT_WINDOWS
+        f"{{start_step = {default.start_step}, num_steps = {default.num_steps}}}"
+        if default in DEFAULT_WINDOWS
         else "false",
-        f"when to look at {_MEANINGS[kind]}: a table of the keys below, a list of them, or false",
+        f"when to profile {_MEANINGS[kind]}: a table with these keys, a list of tables, or false",
     )
-    for kind, usual in _USUAL.items()
+    for kind, default in _DEFAULTS.items()
 )
 
 
 def parse_profile(line: str, where: str = "--profile") -> tuple[Window, ...]:
-    """Windows from a text like `operators:start_step=5,num_steps=1`; `none` names none."""
+    """Parse a text such as `operators:start_step=5,num_steps=1`; `none` for no windows."""
     where = f"{where} {line!r}:"
     name, _, rest = line.partition(":")
     table: dict[str, Any] = {}
-    for part in rest.split(",") if rest else ():
-        key, is_given, word = part.partition("=")
+    for field in rest.split(",") if rest else ():
+        key, is_given, word = field.partition("=")
         if key in table:
-            raise UsageError(f"{where} {key} is given twice.")
+            raise UsageError(f"{where} duplicate key {key}.")
         table[key] = _from_word(word) if is_given else True
     if name == NO_PROFILES and not rest:
         return ()
@@ -123,41 +122,44 @@ def parse_profile(line: str, where: str = "--profile") -> tuple[Window, ...]:
 
 
 def read_profiles(lines: Iterable[str], before: tuple[Window, ...]) -> tuple[Window, ...]:
-    """The windows that several options ask for; kinds that none of them names stay as before."""
-    found = before
-    asked: list[Window] = []
+    """The windows of several options; kinds that no option names are unchanged."""
+    base = before
+    requested: list[Window] = []
     for line in lines:
         windows = parse_profile(line)
         if not windows:
-            found, asked = (), []
-        asked += windows
-    by_kind = {one.kind: tuple(two for two in asked if two.kind is one.kind) for one in asked}
-    return replaced(found, by_kind)
+            base, requested = (), []
+        requested += windows
+    by_kind = {
+        window.kind: tuple(each for each in requested if each.kind is window.kind)
+        for window in requested
+    }
+    return replaced(base, by_kind)
 
 
 def replaced(
     windows: Iterable[Window], by_kind: Mapping[ProfileKind, tuple[Window, ...]]
 ) -> tuple[Window, ...]:
-    """The windows, where some kinds have others now."""
-    kept = (one for one in windows if one.kind not in by_kind)
-    found = (*kept, *(one for several in by_kind.values() for one in several))
+    """Replace the windows of some kinds."""
+    unchanged = (window for window in windows if window.kind not in by_kind)
+    merged = (*unchanged, *(window for group in by_kind.values() for window in group))
     order = list(ProfileKind)
-    return tuple(sorted(found, key=lambda one: order.index(one.kind)))
+    return tuple(sorted(merged, key=lambda window: order.index(window.kind)))
 
 
 def read_profile_table(table: Mapping[str, object], where: str) -> tuple[Window, ...]:
-    """Just the windows that a table names, by kind."""
+    """Parse a table of windows by kind."""
     if not isinstance(table, Mapping):
         raise UsageError(f"{where} = {table!r} must be a table.")
-    found = read_table(PROFILE_KEYS, table, where)
-    return tuple(one for windows in found.values() for one in windows)
+    by_kind = read_table(PROFILE_KEYS, table, where)
+    return tuple(window for windows in by_kind.values() for window in windows)
 
 
 def profile_table(windows: Iterable[Window]) -> dict[str, list[dict[str, object]]]:
-    """Windows as one would write them in a configuration file."""
+    """The windows as a table of a configuration file."""
     table: dict[str, list[dict[str, object]]] = {}
-    for one in windows:
-        table.setdefault(one.kind.value, []).append(_to_table(one))
+    for window in windows:
+        table.setdefault(window.kind.value, []).append(_to_table(window))
     return table
 
 
@@ -167,30 +169,30 @@ def known_kind(name: str, where: str) -> ProfileKind:
 
 
 def requested_windows(arguments: Mapping[str, str], where: str = "") -> tuple[Window, ...]:
-    """The windows that a request asks for, one after the other.
+    """The windows of a profile request.
 
     Args:
-        arguments: `kinds`, joined by commas; `steps` or `seconds`; `by`; and options of profilers,
-            each for the kinds that have it.
-        where: Who asks, for the words about what is wrong.
+        arguments: `kinds`, comma-separated; `steps` or `seconds`; `by`; and profiler options, each
+            for the kinds that have it.
+        where: A prefix for error messages.
     """
     kinds = [known_kind(name, where) for name in arguments.get("kinds", "").split(",")]
-    given = {name: word for name, word in arguments.items() if name not in _OF_REQUESTS}
-    for name, word in given.items():
+    options = {name: word for name, word in arguments.items() if name not in _REQUEST_ARGUMENTS}
+    for name, word in options.items():
         if not any(name == key.name for kind in kinds for key in _OPTIONS[kind]):
-            known = sorted({key.name for kind in kinds for key in _OPTIONS[kind]})
-            raise UsageError(f"{where} unknown option {name}={word}. Known: {', '.join(known)}")
-    return tuple(_requested(kind, arguments, given, where) for kind in dict.fromkeys(kinds))
+            names = sorted({key.name for kind in kinds for key in _OPTIONS[kind]})
+            raise UsageError(f"{where} unknown option {name}={word}. Available: {', '.join(names)}")
+    return tuple(_requested(kind, arguments, options, where) for kind in dict.fromkeys(kinds))
 
 
-_OF_REQUESTS = ("kinds", "steps", "seconds", "by", "workers", "nodes")
+_REQUEST_ARGUMENTS = ("kinds", "steps", "seconds", "by", "workers", "nodes")
 
 
 def _requested(
-    kind: ProfileKind, arguments: Mapping[str, str], given: Mapping[str, str], where: str
+    kind: ProfileKind, arguments: Mapping[str, str], options: Mapping[str, str], where: str
 ) -> Window:
-    own = {key.name for key in _OPTIONS[kind]}
-    table = {name: _from_word(word) for name, word in given.items() if name in own}
+    names = {key.name for key in _OPTIONS[kind]}
+    table = {name: _from_word(word) for name, word in options.items() if name in names}
     if "steps" in arguments:
         table["num_steps"] = _from_word(arguments["steps"])
     if "seconds" in arguments:
@@ -202,22 +204,22 @@ def _requested(
 def _from_table(kind: ProfileKind, table: object, where: str) -> Window:
     if not isinstance(table, Mapping):
         raise UsageError(f"{where} = {table!r} must be a table, like {{start_step = 5}}, or false.")
-    found = read_table((*WINDOW_KEYS, *_OPTIONS[kind]), table, where)
-    if {"start_step", "start_seconds"} <= found.keys():
-        raise UsageError(f"{where} start_step and start_time exclude each other: keep one of them.")
-    if {"num_steps", "duration_seconds"} <= found.keys():
-        raise UsageError(f"{where} num_steps and duration exclude each other: keep one of them.")
-    usual = _USUAL[kind]
-    start_step = None if "start_seconds" in found else found.get("start_step", usual.start_step)
-    options = {one.name: _word(found[one.name]) for one in _OPTIONS[kind] if one.name in found}
+    values = read_table((*WINDOW_KEYS, *_OPTIONS[kind]), table, where)
+    if {"start_step", "start_seconds"} <= values.keys():
+        raise UsageError(f"{where} start_step and start_time are mutually exclusive: remove one.")
+    if {"num_steps", "duration_seconds"} <= values.keys():
+        raise UsageError(f"{where} num_steps and duration are mutually exclusive: remove one.")
+    default = _DEFAULTS[kind]
+    start_step = None if "start_seconds" in values else values.get("start_step", default.start_step)
+    options = {key.name: _word(values[key.name]) for key in _OPTIONS[kind] if key.name in values}
     if "timer" in options:
         options = {"profiler": "cprofile", **options}
     return Window(
         kind=kind,
         start_step=start_step,
-        num_steps=found.get("num_steps", usual.num_steps),
-        start_seconds=found.get("start_seconds"),
-        duration_seconds=found.get("duration_seconds"),
+        num_steps=values.get("num_steps", default.num_steps),
+        start_seconds=values.get("start_seconds"),
+        duration_seconds=values.get("duration_seconds"),
         options=options,
     )
 
@@ -236,7 +238,7 @@ def _to_table(window: Window) -> dict[str, object]:
 
 
 def _from_word(word: str) -> object:
-    """What a word of the command line means, where it means something."""
+    """Convert a word of the command line to a number or boolean, if it is one."""
     if _WHOLE_NUMBER.fullmatch(word):
         return int(word)
     return {"true": True, "false": False}.get(word, word)

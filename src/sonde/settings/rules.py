@@ -1,4 +1,4 @@
-"""What a configuration file says about rules; what a rule's own keys may be, the rule knows."""
+"""The [rules] section of a configuration file; each rule validates its own parameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,78 +8,78 @@ from sonde.errors import UsageError
 from sonde.records.finding import Setting
 from sonde.settings.checks import Key, flag, listed, one_of, text
 
-_SETTING = one_of(one.value for one in Setting)
+_SETTING = one_of(setting.value for setting in Setting)
 
 RULES_SECTION = "rules"
 RULES_KEYS = (
     Key(
         *("rules", "setting", "setting", _SETTING, '"calibrated"'),
-        "how rules ask: `calibrated`, or `classic`: the documented criterion to the letter; "
-        "also per rule",
+        "thresholds: `calibrated`, or `classic` for the criteria as originally documented; also "
+        "per rule",
     ),
     Key(
         *("rules", "live", "live", flag, "true"),
-        "false: nobody watches the job; what rules need is recorded all the same, and "
-        "`sonde check` asks them later",
+        "false: do not run rules during the job. The data they need is still recorded for "
+        "`sonde check`",
     ),
     Key(
         *("rules", "actions", "actions", listed(text), ""),
-        "what happens when any rule finds something, unless the rule has its own list",
+        "actions for findings of all rules, unless a rule has its own list",
     ),
     Key(
         *("rules.NAME", "source", "source", text, ""),
-        "the Python file that holds this rule, beside the configuration file",
+        "Python file that defines the rule, relative to the configuration file",
     ),
     Key(
         *("rules.NAME", "actions", "actions", listed(text), ""),
-        "what happens when the rule finds something",
+        "actions for findings of this rule",
     ),
     Key(
         *("rules.NAME", "…", "parameters", text, ""),
-        "any parameter of the rule: `sonde rules NAME`",
+        "a parameter of the rule; `sonde rules NAME` lists them",
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """What is said about one rule."""
+    """The settings of one rule."""
 
     rule: str
     setting: str | None = None
     source: str | None = None
-    actions: tuple[str, ...] | None = None  # None: those of all rules
+    actions: tuple[str, ...] | None = None  # None: the same as for all rules
     parameters: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RulesSettings:
-    """What is said about all rules."""
+    """The settings of all rules."""
 
     setting: str | None = None
-    actions: tuple[str, ...] = ()  # of rules that say nothing else
+    actions: tuple[str, ...] = ()  # of rules without their own list
     rules: tuple[RuleSettings, ...] = ()
-    where: str = ""  # the file
-    live: bool = True  # False: they are asked later
+    where: str = ""  # prefix of error messages
+    live: bool = True  # False: rules are run later
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRules:
-    """What the command line says about rules, as it was written."""
+class RuleOptions:
+    """The command-line options about rules, as written."""
 
-    names: tuple[str, ...] = ()  # only these; all of them where it is empty
-    given: tuple[str, ...] = ()  # parameters, like StepOutlier.stddev=4
+    names: tuple[str, ...] = ()  # empty for all rules
+    parameters: tuple[str, ...] = ()  # such as StepOutlier.stddev=4
     is_off: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The same as options."""
+        """The same as command-line arguments."""
         names = ("--rules", ",".join(self.names)) if self.names else ()
-        return (*names, *(word for one in self.given for word in ("--set", one)))
+        return (*names, *(word for parameter in self.parameters for word in ("--set", parameter)))
 
 
 def read_rules(table: Mapping[str, object], path: Path) -> RulesSettings:
-    """The section [rules] with its tables."""
+    """Read the [rules] section and its tables."""
     setting = None
     actions: tuple[str, ...] = ()
     live = True
@@ -96,7 +96,7 @@ def read_rules(table: Mapping[str, object], path: Path) -> RulesSettings:
         else:
             raise UsageError(
                 f"{path}: [rules] unknown key {name} = {value!r}. "
-                f"Known: actions, live, setting; parameters of a rule belong into [rules.NAME]."
+                f"Valid keys: actions, live, setting. Put parameters of a rule under [rules.NAME]."
             )
     return RulesSettings(setting, actions, tuple(rules), f"{path}:", live)
 

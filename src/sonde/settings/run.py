@@ -1,4 +1,4 @@
-"""How a job is watched, from a configuration file."""
+"""Settings of a job from a configuration file."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,9 +11,9 @@ from sonde.records.profile import ProfileKind
 from sonde.settings.actions import ACTIONS_SECTION, ActionsSettings, read_actions
 from sonde.settings.checks import Key, flag, interval, percent, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
+from sonde.settings.process_environment import DEFAULT_STORE, default_store
 from sonde.settings.profile import PROFILE_KEYS, replaced
-from sonde.settings.rules import RULES_SECTION, AskedRules, RulesSettings, read_rules
-from sonde.settings.surroundings import DEFAULT_STORE, default_store
+from sonde.settings.rules import RULES_SECTION, RuleOptions, RulesSettings, read_rules
 
 CONFIG_NAME = "sonde.toml"
 
@@ -23,7 +23,7 @@ DEFAULT_INTERVAL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How a job is watched."""
+    """How a job is monitored."""
 
     name: str | None = None
     store: str = DEFAULT_STORE
@@ -34,42 +34,44 @@ class RunSettings:
     hook: HookSettings = field(default_factory=HookSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
     actions: ActionsSettings = field(default_factory=ActionsSettings)
-    asked: AskedRules = field(default_factory=AskedRules)
-    file: str | None = None  # where what is not a default was found
-    name_in_file: tuple[str, str] | None = None  # a name and the file it is from; --name wins
+    rule_options: RuleOptions = field(default_factory=RuleOptions)
+    file: str | None = None  # the configuration file
+    name_in_file: tuple[str, str] | None = None  # a name and its file; --name takes precedence
 
     @property
     def has_actions(self) -> bool:
-        """Whether anything may follow a finding."""
+        """Whether any finding may trigger an action."""
         rules = self.rules
-        return bool(rules.actions or self.actions.asked or any(one.actions for one in rules.rules))
+        return bool(
+            rules.actions or self.actions.requested or any(rule.actions for rule in rules.rules)
+        )
 
     def for_workers(self) -> HookSettings:
-        """What the hook inside each training process is told."""
+        """The hook settings for each training process."""
         return replace(self.hook, overhead_percent=self.overhead_percent)
 
 
 RUN_KEYS = (
     Key(
-        *("job", "name", "name", text, ""),  # checked with every other name, when it is registered
-        "the job's name; without it: script name and time",
+        *("job", "name", "name", text, ""),  # validated when the job is registered
+        "job name; by default, script name and time",
     ),
     Key(
         *("system", "interval", "interval_seconds", interval, '"500ms"'),
-        "time between two samples of the machine, 100ms to 60s",
+        "system sampling interval, 100ms to 60s",
     ),
     Key(
         *("budget", "overhead_percent", "overhead_percent", percent, "1"),
-        "what watching may cost: of one core beside training, of the steps inside it; "
-        "above it the intervals grow",
+        "overhead limit: share of one core outside training, share of step time inside it; "
+        "sampling slows down to stay below it",
     ),
     Key(
         *("budget", "disk", "disk_bytes", size, '"20GB"'),
-        "the most a job may take; the oldest raw data goes first, roll-ups stay",
+        "disk space limit of a job; the oldest raw data is deleted first, roll-ups are retained",
     ),
     Key(
         *("report", "at_end", "report_at_end", flag, "true"),
-        "write the report when the job ends, and while it runs when findings change",
+        "write the report when the job ends, and during the job when findings change",
     ),
 )
 
@@ -83,13 +85,13 @@ _WITH_TABLES: dict[str, Callable[[Mapping[str, object], Path], object]] = {
 
 
 def load_settings(config: Path | None, command: tuple[str, ...] = ()) -> RunSettings:
-    """The settings from a file, or from `sonde.toml` beside the script or in the folder.
+    """Load the settings from a file, or from `sonde.toml` next to the script or in this folder.
 
-    The default store comes from SONDE_STORE; options of the command line go on top, by the caller.
+    SONDE_STORE sets the default store. The caller applies command-line options on top.
     """
-    found = config or _find_config(command)
+    path = config or _find_config(command)
     settings = RunSettings(store=default_store())
-    return settings if found is None else _apply_file(settings, found)
+    return settings if path is None else _apply_file(settings, path)
 
 
 def _find_config(command: tuple[str, ...]) -> Path | None:
@@ -97,13 +99,13 @@ def _find_config(command: tuple[str, ...]) -> Path | None:
     scripts = [Path(word) for word in words if word.endswith((".py", ".sh"))]
     folders = [script.parent for script in scripts[:1]] + [Path()]
     candidates = (folder / CONFIG_NAME for folder in folders)
-    return next((candidate for candidate in candidates if _is_there(candidate)), None)
+    return next((candidate for candidate in candidates if _is_file(candidate)), None)
 
 
-def _is_there(path: Path) -> bool:
+def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a folder we may not look into, a word that is no path at all
+    except OSError:  # no permission, or not a valid path
         return False
 
 
@@ -116,37 +118,39 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
         if not isinstance(table, dict):
             raise _outside(path, section, sections)
         if section not in sections:
-            raise UsageError(f"{path}: unknown section [{section}]. Known: {', '.join(sections)}")
+            raise UsageError(
+                f"{path}: unknown section [{section}]. Valid sections: {', '.join(sections)}"
+            )
         if section in _WITH_TABLES:
             changes[section] = _WITH_TABLES[section](table, path)
             continue
         keys = [key for key in KEYS if key.section == section]
-        found = read_table(keys, table, f"{path}: [{section}]")
+        values = read_table(keys, table, f"{path}: [{section}]")
         if section == "save":
-            hook = replace(hook, **found)
+            hook = replace(hook, **values)
         elif section == "profile":
-            by_kind = {ProfileKind(kind): windows for kind, windows in found.items()}
+            by_kind = {ProfileKind(kind): windows for kind, windows in values.items()}
             hook = replace(hook, profile=replaced(hook.profile, by_kind))
         else:
-            changes |= found
+            changes |= values
     if "name" in changes:
         changes["name_in_file"] = (changes["name"], str(path))
     return replace(settings, hook=hook, file=str(path.absolute()), **changes)
 
 
 def _load(path: Path) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415 — 5 ms of a start that most often finds no file
+    import tomllib  # noqa: PLC0415 — takes 5 ms, and most jobs have no file
 
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"Cannot read the configuration {path}: {error.strerror}") from error
+        raise UsageError(f"Cannot read configuration file {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
 
 
 def _outside(path: Path, name: str, sections: list[str]) -> UsageError:
     owner = next((key.section for key in KEYS if key.name == name), None)
-    all_of_them = ", ".join(f"[{section}]" for section in sections)
-    way_out = f"Put it under [{owner}]." if owner else f"Keys belong into one of {all_of_them}."
-    return UsageError(f"{path}: {name!r} is not in a section. {way_out}")
+    section_names = ", ".join(f"[{section}]" for section in sections)
+    advice = f"Put it under [{owner}]." if owner else f"Put keys under one of {section_names}."
+    return UsageError(f"{path}: {name!r} is not in a section. {advice}")

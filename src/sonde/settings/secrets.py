@@ -1,4 +1,4 @@
-"""Secrets: named in a configuration file, known to a variable or a file, read when needed."""
+"""Secrets: configured by the name of a variable or file, and read when needed."""
 
 import os
 from dataclasses import dataclass, replace
@@ -10,39 +10,43 @@ from sonde.settings.checks import text
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a secret is; never the secret itself, so that nothing that keeps this keeps it."""
+    """The location of a secret, never the secret itself."""
 
-    key: str  # that names it, for the words about what is wrong
+    key: str  # its key, for error messages
     variable: str | None = None
     file: Path | None = None
 
-    def beside(self, folder: Path) -> "Secret":
-        """With a relative file taken from a folder."""
+    def relative_to(self, folder: Path) -> "Secret":
+        """Resolve a relative file name against a folder."""
         return self if self.file is None else replace(self, file=folder / self.file)
 
     def read(self) -> str:
-        """The secret."""
+        """Read the secret."""
         if self.variable is not None:
-            found = os.environ.get(self.variable, "")
-            if not found:
-                raise UsageError(f"{self.key} = {self.variable!r}: no such variable is set.")
-            return found
+            secret = os.environ.get(self.variable, "")
+            if not secret:
+                raise UsageError(
+                    f"{self.key} = {self.variable!r}: the environment variable is not set."
+                )
+            return secret
         assert self.file is not None
         try:
-            found = self.file.expanduser().read_text(encoding="utf-8").strip()
+            secret = self.file.expanduser().read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise UsageError(f"{self.key} = {str(self.file)!r} cannot be read: {why}.") from error
-        if not found:
+            reason = error.strerror if isinstance(error, OSError) else "not a text file"
+            raise UsageError(
+                f"{self.key} = {str(self.file)!r} cannot be read: {reason}."
+            ) from error
+        if not secret:
             raise UsageError(f"{self.key} = {str(self.file)!r} is empty.")
-        return found
+        return secret
 
 
 def secret_variable(value: object, key: str) -> Secret:
-    """The name of a variable of the environment."""
+    """The name of an environment variable."""
     return Secret(key, variable=text(value, key))
 
 
 def secret_file(value: object, key: str) -> Secret:
-    """The name of a file that holds a secret and nothing else."""
+    """The name of a file that contains only the secret."""
     return Secret(key, file=Path(text(value, key)))

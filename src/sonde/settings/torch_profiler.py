@@ -1,4 +1,4 @@
-"""What the environment says about profilers inside and around PyTorch."""
+"""Environment variables of profilers inside and around PyTorch."""
 
 import os
 from collections.abc import Iterator
@@ -6,14 +6,14 @@ from contextlib import contextmanager
 
 _LOG_LEVEL = "KINETO_LOG_LEVEL"
 _NOTHING = "99"
-_INJECTION = "CUDA_INJECTION64_PATH"  # how Nsight gets into a process
+_INJECTION = "CUDA_INJECTION64_PATH"  # used by Nsight to enter a process
 
 
 @contextmanager
 def hushed_kineto() -> Iterator[None]:
-    """Kineto, if it is used for the first time in here, prints nothing into the job's output.
+    """Silence Kineto's log if it is first used in this block.
 
-    It reads the variable once. Whoever has set it is left alone.
+    Kineto reads the variable once. A value set by the user is not changed.
     """
     is_set = _LOG_LEVEL in os.environ
     os.environ.setdefault(_LOG_LEVEL, _NOTHING)
@@ -25,5 +25,5 @@ def hushed_kineto() -> Iterator[None]:
 
 
 def has_cuda_profiler() -> bool:
-    """Whether the process was started under a profiler of CUDA, which suffers no second one."""
+    """Whether a CUDA profiler runs this process; a second one would fail."""
     return _INJECTION in os.environ

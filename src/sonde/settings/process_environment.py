@@ -1,4 +1,4 @@
-"""What variables say about where this process runs: its store, its node, its rank, its job."""
+"""Settings from environment variables: store, node, rank and job."""
 
 import os
 import platform
@@ -12,9 +12,9 @@ from sonde.settings.hook import HookSettings
 DEFAULT_STORE = "sonde-jobs"
 
 VARIABLES = {
-    "SONDE_STORE": "the default store; without it, ./sonde-jobs",
-    "SONDE_DISABLE": "set to 1: `sonde run` becomes the command, `sonde.start()` and its like do "
-    "nothing, as if Sonde were not there",
+    "SONDE_STORE": "the default store; `./sonde-jobs` if unset",
+    "SONDE_DISABLE": "set to 1 to disable Sonde: `sonde run` only runs the command, and the "
+    "functions of the `sonde` module do nothing",
 }
 
 # How launchers tell a process its rank, how many there are, and its rank on its node.
@@ -28,56 +28,56 @@ _RANKS = (
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where this process runs among the machines and processes of one job."""
+    """The position of this process among the machines and processes of a job."""
 
     node: str
-    group: str | None = None  # what the cluster calls the whole job, where it says so
+    group: str | None = None  # the cluster's ID of the job, if any
     nodes: int = 1
-    local_rank: int = 0  # above 0: another launcher on this node watches the machine
+    local_rank: int = 0  # above 0: another launcher samples this machine
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlace:
-    """Where a training process runs: its job, as `sonde run` tells it, and its rank in it."""
+    """The position of a training process: its job, set by `sonde run`, and its rank."""
 
     node: str
-    job_uri: str | None = None  # None: there is no `sonde run` around
+    job_uri: str | None = None  # None: not started by `sonde run`
     attempt: int = 1
-    clock_anchor_ns: int | None = None  # of the clock that all processes of the attempt share
+    clock_anchor_ns: int | None = None  # shared by all processes of the attempt
     run_id: str | None = None
-    rank: int | None = None  # None: nobody gave it one, so it may be alone
+    rank: int | None = None  # None: no launcher has set one
     world_size: int = 1
     local_rank: int = 0
-    restart: int = 0  # how often an elastic launcher has started this rank again
+    restart: int = 0  # number of restarts by an elastic launcher
 
 
 def default_store() -> str:
-    """SONDE_STORE, else a folder here."""
+    """SONDE_STORE, or a folder in the current directory."""
     return os.environ.get("SONDE_STORE") or DEFAULT_STORE
 
 
 def is_disabled() -> bool:
-    """Whether SONDE_DISABLE asks that nothing be done at all."""
+    """Whether SONDE_DISABLE is set."""
     return os.environ.get("SONDE_DISABLE", "") not in ("", "0")
 
 
 def environment() -> dict[str, str]:
-    """All variables that we were given, to be handed on or, masked, to be recorded."""
+    """All environment variables of this process."""
     variables = dict(os.environ)
     try:
-        given = Path("/proc/self/environ").read_bytes().split(b"\0")
+        initial = Path("/proc/self/environ").read_bytes().split(b"\0")
     except OSError:
         return variables
-    # Python sets this one by itself where there is no locale; the command must not inherit it
-    if not any(one.startswith(b"LC_CTYPE=") for one in given):
+    # Python sets LC_CTYPE if there is no locale; the command must not inherit it
+    if not any(variable.startswith(b"LC_CTYPE=") for variable in initial):
         variables.pop("LC_CTYPE", None)
     return variables
 
 
 def placement() -> Placement:
-    """Where this process runs, from the variables of SLURM, torchrun, MPI and Kubernetes."""
+    """The position of this process, from variables of SLURM, torchrun, MPI and Kubernetes."""
     group = _first("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "OMPI_MCA_ess_base_jobid")
-    if group == "none":  # torchrun's name for a run that was given none
+    if group == "none":  # torchrun's default
         group = None
     local_rank = _number(
         *("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
@@ -94,13 +94,13 @@ def placement() -> Placement:
 
 
 def notebook_file() -> str | None:
-    """The notebook that runs here, where Jupyter tells."""
+    """The notebook that runs in this process, if Jupyter reports it."""
     file = _first("JPY_SESSION_NAME")
     return file if file and file.endswith(".ipynb") else None
 
 
 def announce(variables: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Sets variables for this process and those it will start; returns what they were before."""
+    """Set variables for this process and its future children; return the previous values."""
     before = {name: os.environ.get(name) for name in variables}
     for name, value in variables.items():
         if value is None:
@@ -111,7 +111,7 @@ def announce(variables: Mapping[str, str | None]) -> dict[str, str | None]:
 
 
 def worker_place() -> WorkerPlace:
-    """Where this training process runs, from what `sonde run` and the cluster have told it."""
+    """The position of this training process, from `sonde run` and the cluster."""
     rank, world_size, local_rank = _rank()
     return WorkerPlace(
         node=_first("SONDE_NODE") or _host(),
@@ -127,21 +127,21 @@ def worker_place() -> WorkerPlace:
 
 
 def hook_settings() -> HookSettings:
-    """What the hook keeps, as `sonde run` hands it to every process of the job."""
-    handed_on = os.environ.get("SONDE_HOOK")
-    return HookSettings.from_json(handed_on) if handed_on else HookSettings()
+    """The hook settings that `sonde run` passes to every process of the job."""
+    variable = os.environ.get("SONDE_HOOK")
+    return HookSettings.from_json(variable) if variable else HookSettings()
 
 
 def _rank() -> tuple[int | None, int, int]:
-    """Rank, world size and local rank, all by the same launcher."""
+    """Rank, world size and local rank, all from the same launcher."""
     for rank_name, size_names, local_name in _RANKS:
         rank = _number(rank_name)
-        # a batch script has SLURM's variables too; only what srun started is one of its tasks
+        # a batch script has SLURM's variables, too; only srun starts tasks
         if rank is None or (rank_name == "SLURM_PROCID" and not _first("SLURM_STEP_ID")):
             continue
         return rank, _number(*size_names) or 1, _number(local_name) or 0
     local_rank = _number("LOCAL_RANK") or 0
-    # Lightning starts its processes with a local rank alone
+    # Lightning sets only the local rank
     is_known = "LOCAL_RANK" in os.environ and not _number("NODE_RANK")
     return local_rank if is_known else None, _number("WORLD_SIZE") or 1, local_rank
 
