@@ -118,7 +118,7 @@ def known_names(name: str, candidates: Iterable[str]) -> str:
         return " None are available."
     first = dict.fromkeys((*_closest(name, names), *names))
     more = ", …" if len(names) > _MAX_NAMES else ""
-    return f"{did_you_mean(name, names)} Known: {', '.join([*first][:_MAX_NAMES])}{more}"
+    return f"{did_you_mean(name, names)} Available: {', '.join([*first][:_MAX_NAMES])}{more}"
 
 
 def _closest(name: str, names: Iterable[str]) -> list[str]:

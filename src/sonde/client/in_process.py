@@ -1,4 +1,4 @@
-"""A job that a script or a notebook begins itself, without `sonde run` around it."""
+"""Jobs that a script or notebook starts itself, without `sonde run`."""
 
 import atexit
 import inspect
@@ -17,7 +17,7 @@ from sonde.agent.environment import current_folder
 from sonde.agent.exits import Ending, Kills, explain
 from sonde.agent.handover import Handover
 from sonde.agent.recording import Recording
-from sonde.agent.registration import Registration, Wish, register
+from sonde.agent.registration import Registration, RunRequest, register
 from sonde.agent.relay import relay_to
 from sonde.clock import SystemClock, local_stamp
 from sonde.errors import JobExistsError, StoreError
@@ -26,7 +26,7 @@ from sonde.hook.failure import NO_RANK, describe
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.inject import sitecustomize
 from sonde.hook.session import Session
-from sonde.hook.thread_cpu import OwnThreads
+from sonde.hook.thread_cpu import SondeThreads
 from sonde.hook.torch.patching.patches import Patches
 from sonde.masking import mask_command
 from sonde.records.job import Attempt, Exit, ExitReason, JobState
@@ -48,7 +48,7 @@ from sonde.store.presence import this_process
 
 _STOP_GRACE_SECONDS = 10.0
 _REPLY_SECONDS = 0.5  # until the reply to a request is written
-_OWN_COLLECTORS = ("process_tree",)  # the machine is measured by the first process on it
+_PROCESS_COLLECTORS = ("process_tree",)  # the first process on a machine samples the machine
 
 
 def start(
@@ -60,27 +60,27 @@ def start(
     resume: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Begins to record this process; inside `sonde run` it only adds what that left open.
+    """Start recording this process; inside `sonde run`, only add missing settings.
 
-    Models and optimizers that are there already are found. The job ends with `sonde.stop()` or with
-    the process. Where the store cannot be written, nothing is recorded and the script goes on.
+    Existing models and optimizers are found. The job ends with `sonde.stop()` or with the process.
+    If the store cannot be written, nothing is recorded and the script continues.
 
     Args:
-        name: The job's name; without one, the script's or the notebook's name and the time.
-        store: Where it is recorded; without one, SONDE_STORE or ./sonde-jobs.
-        config: A configuration file; without one, `sonde.toml` beside the script or here.
+        name: The job's name; by default, the name of the script or notebook and the time.
+        store: Where to record the job; by default, SONDE_STORE or ./sonde-jobs.
+        config: A configuration file; by default, `sonde.toml` next to the script or in this folder.
         save: Collections to record: a text as for `--save`, a table, or a list of these.
-        resume: Continue a job of that name as another attempt.
+        resume: Continue the job of that name as another attempt.
         quiet: Print nothing.
     """
     if is_disabled():
         return
     saved = read_collections(save, "save") if save else ()
     session = Session.of_process()
-    if session.store.place.job_uri is not None:
-        told = load_settings(Path(config)).hook if config else HookSettings()
-        _fill_in(session, told.filled_with(saved))
-        _say_if_other(name)
+    if session.store.worker.job_uri is not None:
+        file_settings = load_settings(Path(config)).hook if config else HookSettings()
+        _fill_in(session, file_settings.filled_with(saved))
+        _warn_if_other(name)
         return
     settings = load_settings(Path(config) if config else None, _command())
     settings = replace(
@@ -89,11 +89,11 @@ def start(
         store=store or settings.store,
         hook=settings.hook.overridden_by(saved),
     )
-    _begin(session, Wish(settings, placement(), resume), is_quiet=quiet)
+    _begin(session, RunRequest(settings, placement(), resume), is_quiet=quiet)
 
 
 def stop() -> None:
-    """Ends the recording: what is left is written, and the job is over if `start` began it."""
+    """Stop recording; the job ends if `start` began it."""
     session = Session.of_process()
     if InsideJob.of_process() is None:
         session.close()
@@ -103,74 +103,76 @@ def stop() -> None:
 
 
 def load_ipython_extension(_shell: Any) -> None:
-    """`%load_ext sonde` in a notebook: records it from now on."""
+    """`%load_ext sonde` in a notebook: start recording."""
     start()
 
 
 def unload_ipython_extension(_shell: Any) -> None:
-    """`%unload_ext sonde`: ends the recording."""
+    """`%unload_ext sonde`: stop recording."""
     stop()
 
 
-def _say_if_other(name: str | None) -> None:
+def _warn_if_other(name: str | None) -> None:
     job = InsideJob.of_process()
     if job is not None and name not in (None, job.name):
-        message = f"sonde: {job.name!r} is being recorded; sonde.stop() ends it before another one."
+        message = (
+            f"sonde: already recording {job.name!r}. Call sonde.stop() before starting another job."
+        )
         warnings.warn(message, stacklevel=3)
 
 
-def _fill_in(session: Session, told: HookSettings) -> None:
-    """Keeps what the command line said, and takes the rest."""
-    known, usual = session.settings, HookSettings()
-    open_ones = {
-        field.name: getattr(told, field.name)
+def _fill_in(session: Session, requested: HookSettings) -> None:
+    """Apply settings that the command line has left at their defaults."""
+    current, defaults = session.settings, HookSettings()
+    changes = {
+        field.name: getattr(requested, field.name)
         for field in fields(HookSettings)
-        if getattr(known, field.name) == getattr(usual, field.name)
+        if getattr(current, field.name) == getattr(defaults, field.name)
     }
-    merged = replace(known, **{**open_ones, "collections": known.collections})
-    settings = merged.filled_with(told.collections)
+    merged = replace(current, **{**changes, "collections": current.collections})
+    settings = merged.filled_with(requested.collections)
     if session.is_closed:
         session.reopen(worker_place(), settings)
     else:
         session.apply_settings(settings)
 
 
-def _begin(session: Session, wish: Wish, *, is_quiet: bool) -> None:
+def _begin(session: Session, request: RunRequest, *, is_quiet: bool) -> None:
     assert isinstance(session.clock, SystemClock)
     try:
-        registration = _register(wish, session.clock)
+        registration = _register(request, session.clock)
     except StoreError as error:
-        warnings.warn(f"sonde: {error}. Nothing is recorded.", stacklevel=3)
+        warnings.warn(f"sonde: {error}. Not recording.", stacklevel=3)
         return
-    is_first_here = wish.placement.local_rank == 0
-    job = InsideJob(registration, wish.settings, session.clock)
+    is_first_here = request.placement.local_rank == 0
+    job = InsideJob(registration, request.settings, session.clock)
 
     def begin() -> None:
-        job.begin(None if is_first_here else _OWN_COLLECTORS)
-        session.reopen(worker_place(), wish.settings.for_workers())
+        job.begin(None if is_first_here else _PROCESS_COLLECTORS)
+        session.reopen(worker_place(), request.settings.for_workers())
         _enter(session)
 
     Guard().call("sonde.start", begin, None)
     if not is_quiet and is_first_here and sys.stderr is not None:
-        sys.stderr.write(f"sonde: recording {registration.job} in {wish.settings.store}\n")
+        sys.stderr.write(f"sonde: recording {registration.job} in {request.settings.store}\n")
 
 
-def _register(wish: Wish, clock: SystemClock) -> Registration:
-    """The job; where a script's fixed name is taken by an earlier run, one with the time added."""
+def _register(request: RunRequest, clock: SystemClock) -> Registration:
+    """Register the job; if a fixed name is in use by an earlier run, add the time to it."""
     command = mask_command(_command())
     try:
-        return register(wish, command, clock)
+        return register(request, command, clock)
     except JobExistsError as error:
-        if wish.is_resume or wish.settings.name is None:
+        if request.is_resume or request.settings.name is None:
             raise
-        name = f"{wish.settings.name}-{local_stamp(clock.now_ns())}"
-        warnings.warn(f"sonde: {error} This one is recorded as {name!r}.", stacklevel=4)
-        settings = replace(wish.settings, name=name)
-        return register(replace(wish, settings=settings), command, clock)
+        name = f"{request.settings.name}-{local_stamp(clock.now_ns())}"
+        warnings.warn(f"sonde: {error} Recording as {name!r}.", stacklevel=4)
+        settings = replace(request.settings, name=name)
+        return register(replace(request, settings=settings), command, clock)
 
 
 def _command() -> tuple[str, ...]:
-    """What runs here, as it is recorded and named; a notebook is called by its own name."""
+    """The command line to record; for a notebook, its name."""
     if hasattr(sys, "ps1") and "IPython" in sys.modules:
         file = vars(sys.modules["__main__"]).get("__vsc_ipynb_file__") or notebook_file()
         return (Path(file).stem if file else "notebook",)
@@ -178,10 +180,10 @@ def _command() -> tuple[str, ...]:
 
 
 def _enter(session: Session) -> None:
-    """Looks out for frameworks, and at those that are there already."""
-    if any(isinstance(finder, sitecustomize.Lookout) for finder in sys.meta_path):
+    """Wait for frameworks to be imported, and adopt those already imported."""
+    if any(isinstance(finder, sitecustomize.ImportWatcher) for finder in sys.meta_path):
         return
-    Guard().call("the look-out", sitecustomize.wait, None)
+    Guard().call("the import watcher", sitecustomize.wait, None)
     for framework, adapter in session.frameworks.adapters.items():
         session.guard.call(framework, adapter.adopt, None)
 
@@ -204,7 +206,7 @@ def _process_ends() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Leaving:
-    """A call of `sys.exit`, and where the outermost code was at that moment."""
+    """A call of `sys.exit`, and the position of the outermost frame at that moment."""
 
     code: int
     frame: FrameType | None
@@ -219,25 +221,25 @@ class _Leaving:
         return cls(code, frame, frame.f_lasti if frame else 0)
 
     def is_uncaught(self) -> bool:
-        """Whether the outermost code has not gone on since."""
+        """Whether the outermost frame has not continued since."""
         return self.frame is not None and self.frame.f_lasti == self.instruction
 
 
 class InsideJob:
-    """The recording of this process, by itself."""
+    """The recording of this process by itself."""
 
     current: ClassVar["InsideJob | None"] = None
 
-    def __init__(self, place: Registration, settings: RunSettings, clock: SystemClock) -> None:
+    def __init__(self, registration: Registration, settings: RunSettings, clock: SystemClock) -> None:
         self.pid = os.getpid()
-        self._place = place
+        self._registration = registration
         self._settings = settings
         self._clock = clock
         run_id = os.urandom(8).hex()
-        relay = relay_to(place, run_id, clock)
-        self._handover = Handover(place, settings, clock, run_id, relay)
-        cpu_seconds = OwnThreads().cpu_seconds
-        self._recording = Recording(place, settings, clock, self._stop, cpu_seconds, relay)
+        relay = relay_to(registration, run_id, clock)
+        self._handover = Handover(registration, settings, clock, run_id, relay)
+        cpu_seconds = SondeThreads().cpu_seconds
+        self._recording = Recording(registration, settings, clock, self._stop, cpu_seconds, relay)
         self._before: dict[str, str | None] = {}
         self._stopped_by: str | None = None
         self._leaving: _Leaving | None = None
@@ -245,21 +247,21 @@ class InsideJob:
 
     @classmethod
     def of_process(cls) -> "InsideJob | None":
-        """The one that this process began, not a parent whose memory it has."""
+        """The recording that this process began, not one inherited by a fork."""
         job = cls.current
         return job if job is not None and job.pid == os.getpid() else None
 
     @property
     def name(self) -> str:
         """The job's name."""
-        return self._place.job
+        return self._registration.job
 
     def begin(self, collectors: Sequence[str] | None) -> None:
-        """Begins to record the machine; processes that are started from now on take part."""
+        """Start recording; child processes started from now on take part."""
         InsideJob.current = self
         attempt = Attempt(
-            node=self._place.node,
-            number=self._place.number,
+            node=self._registration.node,
+            number=self._registration.number,
             start_ns=self._clock.now_ns(),
             command=mask_command(_command()),
             folder=current_folder(),
@@ -279,13 +281,13 @@ class InsideJob:
             self._patches.wrap(sys, "exit", self._noting_exit)
 
     def end(self, exit_: Exit) -> None:
-        """Ends it, and leaves this process as it was."""
+        """Stop recording and restore the process."""
         self._patches.undo()
         announce(self._before)
         Guard().call("the end", lambda: self._handover.finish(self._recording, exit_), None)
 
     def exit_of_process(self) -> Exit:
-        """How this process ends, as far as it can know itself."""
+        """How this process ends, as far as it can tell."""
         error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
         now_ns = self._clock.now_ns()
         if not isinstance(error, BaseException):
@@ -308,11 +310,11 @@ class InsideJob:
         return noting
 
     def _exit_code(self) -> int:
-        """The code that `sys.exit` was given, if nobody has caught that."""
+        """The code passed to `sys.exit`, unless the exception was caught."""
         return self._leaving.code if self._leaving and self._leaving.is_uncaught() else 0
 
     def _stop(self, request: Request) -> str:
-        """Interrupts a notebook; a script is asked to end, and ended after the grace."""
+        """Interrupt a notebook; terminate a script, and kill it after the grace period."""
         self._stopped_by = request.arguments.get("by", "a request")
         patience = float(request.arguments.get(PATIENCE, 0.0))
         if patience:

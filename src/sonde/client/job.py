@@ -17,8 +17,8 @@ from sonde.formats import format_duration
 from sonde.read.job_data import JobData
 from sonde.read.jobs import has_begun, list_job_names
 from sonde.read.open_job import OpenJob
-from sonde.read.opening import MOST_SECONDS, read_in_time
-from sonde.report.storage import keep_report, write_report
+from sonde.read.opening import MAX_READ_SECONDS, read_in_time
+from sonde.report.storage import store_report, write_report
 from sonde.results.findings import Findings, Judgement
 from sonde.results.job import JobResults
 from sonde.results.job_card import job_card
@@ -113,9 +113,9 @@ class Job(JobResults):
         Poller(self, self._opened).wait_for(condition, goals, timeout)
         return self
 
-    def compare(self, *others: "Job") -> JobComparison:
+    def compare(self, *jobs: "Job") -> JobComparison:
         """This job next to others: duration, progress, losses, utilization, findings."""
-        return JobComparison((self, *others))
+        return JobComparison((self, *jobs))
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Path | str:
         """Write the report: one self-contained HTML page, and the same data as JSON next to it.
@@ -128,7 +128,7 @@ class Job(JobResults):
         opened = self._opened
         report = report_of(opened.backend, opened.clock, runs_rules=True)
         if path is None:
-            return keep_report(report, opened.backend)
+            return store_report(report, opened.backend)
         file = Path(path)
         write_report(report, file)
         return file
@@ -156,7 +156,7 @@ def list_jobs(store: str | os.PathLike[str] | None = None) -> list[Job]:
     for name in list_job_names(store_uri):
         backend = open_backend(job_uri(store_uri, name))
         try:
-            job = read_in_time(backend, partial(Job, backend), MOST_SECONDS)
+            job = read_in_time(backend, partial(Job, backend), MAX_READ_SECONDS)
             if has_begun(backend, job.facts):
                 jobs.append(job)
         except StoreError as error:
@@ -166,7 +166,7 @@ def list_jobs(store: str | os.PathLike[str] | None = None) -> list[Job]:
 
 def _built(rule: str | type[Rule] | Rule, parameters: dict[str, object]) -> list[Rule]:
     if isinstance(rule, str):
-        return select_rules([rule], given={rule: parameters} if parameters else None)
+        return select_rules([rule], parameters={rule: parameters} if parameters else None)
     if isinstance(rule, Rule):
         if parameters:
             raise UsageError(f"{rule.name()} has its parameters already: {rule!r}")

@@ -1,4 +1,4 @@
-"""What `sonde demo` tells of a PyTorch training: the planted faults, found again in the record."""
+"""The planted faults of the PyTorch demo, as they appear in the recorded data."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -12,37 +12,37 @@ from sonde.records.observation import ObservationKind
 
 SAVE = "gradients:every=20,histogram"
 _NEVER = 1 << 62
-_BEFORE, _AFTER = 20, 5  # steps before and after a high learning rate that its losses are from
+_BEFORE, _AFTER = 20, 5  # steps around a high learning rate whose losses are compared
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What is left of a planted fault in the record."""
+    """The trace of a planted fault in the recorded data."""
 
     fault: str
-    asked: str  # what to ask the job for
+    query: str  # the call that shows it
     text: str
     numbers: dict[str, object] = field(default_factory=dict)
 
     @property
     def document(self) -> dict[str, object]:
-        """As JSON."""
-        return {"fault": self.fault, "asked": self.asked, **self.numbers}
+        """The trace as JSON."""
+        return {"fault": self.fault, "asked": self.query, **self.numbers}
 
 
 def traces(job: Job) -> list[Trace]:
-    """One per fault, in the order in which they begin."""
-    looks: tuple[tuple[str, str, Callable[[Job], tuple[str, dict[str, object]]]], ...] = (
+    """One trace per fault, in order of occurrence."""
+    finders: tuple[tuple[str, str, Callable[[Job], tuple[str, dict[str, object]]]], ...] = (
         ("dead layer", "job.observations('unit-activity')", _dead),
         ("forgotten layer", "job.observations('unowned-parameter')", _unowned),
         ("slow data loader", "job.steps().slowest()", _slow_steps),
-        ("spike of the learning rate", "job.scalars('learning_rate/*'), job.losses", _spike),
+        ("learning rate spike", "job.scalars('learning_rate/*'), job.losses", _spike),
     )
-    return [Trace(fault, asked, *look(job)) for fault, asked, look in looks]
+    return [Trace(fault, query, *find(job)) for fault, query, find in finders]
 
 
 def inside(job: Job) -> Iterator[str]:
-    """What was recorded from inside, under the questions that a person would ask."""
+    """Data recorded inside the process, each under the call that shows it."""
     yield f"job.losses\n{job.losses}"
     yield f"job.steps().slowest(3)\n{job.steps().slowest(3)}"
     for name in list(job.tensors("gradient/body*.weight"))[:1]:
@@ -59,13 +59,13 @@ def _dead(job: Job) -> tuple[str, dict[str, object]]:
     rows = job.observations(ObservationKind.UNIT_ACTIVITY).to_arrow().to_pylist()
     dead = {row["subject"]: int(row["value"]) for row in rows if _silent(row) == row["value"]}
     if not dead:
-        return "not seen", {"outputs": []}
+        return "not found", {"outputs": []}
     [(name, units), *_] = dead.items()
-    return f"{name}: none of its {units} units is ever above zero", {"outputs": sorted(dead)}
+    return f"{name}: all {units} units always output zero", {"outputs": sorted(dead)}
 
 
 def _silent(row: Mapping[str, str]) -> float:
-    """Units of an activation function that are nought in all samples."""
+    """The number of units that output zero for all samples."""
     silent: float = json.loads(row["detail"])["inactive"]["0.1"]
     return silent
 
@@ -74,25 +74,25 @@ def _unowned(job: Job) -> tuple[str, dict[str, object]]:
     table = job.observations(ObservationKind.UNOWNED_PARAMETER).to_arrow()
     names = sorted({row["subject"] for row in table.to_pylist() if row["detail"] != "over"})
     if not names:
-        return "not seen", {"parameters": []}
-    text = f"{', '.join(names)}: gradients come, but no optimizer owns them and they never change"
+        return "not found", {"parameters": []}
+    text = f"{', '.join(names)}: not in any optimizer, so the parameters never change"
     return text, {"parameters": names}
 
 
 def _slow_steps(job: Job) -> tuple[str, dict[str, object]]:
     table = job.steps().to_arrow()
     waits, steps = (np.array(table[name]) for name in ("data_wait", "step"))
-    # a fifth of the steps are slow, so this lies among them, whatever else was slow once
+    # 20% of the steps are slow, so the 95th percentile is one of them
     is_slow = waits > np.percentile(waits, 95) / 2 if len(waits) else waits > 0
     if is_slow.all() or not is_slow.any():
-        return "not seen", {}
-    usual, during = float(np.median(waits[~is_slow])), float(np.median(waits[is_slow]))
+        return "not found", {}
+    normal, during = float(np.median(waits[~is_slow])), float(np.median(waits[is_slow]))
     first, last = int(steps[is_slow].min()), int(steps[is_slow].max())
     text = (
-        f"steps {first} to {last} waited {format_duration(during)} for their data, "
-        f"the others {format_duration(usual)}"
+        f"steps {first} to {last} waited {format_duration(during)} for data, "
+        f"other steps {format_duration(normal)}"
     )
-    return text, {"first_step": first, "last_step": last, "usual": usual, "during": during}
+    return text, {"first_step": first, "last_step": last, "usual": normal, "during": during}
 
 
 def _spike(job: Job) -> tuple[str, dict[str, object]]:
@@ -101,17 +101,22 @@ def _spike(job: Job) -> tuple[str, dict[str, object]]:
     usual_rate = np.median(rates) if len(rates) else np.nan
     is_high = rates > 2 * usual_rate
     first = int(steps[is_high].min(initial=_NEVER))
-    # a rate is recorded when it changes, so it lasts until the next one
+    # a rate is recorded when it changes, so it applies until the next one
     last = int(steps[(steps > first) & ~is_high].min(initial=_NEVER)) - 1
     losses = dict(job.losses.reduced())
     before = [loss for step, loss in losses.items() if first - _BEFORE <= step < first]
     around = {step: loss for step, loss in losses.items() if first <= step <= last + _AFTER}
     if not (before and around):
-        return "not seen", {}
-    usual = float(np.median(before))
+        return "not found", {}
+    normal = float(np.median(before))
     highest = max(around, key=around.__getitem__)
     text = (
-        f"{rates.max():g} instead of {usual_rate:g} from step {first} on; "
-        f"the loss went from {usual:.2g} to {losses[highest]:.3g} at step {highest}"
+        f"{rates.max():g} instead of {usual_rate:g} from step {first}; "
+        f"the loss rose from {normal:.2g} to {losses[highest]:.3g} at step {highest}"
     )
-    return text, {"first_step": first, "last_step": last, "usual": usual, "during": losses[highest]}
+    return text, {
+        "first_step": first,
+        "last_step": last,
+        "usual": normal,
+        "during": losses[highest],
+    }

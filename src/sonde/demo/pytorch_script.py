@@ -1,4 +1,4 @@
-"""A small network learns which of eight centers a point came from, with four faults planted."""
+"""A small classifier with four planted faults."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ RATE = 0.05
 
 
 class Points(Dataset[tuple[Tensor, Tensor]]):
-    """Points around eight centers; some of them lie on a slow disk."""
+    """Points around eight centers; some are slow to load."""
 
     def __init__(self, count: int) -> None:
         centers = torch.randn(8, 64)
@@ -26,12 +26,12 @@ class Points(Dataset[tuple[Tensor, Tensor]]):
 
     def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
         if index in self.slow:
-            time.sleep(0.004)  # the third fault: a batch takes a quarter of a second
+            time.sleep(0.004)  # third fault: a batch takes 0.25 s
         return self.points[index], self.labels[index]
 
 
 class Classifier(nn.Module):
-    """Two hidden layers, a third beside them, and a head."""
+    """Two hidden layers, a parallel third one, and a head."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Classifier(nn.Module):
         self.beside = nn.Linear(768, 768)
         self.relu = nn.ReLU()
         self.head = nn.Linear(768, 8)
-        # the first fault: a layer is dead, none of its units is ever above zero
+        # first fault: a dead layer whose units always output zero
         nn.init.constant_(self.beside.bias, -30.0)
 
     def forward(self, points: Tensor) -> Tensor:
@@ -53,20 +53,20 @@ class Classifier(nn.Module):
 
 
 def train(seconds: float) -> None:
-    """Trains for about so long, on a slow machine for at most a minute longer."""
+    """Train for about that many seconds; on a slow machine, up to a minute longer."""
     torch.manual_seed(7)
     steps = int(seconds * STEPS_PER_SECOND)
     high_rates = range(steps * 55 // 100, steps * 58 // 100)
     loader = DataLoader(Points(steps * BATCH), batch_size=BATCH)
     model = Classifier()
     loss_function = nn.CrossEntropyLoss()
-    # the second fault: the head is forgotten, and stays as it was made
+    # second fault: the head is not in the optimizer
     optimizer = torch.optim.SGD([*model.body.parameters(), *model.beside.parameters()], lr=RATE)
     end = time.monotonic() + seconds + 60
     for step, (points, labels) in enumerate(loader):
         if time.monotonic() > end:
             break
-        # the fourth fault: some steps are far too long
+        # fourth fault: a learning rate spike
         optimizer.param_groups[0]["lr"] = 40 * RATE if step in high_rates else RATE
         optimizer.zero_grad()
         loss = loss_function(model(points), labels)

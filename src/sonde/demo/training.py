@@ -1,8 +1,8 @@
-"""A small real training job with faults planted in it, for `sonde demo`.
+"""A small training job with planted faults, for `sonde demo`.
 
-A perceptron with two hidden layers learns to tell which of eight centers a point came from, in
-plain numpy. Run as `python -m sonde.demo.training [SECONDS]`. It knows nothing of Sonde but
-the clock; everything `sonde demo` shows is seen from outside.
+A perceptron with two hidden layers learns which of eight centers a point came from, in plain
+numpy. Run it with `python -m sonde.demo.training [SECONDS]`. It uses nothing of Sonde but the
+clock; everything `sonde demo` shows is measured from outside.
 """
 
 import os
@@ -33,36 +33,36 @@ _WAIT_SECONDS = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong from one share of the job to another."""
+    """A fault during part of the job."""
 
     name: str
     start: float
     end: float
-    metric: str  # where it is seen
-    said: str
+    metric: str  # the metric that shows it
+    description: str
 
     def is_on(self, share: float) -> bool:
-        """Whether it is going on."""
+        """Whether the fault is active."""
         return self.start <= share < self.end
 
 
 SLOW_LOADER = Fault(
     *("slow data loader", 0.25, 0.45, "process_tree.cpu_percent"),
-    "every batch was waited for, so the processor had little to do",
+    "each batch had to be waited for, so the CPU was mostly idle",
 )
 LEAK = Fault(
     *("memory leak", 0.5, 0.7, "process_tree.rss_bytes"),
-    "activations were kept that nobody needs, until they were let go",
+    "unused activations were kept in memory, then released",
 )
 DISK_BURST = Fault(
     *("burst of disk writes", 0.75, 0.9, "process_tree.write_bytes_per_second"),
-    "checkpoints were written after every few steps, and waited for",
+    "frequent checkpoints blocked training",
 )
 FAULTS = (SLOW_LOADER, LEAK, DISK_BURST)
 
 
 class Perceptron:
-    """Two hidden layers, ReLU, softmax; gradients by hand."""
+    """Two hidden layers, ReLU and softmax, with manual gradients."""
 
     def __init__(self, random: np.random.Generator) -> None:
         sizes = (_FEATURES, _HIDDEN, _HIDDEN, _CLASSES)
@@ -72,7 +72,7 @@ class Perceptron:
         ]
 
     def step(self, inputs: Array, labels: npt.NDArray[np.int64]) -> float:
-        """One step of gradient descent; the loss before it."""
+        """One step of gradient descent; returns the loss before it."""
         outputs = [inputs]
         for weight in self.weights[:-1]:
             outputs.append(np.maximum(outputs[-1] @ weight, 0))
@@ -93,25 +93,25 @@ class Perceptron:
 
 
 class Faults:
-    """Does what goes wrong."""
+    """Causes the planted faults."""
 
     def __init__(self, clock: SystemClock, file: BinaryIO) -> None:
         self._clock = clock
         self._file = file
         self._never = threading.Event()
-        self._kept: list[Array] = []
+        self._leaked: list[Array] = []
         self._seconds = clock.seconds()
 
     def happen(self, share: float) -> None:
-        """Whatever is planted at this point of the job."""
+        """Cause the faults that are active at this point of the job."""
         elapsed = self._clock.seconds() - self._seconds
         self._seconds = self._clock.seconds()
         if SLOW_LOADER.is_on(share):
             self._clock.wait(self._never, _WAIT_SECONDS)
         if LEAK.is_on(share):
-            self._kept.append(np.ones(int(elapsed * _LEAK_BYTES_PER_SECOND) // 8))
+            self._leaked.append(np.ones(int(elapsed * _LEAK_BYTES_PER_SECOND) // 8))
         else:
-            self._kept.clear()
+            self._leaked.clear()
         if DISK_BURST.is_on(share):
             self._file.seek(0)
             self._file.write(os.urandom(int(min(elapsed, 0.5) * _WRITE_BYTES_PER_SECOND)))
@@ -120,7 +120,7 @@ class Faults:
 
 
 def train(seconds: float) -> None:
-    """Trains for so long and prints the loss."""
+    """Train for a number of seconds and print the loss."""
     clock = SystemClock()
     random = np.random.default_rng(_SEED)
     centers = random.normal(0, 1, (_CLASSES, _FEATURES))

@@ -37,12 +37,12 @@ class Progress:
 
     rules: tuple[RuleProgress, ...] = ()
 
-    def of(self, rule: str, asked: str) -> RuleProgress:
+    def of(self, rule: str, configuration: str) -> RuleProgress:
         """The progress of a rule; empty if its setting or parameters have changed."""
         for progress in self.rules:
-            if (progress.rule, progress.asked) == (rule, asked):
+            if (progress.rule, progress.asked) == (rule, configuration):
                 return progress
-        return RuleProgress(rule, asked)
+        return RuleProgress(rule, configuration)
 
 
 def load_progress(backend: Backend) -> Progress:

@@ -18,7 +18,7 @@ def judge_of(backend: Backend, clock: Clock) -> Judge:
     def judge(evaluations: Sequence[Evaluation], *, is_final: bool) -> Verdict:
         now_ns = clock.now_ns()
         facts = read_job(backend, now_ns)
-        seen = job_coverage(facts, recorded_steps(backend, facts), now_ns)
-        return last_words(evaluations, is_final=is_final, seen=seen)
+        coverage = job_coverage(facts, recorded_steps(backend, facts), now_ns)
+        return last_words(evaluations, is_final=is_final, seen=coverage)
 
     return judge

@@ -1,4 +1,4 @@
-"""Other programs' formats: one file per format."""
+"""Exports to the formats of other programs, one file per format."""
 
 from sonde.exports._export import Column, Export, Selection
 from sonde.plugins import Slot

@@ -1,6 +1,6 @@
-"""What an export is: some series of a job, written as another program reads them.
+"""The base class of exports, and the data to export.
 
-Data comes in batches of rows, so that a job of any length fits into memory.
+Data is read in batches of rows, so that jobs of any length fit into memory.
 """
 
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A series, or one statistic of it where buckets are asked for."""
+    """A series, or one statistic of it if buckets are exported."""
 
     series: Series
     statistic: str = ""
@@ -38,7 +38,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of one node: instants, and values as (column, row); NaN is unknown."""
+    """Rows of one node: instants, and values as (column, row); NaN if missing."""
 
     node: str
     times_ns: Instants
@@ -47,29 +47,29 @@ class Batch:
 
 @dataclass(frozen=True)
 class Selection:
-    """What of a job is to be exported."""
+    """The data of a job to export."""
 
     job: str
     readers: tuple[SystemReader, ...]
     series: tuple[Series, ...]
     within: TimeRange = EVER
     buckets: int | None = None
-    timeline: Timeline | None = None  # for a format that needs one
-    python: tuple[ReadProfile, ...] = ()  # likewise
+    timeline: Timeline | None = None  # if the format needs it
+    python: tuple[ReadProfile, ...] = ()  # if the format needs them
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What is exported of each row."""
+        """The exported columns."""
         return self.columns_of(self.series)
 
     def columns_of(self, series: Sequence[Series]) -> tuple[Column, ...]:
-        """Some series as columns."""
+        """The columns of some series."""
         statistics = STATISTICS if self.buckets else ("",)
-        return tuple(Column(one, statistic) for one in series for statistic in statistics)
+        return tuple(Column(each, statistic) for each in series for statistic in statistics)
 
     @property
     def values(self) -> int:
-        """About how many values there are, for a progress bar."""
+        """The approximate number of values, for a progress bar."""
         if self.timeline is not None:
             return self.timeline.size
         extents = [reader.extent for reader in self.readers]
@@ -81,27 +81,27 @@ class Selection:
     def batches(
         self, series: Sequence[Series] | None = None, node: str | None = None
     ) -> Iterator[Batch]:
-        """The rows of one node after the other, in order of time."""
-        wanted = self.series if series is None else series
+        """The rows of each node in order of time."""
+        selected = self.series if series is None else series
         for reader in self.readers:
             if node in (None, reader.node):
-                yield from self._node_batches(reader, wanted)
+                yield from self._node_batches(reader, selected)
 
     def _node_batches(self, reader: SystemReader, series: Sequence[Series]) -> Iterator[Batch]:
         if self.buckets:
             rollup = reader.buckets(series, self.buckets, self.within)
-            parts = (rollup.minimum, rollup.mean, rollup.maximum)
-            shape = (len(series) * len(parts), len(rollup.starts_ns))
-            yield Batch(reader.node, rollup.starts_ns, np.stack(parts, axis=1).reshape(shape))
+            statistics = (rollup.minimum, rollup.mean, rollup.maximum)
+            shape = (len(series) * len(statistics), len(rollup.starts_ns))
+            yield Batch(reader.node, rollup.starts_ns, np.stack(statistics, axis=1).reshape(shape))
             return
-        for within in _stretches(reader, self.within):
+        for within in _batch_ranges(reader, self.within):
             times, values = reader.samples(series, within)
             if len(times):
                 yield Batch(reader.node, times, values)
 
 
-def _stretches(reader: SystemReader, within: TimeRange) -> Iterator[TimeRange]:
-    """A range of time in parts of about one batch each."""
+def _batch_ranges(reader: SystemReader, within: TimeRange) -> Iterator[TimeRange]:
+    """Split a time range into ranges of about one batch each."""
     extent = reader.extent
     if extent is None:
         return
@@ -116,18 +116,18 @@ def _stretches(reader: SystemReader, within: TimeRange) -> Iterator[TimeRange]:
 
 
 class Export(ABC):
-    """One format. The first line of the docstring says what it is for."""
+    """One format. The first line of the docstring is its description."""
 
-    is_text: bool = True  # a person can read it on a terminal
-    needs_timeline: bool = False  # what workers did, too, and not only what machines measured
-    needs_python: bool = False  # profiles of Python, and nothing else
+    is_text: bool = True  # can be printed to a terminal
+    needs_timeline: bool = False  # in addition to metrics
+    needs_python: bool = False  # Python profiles instead of metrics
 
     @abstractmethod
     def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:
-        """Writes the selection.
+        """Write the selection.
 
         Args:
-            selection: What to write.
-            sink: Where to; it cannot be moved about in.
-            advance: Told how many values more are written.
+            selection: The data to write.
+            sink: The output, which may not be seekable.
+            advance: Called with the number of values written since the last call.
         """

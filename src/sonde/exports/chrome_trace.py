@@ -1,4 +1,4 @@
-"""Chrome's trace format, as Perfetto and chrome://tracing open it."""
+"""Chrome's trace format, for Perfetto and chrome://tracing."""
 
 from typing import BinaryIO
 
@@ -8,11 +8,11 @@ from sonde.results.chrome_trace import write_trace
 
 
 class ChromeTrace(Export):
-    """One timeline of workers and machines for Perfetto; by steps or by time."""
+    """The timeline of workers and machines, for Perfetto."""
 
     needs_timeline = True
 
     def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:
         if selection.timeline is None:
-            raise UsageError("A trace is made of a timeline, and none was given.")
+            raise UsageError("A Chrome trace requires a timeline.")
         write_trace(selection.timeline, sink, advance)

@@ -1,4 +1,4 @@
-"""Comma-separated values: a row per tick and node, a column per series."""
+"""Comma-separated values: one row per sample and node, one column per series."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from sonde.exports._export import Advance, Batch, Export, Selection
 
 
 class Csv(Export):
-    """A row per tick and node, a column per series; times are ISO 8601 in UTC, unknown is empty."""
+    """One row per sample and node, one column per series; times in ISO 8601 (UTC)."""
 
     def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:
         columns = selection.columns

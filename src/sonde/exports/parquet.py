@@ -1,4 +1,4 @@
-"""One Parquet file: a row per tick and node, a column per series."""
+"""A Parquet file: one row per sample and node, one column per series."""
 
 from typing import BinaryIO
 
@@ -11,7 +11,7 @@ _TIME = pa.timestamp("ns", tz="UTC")
 
 
 class Parquet(Export):
-    """One file for pandas, polars, DuckDB and the rest: unit and meaning are with each column."""
+    """A file for pandas, polars and DuckDB, with the unit and description of each column."""
 
     is_text = False
 

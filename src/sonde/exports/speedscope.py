@@ -1,6 +1,6 @@
-"""Profiles of Python as https://www.speedscope.app opens them: one per window and thread.
+"""Python profiles for https://www.speedscope.app, one per window and thread.
 
-The outermost frame of the thread that trains is the mode and the phase it was in.
+The outermost frame of the training thread is its mode and phase.
 """
 
 import json
@@ -20,7 +20,7 @@ _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 class Speedscope(Export):
-    """Where Python spends its time, for https://www.speedscope.app."""
+    """Python profiles for https://www.speedscope.app."""
 
     needs_python = True
 
@@ -36,48 +36,48 @@ class Speedscope(Export):
             "exporter": f"sonde {__version__}",
             "name": selection.job,
             "activeProfileIndex": 0,
-            "shared": {"frames": frames.known},
+            "shared": {"frames": frames.frames},
             "profiles": profiles,
         }
         sink.write(json.dumps(document, separators=(",", ":")).encode())
 
 
 class _Frames:
-    """Frames by their numbers, each once."""
+    """Numbered frames without duplicates."""
 
     def __init__(self) -> None:
-        self.known: list[dict[str, Any]] = []
+        self.frames: list[dict[str, Any]] = []
         self._numbers: dict[Function, int] = {}
 
     def number(self, function: Function) -> int:
         if function not in self._numbers:
-            self._numbers[function] = len(self.known)
+            self._numbers[function] = len(self.frames)
             frame: dict[str, Any] = {"name": function.name}
             if function.file:
                 frame |= {"file": function.file, "line": function.line}
-            self.known.append(frame)
+            self.frames.append(frame)
         return self._numbers[function]
 
 
 def _profiles(window: ReadProfile, frames: _Frames) -> Iterator[dict[str, Any]]:
     amounts = Amounts.of(window.profile)
     steps = [step for mode, step in window.steps if mode == Mode.TRAIN]
-    which = f"steps {min(steps)} to {max(steps)}" if steps else "no step"
+    step_range = f"steps {min(steps)} to {max(steps)}" if steps else "no step"
     for number, thread in enumerate(window.profile.threads):
-        part = amounts.take(amounts.threads == number)
-        order = np.argsort(part.times, kind="stable")
-        moments = window.times[part.times[order]].tolist() if number == 0 else None
+        thread_amounts = amounts.take(amounts.threads == number)
+        order = np.argsort(thread_amounts.times, kind="stable")
+        moments = window.times[thread_amounts.times[order]].tolist() if number == 0 else None
         stacks = _stacks(window, frames)
         samples, weights = _merged(
             [
-                (*((_phase(window, frames, moments[place]),) if moments else ()), *stacks[node])
-                for place, node in enumerate(part.nodes[order].tolist())
+                (*((_phase(window, frames, moments[index]),) if moments else ()), *stacks[node])
+                for index, node in enumerate(thread_amounts.nodes[order].tolist())
             ],
-            part.ns[order].tolist(),
+            thread_amounts.ns[order].tolist(),
         )
         yield {
             "type": "sampled",
-            "name": f"worker {window.worker}, {thread}, {which}",
+            "name": f"worker {window.worker}, {thread}, {step_range}",
             "unit": "nanoseconds",
             "startValue": 0,
             "endValue": sum(weights),
@@ -87,14 +87,14 @@ def _profiles(window: ReadProfile, frames: _Frames) -> Iterator[dict[str, Any]]:
 
 
 def _stacks(window: ReadProfile, frames: _Frames) -> list[tuple[int, ...]]:
-    """The stack of every node, the outermost function first."""
+    """The stack of every node, outermost function first."""
     profile = window.profile
-    found: list[tuple[int, ...]] = []
-    numbers = [frames.number(one) for one in profile.functions]
+    stacks: list[tuple[int, ...]] = []
+    numbers = [frames.number(function) for function in profile.functions]
     for parent, function in zip(profile.parents, profile.node_functions, strict=True):
-        above: tuple[int, ...] = found[parent] if parent >= 0 else ()
-        found.append((*above, numbers[function]))
-    return found
+        above: tuple[int, ...] = stacks[parent] if parent >= 0 else ()
+        stacks.append((*above, numbers[function]))
+    return stacks
 
 
 def _phase(window: ReadProfile, frames: _Frames, moment: int) -> int:
@@ -105,7 +105,7 @@ def _phase(window: ReadProfile, frames: _Frames, moment: int) -> int:
 def _merged(
     stacks: Sequence[tuple[int, ...]], weights: Sequence[int]
 ) -> tuple[list[list[int]], list[int]]:
-    """Neighbours that are alike, as one."""
+    """Merge equal consecutive stacks."""
     samples: list[list[int]] = []
     sums: list[int] = []
     last: tuple[int, ...] | None = None
