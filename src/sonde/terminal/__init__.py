@@ -1,1 +1,1 @@
-"""Jobs in a terminal: what commands print, and the live view."""
+"""Terminal output of commands, and the live view."""

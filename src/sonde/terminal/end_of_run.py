@@ -1,10 +1,10 @@
-"""What rules said about a job, as `sonde run` and `sonde attach` tell it at the end."""
+"""The findings that `sonde run` and `sonde attach` print at the end."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
 
 from sonde.errors import StoreError
-from sonde.read.coverage import read_markers, seen_of
+from sonde.read.coverage import coverage_from, read_markers
 from sonde.records.finding import Episode, Verdict
 from sonde.records.notice import Notice
 from sonde.results.coverage import not_seen
@@ -12,11 +12,11 @@ from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
 from sonde.store.layout import WORKERS, report_key, rules_key
 
-_MOST_LINES = 3
+_MAX_FINDINGS = 3
 
 
 def read_verdict(backend: Backend) -> Verdict | None:
-    """What rules came to; None where none were asked."""
+    """The recorded verdict of the rules; None if no rules ran."""
     key = rules_key("verdict")
     try:
         return decode_facts(Verdict, backend.read(key), key)
@@ -24,19 +24,19 @@ def read_verdict(backend: Backend) -> Verdict | None:
         return None
 
 
-def seen_at_end(
+def not_seen_at_end(
     backend: Backend,
     verdict: Verdict | None,
     attempt: tuple[str, int],
     lost: Iterable[Notice] = (),
 ) -> str:
-    """That the inside of a job was not seen, and why; empty where it was, or nobody can tell.
+    """Why the training process was not recorded; empty if it was, or if that is unknown.
 
     Args:
         backend: The job.
-        verdict: What rules came to; they know what was recorded.
+        verdict: The verdict of the rules, which includes what was recorded.
         attempt: The node and its attempt.
-        lost: Losses, which are printed too: lost training steps are no sign that none ran.
+        lost: Lost data. If training steps were lost, their absence proves nothing.
     """
     if any(notice.is_loss_of_steps for notice in lost):
         return ""
@@ -46,29 +46,29 @@ def seen_at_end(
         if backend.folders(WORKERS):  # something trains, and who reads it all has not done so
             return ""
         markers = read_markers(backend, *attempt)
-        return not_seen(asdict(seen_of(markers.frameworks, {}, markers.hook_failures)))
+        return not_seen(asdict(coverage_from(markers.frameworks, {}, markers.hook_failures)))
     except StoreError:
         return ""
 
 
 def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
-    """The verdict, the first findings, and where the rest is; `job` is how to name the job."""
+    """The verdict, the first findings, and the command that shows all; `job` is a reference."""
     if verdict is None:
         return []
     severity = f"{verdict.first[0].severity.value}: " if verdict.first else ""
-    early = "" if verdict.is_final or not verdict.findings else "so far: "
+    early = "" if verdict.is_final or not verdict.findings else "So far: "
     lines = [f"{early}{severity}{verdict.sentence}"]
-    lines += [_line(one) for one in verdict.first[1:_MOST_LINES]]
+    lines += [_line(episode) for episode in verdict.first[1:_MAX_FINDINGS]]
     if verdict.findings:
-        lines.append(f"what to do: sonde findings {job}")
+        lines.append(f"Recommendations: sonde findings {job}")
     if not verdict.is_final:
-        goes_on = f"sonde check {job} --record goes on once the job is over"
-        lines.append(f"rules have not seen everything: {goes_on}")
+        command = f"sonde check {job} --record"
+        lines.append(f"Rules have not processed all data. When the job has ended, run: {command}")
     return lines
 
 
-def report_place(backend: Backend) -> str:
-    """Where the job's report lies."""
+def report_uri(backend: Backend) -> str:
+    """The location of the job's report."""
     return f"{backend.uri.rstrip('/')}/{report_key('report.html')}"
 
 

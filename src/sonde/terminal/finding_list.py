@@ -1,4 +1,4 @@
-"""Findings in one line each, for the status and the live view."""
+"""Findings, one per line, for the status and the live view."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,15 +11,15 @@ from sonde.terminal.styles import QUIET
 _STYLES = {"critical": "red", "warning": "yellow", "info": QUIET}
 
 
-def short_finding_lines(findings: Sequence[Mapping[str, Any]], most: int) -> list[Text]:
-    """The findings, one in a line; those that are over are quiet."""
+def short_finding_lines(findings: Sequence[Mapping[str, Any]], max_lines: int) -> list[Text]:
+    """A line per finding; resolved findings are dimmed."""
     lines = []
-    for one in findings[:most]:
-        style = _STYLES[one["severity"]] if one["is_open"] else QUIET
+    for finding in findings[:max_lines]:
+        style = _STYLES[finding["severity"]] if finding["is_open"] else QUIET
         line = Text.assemble(
-            (f"{format_local_clock(one['time'][0])} ", QUIET), (one["severity"], style)
+            (f"{format_local_clock(finding['time'][0])} ", QUIET), (finding["severity"], style)
         )
-        line.append(f" {one['rule']}: {one['message']}")
-        lines.append(line.append(f" ({one['outcome']})", QUIET))
-    left = len(findings) - most
-    return [*lines, Text(f"… and {left} more: sonde findings", QUIET)] if left > 0 else lines
+        line.append(f" {finding['rule']}: {finding['message']}")
+        lines.append(line.append(f" ({finding['outcome']})", QUIET))
+    hidden = len(findings) - max_lines
+    return [*lines, Text(f"… and {hidden} more: sonde findings", QUIET)] if hidden > 0 else lines

@@ -1,9 +1,10 @@
-"""Findings as text."""
+"""The output of `sonde findings` and `sonde check`."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
 
 from sonde.clock import iso
+from sonde.formats import pluralize
 from sonde.read.findings import episode_document
 from sonde.records.action import ActionRecord, ActionStatus
 from sonde.results.coverage import not_seen
@@ -23,27 +24,30 @@ def judgement_lines(judgement: Judgement) -> Iterator[str]:
 
 
 def finding_lines(findings: Findings) -> Iterator[str]:
-    """Each finding with its place, its advice and the actions it caused."""
-    rules = {one.id: one.finding.rule for one in findings}
-    for one in findings:
-        said = "; ".join(filter(None, (where(one), episode_document(one)["outcome"])))
-        yield f"{one.severity.value}  {one.finding.rule} ({said})"
-        yield f"  {one.finding.message}"
-        if one.finding.cause in rules:
-            yield f"  Because of {rules[one.finding.cause]}, above."
-        if one.finding.advice:
-            yield f"  What to do: {one.finding.advice}"
-        yield from (f"  {_followed(done)}" for done in findings.actions if done.episode == one.id)
+    """Each finding with its location, recommendation and triggered actions."""
+    rules = {episode.id: episode.finding.rule for episode in findings}
+    for episode in findings:
+        context = "; ".join(filter(None, (where(episode), episode_document(episode)["outcome"])))
+        yield f"{episode.severity.value}  {episode.finding.rule} ({context})"
+        yield f"  {episode.finding.message}"
+        if episode.finding.cause in rules:
+            yield f"  Caused by {rules[episode.finding.cause]} (see above)."
+        if episode.finding.advice:
+            yield f"  What to do: {episode.finding.advice}"
+        yield from (
+            f"  {_action_text(done)}" for done in findings.actions if done.episode == episode.id
+        )
 
 
-def _followed(action: ActionRecord) -> str:
-    """What an action came to, in a few words."""
-    said = f": {action.message}" if action.message else ""
-    words = {
-        ActionStatus.DONE: f"Action {action.action}, {iso(action.time_ns)}{said}",
-        ActionStatus.WAITING: f"Action {action.action} has not worked yet{said}",
-        ActionStatus.FAILED: f"Action {action.action} failed, attempts: {action.attempts}{said}",
-        ActionStatus.REFUSED: f"Action {action.action} was not taken{said}",
-        ActionStatus.HELD_BACK: f"Action {action.action} is held back{said}",
+def _action_text(action: ActionRecord) -> str:
+    """The result of an action."""
+    detail = f": {action.message}" if action.message else ""
+    attempts = pluralize(action.attempts, "attempt")
+    texts = {
+        ActionStatus.DONE: f"Action {action.action}, {iso(action.time_ns)}{detail}",
+        ActionStatus.WAITING: f"Action {action.action}: retrying{detail}",
+        ActionStatus.FAILED: f"Action {action.action}: failed after {attempts}{detail}",
+        ActionStatus.REFUSED: f"Action {action.action}: not run{detail}",
+        ActionStatus.HELD_BACK: f"Action {action.action}: on hold{detail}",
     }
-    return words[action.status]
+    return texts[action.status]

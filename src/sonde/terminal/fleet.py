@@ -1,4 +1,4 @@
-"""Many nodes in the terminal: one line each, the worst first."""
+"""Many nodes in the terminal: one line per node, problems first."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from sonde.terminal.styles import CPU, GPU, MEMORY, PERCENT, QUIET, fullness, st
 
 _BAD_STATES = (JobState.FAILED, JobState.LOST, JobState.STOPPED)
 _NEARLY_FULL = 90.0
-_LONGEST_NAME = 24
+_MAX_NAME_WIDTH = 24
 _TRAFFIC = 12
-_TRAFFIC_FROM = 100  # columns of the terminal
+_MIN_WIDTH_FOR_TRAFFIC = 100  # columns of the terminal
 
 
 def worst_first(nodes: Sequence[NodeNow]) -> list[NodeNow]:
-    """Those that died, then silent ones, then those short of memory, then the least busy."""
+    """Sort nodes: failed, not reporting, low on memory, then least busy first."""
     return sorted(nodes, key=_badness)
 
 
@@ -36,39 +36,39 @@ def _badness(node: NodeNow) -> tuple[int, float, str]:
 
 
 def _work(node: NodeNow) -> float:
-    """How busy what matters is: the GPUs, else the cores. Least busy is worst."""
+    """The utilization of the GPUs, or of the CPU if there are none."""
     used = [gpu.utilization_percent or 0.0 for gpu in node.gpus]
     return sum(used) / len(used) if used else node.processor.percent or 0.0
 
 
 def fleet_lines(nodes: Sequence[NodeNow], width: int, room: int | None) -> list[Text]:
-    """A head and a line per node, as many as there is room for."""
+    """A summary, a header, and a line per node, as many as fit."""
     states = Counter(node.state.value for node in nodes)
-    said = Text(", ").join(
+    summary = Text(", ").join(
         Text(f"{count} {state}", state_style(state)) for state, count in states.most_common()
     )
     silent = sum(node.is_silent for node in nodes)
     if silent:
-        said.append(f", {silent} without news", "yellow")
+        summary.append(f", {silent} not reporting", "yellow")
     has_gpus = any(node.gpus for node in nodes)
-    name = min(_LONGEST_NAME, max((len(node.node) for node in nodes), default=4))
-    has_traffic = width >= _TRAFFIC_FROM
+    name = min(_MAX_NAME_WIDTH, max((len(node.node) for node in nodes), default=4))
+    has_traffic = width >= _MIN_WIDTH_FOR_TRAFFIC
     length = _bar_width(width - name - 12, 3 if has_gpus else 2, has_traffic=has_traffic)
     ordered = worst_first(nodes)
     shown = ordered if room is None else ordered[: max(1, room - 3)]
-    lines = [said, _titles(name, length, has_gpus=has_gpus, has_traffic=has_traffic)]
+    lines = [summary, _titles(name, length, has_gpus=has_gpus, has_traffic=has_traffic)]
     lines += [
         _line(node, name, length, has_gpus=has_gpus, has_traffic=has_traffic) for node in shown
     ]
     if len(shown) < len(ordered):
         more = len(ordered) - len(shown)
-        lines.append(Text(f"… and {more} more; sonde watch JOB --node NAME shows one", QUIET))
+        lines.append(Text(f"… and {more} more; to show one: sonde watch JOB --node NAME", QUIET))
     return lines
 
 
 def _bar_width(rest: int, bars: int, *, has_traffic: bool) -> int:
     rest -= 2 * _TRAFFIC if has_traffic else 0
-    rest -= 6 if bars == 3 else 0  # how many GPUs are busy
+    rest -= 6 if bars == 3 else 0  # number of busy GPUs
     return max(3, min(30, rest // bars - PERCENT - 2))
 
 
@@ -84,7 +84,7 @@ def _titles(name: int, length: int, *, has_gpus: bool, has_traffic: bool) -> Tex
 
 
 def _line(node: NodeNow, name: int, length: int, *, has_gpus: bool, has_traffic: bool) -> Text:
-    state = "no news" if node.is_silent else node.state.value
+    state = "silent" if node.is_silent else node.state.value
     style = "yellow" if node.is_silent else state_style(state)
     label = node.node if len(node.node) <= name else f"{node.node[: name - 1]}…"
     line = Text.assemble(label.ljust(name + 2), (state.ljust(10), style))
@@ -107,6 +107,6 @@ def _cell(value: float | None, length: int, style: str) -> Text:
     return Text.assemble(bar(value, length, style), format_percent(value).rjust(PERCENT), "  ")
 
 
-def _sum(one: float | None, other: float | None) -> float | None:
-    known = [value for value in (one, other) if value is not None]
-    return sum(known) if known else None
+def _sum(first: float | None, second: float | None) -> float | None:
+    values = [value for value in (first, second) if value is not None]
+    return sum(values) if values else None

@@ -1,4 +1,4 @@
-"""GPUs in the terminal: each on its own, never averaged away."""
+"""GPUs in the terminal, each shown separately."""
 
 from collections.abc import Sequence
 
@@ -9,31 +9,31 @@ from sonde.results.live import Gpu, Level, NodeNow
 from sonde.terminal.bars import bar, sparkline
 from sonde.terminal.styles import GPU, LABEL, MEMORY, PERCENT, QUIET, fullness
 
-_MOST_CURVE = 60
+_MAX_CURVE = 60
 
 
 def gpu_lines(node: NodeNow, width: int, room: int | None) -> list[Text]:
-    """How many are busy, then each; several in a line where there is no room for a line each."""
+    """The number of busy GPUs, then each GPU; several per line if there is not enough room."""
     gpus = node.gpus
     if not gpus:
         return []
-    said = f"{node.busy_gpus} of {len(gpus)} busy"
+    summary = f"{node.busy_gpus} of {len(gpus)} busy"
     style = "yellow" if 0 < node.busy_gpus < len(gpus) else ""
-    slowed = [f"{gpu.device} slowed by {' and '.join(gpu.throttled_by)}" for gpu in gpus]
+    slowed = [f"{gpu.device} throttled by {' and '.join(gpu.throttled_by)}" for gpu in gpus]
     reasons = [text for gpu, text in zip(gpus, slowed, strict=True) if gpu.throttled_by]
-    title = Text.assemble("GPUs".ljust(LABEL), (said, style))
+    title = Text.assemble("GPUs".ljust(LABEL), (summary, style))
     lines = [Text(), title.append("".join(f", {reason}" for reason in reasons), "red")]
-    if room is not None and len(gpus) > room - 12:  # what the rest of a frame needs
+    if room is not None and len(gpus) > room - 12:  # lines that the rest of the frame needs
         return lines + _gpu_cells(gpus, width)
     return lines + [_gpu(gpu, width) for gpu in gpus]
 
 
 def _gpu(gpu: Gpu, width: int) -> Text:
     is_wide, is_very_wide = width >= 72, width >= 120
-    detail = f" {amount_of(gpu.memory):>16}" if is_wide else ""
+    detail = f" {format_level(gpu.memory):>16}" if is_wide else ""
     power = f"{UNKNOWN if gpu.power_watts is None else f'{gpu.power_watts:.0f}'} W"
     heat = f"{UNKNOWN if gpu.temperature_celsius is None else f'{gpu.temperature_celsius:.0f}'} °C"
-    curve = min(_MOST_CURVE, (width - 80) // 2) if is_very_wide else 0
+    curve = min(_MAX_CURVE, (width - 80) // 2) if is_very_wide else 0
     length = (width - LABEL - 2 * PERCENT - len(detail) - 20 - (curve + 2 if curve else 0)) // 2
     share = gpu.memory.percent
     line = Text.assemble(
@@ -53,7 +53,7 @@ def _gpu(gpu: Gpu, width: int) -> Text:
 
 
 def _gpu_cells(gpus: Sequence[Gpu], width: int) -> list[Text]:
-    """Several GPUs per line, where a line each would not fit."""
+    """Several GPUs per line."""
     cell = 26
     per_line = max(1, (width - 2) // cell)
     cells = [
@@ -69,11 +69,11 @@ def _gpu_cells(gpus: Sequence[Gpu], width: int) -> list[Text]:
     return [Text("  ") + Text().join(row) for row in rows]
 
 
-def amount_of(level: Level) -> str:
-    """Both in the unit of the whole, so that a column of them can be compared at a glance."""
-    used, whole = level.used_bytes, level.total_bytes
-    total = format_bytes(whole)
-    if used is None or not whole:
+def format_level(level: Level) -> str:
+    """Used and total memory in the same unit, so that rows are easy to compare."""
+    used, total_bytes = level.used_bytes, level.total_bytes
+    total = format_bytes(total_bytes)
+    if used is None or not total_bytes:
         return f"{format_bytes(used)} of {total}"
     number, unit = total.split()
-    return f"{used / whole * float(number):.1f} of {number} {unit}"
+    return f"{used / total_bytes * float(number):.1f} of {number} {unit}"

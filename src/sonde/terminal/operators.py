@@ -1,4 +1,4 @@
-"""What a profile of operators says, for people: shares first, then who, then why not more."""
+"""The output of `sonde operators`: time per device, operators, idle time and its causes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,15 +8,15 @@ from rich.text import Text
 from sonde.formats import format_duration, format_percent, pluralize
 from sonde.terminal.bars import bar
 from sonde.terminal.styles import CPU, GPU, QUIET
-from sonde.terminal.text import table
+from sonde.terminal.tables import table
 
 Row = Mapping[str, Any]
 
 _BAR = 20
-_LONGEST_NAME = 60
-_MOST_PLACES = 5
-_MOST_DEVICES = 16
-_PARTS = {
+_MAX_NAME_LENGTH = 60
+_MAX_CALL_SITES = 5
+_MAX_DEVICES = 16
+_COLUMNS = {
     "compute": "compute",
     "communication_overlapped": "overlapped",
     "communication_exposed": "exposed",
@@ -25,75 +25,83 @@ _PARTS = {
     "not_covered": "not covered",
 }
 _CAUSES = {
-    "host": "the host launched too late",
-    "data": "the host waited for data",
-    "sync": "the host had waited for the device",
-    "device": "between kernels that were queued",
-    "unknown": "no launch is known",
+    "host": "kernel launched late",
+    "data": "waiting for data",
+    "sync": "after a synchronization",
+    "device": "between queued kernels",
+    "unknown": "no launch recorded",
 }
 _TITLES = {
     "self": "self",
     "total": "total",
     "device_self": "on device",
-    "device_total": "with inner",
+    "device_total": "on device, total",
 }
 
 
 def operators_lines(document: Mapping[str, Any]) -> list[Text]:
-    """All of it; what was not recorded is left out."""
+    """All sections that were recorded."""
     steps, workers = document["steps"], document["workers"]
-    whose = f" of {pluralize(workers, 'worker')}" if workers > 1 else ""
-    looked = f"{pluralize(steps, 'step')} in " if steps else ""
-    lines = [Text(f"{looked}{format_duration(document['window_seconds'])}{whose}")]
+    of_workers = f" of {pluralize(workers, 'worker')}" if workers > 1 else ""
+    in_steps = f"{pluralize(steps, 'step')} in " if steps else ""
+    lines = [Text(f"{in_steps}{format_duration(document['window_seconds'])}{of_workers}")]
     lines += breakdown_lines(document["breakdown"])
     lines += _operator_lines(document)
     if document["by"] != "phase":
         lines += _phase_lines(document)
-    lines += _gap_lines(document["gaps"]) + _place_lines(document["synchronizations"])
+    lines += _gap_lines(document["gaps"]) + _synchronization_lines(document["synchronizations"])
     return lines + _launch_lines(document["launches"])
 
 
 def breakdown_lines(rows: Sequence[Row]) -> list[Text]:
-    """Where the time of each device went; parts that nothing has are left out."""
-    parts = [part for part in _PARTS if any(row[f"{part}_percent"] for row in rows)]
-    left_out, rows = len(rows) - _MOST_DEVICES, rows[:_MOST_DEVICES]
-    titles = ("device", "worker", *(_PARTS[part] for part in parts))
+    """Time per device and activity; empty columns are omitted."""
+    columns = [column for column in _COLUMNS if any(row[f"{column}_percent"] for row in rows)]
+    left_out, rows = len(rows) - _MAX_DEVICES, rows[:_MAX_DEVICES]
+    titles = ("device", "worker", *(_COLUMNS[column] for column in columns))
     cells = [
         (
             row["device"],
             str(row["worker"]),
-            *(format_percent(row[f"{part}_percent"], 1) for part in parts),
+            *(format_percent(row[f"{column}_percent"], 1) for column in columns),
         )
         for row in rows
     ]
-    lines = [Text(), *table([titles, *cells], left=1)]
-    more = Text(f"and {left_out} more: --worker RANK, or --json", QUIET)
+    lines = [Text(), *table([titles, *cells], left_columns=1)]
+    more = Text(f"… and {left_out} more; use --worker RANK or --json", QUIET)
     return [*lines, more] if left_out > 0 else lines
 
 
 def _operator_lines(document: Mapping[str, Any]) -> list[Text]:
     rows = document["operators"]
     times = [name for name in _TITLES if rows and f"{name}_seconds" in rows[0]]
-    what = document["group"]
-    titles = (f"{what} on {document['device']}", "calls", *(_TITLES[one] for one in times), "share")
+    group = document["group"]
+    titles = (
+        f"{group} on {document['device']}",
+        "calls",
+        *(_TITLES[time_name] for time_name in times),
+        "share",
+    )
     cells = [
         (
-            _shortened(row["name"]) or f"no {what}",
+            _shortened(row["name"]) or f"no {group}",
             str(row["calls"]),
-            *(format_duration(row[f"{one}_seconds"]) for one in times),
+            *(format_duration(row[f"{time_name}_seconds"]) for time_name in times),
             format_percent(row["percent"], 1),
         )
         for row in rows
     ]
     left_out = document["operators_left_out"]
     if left_out["count"]:
-        name = f"{pluralize(left_out['count'], 'more', 'more')}"
+        name = pluralize(left_out["count"], "more", "more")
         cells.append((name, *[""] * (len(times) + 1), format_percent(left_out["percent"], 1)))
     uncovered = document["not_covered_percent"]
     cells.append(("not covered", *[""] * (len(times) + 1), format_percent(uncovered, 1)))
     shares = [*(row["percent"] for row in rows)]
     shares += [left_out["percent"]] if left_out["count"] else []
-    return [Text(), *_with_bars(table([titles, *cells], left=1), [*shares, uncovered], document)]
+    return [
+        Text(),
+        *_with_bars(table([titles, *cells], left_columns=1), [*shares, uncovered], document),
+    ]
 
 
 def _phase_lines(document: Mapping[str, Any]) -> list[Text]:
@@ -106,21 +114,21 @@ def _phase_lines(document: Mapping[str, Any]) -> list[Text]:
     ]
     uncovered = document["not_covered_percent"]
     cells.append(("not covered", "", format_percent(uncovered, 1)))
-    lines = table([(f"phase on {document['device']}", "time", "share"), *cells], left=1)
+    lines = table([(f"phase on {document['device']}", "time", "share"), *cells], left_columns=1)
     return [Text(), *_with_bars(lines, [*(row["percent"] for row in rows), uncovered], document)]
 
 
 def _with_bars(
     lines: Sequence[Text], shares: Sequence[float], document: Mapping[str, Any]
 ) -> list[Text]:
-    """The first line is the titles; the last cell of all others a share."""
+    """Append a bar to each line except the header."""
     style = CPU if document["device"] == "cpu" else GPU
     width = max(line.cell_len for line in lines)
-    found = [lines[0]]
+    with_bars = [lines[0]]
     for line, share in zip(lines[1:], shares, strict=True):
         line.pad_right(width - line.cell_len + 2)
-        found.append(line.append(bar(share, _BAR, style)))
-    return found
+        with_bars.append(line.append(bar(share, _BAR, style)))
+    return with_bars
 
 
 def _gap_lines(gaps: Mapping[str, Any]) -> list[Text]:
@@ -137,13 +145,13 @@ def _gap_lines(gaps: Mapping[str, Any]) -> list[Text]:
         )
         for row in gaps["causes"]
     ]
-    titles = ("idle", "because", "times", "together", "longest", "share")
-    return [Text(), *table([titles, *cells], left=2), *_late_lines(gaps["places"])]
+    titles = ("idle", "cause", "gaps", "total", "longest", "share")
+    return [Text(), *table([titles, *cells], left_columns=2), *_late_launch_lines(gaps["places"])]
 
 
-def _late_lines(rows: Sequence[Row]) -> list[Text]:
-    """Whom the devices waited for; what waited for them is told apart."""
-    late = [row for row in rows if row["cause"] == "host"][:_MOST_PLACES]
+def _late_launch_lines(rows: Sequence[Row]) -> list[Text]:
+    """Call sites whose late launches left the device idle."""
+    late = [row for row in rows if row["cause"] == "host"][:_MAX_CALL_SITES]
     if not late:
         return []
     cells = [
@@ -156,11 +164,11 @@ def _late_lines(rows: Sequence[Row]) -> list[Text]:
         )
         for row in late
     ]
-    titles = ("launched too late by", "in", "times", "device idle before", "share")
-    return [Text(), *table([titles, *cells], left=2)]
+    titles = ("launched late by", "in", "gaps", "device idle before", "share")
+    return [Text(), *table([titles, *cells], left_columns=2)]
 
 
-def _place_lines(rows: Sequence[Row]) -> list[Text]:
+def _synchronization_lines(rows: Sequence[Row]) -> list[Text]:
     if not rows:
         return []
     cells = [
@@ -171,25 +179,29 @@ def _place_lines(rows: Sequence[Row]) -> list[Text]:
             format_duration(row["blocked_seconds"]),
             format_duration(row["idle_seconds"]),
         )
-        for row in rows[:_MOST_PLACES]
+        for row in rows[:_MAX_CALL_SITES]
     ]
-    titles = ("waits for the device", "in", "times", "host waits", "device idle after")
-    lines = [Text(), *table([titles, *cells], left=2)]
-    more = len(rows) - _MOST_PLACES
-    return [*lines, Text(f"and {pluralize(more, 'place')} more", QUIET)] if more > 0 else lines
+    titles = ("waits for the device", "in", "calls", "host waits", "device idle after")
+    lines = [Text(), *table([titles, *cells], left_columns=2)]
+    more = len(rows) - _MAX_CALL_SITES
+    return [*lines, Text(f"… and {more} more", QUIET)] if more > 0 else lines
 
 
 def _launch_lines(rows: Sequence[Row]) -> list[Text]:
-    lines = [
-        Text(
-            f"{row['device']}  {row['kernels']} kernels, {format_duration(row['kernel_mean_seconds'])} "
-            f"on average, {format_percent(row['short_percent'])} shorter than 10 µs; a launch takes the "
-            f"host {format_duration(row['call_mean_seconds'])}, and half of the kernels begin within "
-            f"{format_duration(row['delay_p50_seconds'])} of it"
-        )
-        for row in rows
-    ]
+    lines = [Text(_launch_text(row)) for row in rows]
     return [Text(), *lines] if lines else []
+
+
+def _launch_text(row: Row) -> str:
+    kernels = pluralize(row["kernels"], "kernel")
+    mean = format_duration(row["kernel_mean_seconds"])
+    short = format_percent(row["short_percent"])
+    call = format_duration(row["call_mean_seconds"])
+    delay = format_duration(row["delay_p50_seconds"])
+    return (
+        f"{row['device']}: {kernels}, {mean} on average, {short} shorter than 10 µs. "
+        f"A launch takes {call} on average; the median delay until the kernel starts is {delay}"
+    )
 
 
 def _joined(*texts: str) -> str:
@@ -197,4 +209,4 @@ def _joined(*texts: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    return name if len(name) <= _MAX_NAME_LENGTH else f"{name[: _MAX_NAME_LENGTH - 1]}…"

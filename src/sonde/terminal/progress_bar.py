@@ -1,4 +1,4 @@
-"""How far long work has come: a bar on a terminal, nothing in a pipe."""
+"""A progress bar on a terminal; nothing in a pipe."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 @contextlib.contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Gives what is to be told how much more is done."""
+    """Yield a function that advances the bar by a count."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _count: None

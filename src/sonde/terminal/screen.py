@@ -1,4 +1,4 @@
-"""Shows a job in the terminal until it is over or somebody leaves."""
+"""Show the live view of a job until it ends or the user quits."""
 
 import contextlib
 import os
@@ -14,20 +14,20 @@ from rich.live import Live
 from sonde.clock import Clock
 from sonde.drawing.printable import writing
 from sonde.results.live import JobNow
-from sonde.terminal.text import console_for_output
+from sonde.terminal.output import console_for_output
 from sonde.terminal.watch import frame
 
-_LOOK_SECONDS = 1.0
-_REACT_SECONDS = 0.2  # how long a key or a new window size may wait
+_POLL_SECONDS = 1.0
+_REACT_SECONDS = 0.2  # maximum reaction time to keys and resizing
 
 
-def show_until_over(look: Callable[[], JobNow], clock: Clock, every_seconds: float) -> JobNow:
-    """Draws what `look` sees, again and again; returns the last of it.
+def show_until_over(poll: Callable[[], JobNow], clock: Clock, every_seconds: float) -> JobNow:
+    """Redraw what `poll` returns; return the last value.
 
-    Drawing is on the terminal's second screen: what was there before comes back at the end.
+    Uses the alternate screen of the terminal, which restores the previous content at the end.
     """
     console = console_for_output()
-    now = look()
+    now = poll()
     with (
         writing(),
         _keys() as pressed,
@@ -37,8 +37,8 @@ def show_until_over(look: Callable[[], JobNow], clock: Clock, every_seconds: flo
         size = None
         while not now.is_over:
             if clock.seconds() >= due:
-                now = look()
-                due = clock.seconds() + max(_LOOK_SECONDS, every_seconds)
+                now = poll()
+                due = clock.seconds() + max(_POLL_SECONDS, every_seconds)
                 size = None
             if console.size != size:
                 size = console.size
@@ -50,7 +50,7 @@ def show_until_over(look: Callable[[], JobNow], clock: Clock, every_seconds: flo
 
 @contextlib.contextmanager
 def _keys() -> Iterator[Callable[[float], bool]]:
-    """Gives keys as they are pressed; Ctrl-C stays a signal, and the terminal is left as found."""
+    """Yield a function that waits for the quit key; restore the terminal mode on exit."""
     stdin = sys.stdin
     if stdin is None or not stdin.isatty():
         yield lambda seconds: bool(select.select([], [], [], seconds)[0])
@@ -68,5 +68,5 @@ def _is_leaving(seconds: float) -> bool:
     if not ready:
         return False
     typed = os.read(sys.stdin.fileno(), 64)
-    # an empty read is the end of input: nobody is there to press q, and nobody needs to
+    # an empty read is the end of input: the terminal is gone
     return not typed or typed[:1] in (b"q", b"Q") or typed in (b"\x1b", b"\x04")

@@ -1,4 +1,4 @@
-"""Which of the terminal's sixteen colours means what, and the widths that lines share."""
+"""Colors (of the terminal's sixteen) and column widths."""
 
 CPU = "cyan"
 GPU = "green"
@@ -22,12 +22,12 @@ _FULL_PERCENT = 95.0
 
 
 def state_style(state: str) -> str:
-    """The colour of a job's state."""
+    """The color of a job's state."""
     return _STATES.get(state, "")
 
 
-def fullness(percent: float | None, usual: str) -> str:
-    """A warning colour for what is running out."""
+def fullness(percent: float | None, default: str) -> str:
+    """A warning color if a resource is nearly full."""
     if percent is None or percent < _NEARLY_FULL_PERCENT:
-        return usual
+        return default
     return "red" if percent >= _FULL_PERCENT else "yellow"
