@@ -1,4 +1,4 @@
-"""Hands: one file per command, named after it."""
+"""The command line: one file per command, named after it."""
 
 from sonde.cli._command import Command
 from sonde.plugins import Slot

@@ -1,4 +1,4 @@
-"""What a command is: a docstring that is its help, its options, and what it does."""
+"""The interface of a command, and the options and output functions that commands share."""
 
 import argparse
 import contextlib
@@ -7,7 +7,7 @@ import sys
 from abc import ABC, abstractmethod
 from typing import Any
 
-from sonde.drawing.printable import safe_json, visible, writable, writing
+from sonde.drawing.printable import escape_text, replace_non_finite, safe_json, writing
 from sonde.settings import default_store
 from sonde.store.places import absolute_store
 
@@ -15,68 +15,70 @@ Options = argparse.Namespace
 
 
 class Command(ABC):
-    """One command. The first line of its docstring is the summary in `sonde --help`."""
+    """A command. Its docstring is its help; the first line is the summary in `sonde --help`."""
 
-    example: str = ""  # what a person would type, shown in its help
+    example: str = ""  # a typical invocation, shown in its help
 
     @abstractmethod
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the options."""
+        """Add the options."""
 
     @abstractmethod
     def execute(self, options: Options) -> int:
-        """Does it; returns the exit code."""
+        """Run the command and return its exit code."""
 
 
 def store_uri(text: str) -> str:
-    """A store as a person may name it."""
-    scheme, mark, _ = text.partition("://")
-    if mark and scheme not in ("file", "s3"):
+    """Parse a store given on the command line."""
+    scheme, separator, _ = text.partition("://")
+    if separator and scheme not in ("file", "s3"):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no store. Use a folder, file://… or s3://bucket/prefix"
+            f"{text!r} is not a store. Use a folder, file://… or s3://bucket/prefix"
         )
     return absolute_store(text)
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """The option that nearly every command has."""
+    """Add --store."""
     parser.add_argument(
         "--store",
         metavar="URI",
         type=store_uri,
         default=default_store(),
-        help="where the jobs are: a folder, file://… or s3://bucket/prefix "
-        "(default: $SONDE_STORE, else ./sonde-jobs)",
+        help="the store of the jobs: a folder, file://… or s3://bucket/prefix "
+        "(default: $SONDE_STORE or ./sonde-jobs)",
     )
 
 
 def add_job(parser: argparse.ArgumentParser) -> None:
-    """A job and the store it is in."""
+    """Add the JOB argument and --store."""
     parser.add_argument("job", metavar="JOB", help="a job's name, or the path or URI of its folder")
     add_store(parser)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """The switch for scripts."""
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead")
+    """Add --json."""
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document instead of text"
+    )
 
 
-def say(text: str) -> None:
-    """A line for the person, on standard output."""
+def print_line(text: str) -> None:
+    """Print a line on standard output."""
     with writing():
-        sys.stdout.write(f"{visible(text)}\n")
+        sys.stdout.write(f"{escape_text(text)}\n")
 
 
-def say_json(document: Any) -> None:
-    """The one JSON document that `--json` promises; numbers JSON cannot write become null."""
-    text = json.dumps(writable(document), indent=2, ensure_ascii=False, allow_nan=False)
+def print_json(document: Any) -> None:
+    """Print the document of `--json`; numbers that JSON cannot represent become null."""
+    text = json.dumps(replace_non_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
     with writing():
         sys.stdout.write(f"{safe_json(text)}\n")
 
 
-def remark(text: str) -> None:
-    """A line beside the output, on standard error; if nobody listens there, so be it."""
+def print_note(text: str) -> None:
+    """Print a line on standard error; ignored if standard error is closed."""
     if sys.stderr is not None:  # it is None when the caller closed it
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"sonde: {visible(text)}\n")
+            sys.stderr.write(f"sonde: {escape_text(text)}\n")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Finds the command that was asked for, runs it, and turns our errors into one line."""
+"""Find and run the requested command; print errors as one line."""
 
 import argparse
 import inspect
@@ -9,45 +9,45 @@ from typing import NoReturn
 
 from sonde import __version__
 from sonde.cli import COMMANDS, Command
-from sonde.cli._command import remark
-from sonde.drawing.printable import visible, writing
+from sonde.cli._command import print_note
+from sonde.drawing.printable import escape_text, writing
 from sonde.errors import OutputError, SondeError, UsageError, did_you_mean
 
 _INTERRUPTED = 130
 
 
 def run_command_line(words: Sequence[str]) -> int:
-    """The exit code of what was typed."""
-    if sys.stdout is None:  # the caller closed it: there is nobody to print for
+    """Run a command line and return its exit code."""
+    if sys.stdout is None:  # the caller closed it
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         code = _execute(words)
         with writing():
-            sys.stdout.flush()  # now, while an error can still be told
+            sys.stdout.flush()  # while an error can still be reported
     except SondeError as error:
-        remark(str(error))
+        print_note(str(error))
         if isinstance(error, OutputError):
             _drop_output()
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:  # the reader of our output (`| head`) has gone: nothing to complain of
+    except BrokenPipeError:  # the reader of the output (`| head`) has exited: not an error
         _drop_output()
         return 0
     return code
 
 
 def _execute(words: Sequence[str]) -> int:
-    # only what was asked for is imported: `sonde run` must not wait for what `sonde watch` needs
-    asked = next((word for word in words if not word.startswith("-")), None)
-    if asked and asked not in COMMANDS:
-        hint = did_you_mean(asked, COMMANDS.names())
-        raise UsageError(f"There is no command {asked!r}.{hint} All of them: sonde --help")
-    parser = _parser([asked] if asked else COMMANDS.names())
+    # import only the requested command: `sonde run` must not wait for imports of `sonde watch`
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name and name not in COMMANDS:
+        hint = did_you_mean(name, COMMANDS.names())
+        raise UsageError(f"Unknown command {name!r}.{hint} See: sonde --help")
+    parser = _parser([name] if name else COMMANDS.names())
     options, unknown = parser.parse_known_args(words)
     if unknown:
-        page = f"sonde {asked}" if asked else "sonde"
-        raise UsageError(f"unrecognized arguments: {' '.join(unknown)}. Help: {page} --help")
+        page = f"sonde {name}" if name else "sonde"
+        raise UsageError(f"Unrecognized arguments: {' '.join(unknown)}. See: {page} --help")
     if not hasattr(options, "command_to_execute"):
         parser.print_help()
         return 2
@@ -56,22 +56,22 @@ def _execute(words: Sequence[str]) -> int:
 
 
 def _drop_output() -> None:
-    """What is still buffered goes nowhere, so that Python does not complain when it ends."""
+    """Discard buffered output, so that Python reports no error when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as all our errors do."""
+    """Reports a usage error in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"sonde: {visible(message)}. Help: {self.prog} --help\n")
+        self.exit(2, f"sonde: {escape_text(message)}. See: {self.prog} --help\n")
 
 
 def _parser(names: Sequence[str]) -> _Parser:
     parser = _Parser(
         prog="sonde",
-        description="Watches a training job: sonde run python train.py",
-        epilog="Help on one command: sonde COMMAND --help",
+        description="Monitor, profile and debug training jobs: sonde run python train.py",
+        epilog="Help for a command: sonde COMMAND --help",
     )
     parser.add_argument("--version", action="version", version=f"sonde {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")

@@ -1,9 +1,9 @@
-"""Asks something of a running job and waits until everybody who was asked has answered."""
+"""Send a request to a running job and wait for the replies of its nodes or workers."""
 
 import threading
 from collections.abc import Iterable
 
-from sonde.cli._command import Options, remark, say, say_json
+from sonde.cli._command import Options, print_json, print_line, print_note
 from sonde.clock import SystemClock
 from sonde.read.jobs import read_job
 from sonde.read.listeners import listeners
@@ -12,35 +12,35 @@ from sonde.store.backends import Backend
 from sonde.store.control import replies_to, send_request, worker_name
 from sonde.store.places import find_job
 
-_PATIENCE_SECONDS = 10.0
-_SILENCE_SECONDS = 1.0  # after so long somebody wonders what is going on
-_MOST_NAMES = 4
-_WORKER = worker_name(0)[:-1]
+_TIMEOUT_SECONDS = 10.0
+_ANNOUNCE_SECONDS = 1.0  # then say what we are waiting for
+_MAX_NAMES = 4
+_WORKER_PREFIX = worker_name(0)[:-1]
 
 
-def ask(
+def send_and_print(
     options: Options,
     kind: RequestKind,
     arguments: dict[str, str],
 ) -> int:
-    """Sends the request, prints the answers; 1 if somebody refused or did not answer."""
+    """Send the request and print the replies; return 1 if one was refused or is missing."""
     clock = SystemClock()
     backend = find_job(options.job, options.store)
     facts = read_job(backend, clock.now_ns())
     names = listeners(facts, kind)
     replies = _replies(backend, clock, kind, arguments, names)
-    silent = _in_order(names - replies.keys())
+    silent = _sort_names(names - replies.keys())
     if options.json:
         answers = {
             name: {"done": replies[name].is_done, "message": replies[name].message}
-            for name in _in_order(replies)
+            for name in _sort_names(replies)
         }
-        say_json({"job": facts.name, "replies": answers, "no_reply": silent})
+        print_json({"job": facts.name, "replies": answers, "no_reply": silent})
     else:
-        for message, same in _by_message(replies).items():
-            say(f"{_some(same)}: {message}")
+        for message, names_of_message in _group_by_message(replies).items():
+            print_line(f"{_join_names(names_of_message)}: {message}")
         for name in silent:
-            say(f"{name}: no answer yet; it may still follow the request")
+            print_line(f"{name}: no reply yet; the request may still take effect")
     return 0 if not silent and all(reply.is_done for reply in replies.values()) else 1
 
 
@@ -52,32 +52,32 @@ def _replies(
     names: set[str],
 ) -> dict[str, Reply]:
     request = send_request(backend, clock, kind, arguments)
-    start, patience = clock.seconds(), _PATIENCE_SECONDS + 3 * backend.poll_seconds
-    is_told = False
+    start, patience = clock.seconds(), _TIMEOUT_SECONDS + 3 * backend.poll_seconds
+    is_announced = False
     never = threading.Event()
     while True:
         replies = replies_to(backend, request)
         if names <= replies.keys() or clock.seconds() >= start + patience:
             return replies
-        if not is_told and clock.seconds() >= start + _SILENCE_SECONDS:
-            is_told = True
-            remark(f"waiting for {_some(names - replies.keys())}, up to {patience:.0f} s")
+        if not is_announced and clock.seconds() >= start + _ANNOUNCE_SECONDS:
+            is_announced = True
+            print_note(f"Waiting for {_join_names(names - replies.keys())}, up to {patience:.0f} s")
         clock.wait(never, min(0.1, backend.poll_seconds))
 
 
-def _by_message(replies: dict[str, Reply]) -> dict[str, list[str]]:
-    """Who says the same; one who says it alone, alone."""
-    found: dict[str, list[str]] = {}
-    for name in _in_order(replies):
-        found.setdefault(replies[name].message, []).append(name)
-    return found
+def _group_by_message(replies: dict[str, Reply]) -> dict[str, list[str]]:
+    """The names of those who sent each message."""
+    names_by_message: dict[str, list[str]] = {}
+    for name in _sort_names(replies):
+        names_by_message.setdefault(replies[name].message, []).append(name)
+    return names_by_message
 
 
-def _in_order(names: Iterable[str]) -> list[str]:
+def _sort_names(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (len(name), name))
 
 
-def _some(names: Iterable[str]) -> str:
-    ordered = _in_order(names)
-    kind = "workers" if ordered[0].startswith(_WORKER) else "nodes"
-    return ", ".join(ordered) if len(ordered) <= _MOST_NAMES else f"{len(ordered)} {kind}"
+def _join_names(names: Iterable[str]) -> str:
+    ordered = _sort_names(names)
+    kind = "workers" if ordered[0].startswith(_WORKER_PREFIX) else "nodes"
+    return ", ".join(ordered) if len(ordered) <= _MAX_NAMES else f"{len(ordered)} {kind}"

@@ -1,4 +1,4 @@
-"""What lies on this machine and has not reached its object store: commands that see it send it."""
+"""Send spools: data on this machine that has not reached its object store yet."""
 
 import threading
 from typing import Any
@@ -18,10 +18,10 @@ _LOCK_SECONDS = 2.0
 
 
 def send_spools(uri: str) -> list[Spool]:
-    """Starts a process for each spool of a store or job that nobody sends; returns those.
+    """Start sending the unsent spools of a store or job, each in its own process; return them.
 
     Args:
-        uri: A store or a job; of a folder nothing is ever on its way.
+        uri: A store or a job. Folders have no spools.
     """
     if "://" not in uri or uri.startswith("file:"):
         return []
@@ -29,33 +29,33 @@ def send_spools(uri: str) -> list[Spool]:
 
 
 def send_spools_of(backend: Backend) -> None:
-    """The same for one job; waits a moment for what will not grow any more."""
+    """Start sending the spools of a job; wait briefly for those that are complete."""
     clock, never = SystemClock(), threading.Event()
     deadline = clock.seconds() + _WAIT_SECONDS
-    waiting = [spool for spool in send_spools(backend.uri) if not is_running(spool.facts)]
-    while any(spool.folder.exists() for spool in waiting) and clock.seconds() < deadline:
+    pending = [spool for spool in send_spools(backend.uri) if not is_running(spool.facts)]
+    while any(spool.folder.exists() for spool in pending) and clock.seconds() < deadline:
         clock.wait(never, _POLL_SECONDS)
 
 
 def remove_spools_of(backend: Backend) -> None:
-    """Removes what lies here of a job that was removed, unless a process is still at it."""
+    """Remove the spools of a removed job, unless a process is still sending them."""
     for spool in local_spools():
         if _belongs_to(spool, backend.uri) and spool.take_lock(SystemClock(), _LOCK_SECONDS):
             spool.remove()
 
 
 def unsent_rows(backend: Backend, facts: JobFacts) -> list[dict[str, Any]]:
-    """Where the rest of a job lies that its launcher could not send, and how much it is."""
+    """The folders with a job's unsent data, and their sizes."""
     rows: list[dict[str, Any]] = []
-    for one in facts.attempts:
-        if one.unsent:
+    for attempt in facts.attempts:
+        if attempt.unsent:
             row: dict[str, Any] = {
-                "node": one.attempt.node,
-                "folder": one.unsent,
+                "node": attempt.attempt.node,
+                "folder": attempt.unsent,
                 "files": None,
                 "bytes": None,
             }
-            for spool in spools_at(one.unsent, backend.uri):
+            for spool in spools_at(attempt.unsent, backend.uri):
                 unsent = find_unsent(spool.source, backend)
                 row |= {"files": unsent.files, "bytes": unsent.bytes}
             rows.append(row)
@@ -63,16 +63,16 @@ def unsent_rows(backend: Backend, facts: JobFacts) -> list[dict[str, Any]]:
 
 
 def _send(uri: str) -> list[Spool]:
-    found = [spool for spool in local_spools() if _belongs_to(spool, uri)]
-    idle = [spool for spool in found if not spool.is_being_sent()]
+    spools = [spool for spool in local_spools() if _belongs_to(spool, uri)]
+    idle = [spool for spool in spools if not spool.is_being_sent()]
     for spool in idle:
         standby_process(spool, SystemClock()).start()
-    return found
+    return spools
 
 
 def _belongs_to(spool: Spool, uri: str) -> bool:
     try:
         job = spool.facts.job_uri
-    except StoreError:  # it is being made, or removed
+    except StoreError:  # it is being created or removed
         return False
     return f"{job}/".startswith(f"{uri.rstrip('/')}/")

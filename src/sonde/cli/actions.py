@@ -1,4 +1,4 @@
-"""`sonde actions`: what can follow a finding, and whether it works."""
+"""`sonde actions`: list, show and test the actions that findings trigger."""
 
 import argparse
 from pathlib import Path
@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import Any
 
 from sonde.actions import ACTIONS, Action, Occasion, build_action, load_action
-from sonde.cli._command import Command, Options, add_json, say, say_json
+from sonde.cli._command import Command, Options, add_json, print_json, print_line
 from sonde.clock import SystemClock
 from sonde.errors import ActionError, UsageError
 from sonde.records.finding import Episode, Finding, Severity
@@ -19,10 +19,10 @@ _WIDTH = 100
 
 
 class ActionsCommand(Command):
-    """List the actions, show the settings of one, or try one that is set up.
+    """List the available actions, show the settings of an action, or test one.
 
-    `sonde actions test NAME` does what NAME would do on a finding, with a finding that says that it
-    is a trial; what would be done to a job is only told.
+    `sonde actions test NAME` runs the action with a test finding. An action on a job, such as
+    stopping it, is only described.
     """
 
     example = "sonde actions test email"
@@ -32,13 +32,13 @@ class ActionsCommand(Command):
             "words",
             metavar="[test] NAME",
             nargs="*",
-            help="an action, to see its settings; after `test`, one to try",
+            help="an action to show; after `test`, an action to run",
         )
         parser.add_argument(
             "--config",
             metavar="FILE",
             type=Path,
-            help="the configuration file (default: sonde.toml, if there is one here)",
+            help="configuration file (default: sonde.toml in this folder, if it exists)",
         )
         add_json(parser)
 
@@ -48,36 +48,36 @@ class ActionsCommand(Command):
             case []:
                 _list(settings, is_json=options.json)
             case [word, name] if word == _TEST:
-                _try(settings, name, is_json=options.json)
+                _test(settings, name, is_json=options.json)
             case [name] if name != _TEST:
                 _show(load_action(settings.of(name).kind), is_json=options.json)
             case _:
                 raise UsageError(
-                    "Write it like: sonde actions, sonde actions email, or sonde actions test email"
+                    "Usage: sonde actions, sonde actions email, or sonde actions test email"
                 )
         return 0
 
 
 def _list(settings: ActionsSettings, *, is_json: bool) -> None:
     kinds = {name: load_action(name) for name in ACTIONS.names()}
-    own = [(one.name, one.kind) for one in settings.actions]
-    for name, kind in own:
+    configured = [(action.name, action.kind) for action in settings.actions]
+    for name, kind in configured:
         load_action(kind, f"[actions.{name}]")
     if is_json:
-        say_json(
+        print_json(
             {
                 "actions": [_document(name, kind) for name, kind in kinds.items()],
-                "configured": [{"name": name, "kind": kind} for name, kind in own],
+                "configured": [{"name": name, "kind": kind} for name, kind in configured],
             }
         )
         return
     rows = [(name, kind.summary()) for name, kind in kinds.items()]
     for line in aligned(rows, 2).splitlines():
-        say(line)
-    if own:
-        told = (name if name == kind else f"{name} ({kind})" for name, kind in own)
-        say("")
-        say(f"Set up here: {', '.join(told)}")
+        print_line(line)
+    if configured:
+        labels = (name if name == kind else f"{name} ({kind})" for name, kind in configured)
+        print_line("")
+        print_line(f"Configured here: {', '.join(labels)}")
 
 
 def _document(name: str, kind: type[Action]) -> dict[str, Any]:
@@ -85,8 +85,8 @@ def _document(name: str, kind: type[Action]) -> dict[str, Any]:
         "action": name,
         "summary": kind.summary(),
         "settings": [
-            {"name": one.name, "default": one.default, "meaning": one.help}
-            for one in kind.all_keys()
+            {"name": key.name, "default": key.default, "meaning": key.help}
+            for key in kind.all_keys()
         ],
     }
 
@@ -94,36 +94,36 @@ def _document(name: str, kind: type[Action]) -> dict[str, Any]:
 def _show(kind: type[Action], *, is_json: bool) -> None:
     name = kind.__module__.rpartition(".")[2]
     if is_json:
-        say_json(_document(name, kind))
+        print_json(_document(name, kind))
         return
     for line in (*wrap(f"{name}: {kind.summary()}", _WIDTH), ""):
-        say(line)
-    for one in kind.all_keys():
-        default = f" (default: {one.default})" if one.default else ""
-        for line in wrap(f"{one.name}: {one.help}{default}", _WIDTH, subsequent_indent="    "):
-            say(line)
+        print_line(line)
+    for key in kind.all_keys():
+        default = f" (default: {key.default})" if key.default else ""
+        for line in wrap(f"{key.name}: {key.help}{default}", _WIDTH, subsequent_indent="    "):
+            print_line(line)
 
 
-def _try(settings: ActionsSettings, name: str, *, is_json: bool) -> None:
+def _test(settings: ActionsSettings, name: str, *, is_json: bool) -> None:
     action = build_action(settings.of(name), Path.cwd())
     try:
-        said = action.trial(_trial())
+        message = action.trial(_test_occasion())
     except ActionError as error:
         raise ActionError(f"{name}: {error}") from error
     if is_json:
-        say_json({"action": name, "done": said})
+        print_json({"action": name, "done": message})
     else:
-        say(f"{name}: {said}")
+        print_line(f"{name}: {message}")
 
 
-def _trial() -> Occasion:
+def _test_occasion() -> Occasion:
     clock = SystemClock()
     now_ns = clock.now_ns()
     finding = Finding(
         rule="Trial",
         severity=Severity.INFO,
-        message="This is a trial: nothing is wrong.",
-        advice="Nothing. Somebody has typed `sonde actions test`.",
+        message="This is a test. Nothing is wrong.",
+        advice="Nothing: this finding was sent by `sonde actions test`.",
         time_ns=(now_ns, now_ns),
     )
     episode = Episode("Trial::1", finding, now_ns, now_ns, triggered=1)

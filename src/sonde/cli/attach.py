@@ -1,10 +1,10 @@
-"""`sonde attach`: watches a process that already runs."""
+"""`sonde attach`: record a running process."""
 
 import argparse
 
 from sonde.agent.attach import Attached, attach
-from sonde.agent.registration import Registration, Wish, register
-from sonde.cli._command import Command, Options, add_json, remark, say_json, store_uri
+from sonde.agent.registration import Registration, RunRequest, register
+from sonde.cli._command import Command, Options, add_json, print_json, print_note, store_uri
 from sonde.cli.options.actions import add_actions, with_actions
 from sonde.cli.options.recording import add_no_report, with_options
 from sonde.cli.options.rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
@@ -12,29 +12,29 @@ from sonde.clock import SystemClock
 from sonde.errors import JobExistsError
 from sonde.settings import RunSettings, load_settings, placement
 from sonde.store.layout import report_key
-from sonde.terminal.end_of_run import read_verdict, report_place, verdict_lines
+from sonde.terminal.end_of_run import read_verdict, report_uri, verdict_lines
 
 
 class Attach(Command):
-    """Record a process that already runs, and what it starts, until it ends.
+    """Record a running process and its children until it exits.
 
-    Ctrl-C ends the recording and leaves the process alone. Its exit code is known only to its
-    parent: such a job ends in the state `ended`.
+    Ctrl-C stops the recording; the process continues. Only the parent of a process can read its
+    exit code, so the job ends in the state `ended`.
     """
 
     example = "sonde attach 4711 --name nightly"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("pid", type=int, metavar="PID", help="the process")
+        parser.add_argument("pid", type=int, metavar="PID", help="the process to record")
         parser.add_argument("--name", help="the job's name (default: program name and time)")
-        parser.add_argument("--store", metavar="URI", type=store_uri, help="where to record it")
-        parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
+        parser.add_argument("--store", metavar="URI", type=store_uri, help="the store to record to")
+        parser.add_argument("--interval", metavar="TIME", help="sampling interval (default: 500ms)")
         add_rules(parser)
         add_no_rules(parser)
         add_actions(parser)
         add_fail_on(parser)
         add_no_report(parser)
-        parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
+        parser.add_argument("--quiet", action="store_true", help="suppress Sonde's own output")
         add_json(parser)
 
     def execute(self, options: Options) -> int:
@@ -44,17 +44,19 @@ class Attach(Command):
         settings = with_rules(with_actions(settings, options), options)
         registration = _register(settings, target, clock)
         if not options.quiet:
-            remark(f"recording process {target.pid} as {registration.job}; Ctrl-C ends that")
+            print_note(
+                f"Recording process {target.pid} as {registration.job}. Ctrl-C stops the recording."
+            )
         exit_ = attach(target, registration, settings, clock)
         verdict = None if options.no_rules else read_verdict(registration.backend)
         if not options.quiet:
-            remark(f"{registration.job} {exit_.state.value}: {exit_.message}")
+            print_note(f"{registration.job} {exit_.state.value}: {exit_.message}")
             for line in verdict_lines(verdict, registration.backend.uri):
-                remark(line)
+                print_note(line)
             if registration.backend.exists(report_key("report.html")):
-                remark(f"report: {report_place(registration.backend)}")
+                print_note(f"Report: {report_uri(registration.backend)}")
         if options.json:
-            say_json(
+            print_json(
                 {
                     "job": registration.job,
                     "uri": registration.backend.uri,
@@ -67,7 +69,7 @@ class Attach(Command):
 
 def _register(settings: RunSettings, target: Attached, clock: SystemClock) -> Registration:
     try:
-        return register(Wish(settings, placement()), target.command, clock)
-    except JobExistsError as error:  # the advice for `sonde run` is none here
-        taken = f"Job {settings.name!r} exists in {settings.store}"
-        raise JobExistsError(f"{taken}. Choose another --name.") from error
+        return register(RunRequest(settings, placement()), target.command, clock)
+    except JobExistsError as error:  # its advice, --resume, does not apply here
+        problem = f"Job {settings.name!r} already exists in {settings.store}"
+        raise JobExistsError(f"{problem}. Choose another --name.") from error

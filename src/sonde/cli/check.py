@@ -1,17 +1,17 @@
-"""`sonde check`: run rules over what is recorded."""
+"""`sonde check`: run rules on a recorded job."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
-from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
+from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_line
 from sonde.cli.options.rules import add_fail_on, add_rules, exit_code, names_in
 from sonde.client.job import Job
 from sonde.client.reports import report_of
 from sonde.clock import SystemClock
 from sonde.engine.check import check_and_record, check_selection
 from sonde.engine.executors import ExecutorKind, RuleSelection
-from sonde.report.storage import has_report, keep_report
+from sonde.report.storage import has_report, store_report
 from sonde.results.findings import Judgement
 from sonde.rules._selection import parse_assignments
 from sonde.settings import load_settings
@@ -20,9 +20,9 @@ from sonde.terminal.findings import judgement_lines
 
 
 class Check(Command):
-    """Ask rules about what is recorded of a job.
+    """Run rules on a recorded job.
 
-    Any job, running or over, with any parameters; nothing is written unless --record is given.
+    Works for running and finished jobs, with any parameters. Nothing is written without --record.
     """
 
     example = "sonde check resnet --rules StepOutlier --set StepOutlier.stddev=4 --fail-on warning"
@@ -31,16 +31,18 @@ class Check(Command):
         add_job(parser)
         add_rules(parser)
         parser.add_argument(
-            "--config", metavar="FILE", type=Path, help="take [rules] from this configuration file"
+            "--config", metavar="FILE", type=Path, help="configuration file with a [rules] section"
         )
         parser.add_argument(
-            "--record", action="store_true", help="keep what is found; `sonde findings` shows it"
+            "--record",
+            action="store_true",
+            help="record the findings in the job, for `sonde findings`",
         )
         parser.add_argument(
             "--engine",
-            choices=[one.value for one in ExecutorKind],
+            choices=[kind.value for kind in ExecutorKind],
             default=ExecutorKind.LOCAL.value,
-            help="who works: processes of this machine, as many as the job is worth, or Ray",
+            help="where rules run: processes on this machine, or Ray (default: local)",
         )
         add_fail_on(parser)
         add_json(parser)
@@ -58,12 +60,12 @@ class Check(Command):
         job = Job(backend)
         judgement = Judgement(job.name, evaluations, seen=job.seen)
         if options.record and has_report(backend):
-            keep_report(report_of(backend), backend)
+            store_report(report_of(backend), backend)
         if options.json:
             document: dict[str, Any] = {"job": judgement.job, "verdict": judgement.verdict}
             document["coverage"] = judgement.coverage.document()
-            say_json({**document, "rules": judgement.documents()})
+            print_json({**document, "rules": judgement.documents()})
         else:
             for line in judgement_lines(judgement):
-                say(line)
+                print_line(line)
         return exit_code(options, judgement.findings.worst)

@@ -1,41 +1,44 @@
-"""`sonde collectives`: who waits for whom."""
+"""`sonde collectives`: collective operations, and which worker delays the others."""
 
 import argparse
 from typing import Any
 
 from rich.text import Text
 
-from sonde.cli._command import Command, Options, add_job, add_json, say_json
+from sonde.cli._command import Command, Options, add_job, add_json, print_json
 from sonde.client.job import Job
 from sonde.results.collectives import Collectives
 from sonde.store.places import find_job
-from sonde.terminal.text import print_lines
+from sonde.terminal.output import print_lines
 
 
 class CollectivesCommand(Command):
-    """Show what workers exchange, who waits for whom, and how far their clocks are apart.
+    """Show collective operations, which worker delays the others, and clock offsets.
 
-    Calls are seen in the windows of the `distributed` profiler; what DDP and others start from C++,
-    in those of the `operators` profiler.
+    The `distributed` profiler records calls from Python. The `operators` profiler records calls
+    that DDP and others make from C++.
     """
 
     example = "sonde collectives resnet"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_job(parser)
-        parser.add_argument("--start-step", metavar="N", type=int, help="the first training step")
+        parser.add_argument("--start-step", metavar="N", type=int, help="first training step")
         parser.add_argument(
-            "--end-step", metavar="N", type=int, help="the first that is not wanted any more"
+            "--end-step",
+            metavar="N",
+            type=int,
+            help="end of the range of training steps (exclusive)",
         )
         add_json(parser)
 
     def execute(self, options: Options) -> int:
         job = Job(find_job(options.job, options.store))
-        found = job.collectives(start_step=options.start_step, end_step=options.end_step)
+        collectives = job.collectives(start_step=options.start_step, end_step=options.end_step)
         if options.json:
-            say_json({"job": job.name, **_document(found)})
+            print_json({"job": job.name, **_document(collectives)})
         else:
-            print_lines([Text(line) for line in repr(found).splitlines()])
+            print_lines([Text(line) for line in repr(collectives).splitlines()])
         return 0
 
 

@@ -1,10 +1,10 @@
-"""`sonde compact`: decodes, seals and merges what a job has recorded."""
+"""`sonde compact`: decode traces, seal logs as Parquet, and merge files."""
 
 import argparse
 from collections.abc import Sequence
 
 from sonde.agent.trace_decoding import decode_waiting
-from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
+from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_line
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
 from sonde.formats import format_bytes, pluralize
@@ -18,27 +18,26 @@ from sonde.store.lease import Leasing
 from sonde.store.places import find_job
 from sonde.store.reserve import release_reserve
 from sonde.store.retention import keep_within
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 
 
 class Compact(Command):
-    """Seal what a job has recorded as Parquet, merge small files, keep its disk budget.
+    """Convert a job's logs to Parquet, merge small files, and enforce its disk budget.
 
-    Traces of profilers that wait to be decoded become operations first. Running jobs do this by
-    themselves; of those only what is closed is touched. Afterwards any Parquet reader opens the
-    files.
+    Decodes pending profiler traces first. Running jobs do this automatically; for them, only
+    closed files are converted. Any Parquet reader can open the result.
     """
 
     example = "sonde compact resnet"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_job(parser)
-        parser.add_argument("--node", metavar="NAME", help="only this node's recordings")
+        parser.add_argument("--node", metavar="NAME", help="only data of this node")
         parser.add_argument(
-            "--budget", metavar="SIZE", help="the most the job may take (default: 20GB)"
+            "--budget", metavar="SIZE", help="maximum size of the job (default: 20GB)"
         )
         parser.add_argument(
-            "--traces", action="store_true", help="only decode what profilers have left"
+            "--traces", action="store_true", help="only decode pending profiler traces"
         )
         parser.add_argument("--quiet", action="store_true", help="print nothing")
         add_json(parser)
@@ -47,8 +46,8 @@ class Compact(Command):
         backend = find_job(options.job, options.store)
         facts = read_job(backend, SystemClock().now_ns())
         if options.node is not None and options.node not in backend.folders(NODES):
-            known = ", ".join(backend.folders(NODES)) or "none"
-            raise UsageError(f"Job {facts.name!r} has no node {options.node!r}. Known: {known}")
+            names = ", ".join(backend.folders(NODES)) or "none"
+            raise UsageError(f"Job {facts.name!r} has no node {options.node!r}. Nodes: {names}")
         before = _size(backend)
         budget = RunSettings().disk_bytes
         if options.budget:
@@ -62,7 +61,7 @@ class Compact(Command):
             _clean_up(backend, facts)
         after = _size(backend)
         if options.json:
-            say_json(
+            print_json(
                 {
                     "job": facts.name,
                     "traces_decoded": traces,
@@ -77,15 +76,15 @@ class Compact(Command):
             if traces:
                 written = f"{pluralize(traces, 'trace')} decoded, {written}"
             change = f"{format_bytes(before)} before, {format_bytes(after)} after"
-            say(f"{facts.name}: {written}, {change}")
+            print_line(f"{facts.name}: {written}, {change}")
         return 0
 
 
 def _folders(backend: Backend, facts: JobFacts, node: str | None) -> list[str]:
-    """What nodes, workers and rules have written; of one node, with the workers that it runs."""
+    """The folders of nodes, workers and findings; for a node, also those of its workers."""
     nodes = [f"{NODES}/{name}" for name in backend.folders(NODES) if node in (None, name)]
     workers = [rank for rank in facts.workers if node in (None, _node_of(facts, rank))]
-    # a watcher that looks at what a job has left still writes
+    # the rules process may still be writing findings
     has_ended = (
         node is None and facts.state.is_over and Leasing(backend, SystemClock(), "").is_free()
     )
@@ -94,28 +93,32 @@ def _folders(backend: Backend, facts: JobFacts, node: str | None) -> list[str]:
 
 
 def _node_of(facts: JobFacts, rank: str) -> str:
-    """Where a worker runs, or ran at last; empty where nobody knows."""
-    lives = [one.info for one in facts.lives if one.info.rank == int(rank)]
-    return max(lives, key=lambda one: one.start_ns).node if lives else ""
+    """The last node of a worker; empty if unknown."""
+    lives = [life.info for life in facts.lives if life.info.rank == int(rank)]
+    return max(lives, key=lambda life: life.start_ns).node if lives else ""
 
 
 def _is_over(facts: JobFacts, folder: str) -> bool:
-    """Whether nobody writes into a folder any more."""
-    room, _, name = folder.partition("/")
-    if any(one.unsent for one in facts.attempts):  # the rest of its segments has yet to arrive
+    """Whether nothing writes into a folder any more."""
+    kind, _, name = folder.partition("/")
+    if any(
+        attempt.unsent for attempt in facts.attempts
+    ):  # the rest of its segments has not arrived yet
         return False
-    states = {one.attempt.node: one.state for one in facts.latest}
-    if room == FINDINGS_FOLDER:
+    states = {attempt.attempt.node: attempt.state for attempt in facts.latest}
+    if kind == FINDINGS_FOLDER:
         return facts.state.is_over
-    if room == NODES:
+    if kind == NODES:
         return states.get(name, JobState.LOST).is_over
     return states.get(_node_of(facts, name), facts.state).is_over
 
 
 def _decode(backend: Backend, folders: Sequence[str]) -> int:
-    """Decodes the traces of the workers among those folders; returns how many there were."""
+    """Decode the pending traces of workers; return their number."""
     ranks = [
-        int(name) for room, _, name in (one.partition("/") for one in folders) if room == WORKERS
+        int(name)
+        for kind, _, name in (folder.partition("/") for folder in folders)
+        if kind == WORKERS
     ]
     return sum(decode_waiting(backend, rank, SystemClock()) for rank in ranks)
 
@@ -129,17 +132,19 @@ def _seal_all(backend: Backend, facts: JobFacts, folders: Sequence[str], node: s
 
 def _seal(backend: Backend, folder: str, *, is_over: bool, is_whole: bool) -> int:
     return sum(
-        seal_folder(Place(backend, folder, family), is_over=is_over, merge_all=is_whole and is_over)
+        seal_folder(
+            FamilyFolder(backend, folder, family), is_over=is_over, merge_all=is_whole and is_over
+        )
         for family in FAMILIES.values()
     )
 
 
 def _clean_up(backend: Backend, facts: JobFacts) -> None:
-    """Removes what launchers that were killed could not."""
+    """Remove temporary files that killed launchers left behind."""
     backend.sweep(SystemClock().now_ns())
-    for one in facts.attempts:
-        if one.state.is_over:
-            release_reserve(backend, reserve_key(one.attempt.node, one.attempt.number))
+    for attempt in facts.attempts:
+        if attempt.state.is_over:
+            release_reserve(backend, reserve_key(attempt.attempt.node, attempt.attempt.number))
 
 
 def _size(backend: Backend) -> int:

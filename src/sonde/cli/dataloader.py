@@ -1,19 +1,19 @@
-"""`sonde dataloader`: what a job's data loaders cost."""
+"""`sonde dataloader`: data loading time and how to reduce it."""
 
 import argparse
 
-from sonde.cli._command import Command, Options, add_job, add_json, say_json
+from sonde.cli._command import Command, Options, add_job, add_json, print_json
 from sonde.client.job import Job
 from sonde.store.places import find_job
 from sonde.terminal.dataloader import loader_lines
-from sonde.terminal.text import print_lines
+from sonde.terminal.output import print_lines
 
 
 class DataLoader(Command):
-    """Show what data loaders cost: batches, waits, the slow function in them, and what to do.
+    """Show data loading time per loader, slow functions, and recommendations.
 
-    Waits and starts of iterators are always recorded; what happens inside of a batch is seen in
-    the windows of the `dataloader` profiler.
+    Wait times and iterator starts are always recorded. Time inside a batch is recorded in windows
+    of the `dataloader` profiler.
     """
 
     example = "sonde dataloader resnet"
@@ -27,7 +27,7 @@ class DataLoader(Command):
         job = Job(find_job(options.job, options.store))
         loaders = job.dataloader(worker=options.worker).documents()
         if options.json:
-            say_json({"job": job.name, "loaders": loaders})
+            print_json({"job": job.name, "loaders": loaders})
         else:
             print_lines(loader_lines(loaders))
         return 0

@@ -1,22 +1,22 @@
-"""`sonde doctor`: what works on this machine, and why not."""
+"""`sonde doctor`: what Sonde can measure on this machine."""
 
 import argparse
 import os
 from pathlib import Path
 from typing import Any
 
-from sonde.agent.self_check import EXTRAS, checkup
+from sonde.agent.self_check import EXTRAS, run_self_check
 from sonde.agent.system import Machine
-from sonde.cli._command import Command, Options, add_json, add_store, say_json
+from sonde.cli._command import Command, Options, add_json, add_store, print_json
 from sonde.clock import SystemClock
 from sonde.terminal.doctor import doctor_lines
-from sonde.terminal.text import print_lines
+from sonde.terminal.output import print_lines
 
 
 class Doctor(Command):
-    """Say what works on this machine, what does not, and why.
+    """Check what Sonde can measure on this machine.
 
-    The exit code is 1 where the store cannot be written, or nothing can be measured.
+    The exit code is 1 if the store is not writable or nothing can be measured.
     """
 
     example = "sonde doctor --store s3://bucket/team"
@@ -27,13 +27,15 @@ class Doctor(Command):
 
     def execute(self, options: Options) -> int:
         machine = Machine(job_pid=os.getpid(), paths=(Path.cwd(),))
-        found = checkup(options.store, machine, SystemClock())
+        report = run_self_check(options.store, machine, SystemClock())
         if options.json:
-            say_json(found)
+            print_json(report)
         else:
-            print_lines(doctor_lines(found, EXTRAS))
-        return 0 if _is_well(found) else 1
+            print_lines(doctor_lines(report, EXTRAS))
+        return 0 if _can_record(report) else 1
 
 
-def _is_well(found: dict[str, Any]) -> bool:
-    return bool(found["store"]["writable"]) and any(one["works"] for one in found["collectors"])
+def _can_record(report: dict[str, Any]) -> bool:
+    return bool(report["store"]["writable"]) and any(
+        collector["works"] for collector in report["collectors"]
+    )

@@ -1,12 +1,12 @@
-"""`sonde export`: a job in other programs' formats."""
+"""`sonde export`: export a job to other formats."""
 
 import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from sonde.atomic_file import write_whole
-from sonde.cli._command import Command, Options, add_job, add_json, remark, say_json
+from sonde.atomic_file import write_atomically
+from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_note
 from sonde.client.job import Job
 from sonde.clock import from_iso, iso
 from sonde.drawing.printable import writing
@@ -21,19 +21,19 @@ from sonde.store.places import find_job
 from sonde.terminal.progress_bar import progress_bar
 
 _TIMELINE = {
-    "worker": "only this rank",
-    "start_step": "the first training step",
-    "end_step": "the first training step that is not wanted any more",
+    "worker": "only this worker",
+    "start_step": "first training step",
+    "end_step": "end of the range of training steps (exclusive)",
 }
 
 
 class ExportJob(Command):
-    """Write what was recorded in another program's format.
+    """Export recorded data to another format.
 
-    A row per tick and node (csv, parquet), or OpenMetrics text with timestamps (prometheus). With
-    --buckets each series becomes its minimum, mean and maximum per bucket of time. Or one timeline
-    of workers and machines, as Perfetto opens it (chrome-trace), by time or by steps. Or profiles
-    of Python for speedscope.app (speedscope).
+    csv and parquet contain a row per sample and node; prometheus is OpenMetrics text with
+    timestamps. With --buckets, each series is reduced to its minimum, mean and maximum per time
+    bucket. chrome-trace is a timeline of workers and machines for Perfetto. speedscope contains
+    Python profiles for speedscope.app.
     """
 
     example = "sonde export resnet --format csv --metric 'gpu.*' -o gpus.csv"
@@ -41,35 +41,41 @@ class ExportJob(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_job(parser)
         formats = [name.replace("_", "-") for name in EXPORTS.names()]
-        parser.add_argument("--format", required=True, choices=formats)
+        parser.add_argument("--format", required=True, choices=formats, help="output format")
         parser.add_argument(
             *("-o", "--output"),
             metavar="FILE",
             type=Path,
-            help="a file (default: standard output); one that ends with .gz is compressed",
+            help="output file (default: standard output); .gz files are compressed",
         )
         parser.add_argument(
             "--metric",
             metavar="PATTERN",
             action="append",
-            help="only metrics that fit, like 'gpu.*'; repeatable",
+            help="only matching metrics, such as 'gpu.*'; repeatable",
         )
         parser.add_argument("--node", metavar="NAME", help="only this node")
-        moment = "a time like 2026-11-15T08:00:00 (UTC unless it names a zone), or seconds"
-        parser.add_argument("--start", type=_moment, help=f"{moment} since the job began")
-        parser.add_argument("--end", type=_moment, help="likewise; not included")
-        parser.add_argument("--buckets", metavar="N", type=_count, help="at most so many rows")
+        instant = "a time such as 2026-11-15T08:00:00 (UTC by default), or seconds"
+        parser.add_argument("--start", type=_moment, help=f"{instant} since the job started")
+        parser.add_argument(
+            "--end", type=_moment, help="end of the range, in the same format (exclusive)"
+        )
+        parser.add_argument(
+            "--buckets", metavar="N", type=_count, help="maximum number of time buckets"
+        )
         _add_timeline(parser)
         add_json(parser)
 
     def execute(self, options: Options) -> int:
         if options.json and options.output is None:
-            raise UsageError("--json tells about the file: name one with -o FILE.")
+            raise UsageError("--json describes the output file. Specify one with -o FILE.")
         export = EXPORTS.load(options.format)()
         if options.output is None and not export.is_text and sys.stdout.isatty():
-            raise UsageError(f"{options.format} is not for terminals: name a file with -o FILE.")
+            raise UsageError(f"{options.format} is a binary format. Specify a file with -o FILE.")
         if not (export.needs_timeline or export.needs_python) and _has_steps(options):
-            raise UsageError(f"{options.format} holds no steps: leave out --worker and steps.")
+            raise UsageError(
+                f"{options.format} contains no steps. Remove --worker, --start-step and --end-step."
+            )
         selection = _selection(options, export)
         with progress_bar("exporting", selection.values) as advance:
             tally = _Tally(advance)
@@ -77,19 +83,19 @@ class ExportJob(Command):
                 with writing():
                     export.write(selection, sys.stdout.buffer, tally)
             else:
-                write_whole(options.output, lambda sink: export.write(selection, sink, tally))
+                write_atomically(options.output, lambda sink: export.write(selection, sink, tally))
         if not tally.values:
-            remark(_nothing(selection))
+            print_note(_explain_empty(selection))
         if options.json:
-            say_json(_document(options, selection))
+            print_json(_document(options, selection))
         return 0
 
 
 def _add_timeline(parser: argparse.ArgumentParser) -> None:
-    for name, said in _TIMELINE.items():
+    for name, text in _TIMELINE.items():
         words = f"--{name.replace('_', '-')}"
         parser.add_argument(
-            words, metavar="N", type=int, help=f"for chrome-trace and speedscope: {said}"
+            words, metavar="N", type=int, help=f"for chrome-trace and speedscope: {text}"
         )
 
 
@@ -98,7 +104,7 @@ def _has_steps(options: Options) -> bool:
 
 
 class _Tally:
-    """Counts what is written, and passes it on to the bar."""
+    """Counts the written values and advances the progress bar."""
 
     def __init__(self, advance: Callable[[int], None]) -> None:
         self._advance = advance
@@ -109,13 +115,13 @@ class _Tally:
         self._advance(count)
 
 
-def _nothing(selection: Selection) -> str:
-    extents = [one.extent for one in selection.readers if one.extent is not None]
+def _explain_empty(selection: Selection) -> str:
+    extents = [reader.extent for reader in selection.readers if reader.extent is not None]
     if not extents:
-        return f"{selection.job} has no samples: the export holds none"
-    first = iso(min(one.first_ns for one in extents))
-    last = iso(max(one.last_ns for one in extents))
-    return f"nothing was recorded in that range; {selection.job} covers {first} to {last}"
+        return f"No samples in {selection.job}: the export is empty"
+    first = iso(min(reader.first_ns for reader in extents))
+    last = iso(max(reader.last_ns for reader in extents))
+    return f"No data in this range. {selection.job} covers {first} to {last}"
 
 
 def _selection(options: Options, export: Export) -> Selection:
@@ -124,19 +130,23 @@ def _selection(options: Options, export: Export) -> Selection:
         return Selection(job.name, (), (), python=_python(job, options))
     needs_timeline = export.needs_timeline
     patterns = options.metric or ["*"]
-    found = [
+    matches = [
         job.system(pattern, node=options.node, start=options.start, end=options.end)
         for pattern in patterns
     ]
-    for pattern, metrics in zip(patterns, found, strict=True):
+    for pattern, metrics in zip(patterns, matches, strict=True):
         if not metrics.series and (options.metric or not needs_timeline):
-            rooms = {one.metric.name.partition(".")[0] for one in job.system().series}
-            known = ", ".join(f"{room}.*" for room in sorted(rooms)) or "nothing was recorded"
-            raise UsageError(f"Job {job.name!r} has no metric {pattern!r}. Known: {known}")
-    series = {one.key: one for metrics in found for one in metrics.series}
-    whole = found[0]
+            prefixes = {
+                series_of_job.metric.name.partition(".")[0] for series_of_job in job.system().series
+            }
+            available = ", ".join(f"{prefix}.*" for prefix in sorted(prefixes)) or "none"
+            raise UsageError(f"Job {job.name!r} has no metric {pattern!r}. Available: {available}")
+    series = {
+        series_of_job.key: series_of_job for metrics in matches for series_of_job in metrics.series
+    }
+    first = matches[0]
     timeline = _timeline(job, options, tuple(patterns)) if needs_timeline else None
-    chosen = (whole.readers, tuple(series.values()), whole.within, options.buckets)
+    chosen = (first.readers, tuple(series.values()), first.within, options.buckets)
     return Selection(job.name, *chosen, timeline)
 
 
@@ -149,7 +159,7 @@ def _python(job: Job, options: Options) -> tuple[ReadProfile, ...]:
         if StepRange(*steps).overlaps(window.first_step, max(map(_number, window.steps), default=0))
     ]
     if not windows:
-        raise UsageError(f"Job {job.name!r} has no profile of Python, or none of those steps.")
+        raise UsageError(f"Job {job.name!r} has no Python profile of these steps.")
     return tuple(windows)
 
 
@@ -189,12 +199,12 @@ def _moment(text: str) -> str | float:
         from_iso(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a time like 2026-11-15T08:00:00 nor seconds"
+            f"{text!r} is not a time such as 2026-11-15T08:00:00 or a number of seconds"
         ) from error
     return text
 
 
 def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of buckets, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of buckets. Use 1 or more")
     return int(text)

@@ -1,9 +1,9 @@
-"""`sonde findings`: what rules found in a job."""
+"""`sonde findings`: the issues that rules found in a job."""
 
 import argparse
 from dataclasses import asdict
 
-from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
+from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_line
 from sonde.cli.options.rules import add_fail_on, exit_code
 from sonde.client.job import Job
 from sonde.results.coverage import not_seen
@@ -12,9 +12,9 @@ from sonde.terminal.findings import finding_lines
 
 
 class FindingsCommand(Command):
-    """Show what rules found in a job, the worst first, and what to do about it.
+    """Show the issues found in a job, most severe first, with recommendations.
 
-    As it was recorded; of a job in which no rules were recorded, what they find now.
+    Shows the recorded findings. If no rules ran with the job, they run now.
     """
 
     example = "sonde findings resnet --json"
@@ -30,7 +30,7 @@ class FindingsCommand(Command):
         if not len(judgement):
             judgement = job.check()
         if options.json:
-            say_json(
+            print_json(
                 {
                     "job": job.name,
                     "verdict": judgement.verdict,
@@ -41,10 +41,10 @@ class FindingsCommand(Command):
             )
             return exit_code(options, judgement.findings.worst)
         if line := not_seen(asdict(job.seen)):
-            say(line)
+            print_line(line)
         if len(judgement.findings):
             for line in finding_lines(judgement.findings):
-                say(line)
+                print_line(line)
         else:
-            say(judgement.verdict)
+            print_line(judgement.verdict)
         return exit_code(options, judgement.findings.worst)

@@ -1,4 +1,4 @@
-"""`sonde follow`: run rules on a job while it runs."""
+"""`sonde follow`: run rules on a running job."""
 
 import argparse
 from pathlib import Path
@@ -15,10 +15,10 @@ from sonde.store.places import find_job
 
 
 class Follow(Command):
-    """Let rules watch a job while it runs, and keep what they find.
+    """Run rules on a running job and record their findings.
 
-    `sonde run` starts this by itself, at low priority. One watches a job at a time; if it dies,
-    another goes on where it was.
+    `sonde run` starts this automatically, at low priority. Only one process monitors a job at a
+    time; if it crashes, its successor continues where it stopped.
     """
 
     example = "sonde follow resnet --rules LossNotDecreasing,StepOutlier"
@@ -29,12 +29,15 @@ class Follow(Command):
         add_actions(parser)
         add_no_report(parser)
         parser.add_argument(
-            "--config", metavar="FILE", type=Path, help="take [rules] and [actions] from this file"
+            "--config",
+            metavar="FILE",
+            type=Path,
+            help="configuration file with [rules] and [actions]",
         )
         parser.add_argument(
             "--attempt",
             metavar="NODE/NUMBER",
-            help="leave when this attempt at the job is over, though others go on",
+            help="exit when this attempt ends, even if other nodes continue",
         )
 
     def execute(self, options: Options) -> int:

@@ -1,25 +1,34 @@
-"""`sonde jobs`: all jobs of a store."""
+"""`sonde jobs`: list the jobs of a store."""
 
 import argparse
 from functools import partial
 from typing import Any
 
-from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
+from sonde.cli._command import (
+    Command,
+    Options,
+    add_json,
+    add_store,
+    print_json,
+    print_line,
+    print_note,
+)
 from sonde.cli._spools import send_spools
 from sonde.clock import SystemClock
 from sonde.errors import StoreError
 from sonde.read.jobs import JobFacts, has_begun, list_job_names, read_job
-from sonde.read.opening import BROKEN, MOST_SECONDS, read_in_time
+from sonde.read.opening import BROKEN, MAX_READ_SECONDS, read_in_time
 from sonde.read.status import status_document
 from sonde.store.backends import Backend, open_backend
 from sonde.store.places import check_store, job_uri
-from sonde.terminal.text import jobs_lines, print_lines, width_of_output
+from sonde.terminal.jobs import jobs_lines
+from sonde.terminal.output import print_lines, width_of_output
 
 _SHOWN = ("job", "state", "start_time", "end_time", "duration_seconds", "nodes", "exit")
 
 
 class Jobs(Command):
-    """List the jobs of a store, the latest last."""
+    """List the jobs of a store, most recent last."""
 
     example = "sonde jobs --store s3://bucket/team"
 
@@ -36,24 +45,24 @@ class Jobs(Command):
             backend = open_backend(job_uri(options.store, name))
             read = partial(_document_of, backend, now_ns)
             try:
-                documents += read_in_time(backend, read, MOST_SECONDS)
-            except StoreError as error:  # the other jobs are there all the same
+                documents += read_in_time(backend, read, MAX_READ_SECONDS)
+            except StoreError as error:  # list the other jobs
                 documents.append(_broken(name, str(error)))
         documents.sort(key=lambda document: document["start_time"] or "")
         for document in documents:
             if document["state"] == BROKEN and not options.json:
-                remark(f"{document['job']} is broken: {document['exit']['message']}")
+                print_note(f"Cannot read {document['job']}: {document['exit']['message']}")
         if options.json:
-            say_json(documents)
+            print_json(documents)
         elif documents:
             print_lines(jobs_lines(documents, width_of_output()))
         else:
-            say(f"No jobs in {options.store} yet. Make one: sonde run python train.py")
+            print_line(f"No jobs in {options.store}. Start one: sonde run python train.py")
         return 0
 
 
 def _document_of(backend: Backend, now_ns: int) -> list[dict[str, Any]]:
-    """The document of a job; none where it never began."""
+    """The document of a job; empty if the job never started."""
     facts = read_job(backend, now_ns).refuse_nothing()
     return [_document(facts, now_ns)] if has_begun(backend, facts) else []
 
@@ -64,7 +73,7 @@ def _document(facts: JobFacts, now_ns: int) -> dict[str, Any]:
 
 
 def _broken(name: str, reason: str) -> dict[str, Any]:
-    """A job that cannot be opened, and why."""
+    """The document of a job that cannot be read."""
     exit_ = {"code": None, "reason": BROKEN, "message": reason, "traceback": None}
     document = dict.fromkeys(_SHOWN) | {"job": name, "state": BROKEN, "nodes": [], "exit": exit_}
     return {**document, "damages": [reason]}

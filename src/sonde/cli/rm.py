@@ -1,13 +1,21 @@
-"""`sonde rm`: removes jobs."""
+"""`sonde rm`: remove jobs."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 
-from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
+from sonde.cli._command import (
+    Command,
+    Options,
+    add_json,
+    add_store,
+    print_json,
+    print_line,
+    print_note,
+)
 from sonde.cli._spools import remove_spools_of
 from sonde.clock import SystemClock
-from sonde.drawing.printable import visible
+from sonde.drawing.printable import escape_text
 from sonde.errors import UsageError
 from sonde.formats import format_bytes
 from sonde.read.jobs import read_job
@@ -15,67 +23,77 @@ from sonde.store.layout import JOB
 from sonde.store.places import find_job
 from sonde.store.removal import remove_job
 
-_MOST_NAMED = 5
+_MAX_PATHS = 5
 
 
 class Rm(Command):
-    """Remove jobs and everything recorded of them, for good.
+    """Permanently remove jobs and everything recorded for them.
 
-    Only files that Sonde wrote are removed; of a job that is a link, only the link.
-    Asks first on a terminal; elsewhere --yes is needed. A running job is refused without --force.
+    Removes only files that Sonde wrote. If a job's folder is a link, only the link is removed.
+    Asks for confirmation on a terminal; otherwise --yes is required. Removing a running job
+    requires --force.
     """
 
     example = "sonde rm resnet-old --yes"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("jobs", metavar="JOB", nargs="+", help="names, paths or URIs")
+        parser.add_argument(
+            "jobs", metavar="JOB", nargs="+", help="a job's name, or the path or URI of its folder"
+        )
         add_store(parser)
-        parser.add_argument("--yes", action="store_true", help="do not ask")
-        parser.add_argument("--force", action="store_true", help="even if it still runs")
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+        parser.add_argument(
+            "--force", action="store_true", help="remove jobs that are still running"
+        )
         add_json(parser)
 
     def execute(self, options: Options) -> int:
         now_ns = SystemClock().now_ns()
-        found = [find_job(job, options.store) for job in options.jobs]
-        facts = [read_job(backend, now_ns) for backend in found]
-        for one, backend in zip(facts, found, strict=True):
-            if one.info is None:
-                raise UsageError(f"{backend.uri}/{JOB} is damaged or not ours; not removed.")
-            if not one.state.is_over and not options.force:
-                raise UsageError(f"Job {one.name!r} is {one.state.value}. Stop it, or add --force.")
-        names = ", ".join(one.name for one in facts)
+        backends = [find_job(reference, options.store) for reference in options.jobs]
+        jobs = [read_job(backend, now_ns) for backend in backends]
+        for job, backend in zip(jobs, backends, strict=True):
+            if job.info is None:
+                raise UsageError(
+                    f"{backend.uri}/{JOB} is damaged or was not written by Sonde. Nothing removed."
+                )
+            if not job.state.is_over and not options.force:
+                raise UsageError(f"Job {job.name!r} is {job.state.value}. Stop it, or add --force.")
+        names = ", ".join(job.name for job in jobs)
         if not options.yes and not _confirm(names):
-            remark("Nothing removed.")
+            print_note("Nothing removed.")
             return 1
-        removed = [remove_job(backend) for backend in found]
-        for backend in found:
+        removals = [remove_job(backend) for backend in backends]
+        for backend in backends:
             remove_spools_of(backend)
-        freed = sum(one.bytes for one in removed)
-        left = [
+        freed = sum(removal.bytes for removal in removals)
+        unknown_files = [
             f"{backend.uri.rstrip('/')}/{key}"
-            for backend, one in zip(found, removed, strict=True)
-            for key in one.left
+            for backend, removal in zip(backends, removals, strict=True)
+            for key in removal.remaining
         ]
         if options.json:
-            job_names = [one.name for one in facts]
-            say_json({"removed": job_names, "bytes_freed": freed, "left": left})
+            job_names = [job.name for job in jobs]
+            print_json({"removed": job_names, "bytes_freed": freed, "left": unknown_files})
         else:
-            say(f"removed {names}: {format_bytes(freed)} freed")
-        if left:
-            remark(_left_alone(left))
+            print_line(f"Removed {names}; {format_bytes(freed)} freed.")
+        if unknown_files:
+            print_note(_not_removed_text(unknown_files))
         return 0
 
 
-def _left_alone(left: Sequence[str]) -> str:
-    more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-    return f"left alone, not written by Sonde: {', '.join(left[:_MOST_NAMED])}{more}"
+def _not_removed_text(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MAX_PATHS} more" if len(paths) > _MAX_PATHS else ""
+    return f"Not removed, because Sonde did not write them: {', '.join(paths[:_MAX_PATHS])}{more}"
 
 
 def _confirm(names: str) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(f"{names} not removed: nobody can be asked here; add --yes.")
+        raise UsageError(
+            f"Nothing removed: cannot ask for confirmation here. Add --yes to remove {names}."
+        )
     try:
-        return input(visible(f"Remove {names} for good? [y/N] ")).strip().lower() in ("y", "yes")
-    except EOFError:  # Ctrl-D is a no, and ends no line
-        say("")
+        reply = input(escape_text(f"Permanently remove {names}? [y/N] "))
+        return reply.strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D means no, and prints no newline
+        print_line("")
         return False

@@ -1,11 +1,11 @@
-"""`sonde rules`: what can be asked of a job."""
+"""`sonde rules`: list, show and create rules."""
 
 import argparse
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from sonde.cli._command import Command, Options, add_json, say, say_json
+from sonde.cli._command import Command, Options, add_json, print_json, print_line
 from sonde.cli._rule_template import write_template
 from sonde.cli.options.rules import add_rules, names_in
 from sonde.errors import UsageError
@@ -20,25 +20,24 @@ _NEW = "new"
 
 
 class RulesCommand(Command):
-    """List the rules, or show one: its question, how it decides, its parameters, its advice.
+    """List the rules, or show how a rule decides, its parameters and its advice.
 
-    `sonde rules new NAME` writes a rule of your own, to be changed, and its test. With a
-    configuration file or the options of `sonde run`: the rules that would be asked, and what is
-    wrong about them.
+    `sonde rules new NAME` creates a template for a custom rule and its test. With --rules, --set
+    or --config, lists the selected rules and validates their parameters.
     """
 
     example = "sonde rules LossNotDecreasing"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "name", metavar="NAME", nargs="?", help="a rule, as CamelCase or snake_case; or `new`"
+            "name", metavar="NAME", nargs="?", help="a rule, in CamelCase or snake_case; or `new`"
         )
         parser.add_argument(
-            "new_name", metavar="NEW", nargs="?", help="after `new`: the name of a rule of your own"
+            "new_name", metavar="NEW", nargs="?", help="after `new`: the name of the custom rule"
         )
         add_rules(parser)
         parser.add_argument(
-            "--config", metavar="FILE", type=Path, help="take [rules] from this configuration file"
+            "--config", metavar="FILE", type=Path, help="configuration file with a [rules] section"
         )
         add_json(parser)
 
@@ -48,16 +47,18 @@ class RulesCommand(Command):
         if options.name == _NEW:
             return _write(options.new_name)
         if options.new_name is not None:
-            raise UsageError(f"One rule at a time: {options.name} or {options.new_name}?")
+            raise UsageError(f"Specify one rule: {options.name} or {options.new_name}.")
         names = rule_names() if options.name is None else (options.name,)
         kinds = sorted((load_rule(name) for name in names), key=lambda kind: kind.name())
         if options.json:
             documents = [rule_document(kind) for kind in kinds]
-            say_json({"rules": documents} if options.name is None else documents[0])
+            print_json({"rules": documents} if options.name is None else documents[0])
         elif options.name is None:
-            table = aligned([(one.name(), one.pages().question) for one in kinds], 2)
+            table = aligned(
+                [(rule_kind.name(), rule_kind.pages().question) for rule_kind in kinds], 2
+            )
             for line in table.splitlines():
-                say(line)
+                print_line(line)
         else:
             _print_page(kinds[0])
         return 0
@@ -65,15 +66,15 @@ class RulesCommand(Command):
 
 def _write(name: str | None) -> int:
     if name is None:
-        raise UsageError("A new rule needs a name: sonde rules new GradientTooLarge")
+        raise UsageError("Specify a name for the new rule: sonde rules new GradientTooLarge")
     rule, test = write_template(name, Path())
-    say(f"{rule}: the rule, to be changed. Its test: python -m pytest {test}")
-    say(f'In sonde.toml: [rules.{rule.stem}] source = "{rule}"')
+    print_line(f"Created {rule} and {test}. Run the test: python -m pytest {test}")
+    print_line(f'To enable it, add to sonde.toml: [rules.{rule.stem}] source = "{rule}"')
     return 0
 
 
 def rule_document(kind: type[Rule]) -> dict[str, Any]:
-    """What a rule says of itself, as plain JSON values."""
+    """The documentation of a rule as plain JSON values."""
     pages = kind.pages()
     return {
         "rule": kind.name(),
@@ -83,7 +84,7 @@ def rule_document(kind: type[Rule]) -> dict[str, Any]:
         "why": pages.why,
         "decides": pages.decides,
         "advice": pages.advice,
-        "needs": [one.label for one in kind.needs],
+        "needs": [need.label for need in kind.needs],
         "parameters": [
             {"name": name, "allowed": allowed, "default": default}
             for name, allowed, default in describe_parameters(kind)
@@ -93,21 +94,21 @@ def rule_document(kind: type[Rule]) -> dict[str, Any]:
 
 def _print_page(kind: type[Rule]) -> None:
     pages = kind.pages()
-    parts = (
+    sections = (
         (kind.name(), pages.question),
         ("Why it matters", pages.why),
         ("How it decides", pages.conditions),
         ("What to do", pages.advice),
-        ("Needs", ", ".join(one.label for one in kind.needs)),
+        ("Needs", ", ".join(need.label for need in kind.needs)),
     )
-    for title, text in parts:
+    for title, text in sections:
         if text:
             for line in (*_paragraph(title, text), ""):
-                say(line)
+                print_line(line)
     rows = [("parameter", "default", "allowed")]
     rows += [(name, default, allowed) for name, allowed, default in describe_parameters(kind)]
     for line in aligned(rows, 3).splitlines():
-        say(line)
+        print_line(line)
 
 
 def _paragraph(title: str, text: str | tuple[str, ...]) -> list[str]:
@@ -124,12 +125,12 @@ def _show_selected(options: Options) -> int:
     parameters = parse_assignments(options.set)
     rules = select_rules(names_in(options.rules), settings, parameters)
     if options.json:
-        say_json({"rules": [_selected_document(rule) for rule in rules]})
+        print_json({"rules": [_selected_document(rule) for rule in rules]})
         return 0
-    rows = [("rule", "setting", "given")]
+    rows = [("rule", "setting", "parameters set")]
     rows += [(rule.name(), rule.setting.value, _parameters_set(rule)) for rule in rules]
     for line in aligned(rows, 3).splitlines():
-        say(line)
+        print_line(line)
     return 0
 
 
@@ -146,5 +147,5 @@ def _selected_document(rule: Rule) -> dict[str, Any]:
 
 
 def _parameters_set(rule: Rule) -> str:
-    names = sorted(rule.given - {"setting"})
+    names = sorted(rule.explicit_parameters - {"setting"})
     return ", ".join(f"{name}={getattr(rule, name)}" for name in names)

@@ -1,4 +1,4 @@
-"""`sonde run`: the main job."""
+"""`sonde run`: run a command and record it."""
 
 import argparse
 from dataclasses import dataclass, replace
@@ -7,9 +7,9 @@ from pathlib import Path
 from sonde.agent.child import become
 from sonde.agent.exits import code_of_failed_start
 from sonde.agent.launch import Launched, Launcher
-from sonde.agent.registration import Registration, Wish, register, withdraw
-from sonde.cli._command import Command, Options, remark, store_uri
-from sonde.cli.dashboard.process import check_installed, dashboard_beside
+from sonde.agent.registration import Registration, RunRequest, register, withdraw
+from sonde.cli._command import Command, Options, print_note, store_uri
+from sonde.cli.dashboard.process import check_installed, dashboard_process
 from sonde.cli.options.actions import add_actions, with_actions
 from sonde.cli.options.recording import add_no_report, with_options
 from sonde.cli.options.rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
@@ -37,43 +37,43 @@ from sonde.settings import (
     read_profiles,
 )
 from sonde.store.report_cost import report_cost_since
-from sonde.terminal.end_of_run import read_verdict, report_place, seen_at_end, verdict_lines
+from sonde.terminal.end_of_run import not_seen_at_end, read_verdict, report_uri, verdict_lines
 
-# Mistakes of the caller, which are told before the command starts.
-_MISTAKES = (UsageError, JobExistsError, MissingExtraError, ActionError)
+# User errors that prevent the command from starting. After other errors it runs unrecorded.
+_USER_ERRORS = (UsageError, JobExistsError, MissingExtraError, ActionError)
 
-# What a second launcher on the same node still measures: the machine is measured by the first.
-_OWN_COLLECTORS = ("process_tree",)
+# Collectors of further launchers on the same node: the first one records the machine.
+_SECONDARY_COLLECTORS = ("process_tree",)
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """All that recording takes, before the command starts."""
+    """What a recording needs before the command starts."""
 
     registration: Registration
     launcher: Launcher
 
 
 class Run(Command):
-    """Run any command and record what it does to the machine.
+    """Run a command and record it.
 
-    Exit code, signals, input and output of the command pass through untouched. A configuration
-    file `sonde.toml` beside the script, or here, is found by itself.
+    Exit code, signals, input and output of the command pass through unchanged. The configuration
+    file `sonde.toml` is read from the script's folder or the current folder.
     """
 
     example = "sonde run --name resnet -- python train.py --epochs 3"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--name", help="the job's name (default: script name and time)")
-        parser.add_argument("--store", metavar="URI", type=_store, help="where to record it")
-        parser.add_argument("--config", metavar="FILE", type=Path, help="a configuration file")
-        parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
+        parser.add_argument("--store", metavar="URI", type=_store, help="the store to record to")
+        parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
+        parser.add_argument("--interval", metavar="TIME", help="sampling interval (default: 500ms)")
         parser.add_argument(
             "--save",
             metavar="COLLECTION",
             action="append",
             default=[],
-            help="tensors to record, like gradients:every=10,values or "
+            help="tensors to record, such as gradients:every=10,values or "
             "mine:include=conv,every=500,reductions=mean+std; repeatable",
         )
         parser.add_argument(
@@ -81,13 +81,15 @@ class Run(Command):
             metavar="KIND",
             action="append",
             default=[],
-            help="when to look deeper, like operators:start_step=5,num_steps=1 or "
-            "python:start_time=30s,duration=5s; repeatable; none: never",
+            help="when to profile, such as operators:start_step=5,num_steps=1 or "
+            "python:start_time=30s,duration=5s; `none` disables profiling; repeatable",
         )
         parser.add_argument(
-            "--node", metavar="NAME", help="this machine's name (default: its host)"
+            "--node", metavar="NAME", help="name of this machine (default: its host name)"
         )
-        parser.add_argument("--resume", action="store_true", help="continue a job of that name")
+        parser.add_argument(
+            "--resume", action="store_true", help="continue the job given by --name"
+        )
         add_rules(parser)
         add_no_rules(parser)
         add_actions(parser)
@@ -96,78 +98,84 @@ class Run(Command):
         parser.add_argument(
             "--ui",
             action="store_true",
-            help="the dashboard beside it; on a terminal it stays after the job until Ctrl-C",
+            help="start the dashboard; on a terminal, it stays available until Ctrl-C",
         )
-        parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
-        parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
+        parser.add_argument("--quiet", action="store_true", help="suppress Sonde's own output")
+        parser.add_argument(
+            "command", nargs=argparse.REMAINDER, metavar="COMMAND …", help="the command to run"
+        )
 
     def execute(self, options: Options) -> int:
         command = options.command[1:] if options.command[:1] == ["--"] else options.command
         if not command:
-            raise UsageError("Nothing to run. Write it like: sonde run python train.py")
+            raise UsageError("No command to run. Example: sonde run python train.py")
         if is_disabled():
             return _run_plainly(command)
-        wish, reason = result_or_reason(lambda: _wish(options, tuple(command)), _MISTAKES)
-        prepared, reason = (None, reason) if wish is None else _prepare(wish, command)
-        if wish is None or prepared is None:
-            remark(f"{reason}. The command runs, and nothing is recorded.")
+        request, reason = result_or_reason(lambda: _request(options, tuple(command)), _USER_ERRORS)
+        prepared, reason = (None, reason) if request is None else _prepare(request, command)
+        if request is None or prepared is None:
+            print_note(f"{reason}. The command runs without recording.")
             return _run_plainly(command)
-        return _run_recorded(prepared, wish, command, options)
+        return _run_recorded(prepared, request, command, options)
 
 
 def _store(text: str) -> str:
-    """A store, also one that turns out later not to be there: the command runs all the same."""
+    """Parse a store; errors are reported later, because the command runs anyway."""
     try:
         return store_uri(text)
     except StoreError:
         return text
 
 
-def _prepare(wish: Wish, command: list[str]) -> tuple["_Prepared | None", str]:
-    """A place in the store and a launcher; None and the reason where that cannot be had."""
+def _prepare(request: RunRequest, command: list[str]) -> tuple["_Prepared | None", str]:
+    """Register the job and create its launcher; None and the reason if that fails."""
     clock = SystemClock()
     registration, reason = result_or_reason(
-        lambda: register(wish, mask_command(command), clock), _MISTAKES
+        lambda: register(request, mask_command(command), clock), _USER_ERRORS
     )
     if registration is None:
         return None, reason
-    launcher, reason = result_or_reason(lambda: Launcher(registration, wish.settings, clock), ())
+    launcher, reason = result_or_reason(lambda: Launcher(registration, request.settings, clock), ())
     if launcher is None:
         Guard().attempt("the job's place", lambda: withdraw(registration), None)
         return None, reason
     return _Prepared(registration, launcher), ""
 
 
-def _run_recorded(prepared: "_Prepared", wish: Wish, command: list[str], options: Options) -> int:
+def _run_recorded(
+    prepared: "_Prepared", request: RunRequest, command: list[str], options: Options
+) -> int:
     registration, launcher = prepared.registration, prepared.launcher
-    tell = (lambda _text: None) if options.quiet else remark
-    tell(f"recording {registration.job} (sonde watch {_reference(registration, wish)})")
-    is_first_here = wish.placement.local_rank == 0
-    store = wish.settings.store if options.ui and is_first_here else None
+    notify = (lambda _text: None) if options.quiet else print_note
+    notify(
+        f"Recording {registration.job}. Live view: sonde watch {_reference(registration, request)}"
+    )
+    is_first_here = request.placement.local_rank == 0
+    store = request.settings.store if options.ui and is_first_here else None
     guard = Guard()
 
     def conclude(launched: Launched) -> Verdict | None:
-        is_asked = not wish.settings.asked.is_off and launched.outcome.unsent is None
+        is_asked = not request.settings.rule_options.is_off and launched.outcome.unsent is None
         verdict = read_verdict(registration.backend) if is_asked else None
-        for line in _summary(launched, registration, wish, verdict if is_first_here else None):
-            tell(line)
+        for line in _summary(launched, registration, request, verdict if is_first_here else None):
+            notify(line)
         return verdict
 
-    with dashboard_beside(store, tell):
+    with dashboard_process(store, notify):
         try:
-            launched = launcher.run(command, None if is_first_here else _OWN_COLLECTORS)
+            launched = launcher.run(command, None if is_first_here else _SECONDARY_COLLECTORS)
         except NotFollowedError as error:
             guard.attempt("the job's place", lambda: withdraw(registration), None)
-            remark(f"{error}. The command runs, and nothing is recorded.")
+            print_note(f"{error}. The command runs without recording.")
             return _run_plainly(command)
-        # from here on nothing may cost the command its exit code
+        # from here on, no failure may change the exit code of the command
         verdict = guard.call("the summary", lambda: conclude(launched), None)
         if options.quiet and launched.problem:
-            remark(launched.problem)
+            print_note(launched.problem)
     return launched.code or exit_code(options, verdict.worst if verdict else None)
 
 
-def _wish(options: Options, command: tuple[str, ...]) -> Wish:
+def _request(options: Options, command: tuple[str, ...]) -> RunRequest:
     if options.ui:
         check_installed()
     settings = with_options(load_settings(options.config, command), options)
@@ -180,52 +188,54 @@ def _wish(options: Options, command: tuple[str, ...]) -> Wish:
     if options.node:
         here = replace(here, node=options.node)
     if options.resume and settings.name is None:
-        raise UsageError("--resume needs the --name of the job to continue.")
-    return Wish(settings, here, options.resume, is_node_given=options.node is not None)
+        raise UsageError("--resume requires the --name of the job to continue.")
+    return RunRequest(settings, here, options.resume, is_node_given=options.node is not None)
 
 
 def _run_plainly(command: list[str]) -> int:
-    """Becomes the command; nothing of ours is left."""
+    """Replace this process with the command."""
     try:
         become(command)
     except OSError as error:
-        remark(f"{command[0]}: {(error.strerror or str(error)).lower()}")
+        print_note(f"{command[0]}: {(error.strerror or str(error)).lower()}")
         return code_of_failed_start(error)
 
 
-def _reference(registration: Registration, wish: Wish) -> str:
-    """How to name the job in the next command: short where the store is the usual one."""
-    is_usual = wish.settings.store == default_store()
-    return registration.job if is_usual else registration.backend.uri
+def _reference(registration: Registration, request: RunRequest) -> str:
+    """How to refer to the job in a command: by name in the default store, otherwise by URI."""
+    is_default = request.settings.store == default_store()
+    return registration.job if is_default else registration.backend.uri
 
 
 def _summary(
-    launched: Launched, registration: Registration, wish: Wish, verdict: Verdict | None
+    launched: Launched, registration: Registration, request: RunRequest, verdict: Verdict | None
 ) -> list[str]:
     exit_, outcome = launched.exit, launched.outcome
     why = "" if exit_.state is JobState.COMPLETED else first_line(exit_.message, exit_.traceback)
-    said = ending(registration.job, exit_.state.value, launched.seconds, why)
+    result = ending(registration.job, exit_.state.value, launched.seconds, why)
     overhead = outcome.overhead
     if outcome.is_reported:
         overhead = overhead.plus(report_cost_since(registration.backend, exit_.end_ns))
-    lines = [f"{said}; overhead: {overhead_parts(overhead.cpu_seconds, overhead.percent)}"]
-    if outcome.unsent is None:  # else the store need not be asked: it does not answer
+    lines = [f"{result}. Overhead: {overhead_parts(overhead.cpu_seconds, overhead.percent)}"]
+    if outcome.unsent is None:  # otherwise the store does not respond
         attempt = (registration.node, registration.number)
-        unseen = seen_at_end(registration.backend, verdict, attempt, outcome.lost)
+        unseen = not_seen_at_end(registration.backend, verdict, attempt, outcome.lost)
         lines = [*filter(None, [unseen]), *lines]
     if exit_.left_running:
-        lines.append(f"still running: {', '.join(exit_.left_running[:5])}")
-    lines += [f"lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]
+        lines.append(f"Still running: {', '.join(exit_.left_running[:5])}")
+    lines += [f"Data lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]
     if outcome.unsent is not None:
         uri = registration.backend.uri
-        lines.append(f"not everything has reached {uri} yet: the rest lies in {outcome.unsent}")
-        lines.append(f"it is sent as soon as the store answers, or by: sonde send {outcome.unsent}")
+        lines.append(f"Not all data has reached {uri}. The rest is in {outcome.unsent}")
+        lines.append(
+            f"It is sent when the store responds. To send it now: sonde send {outcome.unsent}"
+        )
     elif not outcome.is_exit_recorded:
-        lines.append("the store did not take it: how it ended is not recorded")
-    reference = _reference(registration, wish)
+        lines.append("The store did not respond: the exit of the job is not recorded")
+    reference = _reference(registration, request)
     lines += verdict_lines(verdict, reference)
     if outcome.is_reported:
-        lines.append(f"report: {report_place(registration.backend)}")
+        lines.append(f"Report: {report_uri(registration.backend)}")
     elif outcome.no_report is not None:
-        lines.append(f"no report: {outcome.no_report}. Write it with: sonde report {reference}")
-    return [*lines, f"details: sonde status {reference}"]
+        lines.append(f"No report: {outcome.no_report}. To write it: sonde report {reference}")
+    return [*lines, f"Details: sonde status {reference}"]

@@ -1,22 +1,24 @@
-"""`sonde status`: one job at this moment."""
+"""`sonde status`: the current state of a job."""
 
 import argparse
 import math
 from typing import Any
 
-from sonde.cli._command import Command, Options, add_job, add_json, say_json
+from sonde.cli._command import Command, Options, add_job, add_json, print_json
 from sonde.cli._spools import send_spools_of, unsent_rows
 from sonde.client.job import Job
 from sonde.results.system import StatisticsRow
 from sonde.store.places import find_job
-from sonde.terminal.text import RESOURCES, print_lines, status_lines
+from sonde.terminal.output import print_lines
+from sonde.terminal.resources import RESOURCES
+from sonde.terminal.status import status_lines
 
-_MOST_NODES = 50  # each has to be read whole, and nobody reads so many tables
+_MAX_NODES = 50  # reading the samples of a node takes time
 _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
 
 
 class Status(Command):
-    """Show one job: what became of it and why, what it used, what watching cost, what was lost."""
+    """Show the state of a job, its training progress, resource usage and overhead."""
 
     example = "sonde status resnet --json"
 
@@ -28,35 +30,35 @@ class Status(Command):
         backend = find_job(options.job, options.store)
         send_spools_of(backend)
         job = Job(backend)
-        table = resources(job)  # reading the samples may find damage, which the summary tells
+        table = resources(job)  # first: reading samples may find damage, which the summary reports
         unsent = unsent_rows(backend, job.facts)
         document = {**job.summary, "resources": table, "unsent": unsent}
         if options.json:
-            say_json(document)
+            print_json(document)
         else:
             print_lines(status_lines(document))
         return 0
 
 
 def resources(job: Job) -> list[dict[str, Any]]:
-    """The table of resources: per node and device, what was used at least, mostly and at most."""
+    """Statistics of resource usage per node and device."""
     rows: list[dict[str, Any]] = []
-    for node in job.nodes[:_MOST_NODES]:
+    for node in job.nodes[:_MAX_NODES]:
         for metric in RESOURCES:
-            # of the cores only the whole is wanted; what has devices has no whole
+            # for CPUs only the total; other metrics have no total over devices
             device = "" if metric.startswith("cpu.") else None
-            found = job.system(metric, node=node, device=device).statistics()
-            rows += [_row(one) for one in found.rows if one.count]
+            statistics = job.system(metric, node=node, device=device).statistics()
+            rows += [_row(row) for row in statistics.rows if row.count]
     return rows
 
 
-def _row(one: StatisticsRow) -> dict[str, Any]:
-    numbers = {name: getattr(one, name) for name in _NUMBERS}
+def _row(row: StatisticsRow) -> dict[str, Any]:
+    numbers = {name: getattr(row, name) for name in _NUMBERS}
     return {
-        "node": one.node,
-        "metric": one.series.metric.name,
-        "device": one.series.device,
-        "unit": one.series.metric.unit,
-        "count": one.count,
+        "node": row.node,
+        "metric": row.series.metric.name,
+        "device": row.series.device,
+        "unit": row.series.metric.unit,
+        "count": row.count,
         **{name: None if math.isnan(value) else value for name, value in numbers.items()},
     }

@@ -1,4 +1,4 @@
-"""`sonde ui`: the dashboard over a store."""
+"""`sonde ui`: serve the dashboard."""
 
 import argparse
 import contextlib
@@ -10,7 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sonde.cli._command import Command, Options, add_store, say
+from sonde.cli._command import Command, Options, add_store, print_line
 from sonde.cli._spools import send_spools
 from sonde.cli.dashboard.link_file import link_file
 from sonde.cli.dashboard.log_lines import OncePerMinute
@@ -38,11 +38,11 @@ _NICENESS = 10
 
 
 class Ui(Command):
-    """Serve the dashboard: all jobs of a store, live, in a browser.
+    """Serve the dashboard for all jobs of a store.
 
-    Only this machine can reach it, unless --host says otherwise. The link that is printed holds a
-    token, and nobody gets in without it, no other user of this machine either. The browser
-    remembers the token. It stays the same from run to run, except with --host.
+    By default, only this machine can reach the dashboard; --host changes that. The printed link
+    contains a token, which is required even from this machine. The browser remembers the token.
+    It stays the same between runs, except with --host.
     """
 
     example = "sonde ui --store s3://bucket/team"
@@ -52,22 +52,22 @@ class Ui(Command):
         parser.add_argument(
             "--port",
             type=_port,
-            help=f"0 takes any that is free (default: {DEFAULT_PORT})",
+            help=f"the port to listen on; 0 selects a free port (default: {DEFAULT_PORT})",
         )
         parser.add_argument("--host", help=f"the address to listen on (default: {LOOPBACK})")
         parser.add_argument(
             "--socket",
             metavar="PATH",
             type=Path,
-            help="listen on a Unix socket, which only you can connect to, instead of a port",
+            help="listen on a Unix socket that only you can connect to, instead of a port",
         )
         parser.add_argument(
             "--no-token",
             action="store_true",
-            help="let every user of this machine read, stop and remove your jobs",
+            help="do not require a token: any user of this machine can stop and remove your jobs",
         )
-        parser.add_argument("--open", action="store_true", help="open it in a browser")
-        # a socket that `sonde run --ui` has opened; its end of our input ends us
+        parser.add_argument("--open", action="store_true", help="open the dashboard in a browser")
+        # a socket opened by `sonde run --ui`; the server exits when its standard input is closed
         parser.add_argument("--inherited-socket", type=int, help=argparse.SUPPRESS)
 
     def execute(self, options: Options) -> int:
@@ -78,14 +78,16 @@ class Ui(Command):
         send_spools(options.store)
         opened = _on_path(options) if options.socket else _on_port(options)
         with opened as (server, address):
-            say(f"Sonde's dashboard over {options.store}: {address}")
+            print_line(f"Dashboard for {options.store}: {address}")
             if not is_there(options.store):
-                say("That folder does not exist yet: jobs appear once `sonde run` writes there.")
-            say("Ctrl-C ends it; jobs go on.")
+                print_line(
+                    "This folder does not exist yet. Jobs appear when `sonde run` writes to it."
+                )
+            print_line("Press Ctrl-C to quit. Jobs keep running.")
             with writing():
-                sys.stdout.flush()  # now: nothing more comes until the end
+                sys.stdout.flush()  # no more output until the end
             server.read_ahead()
-            handler = logging.StreamHandler()  # what went wrong inside is for who started us
+            handler = logging.StreamHandler()  # internal errors go to the terminal
             handler.addFilter(OncePerMinute())
             log.addHandler(handler)
             with contextlib.suppress(KeyboardInterrupt):
@@ -94,13 +96,13 @@ class Ui(Command):
 
 
 def _check(options: Options) -> None:
-    """Options that exclude each other."""
+    """Reject options that cannot be combined."""
     if options.socket and (options.host is not None or options.port is not None or options.open):
-        raise UsageError("--socket takes neither --host, --port nor --open: it is no network port.")
+        raise UsageError("--socket cannot be combined with --host, --port or --open.")
     if options.no_token and options.host is not None and not is_loopback(options.host):
         raise UsageError(
-            f"--no-token with --host {options.host} would let the whole network stop and remove "
-            "your jobs. Leave one of them out."
+            f"--no-token with --host {options.host} would let anyone on the network stop and "
+            "remove your jobs. Remove one of the options."
         )
 
 
@@ -109,7 +111,7 @@ def _on_port(options: Options) -> "Iterator[tuple[DashboardServer, str]]":
     host = LOOPBACK if options.host is None else options.host
     is_local = is_loopback(host)
     port = DEFAULT_PORT if options.port is None else options.port
-    # what goes over a network can be overheard: that token is good for one run
+    # network traffic can be intercepted, so such a token is valid for one run only
     token = None if options.no_token else load_token() if is_local else new_token()
     with listen(host, port) as listening, contextlib.ExitStack() as stack:
         server = open_server(options.store, listening, token, is_local=is_local)
@@ -118,7 +120,7 @@ def _on_port(options: Options) -> "Iterator[tuple[DashboardServer, str]]":
             try:
                 webbrowser.open(stack.enter_context(link_file(address)))
             except OSError as error:
-                say(f"No browser was opened: {(error.strerror or str(error)).lower()}.")
+                print_line(f"Cannot open a browser: {(error.strerror or str(error)).lower()}.")
         yield server, address
 
 
@@ -133,7 +135,7 @@ def _on_path(options: Options) -> "Iterator[tuple[DashboardServer, str]]":
 
 
 def _serve_beside(store: str, number: int) -> int:
-    """Beside a job, which goes first; until the job's launcher is gone."""
+    """Serve at low priority until the job's launcher exits."""
     os.nice(_NICENESS)
     token = sys.stdin.buffer.readline().decode().strip()
     with open_server(store, socket.socket(fileno=number), token, is_local=True):
@@ -144,9 +146,9 @@ def _serve_beside(store: str, number: int) -> int:
 
 def _port(text: str) -> int:
     try:
-        found = int(text)
+        port = int(text)
     except ValueError:
-        found = -1
-    if not 0 <= found <= 65535:
-        raise argparse.ArgumentTypeError(f"a port is between 0 and 65535, not {text!r}")
-    return found
+        port = -1
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port. Use 0 to 65535")
+    return port

@@ -1,7 +1,6 @@
-"""A page that leads to the dashboard, so that its token stands in no command line.
+"""A private page that redirects to the dashboard, to keep its token out of command lines.
 
-A browser is started with what it shall open as an argument, which every user of the machine can
-see. The name of a file that only its owner can read tells them nothing.
+Every user of a machine can see the arguments of processes, including the URL that a browser opens.
 """
 
 import contextlib
@@ -13,7 +12,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def link_file(address: str) -> Iterator[str]:
-    """The URL of a private page that leads to an address; the page is removed at the end."""
+    """The URL of a private page that redirects to an address; removed on exit."""
     with tempfile.TemporaryDirectory(prefix="sonde-open-") as folder:
         page = Path(folder, "open.html")
         page.touch(mode=0o600)

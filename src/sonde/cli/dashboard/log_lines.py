@@ -1,13 +1,13 @@
-"""Log lines of a server that runs for weeks: trouble that comes every second is shown once."""
+"""Limit repeated log lines of a server that runs for weeks."""
 
 import logging
 
 _SECONDS = 60.0
-_MOST_KINDS = 100  # in a minute
+_MAX_LINES = 100  # in a minute
 
 
 class OncePerMinute(logging.Filter):
-    """Lets every line through once a minute, and says how often it came since."""
+    """Passes each line once a minute, with the number of repetitions since."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -18,12 +18,12 @@ class OncePerMinute(logging.Filter):
         """Whether a line is shown."""
         text, now = record.getMessage(), record.created
         self._shown = {line: time for line, time in self._shown.items() if now - time < _SECONDS}
-        if len(self._left_out) > 10 * _MOST_KINDS:
+        if len(self._left_out) > 10 * _MAX_LINES:
             self._left_out.clear()
-        if text in self._shown or len(self._shown) >= _MOST_KINDS:
+        if text in self._shown or len(self._shown) >= _MAX_LINES:
             self._left_out[text] = self._left_out.get(text, 0) + 1
             return False
         self._shown[text] = now
         if count := self._left_out.pop(text, 0):
-            record.msg, record.args = f"{text} ({count:,} times more since)", ()
+            record.msg, record.args = f"{text} (repeated {count:,} times)", ()
         return True

@@ -1,7 +1,7 @@
-"""The dashboard beside a job: a process of its own, so that the job never waits for it.
+"""The dashboard of `sonde run --ui`: a separate process, so that the job never waits for it.
 
-It has the socket and the one end of a pipe from us. When we are gone, however that came, the pipe
-ends, and so does it.
+It inherits the listening socket and the read end of a pipe. When the launcher exits for any reason,
+the pipe closes and the dashboard exits.
 """
 
 import contextlib
@@ -20,58 +20,58 @@ from sonde.errors import MissingExtraError
 from sonde.guard import Guard
 from sonde.store.places import absolute_store
 
-_NEEDED = ("starlette", "uvicorn")
+_REQUIRED = ("starlette", "uvicorn")
 _END_SECONDS = 3.0
-_ENDS_US = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def check_installed() -> None:
-    """Raises where the dashboard cannot run; nothing of it is loaded for that."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+    """Raise MissingExtraError if the dashboard cannot run; imports nothing."""
+    missing = [name for name in _REQUIRED if find_spec(name) is None]
     if missing:
         raise MissingExtraError(
-            f"--ui needs {' and '.join(missing)}, which is not installed: pip install sonde"
+            f"--ui requires {' and '.join(missing)}. Install with: pip install sonde"
         )
 
 
 @contextlib.contextmanager
-def dashboard_beside(store: str | None, tell: Callable[[str], None]) -> Iterator[None]:
-    """A dashboard over a store, if one is named; what runs goes on without it where it cannot be.
+def dashboard_process(store: str | None, print_note: Callable[[str], None]) -> Iterator[None]:
+    """Run a dashboard for a store, if there is one; failures are reported and ignored.
 
-    On a terminal it stays when that is done, until Ctrl-C.
+    On a terminal, it stays available after the body until Ctrl-C.
     """
-    beside = None
+    dashboard = None
     if store is not None:
         try:
-            beside = _Beside(absolute_store(store))
-            tell(f"dashboard: {beside.address}")
+            dashboard = _DashboardProcess(absolute_store(store))
+            print_note(f"Dashboard: {dashboard.address}")
         except OSError as error:
-            tell(f"no dashboard: {(error.strerror or str(error)).lower()}")
+            print_note(f"Cannot start the dashboard: {(error.strerror or str(error)).lower()}")
     try:
         yield
-        if beside is not None:
-            Guard().call("the dashboard", partial(beside.stay, tell), None)
+        if dashboard is not None:
+            Guard().call("the dashboard", partial(dashboard.stay, print_note), None)
     finally:
-        if beside is not None:
-            Guard().call("the dashboard", beside.close, None)
+        if dashboard is not None:
+            Guard().call("the dashboard", dashboard.close, None)
 
 
-class _Beside:
-    """A dashboard over a store, as long as this object is not closed."""
+class _DashboardProcess:
+    """A dashboard process that runs until it is closed."""
 
     def __init__(self, store: str) -> None:
-        """Listens first, so that the address is known whatever becomes of the process.
+        """Listen, then start the process: the address is known before it is ready.
 
         Raises:
             OSError: No port is free, or no process can be started.
         """
-        with _listening() as listening:
+        with _listen() as listening:
             token = load_token()
             self.address = address_of(LOOPBACK, listening.getsockname()[1], token)
             reading, self._writing = os.pipe()
-            os.write(self._writing, f"{token}\n".encode())  # arguments can be seen by everybody
+            os.write(self._writing, f"{token}\n".encode())  # every user can see arguments
             number = str(listening.fileno())
-            # -P: nothing in the job's folder is taken for a part of us
+            # -P: do not import modules from the job's folder
             command = [sys.executable, "-P", "-m", "sonde", "ui"]
             command += ["--store", store, "--inherited-socket", number]
             try:
@@ -81,7 +81,7 @@ class _Beside:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     pass_fds=(listening.fileno(),),
-                    start_new_session=True,  # Ctrl-C is for the job
+                    start_new_session=True,  # only the job receives Ctrl-C
                 )
             except OSError:
                 os.close(self._writing)
@@ -89,21 +89,21 @@ class _Beside:
             finally:
                 os.close(reading)
 
-    def stay(self, tell: Callable[[str], None]) -> None:
-        """Waits for Ctrl-C, where somebody is there to press it."""
+    def stay(self, print_note: Callable[[str], None]) -> None:
+        """Wait for Ctrl-C if there is a terminal."""
         if not _is_terminal() or self._process.poll() is not None:
             return
-        # the job's end has made us deaf to all of them, also to the end of the terminal
-        for number in _ENDS_US:
+        # the launcher ignores these signals once the job has ended
+        for number in _EXIT_SIGNALS:
             signal.signal(number, signal.default_int_handler)
         with contextlib.suppress(KeyboardInterrupt):
-            tell(f"the dashboard stays at {self.address} until Ctrl-C")
+            print_note(f"Dashboard available at {self.address} until Ctrl-C")
             self._process.wait()
-        for number in _ENDS_US:
+        for number in _EXIT_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
     def close(self) -> None:
-        """Ends it."""
+        """Stop the process."""
         os.close(self._writing)
         try:
             self._process.wait(_END_SECONDS)
@@ -112,8 +112,8 @@ class _Beside:
             self._process.wait()
 
 
-def _listening() -> socket.socket:
-    """The usual port; any other where it is taken."""
+def _listen() -> socket.socket:
+    """Listen on the default port, or on a free one if it is taken."""
     try:
         return socket.create_server((LOOPBACK, DEFAULT_PORT))
     except OSError:
@@ -122,4 +122,4 @@ def _listening() -> socket.socket:
 
 def _is_terminal() -> bool:
     streams = (sys.stdin, sys.stderr)
-    return all(one is not None and one.isatty() for one in streams)
+    return all(stream is not None and stream.isatty() for stream in streams)

@@ -1,4 +1,4 @@
-"""What `ui` and `run --ui` share: a server over a store, and the address to open."""
+"""Create the dashboard server of `sonde ui` and `sonde run --ui`, and its address."""
 
 import contextlib
 import importlib
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8765
 LOOPBACK = "127.0.0.1"
-_EVERYWHERE = ("0.0.0.0", "::", "")  # what a person may say
+_ALL_INTERFACES = ("0.0.0.0", "::", "")
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is ours from now on; port 0 takes any that is free."""
+    """Listen on a port; 0 selects a free port."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
-    except UnicodeError:  # two dots in a row, or more letters than a name may have
-        raise UsageError(f"{host!r} is no address to listen on.") from None
+    except UnicodeError:  # two dots in a row, or a label that is too long
+        raise UsageError(f"{host!r} is not a valid address to listen on.") from None
     except OSError as error:
         # Python repeats the address in brackets
         reason = (error.strerror or str(error)).partition(" (")[0].lower()
         raise UsageError(
-            f"Cannot listen on {host}:{port}: {reason}. Try another --port; 0 takes any free one."
+            f"Cannot listen on {host}:{port}: {reason}. Try another --port; 0 selects a free port."
         ) from None
 
 
 def listen_on_path(path: Path) -> socket.socket:
-    """A Unix socket that only its owner can connect to; one that nobody listens on is replaced."""
+    """Listen on a Unix socket that only its owner can connect to; a stale socket is replaced."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
@@ -47,14 +47,14 @@ def listen_on_path(path: Path) -> socket.socket:
     except OSError as error:
         listening.close()
         reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"Cannot listen on {path}: {reason}. Name another --socket.") from None
+        raise UsageError(f"Cannot listen on {path}: {reason}. Specify another --socket.") from None
     finally:
         os.umask(before)
     return listening
 
 
 def _remove_dead_socket(path: Path) -> None:
-    """Remove what a server left behind that was killed; leave anything else alone."""
+    """Remove the socket of a server that was killed; leave other files alone."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             return
@@ -68,24 +68,26 @@ def _remove_dead_socket(path: Path) -> None:
 def open_server(
     store: str, listening: socket.socket, token: str | None, *, is_local: bool
 ) -> "DashboardServer":
-    """A server that listens; what it needs is loaded only now."""
+    """Create the server; its dependencies are imported here."""
     try:
         server = importlib.import_module("sonde.web.server")
     except ModuleNotFoundError as error:
         if str(error.name).startswith("sonde"):
             raise
         raise MissingExtraError(
-            f"The dashboard needs {error.name}, which is not installed: pip install sonde"
+            f"The dashboard requires {error.name}. Install with: pip install sonde"
         ) from error
     library = importlib.import_module("sonde.web.library")
-    shelf = library.Library(store, SystemClock(), _rule_page)
-    opened: DashboardServer = server.DashboardServer(shelf, listening, token, is_local=is_local)
+    job_library = library.Library(store, SystemClock(), _rule_page)
+    opened: DashboardServer = server.DashboardServer(
+        job_library, listening, token, is_local=is_local
+    )
     return opened
 
 
-@lru_cache(maxsize=512)  # to look for one that nobody knows takes a quarter of a second
+@lru_cache(maxsize=512)  # searching for an unknown rule takes 250 ms
 def _rule_page(name: str) -> Mapping[str, Any] | None:
-    """What a rule of ours says of itself; of one that came with a job nothing is known here."""
+    """The documentation of a built-in rule; None for a job's custom rules."""
     rules = importlib.import_module("sonde.rules")
     pages = importlib.import_module("sonde.cli.rules")
     try:
@@ -97,7 +99,7 @@ def _rule_page(name: str) -> Mapping[str, Any] | None:
 
 def address_of(host: str, port: int, token: str | None) -> str:
     """The link to open in a browser."""
-    if host in _EVERYWHERE:
+    if host in _ALL_INTERFACES:
         host = socket.gethostname()
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}/{f'?token={token}' if token else ''}"

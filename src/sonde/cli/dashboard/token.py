@@ -1,7 +1,7 @@
-"""The dashboard's token: made once, kept in a file that only its owner can read.
+"""The dashboard's token: created once, stored in a file that only its owner can read.
 
-On a machine that several people use, everybody can connect to a port on loopback. Whoever can read
-the file is the user, and may see and change the user's jobs anyway.
+Any user of a machine can connect to its loopback ports. Only the user can read the file, and that
+user can access the jobs anyway.
 """
 
 import contextlib
@@ -14,17 +14,17 @@ from pathlib import Path
 from sonde.settings import state_folder
 
 _BYTES = 24
-_LONGEST = 256
-_IS_TOKEN = re.compile(rb"[A-Za-z0-9_-]{32,128}\n?")
+_MAX_BYTES = 256
+_TOKEN = re.compile(rb"[A-Za-z0-9_-]{32,128}\n?")
 
 
 def new_token() -> str:
-    """A token for one run."""
+    """Create a token."""
     return secrets.token_urlsafe(_BYTES)
 
 
 def load_token() -> str:
-    """The user's token, made on first use; one for this run alone where none can be kept."""
+    """The user's token, created on first use; a new one for each run if it cannot be stored."""
     folder = state_folder()
     if folder is None:
         return new_token()
@@ -35,7 +35,7 @@ def load_token() -> str:
 
 
 def _read(path: Path) -> str | None:
-    """The token in a file; None where there is none, or where others could have read it."""
+    """The token in a file; None if it is missing, invalid or readable by others."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -45,12 +45,12 @@ def _read(path: Path) -> str | None:
         is_private = facts.st_uid == os.geteuid() and not facts.st_mode & 0o077
         if not stat.S_ISREG(facts.st_mode) or not is_private:
             return None
-        content = file.read(_LONGEST)
-    return content.decode().strip() if _IS_TOKEN.fullmatch(content) else None
+        content = file.read(_MAX_BYTES)
+    return content.decode().strip() if _TOKEN.fullmatch(content) else None
 
 
 def _create(path: Path) -> str:
-    """Write a new token. Of two processes at the same time, the second takes the first's."""
+    """Write a new token. If another process writes one at the same time, use that one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     token = new_token()
     draft = path.with_name(f"token-{secrets.token_hex(4)}")
@@ -60,7 +60,7 @@ def _create(path: Path) -> str:
             file.write(f"{token}\n")
         try:
             os.link(draft, path)
-        except OSError:  # there is one, or the file system has no links
+        except OSError:  # it exists, or the file system does not support links
             winner = _read(path)
             if winner is not None:
                 return winner

@@ -32,9 +32,9 @@ def with_actions(settings: RunSettings, options: Options) -> RunSettings:
         raise UsageError("--no-rules and --action cannot be combined: actions need rules.")
     if options.action and not settings.rules.live:
         raise UsageError("--action needs live rules, but [rules] live = false turns them off.")
-    settings = replace(settings, actions=settings.actions.with_asked(options.action))
+    settings = replace(settings, actions=settings.actions.with_requested(options.action))
     names = {name for rule in settings.rules.rules for name in rule.actions or ()}
-    names |= {*settings.rules.actions, *settings.actions.asked}
+    names |= {*settings.rules.actions, *settings.actions.requested}
     names |= {action.name for action in settings.actions.actions}
     for name in sorted(names):
         build_action(settings.actions.of(name), Path.cwd())

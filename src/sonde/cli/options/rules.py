@@ -9,10 +9,10 @@ from typing import Any
 from sonde.cli._command import Options
 from sonde.errors import UsageError
 from sonde.records.finding import Severity
-from sonde.settings import AskedRules, RunSettings
+from sonde.settings import RuleOptions, RunSettings
 from sonde.side_process import sonde_command
 
-FOUND = 3  # the exit code for findings at or above `--fail-on`
+FINDINGS_EXIT_CODE = 3  # the exit code for findings at or above `--fail-on`
 
 _STOP = "stop"
 
@@ -56,7 +56,7 @@ def exit_code(options: Options, worst: Severity | None) -> int:
     """Return 3 if a finding reaches the severity of --fail-on, else 0."""
     if options.fail_on is None or worst is None:
         return 0
-    return FOUND if worst.rank >= Severity(options.fail_on).rank else 0
+    return FINDINGS_EXIT_CODE if worst.rank >= Severity(options.fail_on).rank else 0
 
 
 def names_in(text: str) -> list[str]:
@@ -75,10 +75,10 @@ def with_rules(settings: RunSettings, options: Options) -> RunSettings:
     """
     if options.no_rules and (options.rules or options.set):
         raise UsageError("--no-rules cannot be combined with --rules or --set.")
-    asked = AskedRules(tuple(names_in(options.rules)), tuple(options.set), options.no_rules)
-    settings = replace(settings, asked=asked)
-    is_selected = bool(asked.words or settings.rules.rules or settings.rules.setting)
-    if asked.is_off or not is_selected:
+    selection = RuleOptions(tuple(names_in(options.rules)), tuple(options.set), options.no_rules)
+    settings = replace(settings, rule_options=selection)
+    is_selected = bool(selection.words or settings.rules.rules or settings.rules.setting)
+    if selection.is_off or not is_selected:
         return settings
     rules = _load_rules(settings)
     hook = replace(
@@ -106,7 +106,7 @@ def _plain_name(rule: str) -> str:
 
 def _load_rules(settings: RunSettings) -> list[dict[str, Any]]:
     """Load the selected rules in another process and return what they declare."""
-    words = ["rules", "--json", *settings.asked.words]
+    words = ["rules", "--json", *settings.rule_options.words]
     words += ["--config", settings.file] if settings.file is not None else []
     try:
         done = subprocess.run(
