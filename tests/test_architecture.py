@@ -68,7 +68,6 @@ LARGE_CLASSES = {
     "hook.torch.loop.resting.Rest": 32,
     "hook.torch.loop.deferred_hooks.Quiet": 30,
     "hook.torch.loop.training_loop.TrainingLoop": 29,
-    "agent.recording.Recording": 27,
     "hook.torch.loop.modules.Modules": 21,
     "hook.profilers._python_calls.CallCounter": 19,
     "hook.profilers._python_stacks.StackSampler": 18,

@@ -1,1 +1,1 @@
-"""Everything beside the job: launcher, sampler and collectors, control requests, exit reasons."""
+"""Beside the job: launcher, sampler, system collectors, control requests, exit reasons."""

@@ -1,4 +1,4 @@
-"""`sonde attach`: records beside a process that somebody else started."""
+"""`sonde attach`: record a process that is already running."""
 
 import os
 import select
@@ -11,6 +11,7 @@ from sonde.agent.recording import Recording
 from sonde.agent.registration import Registration
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
+from sonde.formats import format_duration
 from sonde.masking import mask_command, readable
 from sonde.records.job import Attempt, Exit, ExitReason, JobState
 from sonde.records.request import Request
@@ -23,7 +24,7 @@ _STOP_GRACE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A process that was there before us."""
+    """A running process to record."""
 
     pid: int
     command: tuple[str, ...]
@@ -31,19 +32,21 @@ class Attached:
 
     @classmethod
     def find(cls, pid: int) -> "Attached":
-        """Looks at a running process."""
+        """Read the command and folder of a running process."""
         if pid <= 0 or pid == os.getpid():
-            raise UsageError(f"{pid} is not a process to watch. Give the pid of a running one.")
+            raise UsageError(
+                f"{pid} cannot be recorded. Specify the PID of another running process."
+            )
         try:
             os.kill(pid, 0)
         except (ProcessLookupError, OverflowError) as error:
-            raise UsageError(f"There is no process {pid}.") from error
+            raise UsageError(f"Process {pid} does not exist.") from error
         except PermissionError as error:
             raise UsageError(f"Process {pid} belongs to another user.") from error
-        place = Path(f"/proc/{pid}")
+        folder_of_process = Path(f"/proc/{pid}")
         try:
-            words = (place / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-            folder = str((place / "cwd").readlink())
+            words = (folder_of_process / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            folder = str((folder_of_process / "cwd").readlink())
         except OSError:
             words, folder = [], "/"
         command = tuple(word.decode(errors="replace") for word in words if word)
@@ -53,7 +56,7 @@ class Attached:
 def attach(
     target: Attached, registration: Registration, settings: RunSettings, clock: SystemClock
 ) -> Exit:
-    """Records until the process ends or a person has seen enough."""
+    """Record until the process exits or the user stops the recording."""
     enough = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
@@ -79,7 +82,7 @@ def attach(
 
 
 class _Process:
-    """The process, held on to so that its number cannot come to mean another one."""
+    """The process, held by a file descriptor, so that its PID cannot be reused meanwhile."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -91,11 +94,11 @@ class _Process:
                 self._descriptor = os.pidfd_open(pid)
             except ProcessLookupError:
                 self._is_gone = True
-            except OSError:  # a thread's number, or a kernel without it
+            except OSError:  # the ID of a thread, or not supported by the kernel
                 self._descriptor = None
 
     def has_ended(self, patience_seconds: float) -> bool:
-        """Waits a moment and tells whether the process is over."""
+        """Wait for the process to exit, up to a timeout; return whether it has."""
         if self._is_gone:
             return True
         watched = [] if self._descriptor is None else [self._descriptor]
@@ -103,17 +106,17 @@ class _Process:
         return is_ready or not self._send(0)
 
     def stop(self, request: Request) -> str:
-        """Asks the process to end, and insists after the grace."""
+        """Send SIGTERM, then SIGKILL after the grace period."""
         grace = float(request.arguments.get("grace_seconds", _STOP_GRACE_SECONDS))
         self.stopped_by = request.arguments.get("by", "a request")
         self._send(signal.SIGTERM)
         insist = threading.Timer(grace, self._send, (signal.SIGKILL,))
         insist.daemon = True
         insist.start()
-        return f"sent SIGTERM; SIGKILL follows after {grace:g} s if it is still there"
+        return f"SIGTERM sent; SIGKILL follows after {format_duration(grace)} if still running"
 
     def _send(self, number: int) -> bool:
-        """Whether there still was somebody to send it to."""
+        """Send a signal; return whether the process still existed."""
         try:
             if self._descriptor is not None:
                 signal.pidfd_send_signal(self._descriptor, number)
@@ -129,8 +132,8 @@ def _exit(end_ns: int, stopped_by: str | None, *, is_over: bool) -> Exit:
         message = f"stopped by {stopped_by}"
         return Exit(JobState.STOPPED, ExitReason.STOPPED, end_ns, message=message)
     message = (
-        "the process is over; its exit code is known only to its parent"
+        "the process exited; only its parent can read the exit code"
         if is_over
-        else "the recording was ended; the process runs on"
+        else "the recording was stopped; the process is still running"
     )
     return Exit(JobState.ENDED, ExitReason.EXIT, end_ns, message=message)

@@ -1,4 +1,4 @@
-"""Lets a process of its own decode the traces that profilers leave, so that no training waits."""
+"""Decode profiler traces in a separate process, so that training does not wait."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from sonde.store.waiting_traces import waiting_traces
 
 
 def decoding_command(job_uri: str, node: str) -> tuple[str, ...]:
-    """The command that decodes what profilers have left on a node."""
+    """The command that decodes the pending traces of a node."""
     words = ("compact", job_uri, "--node", node, "--traces", "--quiet")
     return sonde_command(*words)
 
 
 class Decoder:
-    """Looks now and then whether a trace has come, and has it decoded."""
+    """Starts decoding when there are new traces."""
 
     def __init__(self, backend: Backend, command: Sequence[str], clock: Clock) -> None:
         self._backend = backend
@@ -24,13 +24,13 @@ class Decoder:
 
     @property
     def cpu_seconds(self) -> float:
-        """What it has cost so far."""
+        """CPU time used so far."""
         return self._process.cpu_seconds
 
-    def look(self) -> None:
-        """Starts decoding if there is a new trace and nobody is at it.
+    def check(self) -> None:
+        """Start decoding if there is a new trace and no decoder is running.
 
-        A trace is tried once while the job runs: it may be another node's.
+        A trace is tried once while the job runs, because it may belong to another node.
         """
         if self._process.is_running():
             return
@@ -40,9 +40,9 @@ class Decoder:
             self._process.start()
 
     def finish(self, seconds: float) -> None:
-        """Has decoded what is left of a job that has ended, for at most that long.
+        """Decode the remaining traces of a finished job, up to a timeout.
 
-        What is not done by then, `sonde compact` does another time.
+        `sonde compact` can decode the rest later.
         """
         if self._process.is_running() or any(waiting_traces(self._backend)):
             self._process.run_once_more(seconds)

@@ -1,6 +1,6 @@
-"""Finds out where a job runs: machine, versions, packages, git commit, environment.
+"""Collect the environment of a job: machine, versions, packages, git commit, variables.
 
-Done while the job runs already, because asking git can take seconds.
+Runs in parallel to the job, because git can take seconds.
 """
 
 import os
@@ -18,10 +18,10 @@ from sonde.records.job import Surroundings
 _GIT_SECONDS = 5.0
 
 
-def find_surroundings(
+def find_environment(
     command: Sequence[str], folder: Path, variables: Mapping[str, str]
 ) -> Surroundings:
-    """Everything worth knowing about where a command runs, secrets masked."""
+    """The environment of a command, with secrets masked."""
     interpreter = find_interpreter(command)
     versions = {"sonde": __version__, "sonde_python": platform.python_version()}
     if interpreter is not None:
@@ -39,7 +39,7 @@ def find_surroundings(
 
 
 def current_folder() -> str:
-    """The folder this process is in, also if it was deleted."""
+    """The current folder, or a placeholder if it was deleted."""
     try:
         return readable(str(Path.cwd()))
     except OSError:
@@ -47,7 +47,7 @@ def current_folder() -> str:
 
 
 def variables_of(pid: int) -> dict[str, str]:
-    """The environment that a process was started with; nothing where it cannot be seen."""
+    """The environment variables a process was started with; empty if not accessible."""
     try:
         content = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
@@ -61,15 +61,18 @@ def find_interpreter(command: Sequence[str]) -> Path | None:
     program = shutil.which(command[0]) if command else None
     if program is None:
         return None
-    place = Path(program)
-    if not re.match(r"python[\d.]*$", place.name):
-        place = Path(_shebang(place) or "")
-    if not place.name.startswith("python"):
+    program_path = Path(program)
+    if not re.match(r"python[\d.]*$", program_path.name):
+        program_path = Path(_shebang(program_path) or "")
+    if not program_path.name.startswith("python"):
         return None
-    for candidate in (place, place.resolve()):  # a virtual environment first, then its base
-        found = sorted(candidate.parent.parent.glob("lib/python3.*/site-packages"))
-        if found:
-            return found[-1].parent
+    for candidate in (
+        program_path,
+        program_path.resolve(),
+    ):  # a virtual environment first, then its base
+        site_packages = sorted(candidate.parent.parent.glob("lib/python3.*/site-packages"))
+        if site_packages:
+            return site_packages[-1].parent
     return None
 
 
@@ -86,14 +89,14 @@ def _shebang(program: Path) -> str | None:
 
 
 def _packages(library: Path | None) -> dict[str, str]:
-    """Installed distributions by the names of their folders: nothing is imported or run."""
+    """Installed distributions, read from folder names without importing anything."""
     if library is None:
         return {}
-    found = {}
-    for place in sorted((library / "site-packages").glob("*.dist-info")):
-        name, _, version = place.name.removesuffix(".dist-info").partition("-")
-        found[name] = version
-    return found
+    versions = {}
+    for path in sorted((library / "site-packages").glob("*.dist-info")):
+        name, _, version = path.name.removesuffix(".dist-info").partition("-")
+        versions[name] = version
+    return versions
 
 
 def _machine() -> dict[str, str]:
@@ -115,10 +118,10 @@ def _memory_bytes() -> int:
 
 def _first_match(path: Path, pattern: str) -> str | None:
     try:
-        found = re.search(pattern, path.read_text(errors="replace"))
+        match = re.search(pattern, path.read_text(errors="replace"))
     except OSError:
         return None
-    return found[1].strip() if found else None
+    return match[1].strip() if match else None
 
 
 def _git(folder: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Why did it die: exit code, signal, out of memory, or because it was told to stop."""
+"""Determine why a command ended: exit code, signal, out of memory, or a stop request."""
 
 import signal
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ COMMAND_NOT_EXECUTABLE = 126
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What is known when a command has ended."""
+    """The facts about a command that has ended."""
 
     code: int  # minus the signal that killed it
     end_ns: int
-    stopped_by: str | None = None  # who asked for it, if anybody did
+    stopped_by: str | None = None  # who requested the stop, if it was requested
     left_running: tuple[str, ...] = ()
 
 
@@ -26,33 +26,33 @@ class Ending:
 class Kills:
     """Out-of-memory kills while a command ran: in its own control group, and on the machine."""
 
-    own: int | None = None  # None: nobody counts them apart
+    in_group: int | None = None  # None: not counted separately
     anywhere: int = 0
 
     @property
     def is_likely(self) -> bool:
-        """Whether one of them was probably the command's.
+        """Whether the command was probably killed by one of them.
 
-        The kernel counts everybody's, over a long job mostly somebody else's; so it is believed
-        only where there is no group to ask.
+        The kernel counts the kills of all processes, so its count is used only if there is no
+        control group.
         """
-        return self.own > 0 if self.own is not None else self.anywhere > 0
+        return self.in_group > 0 if self.in_group is not None else self.anywhere > 0
 
     def __str__(self) -> str:
-        if self.own:
-            return f"out-of-memory kills in the job's control group: {self.own}"
+        if self.in_group:
+            return f"out-of-memory kills in the job's control group: {self.in_group}"
         return f"out-of-memory kills on this machine: {self.anywhere}"
 
 
 class MemoryKills:
-    """Counts the kernel's out-of-memory kills from now on."""
+    """Counts out-of-memory kills since its creation."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._before = oom_kills(machine)
 
     def since(self) -> Kills:
-        """How many there were since."""
+        """The number of kills so far."""
         now = oom_kills(self._machine)
         grown = {name: now[name] - self._before[name] for name in now.keys() & self._before.keys()}
         return Kills(grown.get("cgroup"), grown.get("kernel", 0))
@@ -61,18 +61,18 @@ class MemoryKills:
 def explain(
     ending: Ending, kills: Kills, problem: str | None = None, failure: Failure | None = None
 ) -> Exit:
-    """The exit as it is recorded.
+    """The exit to record.
 
     Args:
-        ending: What the launcher has seen.
-        kills: Out-of-memory kills meanwhile.
-        problem: Why the command could not even be started.
-        failure: What a process of the job has said it died of.
+        ending: The facts known to the launcher.
+        kills: Out-of-memory kills while the command ran.
+        problem: Why the command could not be started.
+        failure: The failure that a process of the job recorded.
     """
     name = signal_name(-ending.code) if ending.code < 0 else None
-    state, reason, message = _judge(ending, kills, name, failure)
+    state, reason, message = _classify(ending, kills, name, failure)
     is_other = state is not JobState.FAILED or reason is ExitReason.HOST_OUT_OF_MEMORY
-    told = None if is_other else failure
+    recorded = None if is_other else failure
     return Exit(
         state=state,
         reason=reason,
@@ -81,26 +81,28 @@ def explain(
         signal=name,
         message=problem or message,
         left_running=ending.left_running,
-        traceback="\n".join(filter(None, (told.traceback, told.detail))) if told else None,
-        worker=told.rank if told and told.rank >= 0 else None,
+        traceback="\n".join(filter(None, (recorded.traceback, recorded.detail)))
+        if recorded
+        else None,
+        worker=recorded.rank if recorded and recorded.rank >= 0 else None,
     )
 
 
-def _judge(
+def _classify(
     ending: Ending, kills: Kills, killed_by: str | None, failure: Failure | None
 ) -> tuple[JobState, ExitReason, str | None]:
     stopped_by = ending.stopped_by
     if stopped_by is None and failure is not None and failure.reason is ExitReason.STOPPED:
-        stopped_by = failure.message  # it has stopped itself
+        stopped_by = failure.message  # the job stopped itself
     if stopped_by is not None:
         return JobState.STOPPED, ExitReason.STOPPED, f"stopped by {stopped_by}"
     if ending.code == 0:
         return JobState.COMPLETED, ExitReason.EXIT, None
     was_killed = ending.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
     if was_killed and kills.is_likely:
-        message = f"killed because memory ran out ({kills})"
+        message = f"out of memory: killed by the kernel ({kills})"
         return JobState.FAILED, ExitReason.HOST_OUT_OF_MEMORY, message
-    hint = f"; memory ran out meanwhile ({kills})" if kills.own or kills.anywhere else ""
+    hint = f"; memory ran out during the job ({kills})" if kills.in_group or kills.anywhere else ""
     if killed_by is not None:
         is_news = failure is not None and failure.reason is not ExitReason.SIGNAL
         before = f"; {failure.message}" if failure is not None and is_news else ""
@@ -118,7 +120,7 @@ def signal_name(number: int) -> str:
 
 
 def code_of_failed_start(error: OSError) -> int:
-    """What shells return for a command that cannot be started."""
+    """The exit code that shells return for a command that cannot be started."""
     is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
     return COMMAND_NOT_FOUND if is_missing else COMMAND_NOT_EXECUTABLE
 

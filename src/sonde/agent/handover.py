@@ -1,4 +1,4 @@
-"""What the processes of a job are told, and how its recording ends: with and without a launcher."""
+"""Pass the recording on to the processes of a job, and finish it."""
 
 import os
 from dataclasses import dataclass, replace
@@ -23,31 +23,31 @@ _LAST_SECONDS = 1.0  # to send what was written after everything else
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """One attempt at a job, as its processes have to know it."""
+    """What the processes of an attempt need to record into the same job."""
 
-    place: Registration
+    registration: Registration
     settings: RunSettings
     clock: SystemClock
     run_id: str
     relay: Relay | None
 
     def variables(self, python_path: str | None) -> dict[str, str]:
-        """What processes of the job need to know to write into the same job on the same clock."""
+        """Environment variables of the job's processes."""
         return {
-            "SONDE_JOB": self.place.job,
-            "SONDE_JOB_URI": self.place.backend.uri,
-            "SONDE_NODE": self.place.node,
-            "SONDE_ATTEMPT": str(self.place.number),
+            "SONDE_JOB": self.registration.job,
+            "SONDE_JOB_URI": self.registration.backend.uri,
+            "SONDE_NODE": self.registration.node,
+            "SONDE_ATTEMPT": str(self.registration.number),
             "SONDE_CLOCK_ANCHOR_NS": str(self.clock.anchor_ns),
             "SONDE_RUN_ID": self.run_id,
             "SONDE_HOOK": self.settings.for_workers().to_json(),
             "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECT_FOLDER), python_path))),
-            # empty: straight into the job's place, also inside of a job that has a relay
+            # empty: write directly to the job, also inside a job that has a relay
             "SONDE_WORKER_URI": self.relay.source.uri if self.relay else "",
         }
 
     def finish(self, recording: Recording, exit_: Exit) -> Outcome:
-        """The workers' last words first, as long as that takes no time from our own."""
+        """Finish the recording and send what is left in the spool."""
         Guard().attempt("files of data loaders", lambda: remove_loader_folders(self.run_id), None)
         relay, clock = self.relay, self.clock
         deadline = clock.seconds() + END_SECONDS
@@ -55,17 +55,19 @@ class Handover:
         within(_SWEEP_SECONDS, "half-written files", self._sweep, None)
         if relay is None:
             return outcome
-        left = max(_LAST_SECONDS, deadline - clock.seconds())
-        # who is still there may write on, and another process sends it
-        if relay.finish(left, keep=bool(exit_.left_running)):
+        remaining = max(_LAST_SECONDS, deadline - clock.seconds())
+        # processes still running may write; another process sends that
+        if relay.finish(remaining, keep=bool(exit_.left_running)):
             return outcome
         return replace(outcome, unsent=str(relay.spool.folder))
 
     def _sweep(self) -> None:
-        """Removes what writes left that were interrupted by a kill or at a deadline."""
-        backend, node, own_pid = self.place.backend, self.place.node, os.getpid()
+        """Remove temporary files of interrupted writes."""
+        backend, node, own_pid = self.registration.backend, self.registration.node, os.getpid()
         backend.sweep_of(layout.node_folder(node), lambda pid: pid == own_pid or not _runs(pid))
-        if backend.folders(layout.NODES) == [node]:  # else the number may be of another machine
+        if backend.folders(layout.NODES) == [
+            node
+        ]:  # otherwise the PID may be one of another machine
             backend.sweep_of("", lambda pid: not _runs(pid))
 
 
@@ -74,6 +76,6 @@ def _runs(pid: int) -> bool:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # it is another user's
+    except PermissionError:  # a process of another user
         return True
     return True

@@ -1,4 +1,4 @@
-"""`sonde run`: starts the command, records beside it, and passes its exit code through."""
+"""`sonde run`: start the command, record it, and return its exit code."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ from sonde.agent.exits import (
     shell_code,
 )
 from sonde.agent.handover import INJECT_FOLDER, Handover
-from sonde.agent.interpreter import why_unseen
+from sonde.agent.interpreter import why_not_recorded
 from sonde.agent.loss_listener import LossListener
 from sonde.agent.outcome import Outcome
 from sonde.agent.process_tree import Process, multiprocessing_helpers, processes_marked
@@ -30,6 +30,7 @@ from sonde.agent.relay import relay_to
 from sonde.agent.system import Machine
 from sonde.bounded_calls import within
 from sonde.clock import NANOSECONDS, SystemClock
+from sonde.formats import format_duration
 from sonde.guard import Guard
 from sonde.masking import MASK, mask_command
 from sonde.records.job import Attempt, Exit, Overhead
@@ -41,24 +42,24 @@ from sonde.store.control import PATIENCE
 from sonde.store.presence import this_process
 
 STOP_GRACE_SECONDS = 10.0
-_LOOK_SECONDS = 2.0  # what looking at the machine may take; without an answer we go on
+_INSPECT_SECONDS = 2.0  # time limit for inspecting the machine
 _POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """What a command came to."""
+    """The result of a command."""
 
     code: int
     exit: Exit
     outcome: Outcome
     seconds: float
-    problem: str | None = None  # why it could not even be started
+    problem: str | None = None  # why it could not be started
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """What is known of a command for sure, whatever fails afterwards."""
+    """The result of a command before anything is recorded."""
 
     code: int  # minus the signal that killed it
     start_ns: int
@@ -66,7 +67,7 @@ class _Ended:
     problem: str | None
 
     def unrecorded(self) -> Launched:
-        """What it came to, where nothing more can be said or recorded."""
+        """The result if recording its end fails."""
         exit_ = explain(Ending(self.code, self.end_ns), Kills(None, 0), self.problem)
         outcome = Outcome((), Overhead(0.0, 0, 0.0), is_exit_recorded=False)
         seconds = (self.end_ns - self.start_ns) / NANOSECONDS
@@ -74,12 +75,12 @@ class _Ended:
 
 
 class Launcher:
-    """Runs one command under watch."""
+    """Runs and records a command."""
 
     def __init__(
         self, registration: Registration, settings: RunSettings, clock: SystemClock
     ) -> None:
-        self._place = registration
+        self._registration = registration
         self._settings = settings
         self._clock = clock
         self._run_id = os.urandom(8).hex()
@@ -92,16 +93,16 @@ class Launcher:
         self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
 
     def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:
-        """Starts the command, waits for its end, and records both.
+        """Start the command, wait for its exit, and record both.
 
-        Once the command has started, nothing that fails here changes what it comes to.
+        Once the command has started, no failure here changes its result.
 
         Raises:
-            NotFollowedError: The command was not started, and cannot be watched.
+            NotFollowedError: The command was not started and cannot be recorded.
         """
         start_ns = self._clock.now_ns()
         guard = Guard()
-        kills = within(_LOOK_SECONDS, "memory kills", lambda: MemoryKills(Machine()), None)
+        kills = within(_INSPECT_SECONDS, "memory kills", lambda: MemoryKills(Machine()), None)
         hidden: tuple[str, ...] = (MASK,)
         masked = guard.call("masking", lambda: mask_command(command), hidden)
         problem: str | None = None
@@ -114,7 +115,7 @@ class Launcher:
         listener = guard.call("losses of workers", lambda: LossListener(self._run_id), None)
         if listener is not None:
             self._recording.worker_losses = listener.close
-        # beside the wait: a store that does not answer must not keep us from following the command
+        # in a thread: a store that hangs must not delay the handling of the command
         begin = partial(self._begin, masked, start_ns, pid, collectors)
         guard.call("the recording", lambda: self._recording.begin(begin), None)
         if self._relay is not None:
@@ -126,7 +127,7 @@ class Launcher:
         return guard.call("the end", lambda: self._finish(ended, kills), ended.unrecorded())
 
     def _variables(self) -> dict[str, str]:
-        """The command's environment; where ours cannot be had, that of the caller alone."""
+        """The command's environment, with the variables of the hook if possible."""
         variables = environment()
         path = variables.get("PYTHONPATH")
         none: dict[str, str] = {}
@@ -136,11 +137,11 @@ class Launcher:
     def _finish(self, ended: "_Ended", kills: MemoryKills | None) -> Launched:
         if self._child is not None:
             Guard().call("the rest of the job", self._end_the_rest, None)
-        left = within(_LOOK_SECONDS, "left running", self._left_running, ())
+        left_running = within(_INSPECT_SECONDS, "left running", self._left_running, ())
         end_ns = self._clock.now_ns()
-        ending = Ending(ended.code, end_ns, self._stopped_by, left)
+        ending = Ending(ended.code, end_ns, self._stopped_by, left_running)
         none = Kills(None, 0)
-        killed = within(_LOOK_SECONDS, "memory kills", kills.since, none) if kills else none
+        killed = within(_INSPECT_SECONDS, "memory kills", kills.since, none) if kills else none
         cause = self._cause() if ended.code else None
         exit_ = explain(ending, killed, ended.problem, cause)
         outcome = self._handover.finish(self._recording, exit_)
@@ -155,8 +156,8 @@ class Launcher:
         collectors: tuple[str, ...] | None,
     ) -> None:
         attempt = Attempt(
-            node=self._place.node,
-            number=self._place.number,
+            node=self._registration.node,
+            number=self._registration.number,
             start_ns=start_ns,
             command=tuple(command),
             folder=current_folder(),
@@ -167,20 +168,22 @@ class Launcher:
             spool=str(self._relay.spool.folder) if self._relay else "",
         )
         self._recording.start(attempt, collectors)
-        shut = Guard().call("the interpreter", lambda: why_unseen(command, INJECT_FOLDER), None)
-        if shut is not None:
-            self._recording.leave_out(INSIDE, shut)
+        reason = Guard().call(
+            "the interpreter", lambda: why_not_recorded(command, INJECT_FOLDER), None
+        )
+        if reason is not None:
+            self._recording.report_not_recorded(INSIDE, reason)
 
     def _cause(self) -> Failure | None:
-        """What the command died of, as its own processes saw it."""
+        """The failure that the processes of the command recorded."""
         if self._child is None:
             return None
-        pid, attempt = self._child.pid, (self._place.node, self._place.number)
-        backend = self._relay.source if self._relay else self._place.backend
-        return within(_LOOK_SECONDS, "cause", lambda: find_cause(backend, attempt, pid), None)
+        pid, attempt = self._child.pid, (self._registration.node, self._registration.number)
+        backend = self._relay.source if self._relay else self._registration.backend
+        return within(_INSPECT_SECONDS, "cause", lambda: find_cause(backend, attempt, pid), None)
 
     def _stop(self, request: Request) -> str:
-        """Asks the command to end, and insists after the grace."""
+        """Send SIGTERM to the command, then SIGKILL after the grace period."""
         grace = float(request.arguments.get("grace_seconds", STOP_GRACE_SECONDS))
         self._stopped_by = self._stopped_by or request.arguments.get("by", "a request")
         patience = float(request.arguments.get(PATIENCE, 0.0))
@@ -188,9 +191,10 @@ class Launcher:
         _later(patience + grace, self._kill)
         if patience:
             _later(patience, self._terminate)
-            return f"it ends by itself; SIGTERM follows after {patience:g} s if it is still there"
+            wait = format_duration(patience)
+            return f"waiting for the job to stop; SIGTERM follows after {wait} if still running"
         self._terminate()
-        return f"sent SIGTERM; SIGKILL follows after {grace:g} s if it is still there"
+        return f"SIGTERM sent; SIGKILL follows after {format_duration(grace)} if still running"
 
     def _terminate(self) -> None:
         if self._child is not None:
@@ -202,7 +206,7 @@ class Launcher:
             self._child.send(signal.SIGKILL)
 
     def _end_the_rest(self) -> None:
-        """What a stopped command has left behind goes too, within the same grace."""
+        """Terminate the remaining processes of a stopped command within the grace period."""
         if self._stopped_by is None or not self._signal_marked(signal.SIGTERM):
             return
         never = threading.Event()
@@ -211,26 +215,26 @@ class Launcher:
         self._signal_marked(signal.SIGKILL)
 
     def _signal_marked(self, number: int) -> bool:
-        """Whether there was anybody to send it to."""
-        found = self._marked()
-        for process in found:
+        """Send a signal to all processes of the job; return whether there were any."""
+        processes = self._marked()
+        for process in processes:
             try:
                 os.kill(process.pid, number)
             except (ProcessLookupError, PermissionError):
                 continue
-        return bool(found)
+        return bool(processes)
 
     def _marked(self) -> list[Process]:
-        """All processes of the job that can be seen."""
-        found = processes_marked(Path("/proc"), self._mark)
-        return [process for process in found if process.is_alive]
+        """All visible processes of the job."""
+        processes = processes_marked(Path("/proc"), self._mark)
+        return [process for process in processes if process.is_alive]
 
     def _left_running(self) -> tuple[str, ...]:
-        """Processes of the job that outlive its command: daemons, background jobs."""
+        """Processes that outlive the command: daemons and background jobs."""
         marked = self._marked()
         helpers = multiprocessing_helpers(Path("/proc"), marked)
-        left = [process for process in marked if process.pid not in helpers]
-        return tuple(f"{process.pid} {process.name}" for process in left)
+        survivors = [process for process in marked if process.pid not in helpers]
+        return tuple(f"{process.pid} {process.name}" for process in survivors)
 
 
 def _later(seconds: float, call: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""What a recording came to."""
+"""The result of a recording."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,11 @@ from sonde.records.notice import Notice
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is left to say when a recording is over."""
+    """What to report at the end of a recording."""
 
     lost: tuple[Notice, ...]
     overhead: Overhead
     is_exit_recorded: bool
     is_reported: bool = False
-    no_report: str | None = None  # why the report that was asked for is not written
-    unsent: str | None = None  # the folder of what has not reached the store
+    no_report: str | None = None  # why the requested report is missing
+    unsent: str | None = None  # the folder of data that has not reached the store

@@ -1,7 +1,7 @@
-"""The processes of a job: a root process and all that descends from it.
+"""The processes of a job: a root process and its descendants.
 
-Knows nothing of metrics: the collector turns this into numbers, the launcher asks what is left
-when a command has ended.
+Used by the collector of process metrics, and by the launcher to find processes that outlive the
+command.
 """
 
 import os
@@ -10,41 +10,41 @@ from pathlib import Path
 from typing import NamedTuple
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_MOST_KEPT_OPEN = 128  # descriptors are few (often 1024), and the launcher has other uses for them
-_SCAN_SECONDS = 60.0  # at least this often all processes are looked at, whatever the hints say
-_LISTINGS_PER_READ = 5  # so many names in /proc are listed in the time that reads one file
+_MAX_OPEN_FILES = 128  # the limit on descriptors is often 1024
+_SCAN_SECONDS = 60.0  # scan all processes at least this often
+_LISTINGS_PER_READ = 5  # names in /proc that can be listed in the time of reading a file
 _HELPERS = (b"multiprocessing.resource_tracker", b"multiprocessing.forkserver")
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
 class Process(NamedTuple):
-    """A process as it was when last looked at; pid and start together never come again."""
+    """A process at the last reading; PID and start time together are unique."""
 
     pid: int
     name: str
     state: str
     parent: int
-    ticks: int  # processor time of its own
-    waited_ticks: int  # and of descendants that ended and were waited for
+    ticks: int  # CPU time of the process
+    waited_ticks: int  # CPU time of descendants that have been waited for
     threads: int
     started_ticks: int
     rss_bytes: int
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended; one that has stays until its parent asks for its exit code."""
+        """Whether it is running; a zombie is not."""
         return self.state not in "ZX"
 
 
 class ProcessFiles:
-    """The files of one name below /proc/<pid>, some of them kept open between readings."""
+    """A file of each process in /proc/<pid>, kept open between readings if possible."""
 
     def __init__(self, proc: Path, name: str) -> None:
         self._pattern = f"{proc}/%d/{name}"
         self._descriptors: dict[int, int] = {}
 
     def read(self, pid: int) -> bytes:
-        """The content at this moment; empty when the process is gone or not ours to look at."""
+        """The current content; empty if the process is gone or not accessible."""
         descriptor = self._descriptors.get(pid)
         try:
             if descriptor is not None:
@@ -52,7 +52,7 @@ class ProcessFiles:
             descriptor = os.open(self._pattern % pid, os.O_RDONLY | os.O_CLOEXEC)
         except _GONE:
             return b""
-        if len(self._descriptors) < _MOST_KEPT_OPEN:
+        if len(self._descriptors) < _MAX_OPEN_FILES:
             self._descriptors[pid] = descriptor
             return self.read(pid)
         try:
@@ -63,33 +63,33 @@ class ProcessFiles:
             os.close(descriptor)
 
     def keep_only(self, pids: Collection[int]) -> None:
-        """Closes the files of all other processes."""
+        """Close the files of all other processes."""
         for pid in [pid for pid in self._descriptors if pid not in pids]:
             os.close(self._descriptors.pop(pid))
 
 
 class ProcessTree:
-    """A root process and its descendants, who stay members when their parents end.
+    """A root process and its descendants, which remain members when their parents exit.
 
     Args:
-        proc: Where the kernel shows its processes.
+        proc: The /proc file system.
         root: The process to start from.
-        mark: NAME=value; a process that has it in its environment is a member although its
-            parents ended before they were seen (a daemon). Empty: no such search.
+        mark: NAME=value; a process with this environment variable is a member even if its parents
+            exited before they were seen (a daemon). Empty: no such search.
 
     Raises:
-        ProcessLookupError: There is no root.
+        ProcessLookupError: The root process does not exist.
     """
 
     def __init__(self, proc: Path, root: int, mark: str = "") -> None:
         self._proc = proc
         self._mark = mark
         self._stat = ProcessFiles(proc, "stat")
-        found = _parsed(self._stat.read(root))
-        if found is None:
+        root_process = _parse_stat(self._stat.read(root))
+        if root_process is None:
             raise ProcessLookupError(f"no process {root}")
-        self._since_ticks = found.started_ticks
-        self.members: dict[int, Process] = {root: found}  # a new one at every update
+        self._since_ticks = root_process.started_ticks
+        self.members: dict[int, Process] = {root: root_process}  # a new one at every update
         self._raw: dict[int, bytes] = {}
         self._newest_pids: tuple[int, int] = (-1, -1)
         self._scanned_seconds = float("-inf")
@@ -97,7 +97,7 @@ class ProcessTree:
         self._has_children_files = Path(f"{proc}/{root}/task/{root}/children").exists()
 
     def update(self, seconds: float) -> None:
-        """Looks again at all members and finds new ones.
+        """Refresh all members and add new ones.
 
         Args:
             seconds: A monotonic reading of the clock.
@@ -105,8 +105,8 @@ class ProcessTree:
         members, raw = {}, {}
         for pid, before in self.members.items():
             raw[pid] = content = self._stat.read(pid)
-            # Most processes sleep, and what does not change need not be parsed
-            now = before if content == self._raw.get(pid) else _parsed(content)
+            # most processes sleep: unchanged content is not parsed again
+            now = before if content == self._raw.get(pid) else _parse_stat(content)
             if now is not None and now.started_ticks == before.started_ticks:
                 members[pid] = now
         self.members, self._raw = members, raw
@@ -114,12 +114,12 @@ class ProcessTree:
         self._stat.keep_only(self.members)
 
     def close(self) -> None:
-        """Lets go of all files."""
+        """Close all files."""
         self._stat.keep_only(())
 
     def _find_new(self, seconds: float) -> None:
-        # Pids are given out in order. Two updates back, because a process has its pid a moment
-        # before it can be seen.
+        # PIDs are assigned in order. Compare with two updates ago, because a process has its PID
+        # slightly before it is visible.
         older, newer = self._newest_pids
         newest = self._newest_pid()
         self._newest_pids = (newer, newest)
@@ -139,7 +139,7 @@ class ProcessTree:
         return sum(member.threads for member in self.members.values())
 
     def _newest_pid(self) -> int:
-        """The pid given out last, -1 where the kernel does not tell."""
+        """The last assigned PID; -1 if unknown."""
         try:
             return int(_content(f"{self._proc}/loadavg").split()[-1]) or -1
         except (ValueError, IndexError):
@@ -149,14 +149,14 @@ class ProcessTree:
         waiting = list(self.members.values())
         while waiting:
             for pid in self._children(waiting.pop()):
-                if pid not in self.members and (child := _parsed(self._stat.read(pid))):
+                if pid not in self.members and (child := _parse_stat(self._stat.read(pid))):
                     self.members[pid] = child
                     waiting.append(child)
 
     def _children(self, process: Process) -> Iterable[int]:
         folder = f"{self._proc}/{process.pid}/task"
         threads = names_in(folder) if process.threads > 1 else (process.pid,)
-        # A child is listed under the thread that made it
+        # a child is listed under the thread that created it
         return [
             int(pid)
             for thread in threads
@@ -168,13 +168,17 @@ class ProcessTree:
         self._listed = len(pids)
         strangers = {}
         for pid in pids:
-            if pid > above and pid not in self.members and (one := _parsed(self._stat.read(pid))):
-                strangers[pid] = one
-        joining = [one for one in strangers.values() if self._belongs(one)]
+            if (
+                pid > above
+                and pid not in self.members
+                and (process := _parse_stat(self._stat.read(pid)))
+            ):
+                strangers[pid] = process
+        joining = [process for process in strangers.values() if self._belongs(process)]
         while joining:
-            for one in joining:
-                self.members[one.pid] = strangers.pop(one.pid)
-            joining = [one for one in strangers.values() if one.parent in self.members]
+            for process in joining:
+                self.members[process.pid] = strangers.pop(process.pid)
+            joining = [process for process in strangers.values() if process.parent in self.members]
 
     def _belongs(self, process: Process) -> bool:
         if process.parent in self.members:
@@ -187,12 +191,12 @@ class ProcessTree:
 
 
 def multiprocessing_helpers(proc: Path, processes: Iterable[Process]) -> set[int]:
-    """The processes that Python's multiprocessing keeps for itself: they end by themselves.
+    """Helper processes of Python's multiprocessing, which exit on their own.
 
-    What a fork server has started has its command line, and is no helper.
+    Processes started by a fork server share its command line but are not helpers.
     """
-    found = {one.pid: one for one in processes if _is_helper(proc, one.pid)}
-    return {pid for pid, one in found.items() if one.parent not in found}
+    helpers = {process.pid: process for process in processes if _is_helper(proc, process.pid)}
+    return {pid for pid, process in helpers.items() if process.parent not in helpers}
 
 
 def _is_helper(proc: Path, pid: int) -> bool:
@@ -204,10 +208,10 @@ def _is_helper(proc: Path, pid: int) -> bool:
 
 
 def processes_marked(proc: Path, variable: str) -> list[Process]:
-    """All processes that have a variable (NAME=value) in the environment they started with."""
+    """All processes with a variable (NAME=value) in their initial environment."""
     pids = [pid for pid in _pids(proc) if _has_mark(proc, pid, variable)]
-    found = (_parsed(_content(f"{proc}/{pid}/stat")) for pid in pids)
-    return [process for process in found if process is not None]
+    processes = (_parse_stat(_content(f"{proc}/{pid}/stat")) for pid in pids)
+    return [process for process in processes if process is not None]
 
 
 def _has_mark(proc: Path, pid: int, variable: str) -> bool:
@@ -219,7 +223,7 @@ def _pids(proc: Path) -> list[int]:
 
 
 def names_in(folder: str) -> list[str]:
-    """What is in a folder of /proc; nothing when its process is gone or not ours to look at."""
+    """The names in a folder of /proc; empty if the process is gone or not accessible."""
     try:
         return os.listdir(folder)  # noqa: PTH208 — a third of the time of Path
     except _GONE:
@@ -234,8 +238,8 @@ def _content(path: str) -> bytes:
         return b""
 
 
-def _parsed(stat: bytes) -> Process | None:
-    # The name may hold spaces and brackets of its own: it ends at the last bracket
+def _parse_stat(stat: bytes) -> Process | None:
+    # the name may contain spaces and brackets: it ends at the last bracket
     head, bracket, tail = stat.rpartition(b") ")
     if not bracket:
         return None

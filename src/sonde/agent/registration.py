@@ -1,4 +1,4 @@
-"""Makes a job in the store, joins it from another node, or continues it."""
+"""Create a job in the store, join it from another node, or resume it."""
 
 import re
 from collections.abc import Sequence
@@ -16,59 +16,60 @@ from sonde.store.layout import check_name
 from sonde.store.places import job_uri, refuse_inner_links, refuse_link
 from sonde.store.presence import is_present, this_process
 
-_MOST_SAME_NAMES = 1000
-_STARTING_SECONDS = 60.0  # what a launcher may take until it has written more than a name
+_MAX_SAME_NAMES = 1000
+_STARTING_SECONDS = 60.0  # time limit for a launcher between registration and its first data
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A place to write for one node of one job."""
+    """Where a node of a job writes."""
 
     job: str
     node: str
-    number: int  # which attempt this is
+    number: int  # of the attempt
     backend: Backend
     is_creator: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What the caller asked for."""
+class RunRequest:
+    """What the user requested."""
 
     settings: RunSettings
     placement: Placement
     is_resume: bool = False
-    is_node_given: bool = False  # the node was named: other nodes of the same job are expected
+    is_node_given: bool = False  # the user named the node, so other nodes may join
 
 
-def register(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
-    """A job of its own for the command, unless the name says that it is part of another."""
-    check_name(wish.placement.node, "node")
-    name = wish.settings.name
+def register(request: RunRequest, command: Sequence[str], clock: Clock) -> Registration:
+    """Create a job for the command, or join or resume the job of that name."""
+    check_name(request.placement.node, "node")
+    name = request.settings.name
     if name is None:
-        return _register_unnamed(wish, command, clock)
-    _check_job_name(name, wish.settings)
-    made = _create(name, wish, clock)
-    if made is not None:
-        return made
-    backend = open_backend(job_uri(wish.settings.store, name))
-    if wish.is_resume:
+        return _register_unnamed(request, command, clock)
+    _check_job_name(name, request.settings)
+    created = _create(name, request, clock)
+    if created is not None:
+        return created
+    backend = open_backend(job_uri(request.settings.store, name))
+    if request.is_resume:
         refuse_inner_links(backend)
-        return _resume(name, wish, backend, clock)
-    joined = _join(name, wish, backend, clock) if _is_shared(wish) else None
+        return _resume(name, request, backend, clock)
+    joined = _join(name, request, backend, clock) if _is_shared(request) else None
     if joined is None:
-        where = _from_file(wish.settings)
-        begin = f"Job {name!r}{f' ({where})' if where else ''} exists in {wish.settings.store}"
+        where = _from_file(request.settings)
+        label = f"{name!r} ({where})" if where else repr(name)
+        begin = f"Job {label} already exists in {request.settings.store}"
         if _never_began(backend, clock):
             raise JobExistsError(
-                f"{begin}, but never began. Remove it with: sonde rm {backend.uri}"
+                f"{begin}, but never started. To remove it: sonde rm {backend.uri}"
             )
-        raise JobExistsError(f"{begin}. Choose another --name, or continue it with --resume.")
+        raise JobExistsError(f"{begin}. Choose another --name, or add --resume to continue it.")
     return joined
 
 
 def _never_began(backend: Backend, clock: Clock) -> bool:
-    """Whether a launcher has left a name and nothing else: its store failed just then."""
+    """Whether a launcher wrote only the name of the job before its store failed."""
     if any(entry.key != layout.JOB for entry in backend.entries("")):
         return False
     info = decode_facts(JobInfo, backend.read(layout.JOB), layout.JOB)
@@ -76,7 +77,7 @@ def _never_began(backend: Backend, clock: Clock) -> bool:
 
 
 def withdraw(registration: Registration) -> None:
-    """Takes back what `register` made, for a command that is not recorded after all."""
+    """Undo `register`, for a command that is not recorded after all."""
     backend = registration.backend
     is_new = registration.is_creator and registration.number == 1
     claim = layout.attempt_key(registration.node, registration.number, "claim")
@@ -94,76 +95,82 @@ def _check_job_name(name: str, settings: RunSettings) -> None:
 
 
 def _from_file(settings: RunSettings) -> str:
-    """Where the name was found, unless the command line gave it."""
+    """The configuration key that set the name; empty if the command line did."""
     name, file = settings.name_in_file or (None, "")
     return f"{file}: [job] name" if name is not None and name == settings.name else ""
 
 
-def _register_unnamed(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
-    """Script name and time; within a cluster's job, its number, so that all nodes agree."""
+def _register_unnamed(request: RunRequest, command: Sequence[str], clock: Clock) -> Registration:
+    """Name the job by script and time, or by the cluster's job ID, so that all nodes agree."""
     base = _base_name(command)
-    group = wish.placement.group
+    group = request.placement.group
     if group is not None:
         name = check_name(f"{base}-{re.sub(r'[^A-Za-z0-9._-]', '-', group)}"[:128])
-        backend = open_backend(job_uri(wish.settings.store, name))
-        found = _create(name, wish, clock) or _join(name, wish, backend, clock)
-        if found is not None:
-            return found
+        backend = open_backend(job_uri(request.settings.store, name))
+        joined = _create(name, request, clock) or _join(name, request, backend, clock)
+        if joined is not None:
+            return joined
     stamp = f"{base}-{local_stamp(clock.now_ns())}"
-    for again in range(1, _MOST_SAME_NAMES):
-        made = _create(stamp if again == 1 else f"{stamp}-{again}", wish, clock)
-        if made is not None:
-            return made
-    raise JobExistsError(f"{wish.settings.store} holds too many jobs named {stamp}.")
+    for number in range(1, _MAX_SAME_NAMES):
+        created = _create(stamp if number == 1 else f"{stamp}-{number}", request, clock)
+        if created is not None:
+            return created
+    raise JobExistsError(f"Too many jobs named {stamp} in {request.settings.store}.")
 
 
-def _create(name: str, wish: Wish, clock: Clock) -> Registration | None:
-    """The new job, or None if the name is taken."""
-    store = wish.settings.store
+def _create(name: str, request: RunRequest, clock: Clock) -> Registration | None:
+    """Create a job; None if the name is taken."""
+    store = request.settings.store
     backend = open_backend(job_uri(store, name))
     _refuse_other_content(backend, name, store)
-    info = JobInfo(name, clock.now_ns(), wish.placement.node)
+    info = JobInfo(name, clock.now_ns(), request.placement.node)
     if not backend.create(layout.JOB, encode_facts(info, layout.JOB)):
         return None
     if store == DEFAULT_STORE:
         open_backend(store).create(".gitignore", b"*\n")
-    return Registration(name, wish.placement.node, 1, backend, is_creator=True)
+    return Registration(name, request.placement.node, 1, backend, is_creator=True)
 
 
 def _refuse_other_content(backend: Backend, name: str, store: str) -> None:
-    """Raises where the job's folder is a link, or holds something else: its owner's files."""
+    """Raise if the job's folder is a link or contains other files."""
     refuse_link(backend)
-    # a job's own document is there before anything else of it
+    # the job's document is written first
     if not backend.is_empty() and not backend.exists(layout.JOB):
         raise JobExistsError(
-            f"{store.rstrip('/')}/{name} is not empty and holds no job. "
+            f"{store.rstrip('/')}/{name} is not empty and is not a job. "
             "Choose another --name or another --store."
         )
 
 
-def _join(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registration | None:
-    """A place in a job that another node has made, or None if one of our name has it."""
-    node = wish.placement.node
+def _join(name: str, request: RunRequest, backend: Backend, clock: Clock) -> Registration | None:
+    """Join a job that another node created; None if the node name is taken."""
+    node = request.placement.node
     info = decode_facts(JobInfo, backend.read(layout.JOB), layout.JOB)
     if node == info.created_by or node in backend.folders(layout.NODES):
         return None
-    if _is_over(backend, clock):  # a rerun is a job of its own
+    if _is_over(backend, clock):  # a rerun is a new job
         return None
-    # of two that come at once with the same name, one gets the place
+    # two nodes may join with the same name: the first gets the place
     if not backend.create(layout.attempt_key(node, 1, "claim"), encode_facts(this_process())):
         return None
     return Registration(name, node, 1, backend, is_creator=False)
 
 
-def _resume(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registration:
-    node = wish.placement.node
+def _resume(name: str, request: RunRequest, backend: Backend, clock: Clock) -> Registration:
+    node = request.placement.node
     last = _last_attempt(backend, node)
-    if last is None:  # a node that is new to the job takes part in the attempt of the others
-        others = [_last_attempt(backend, other) for other in backend.folders(layout.NODES)]
-        number = max((other.number for other in others if other is not None), default=1)
+    if last is None:  # a new node joins the current attempt
+        attempts = [
+            _last_attempt(backend, name_or_attempt)
+            for name_or_attempt in backend.folders(layout.NODES)
+        ]
+        number = max(
+            (name_or_attempt.number for name_or_attempt in attempts if name_or_attempt is not None),
+            default=1,
+        )
         return Registration(name, node, number, backend, is_creator=False)
     if _still_runs(backend, last, clock):
-        raise JobExistsError(f"Job {name!r} still runs on {node}; it cannot be resumed.")
+        raise JobExistsError(f"Job {name!r} is still running on {node} and cannot be resumed.")
     number = last.number + 1
     if not backend.create(layout.attempt_key(node, number, "claim"), encode_facts(this_process())):
         raise JobExistsError(f"Job {name!r} is being resumed on {node} by another launcher.")
@@ -171,10 +178,10 @@ def _resume(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registrati
 
 
 def _is_over(backend: Backend, clock: Clock) -> bool:
-    """Whether the job has begun somewhere and nobody is at it any more."""
+    """Whether the job has started and no node is running it."""
     attempts = [_last_attempt(backend, node) for node in backend.folders(layout.NODES)]
     begun = [attempt for attempt in attempts if attempt is not None]
-    return bool(begun) and not any(_still_runs(backend, one, clock) for one in begun)
+    return bool(begun) and not any(_still_runs(backend, attempt, clock) for attempt in begun)
 
 
 def _still_runs(backend: Backend, attempt: Attempt, clock: Clock) -> bool:
@@ -189,18 +196,18 @@ def _last_attempt(backend: Backend, node: str) -> Attempt | None:
         if folder.startswith("attempt-"):
             try:
                 attempts.append(decode_facts(Attempt, backend.read(key), key))
-            except StoreError:  # an attempt that never got so far
+            except StoreError:  # the attempt never started
                 continue
     return max(attempts, key=lambda attempt: attempt.number, default=None)
 
 
-def _is_shared(wish: Wish) -> bool:
-    placement = wish.placement
-    return wish.is_node_given or placement.nodes > 1 or placement.local_rank > 0
+def _is_shared(request: RunRequest) -> bool:
+    placement = request.placement
+    return request.is_node_given or placement.nodes > 1 or placement.local_rank > 0
 
 
 def _base_name(command: Sequence[str]) -> str:
-    """The script, else the module, else the program."""
+    """The name of the script, module or program."""
     words = list(command)
     script = next((word for word in words[1:] if word.endswith((".py", ".sh"))), None)
     if script is None and "-m" in words[:-1]:

@@ -1,6 +1,6 @@
-"""Lets a process of its own write the report of a job that has ended, so that nothing waits long.
+"""Write the report at the end of a job in a separate process.
 
-Charts need numpy and Arrow, which the launcher does without.
+Charts need NumPy and Arrow, which the launcher does not import.
 """
 
 from collections.abc import Sequence
@@ -8,37 +8,37 @@ from collections.abc import Sequence
 from sonde.clock import Clock
 from sonde.side_process import SideProcess, sonde_command
 
-RUNS_ELSEWHERE = 3  # exit code: another node of the job still runs, and writes it
-_NO_TIME = "no time was left at the end of the job"
-_LEAST_SECONDS = 0.5  # with less it would not even start
+RUNS_ELSEWHERE = 3  # exit code: another node is still running and writes the report
+_NO_TIME = "not enough time at the end of the job"
+_MIN_SECONDS = 0.5  # the process needs this long to start
 
 
 def reporting_command(job_uri: str) -> tuple[str, ...]:
-    """The command that writes the report of a job, with what rules have said so far."""
+    """The command that writes the report with the recorded findings."""
     return sonde_command("report", job_uri, "--at-end")
 
 
 class Reporter:
     """Writes the report once, at the end."""
 
-    def __init__(self, command: Sequence[str], clock: Clock, *, is_wanted: bool) -> None:
+    def __init__(self, command: Sequence[str], clock: Clock, *, is_enabled: bool) -> None:
         self._process = SideProcess(command, clock)
-        self._is_wanted = is_wanted
+        self._is_enabled = is_enabled
         self.is_written = False
-        self.problem: str | None = None  # why one that is wanted is not written
+        self.problem: str | None = None  # why an enabled report is missing
 
     def write(self, seconds: float) -> None:
-        """Writes it within that time; what is not done by then, `sonde report` does."""
-        if not self._is_wanted:
+        """Write the report, up to a timeout; `sonde report` can write it later."""
+        if not self._is_enabled:
             return
-        if seconds < _LEAST_SECONDS:
+        if seconds < _MIN_SECONDS:
             self.problem = _NO_TIME
             return
-        self.problem = "its process could not be started"
+        self.problem = "the report process could not be started"
         self._process.start()
         has_ended, code = self._process.finish(seconds), self._process.code
         self.is_written = has_ended and code == 0
         is_failure = code not in (0, RUNS_ELSEWHERE)
-        self.problem = f"its process ended with exit code {code}" if is_failure else None
+        self.problem = f"the report process exited with code {code}" if is_failure else None
         if not has_ended:
             self.problem = _NO_TIME

@@ -1,4 +1,4 @@
-"""Ticks the collectors, measures what they cost, and keeps within the budget."""
+"""Read the collectors periodically, and keep their cost within the budget."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -8,18 +8,21 @@ from functools import partial
 from sonde.agent.system import COLLECTORS, UNKNOWN, Collector, Machine
 from sonde.clock import Clock, process_cpu_seconds
 from sonde.errors import NothingToCollectError
+from sonde.formats import format_duration, format_percent
 from sonde.guard import Guard, error_text
 from sonde.records.metric import MetricInfo, Series
 from sonde.records.notice import NoticeKind
-from sonde.settings import LONGEST_INTERVAL_SECONDS
+from sonde.settings import MAX_INTERVAL_SECONDS
 from sonde.store.writer import Writer
 
-_SELF_SECONDS = 10.0  # how often our own cost is recorded and held against the budget
-_PATIENCE = 3  # so many times over budget in a row before the pace changes
+_COST_SECONDS = 10.0  # how often the cost is recorded and compared with the budget
+_MAX_TIMES_OVER = 3  # times over budget in a row before the interval changes
 
-_CPU = MetricInfo("sonde.cpu_percent", "percent", "CPU time of the launcher, of one core")
-_WRITTEN = MetricInfo("sonde.written_bytes", "bytes", "what this node has written so far")
-_DURATION = MetricInfo("sonde.collector_seconds", "seconds", "how long a collector's read takes")
+_CPU = MetricInfo(
+    "sonde.cpu_percent", "percent", "CPU time of the launcher, as a percentage of one core"
+)
+_WRITTEN = MetricInfo("sonde.written_bytes", "bytes", "data written by this node")
+_DURATION = MetricInfo("sonde.collector_seconds", "seconds", "duration of a collector's read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Absence:
 
 @dataclass(slots=True)
 class _Slot:
-    """A collector, when it is due, and what its last read gave."""
+    """A collector with its schedule and last values."""
 
     name: str
     collector: Collector
@@ -41,30 +44,30 @@ class _Slot:
     fresh: Sequence[float] | None = None
     wake: threading.Event = field(default_factory=threading.Event)
     series: tuple[Series, ...] = ()
-    unknown: Sequence[float] = ()  # what stands for a tick without a reading
+    unknown: Sequence[float] = ()  # values of a tick without a reading
 
 
 def open_collectors(
     machine: Machine, names: Sequence[str] | None = None
 ) -> tuple[dict[str, Collector], dict[str, Absence]]:
-    """Open all collectors that work on this machine, and say why the others do not."""
-    found: dict[str, Collector] = {}
+    """Open the collectors that work on this machine; return why the others do not."""
+    collectors: dict[str, Collector] = {}
     missing: dict[str, Absence] = {}
     guard = Guard()
     for name in COLLECTORS.names() if names is None else names:
         default: Collector | Absence = Absence("", is_failure=True)
-        opened = guard.call(name, partial(_opened, name, machine), default)
+        opened = guard.call(name, partial(_open, name, machine), default)
         if isinstance(opened, Collector):
-            found[name] = opened
+            collectors[name] = opened
         elif opened.is_failure:
-            missing[name] = Absence(f"it failed: {guard.failed[name]}", is_failure=True)
+            missing[name] = Absence(f"failed: {guard.failed[name]}", is_failure=True)
         else:
             missing[name] = opened
-    return found, missing
+    return collectors, missing
 
 
-def _opened(name: str, machine: Machine) -> Collector | Absence:
-    """Open a collector, or say what it misses on this machine."""
+def _open(name: str, machine: Machine) -> Collector | Absence:
+    """Open a collector, or return what is missing on this machine."""
     collector = COLLECTORS.load(name)(machine)
     try:
         collector.open()
@@ -74,7 +77,7 @@ def _opened(name: str, machine: Machine) -> Collector | Absence:
 
 
 class Sampler:
-    """One thread for the ticks, and one more for each collector that may block."""
+    """One thread for sampling, and one for each collector that may block."""
 
     def __init__(
         self,
@@ -102,7 +105,7 @@ class Sampler:
         self._flushed = clock.seconds()
 
     def start(self, flush_seconds: float) -> None:
-        """Begins to tick in the background."""
+        """Start sampling in the background."""
         targets = [threading.Thread(target=self._run, args=(flush_seconds,), name="sonde-sampler")]
         targets += [
             threading.Thread(target=self._run_slow, args=(slot,), name=f"sonde-{slot.name}")
@@ -115,9 +118,9 @@ class Sampler:
             self._threads.append(thread)
 
     def stop(self, timeout_seconds: float) -> None:
-        """Ends the ticks, takes a last one and closes the collectors.
+        """Stop sampling, take a last sample and close the collectors.
 
-        A collector that hangs is left alone after the time-out, and so is the last tick.
+        If a collector hangs until the timeout, the last sample is skipped.
         """
         deadline = self._clock.seconds() + timeout_seconds
         self._stop.set()
@@ -132,7 +135,7 @@ class Sampler:
             self._guard.call(slot.name, slot.collector.close, None)
 
     def set_interval(self, seconds: float) -> None:
-        """Changes the pace from now on."""
+        """Change the sampling interval."""
         self.interval_seconds = seconds
         self._wake_all()
 
@@ -142,7 +145,7 @@ class Sampler:
             slot.wake.set()
 
     def tick(self) -> None:
-        """Reads what is due and records it."""
+        """Read and record the collectors that are due."""
         now = self._clock.seconds()
         values: list[float] = []
         for slot in self._slots:
@@ -157,7 +160,7 @@ class Sampler:
             if self._clock.seconds() - self._flushed >= flush_seconds:
                 self._flushed = self._clock.seconds()
                 self._guard.attempt("a flush", self._writer.flush, None)
-            # ticks that were missed (a suspended job, a busy machine) are not made up for
+            # ticks missed while the job was suspended or the machine busy are skipped
             due = max(due + self.interval_seconds, self._clock.seconds())
             if self._clock.wait(self._wake, due - self._clock.seconds()):
                 self._wake.clear()
@@ -180,7 +183,7 @@ class Sampler:
             fresh, slot.fresh = slot.fresh, None
         elif now >= slot.due and slot.name not in self._guard.failed:
             fresh = self._read(slot, now)
-            # half a tick of slack, so that an interval of two ticks is not read every third
+            # half a tick of tolerance, so that an interval of two ticks is not read every third
             slot.due = now + slot.collector.interval_seconds - self.interval_seconds / 2
         else:
             fresh = None
@@ -200,10 +203,10 @@ class Sampler:
         return values
 
     def _current_series(self) -> tuple[Series, ...]:
-        """One tuple for as long as no collector has changed what it reads."""
+        """The same tuple until a collector changes its series."""
         if not self._series:
             self._series = (
-                *(one for slot in self._slots for one in slot.series),
+                *(series for slot in self._slots for series in slot.series),
                 *(Series(metric) for metric in (_CPU, _WRITTEN)),
                 *(Series(_DURATION, slot.name) for slot in self._slots),
             )
@@ -211,7 +214,7 @@ class Sampler:
 
     def _own_cost(self, now: float) -> list[float]:
         then, before = self._self_checked or (now, self._cpu_seconds())
-        if now - then < _SELF_SECONDS:
+        if now - then < _COST_SECONDS:
             self._self_checked = (then, before)
             return [UNKNOWN] * (2 + len(self._slots))
         cpu = self._cpu_seconds()
@@ -223,17 +226,18 @@ class Sampler:
 
     def _keep_budget(self, percent: float) -> None:
         self._times_over = self._times_over + 1 if percent > self._budget_percent else 0
-        if self._times_over < _PATIENCE or self.interval_seconds >= LONGEST_INTERVAL_SECONDS:
+        if self._times_over < _MAX_TIMES_OVER or self.interval_seconds >= MAX_INTERVAL_SECONDS:
             return
         self._times_over = 0
-        self.interval_seconds = min(2 * self.interval_seconds, LONGEST_INTERVAL_SECONDS)
+        self.interval_seconds = min(2 * self.interval_seconds, MAX_INTERVAL_SECONDS)
+        interval = format_duration(self.interval_seconds)
+        used, budget = format_percent(percent), format_percent(self._budget_percent)
         self._writer.notice(
             NoticeKind.CHANGED,
             "sampling interval",
-            f"sampling took {percent:.2f} % of a core and may take {self._budget_percent:g} %: "
-            f"now every {self.interval_seconds:g} s",
+            f"increased to {interval}: sampling used {used} of one core (budget: {budget})",
         )
 
-    def _on_failure(self, part: str, error: BaseException) -> None:
+    def _on_failure(self, name: str, error: BaseException) -> None:
         reason = error_text(error)
-        self._writer.notice(NoticeKind.SWITCHED_OFF, f"collector {part}", reason)
+        self._writer.notice(NoticeKind.SWITCHED_OFF, f"collector {name}", reason)

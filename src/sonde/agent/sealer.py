@@ -1,6 +1,6 @@
-"""Lets a process of its own seal closed segments, so that the launcher stays small.
+"""Seal closed segments in a separate process.
 
-Sealing needs numpy and Arrow, which would triple the launcher's memory and its start-up time.
+Sealing needs NumPy and Arrow, which would triple the launcher's memory and start-up time.
 """
 
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from sonde.clock import Clock
 from sonde.side_process import SideProcess, sonde_command
 
-# A sealing process costs about a second of CPU, most of it for starting; what waits meanwhile
-# stays a log, which is read as well.
+# A sealing process takes about a second of CPU time, mostly to start. Unsealed logs are readable,
+# too.
 _EVERY_SECONDS = 1800.0
 
 
 def sealing_command(job_uri: str, node: str, budget_bytes: int) -> tuple[str, ...]:
-    """The command that seals what a node has recorded."""
+    """The command that seals the data of a node."""
     words = ("compact", job_uri, "--node", node, "--budget", f"{budget_bytes}B", "--quiet")
     return sonde_command(*words)
 
 
 class Sealer:
-    """Seals now and then, and at the end."""
+    """Seals periodically and at the end."""
 
     def __init__(
         self, command: Sequence[str], clock: Clock, every_seconds: float = _EVERY_SECONDS
@@ -33,11 +33,11 @@ class Sealer:
 
     @property
     def cpu_seconds(self) -> float:
-        """What it has cost so far."""
+        """CPU time used so far."""
         return self._process.cpu_seconds
 
     def seal(self, closed_segments: int) -> None:
-        """Starts sealing if it is time, segments were closed since, and nobody is at it."""
+        """Start sealing if it is due, there are new closed segments, and it is not running."""
         is_busy = self._process.is_running()
         is_time = self._clock.seconds() >= self._due
         if is_time and not is_busy and closed_segments > self._sealed:
@@ -46,8 +46,8 @@ class Sealer:
             self._process.start()
 
     def seal_all(self, seconds: float) -> None:
-        """Seals what is left of a job that has ended, for at most that long.
+        """Seal the rest of a finished job, up to a timeout.
 
-        What is not done by then, `sonde compact` does another time.
+        `sonde compact` can seal the rest later.
         """
         self._process.run_once_more(seconds)

@@ -1,4 +1,4 @@
-"""What works on this machine, and why not: the facts behind `sonde doctor`."""
+"""Check what Sonde can measure on this machine, for `sonde doctor`."""
 
 import os
 import platform
@@ -24,34 +24,34 @@ EXTRAS = {"obstore": "s3", "pandas": "frames", "polars": "frames"}
 _READS = 5
 
 
-def checkup(store: str, machine: Machine, clock: Clock) -> dict[str, Any]:
-    """Everything that `sonde doctor --json` prints."""
+def run_self_check(store: str, machine: Machine, clock: Clock) -> dict[str, Any]:
+    """The document of `sonde doctor --json`."""
     collectors, missing = open_collectors(machine)
-    costs = {name: _cost(name, one, clock) for name, one in collectors.items()}
-    found = [
+    costs = {name: _cost(name, collector, clock) for name, collector in collectors.items()}
+    documents = [
         {
             "collector": name,
             "works": costs[name] is not None,
-            "series": len(one.series),
+            "series": len(collector.series),
             "milliseconds": costs[name],
-            "interval_seconds": max(one.interval_seconds, RunSettings().interval_seconds),
-            "reason": None if costs[name] is not None else "its first reading failed",
+            "interval_seconds": max(collector.interval_seconds, RunSettings().interval_seconds),
+            "reason": None if costs[name] is not None else "the first read failed",
         }
-        for name, one in collectors.items()
+        for name, collector in collectors.items()
     ]
-    found += [
+    documents += [
         {"collector": name, "works": False, "series": 0, "reason": absence.reason}
         for name, absence in missing.items()
     ]
-    for one in collectors.values():
-        one.close()
+    for collector in collectors.values():
+        collector.close()
     return {
         "sonde": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "store": _store(store),
-        "collectors": sorted(found, key=lambda one: str(one["collector"])),
-        "tick": _tick([one for one in found if one["works"]]),
+        "collectors": sorted(documents, key=lambda collector: str(collector["collector"])),
+        "tick": _tick([collector for collector in documents if collector["works"]]),
         "limits": _limits(machine),
         "nvidia": _nvidia(machine),
         "git": shutil.which("git"),
@@ -61,11 +61,11 @@ def checkup(store: str, machine: Machine, clock: Clock) -> dict[str, Any]:
 
 
 def _cost(name: str, collector: Collector, clock: Clock) -> float | None:
-    """Milliseconds of processor time that one reading takes; None if it fails."""
+    """CPU time of one read in milliseconds; None if it fails."""
     guard = Guard()
 
     def read() -> float:
-        collector.read(clock.seconds())  # the first one opens what the later ones keep open
+        collector.read(clock.seconds())  # the first read opens files
         started = thread_cpu_seconds()
         for _ in range(_READS):
             collector.read(clock.seconds())
@@ -75,18 +75,18 @@ def _cost(name: str, collector: Collector, clock: Clock) -> float | None:
 
 
 def _tick(working: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """What sampling costs: one tick with everything in it, and per time, as seldom ones count."""
+    """The cost of sampling: per tick with all collectors, and per time."""
     interval = RunSettings().interval_seconds
-    share = sum(one["milliseconds"] / one["interval_seconds"] for one in working)
+    share = sum(collector["milliseconds"] / collector["interval_seconds"] for collector in working)
     return {
-        "milliseconds": sum(one["milliseconds"] for one in working),
+        "milliseconds": sum(collector["milliseconds"] for collector in working),
         "interval_milliseconds": 1000 * interval,
         "percent_of_a_core": share / 10,
     }
 
 
 def _store(store: str) -> dict[str, Any]:
-    """Whether a job could be written there; nothing is left behind."""
+    """Check whether the store is writable, without leaving files."""
     result: dict[str, Any] = {"uri": store, "writable": True, "reason": None, "free_bytes": None}
     try:
         backend = open_backend(_existing(store))
@@ -98,13 +98,13 @@ def _store(store: str) -> dict[str, Any]:
 
 
 def _existing(store: str) -> str:
-    """The folder itself or the nearest around it: a store is made only when a job is."""
+    """The folder or its nearest existing parent: a store is created with its first job."""
     if "://" in store:
         return store
-    place = Path(store)
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    return str(place)
+    path = Path(store)
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return str(path)
 
 
 def _probe(backend: Backend) -> None:
@@ -114,7 +114,7 @@ def _probe(backend: Backend) -> None:
     came_back = backend.read(key)
     backend.delete([key])
     if came_back != content:
-        raise StoreError(f"{backend.uri} did not give back what was written")
+        raise StoreError(f"{backend.uri} returned other data than was written")
 
 
 def _limits(machine: Machine) -> dict[str, float | None]:
@@ -125,7 +125,7 @@ def _limits(machine: Machine) -> dict[str, float | None]:
         "cpu_quota_cores": quota,
         "memory_limit_bytes": memory,
     }
-    return {name: None if one == cgroups.NO_LIMIT else one for name, one in limits.items()}
+    return {name: None if limit == cgroups.NO_LIMIT else limit for name, limit in limits.items()}
 
 
 def _nvidia(machine: Machine) -> dict[str, str | None]:
@@ -133,8 +133,8 @@ def _nvidia(machine: Machine) -> dict[str, str | None]:
         text = (machine.proc / "driver/nvidia/version").read_text(errors="replace")
     except OSError:
         text = ""
-    found = re.search(r"Module.*?\s(\d+(?:\.\d+)+)\s", text)
-    return {"driver": found[1] if found else None, "nvidia-ml-py": _version("nvidia-ml-py")}
+    match = re.search(r"Module.*?\s(\d+(?:\.\d+)+)\s", text)
+    return {"driver": match[1] if match else None, "nvidia-ml-py": _version("nvidia-ml-py")}
 
 
 def _version(package: str) -> str | None:

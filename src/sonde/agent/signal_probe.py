@@ -1,8 +1,8 @@
-"""A tiny process in the command's group that tells which signals reach the whole group.
+"""A tiny process in the command's process group that detects signals to the whole group.
 
-A signal sent to the group has reached the command already; one sent to the launcher alone has to be
-handed on. The launcher cannot see the difference, except by asking somebody else in the group. The
-canary also wakes a suspended launcher whose command was continued by others.
+A signal to the group has reached the command already; a signal to the launcher alone must be
+forwarded. The launcher can only tell them apart by asking another process of the group. The probe
+also wakes a suspended launcher whose command was continued by another process.
 """
 
 import contextlib
@@ -16,29 +16,29 @@ from types import FrameType
 from sonde.clock import SystemClock
 from sonde.store.presence import is_stopped
 
-HEARD = (
+FORWARDED_SIGNALS = (
     *(signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN),  # from the terminal
     *(signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2),
 )
 
-_PATIENCE_SECONDS = 0.1  # how long a report may take
-_RECENT_SECONDS = 0.3  # an older report is of an earlier signal
+_PATIENCE_SECONDS = 0.1  # time limit for a report
+_RECENT_SECONDS = 0.3  # an older report belongs to an earlier signal
 _WATCH_SECONDS = 0.1
-_REPORT = struct.Struct("=Bd")  # signal, when it came
-_ORDER = struct.Struct("=i")  # the process to watch, 0: none
+_REPORT = struct.Struct("=Bd")  # signal, time received
+_ORDER = struct.Struct("=i")  # the process to monitor; 0: none
 
 
-class Canary:
-    """The launcher's side of it.
+class SignalProbe:
+    """The launcher's side of the probe.
 
     Raises:
-        OSError: No more files or processes can be had.
+        OSError: The system is out of descriptors or processes.
     """
 
     def __init__(self) -> None:
         self._clock = SystemClock()
         self._last_heard: dict[int, float] = {}
-        with contextlib.ExitStack() as opened:  # closed again where the rest cannot be had
+        with contextlib.ExitStack() as opened:  # closed if the rest fails
             self._reports, report = _pipe(opened)
             orders, self._orders = _pipe(opened)
             launcher = os.getpid()
@@ -47,7 +47,7 @@ class Canary:
                 os.close(self._orders)
                 os.close(self._reports)
                 try:
-                    _sing(launcher, orders, report)
+                    _run(launcher, orders, report)
                 finally:
                     os._exit(0)
             opened.pop_all()
@@ -55,30 +55,30 @@ class Canary:
         os.close(report)
 
     def heard(self, number: int) -> bool:
-        """Whether a signal that has just come here came to the whole group."""
+        """Whether a signal that the launcher just received went to the whole group."""
         now = self._clock.seconds()
         deadline = now + _PATIENCE_SECONDS
         while self._last_heard.get(number, 0.0) < now - _RECENT_SECONDS:
             patience = max(0.0, deadline - self._clock.seconds())
             if not select.select([self._reports], [], [], patience)[0]:
-                return number in _pending(self.pid)  # it came, and the machine is busy
+                return number in _pending(self.pid)  # received, but not handled yet
             report = os.read(self._reports, _REPORT.size)
-            if not report:  # it was killed; nothing is known of the group any more
+            if not report:  # the probe was killed
                 return False
             reported, instant = _REPORT.unpack(report)
             self._last_heard[reported] = instant
         return True
 
     def watch(self, pid: int) -> None:
-        """Has this process woken when that one is no longer stopped; 0 ends the watch."""
+        """Wake this process when another one is no longer stopped; 0 disables this."""
         try:
-            os.kill(self.pid, signal.SIGCONT)  # it may have been suspended with us
+            os.kill(self.pid, signal.SIGCONT)  # it may be suspended, too
             os.write(self._orders, _ORDER.pack(pid))
         except (BrokenPipeError, ProcessLookupError):
             return
 
     def close(self) -> None:
-        """Lets it go, even if it was suspended."""
+        """Stop the probe, even if it is suspended."""
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self._orders)
@@ -92,17 +92,17 @@ def _pipe(opened: contextlib.ExitStack) -> tuple[int, int]:
     return reading, writing
 
 
-def _sing(launcher: int, orders: int, report: int) -> None:
-    """The canary's whole life; it ends when the launcher does."""
+def _run(launcher: int, orders: int, report: int) -> None:
+    """Run the probe until the launcher exits."""
     clock = SystemClock()
 
-    def tell(number: int, _frame: FrameType | None) -> None:
+    def report_signal(number: int, _frame: FrameType | None) -> None:
         os.write(report, _REPORT.pack(number, clock.seconds()))
 
-    for number in HEARD:
+    for number in FORWARDED_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, tell)
-    _take_another_name()
+            signal.signal(number, report_signal)
+    _rename_process()
     watched = 0
     while True:
         if select.select([orders], [], [], _WATCH_SECONDS if watched else None)[0]:
@@ -114,25 +114,24 @@ def _sing(launcher: int, orders: int, report: int) -> None:
             os.kill(launcher, signal.SIGCONT)
 
 
-def _take_another_name() -> None:
-    """Whoever looks for the launcher by its name or its arguments (pkill -f) must not find us.
+def _rename_process() -> None:
+    """Change the name and arguments, so that `pkill -f` for the launcher does not match the probe.
 
-    A signal that reached launcher and canary that way would pass for one to the whole group, and
-    never reach the command.
+    Otherwise such a signal would look like one to the whole group and never reach the command.
     """
     try:
-        Path("/proc/self/comm").write_text("canary")
+        Path("/proc/self/comm").write_text("signal-probe")
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         start, end = int(fields[45]), int(fields[46])
         with Path("/proc/self/mem").open("r+b", buffering=0) as memory:
             memory.seek(start)
-            memory.write(b"canary".ljust(end - start, b"\0")[: end - start])
+            memory.write(b"signal-probe".ljust(end - start, b"\0")[: end - start])
     except (OSError, ValueError, IndexError):
         return
 
 
 def _pending(pid: int) -> set[int]:
-    """Signals that a process was sent and has not got round to."""
+    """Pending signals of a process."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -142,4 +141,4 @@ def _pending(pid: int) -> set[int]:
     for name, *values in lines:
         if name in ("SigPnd:", "ShdPnd:"):
             bits |= int(values[0], 16)
-    return {number for number in HEARD if bits >> (number - 1) & 1}
+    return {number for number in FORWARDED_SIGNALS if bits >> (number - 1) & 1}

@@ -1,4 +1,4 @@
-"""Sends what lies in a spool when its launcher is gone: killed, or given up on a slow store."""
+"""Send a spool whose launcher was killed or gave up on a slow store."""
 
 import threading
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from sonde.store.closing import closing_key, write_closing
 from sonde.store.facts import Record, decode_facts, encode_facts
 from sonde.store.spool import Spool, SpoolFacts, find_unsent
 
-# After the last process of the job has ended; later the next command that sees the job sends it.
+# After the last process of the job has exited; later, the next command on the job sends it.
 PATIENCE_SECONDS = 3600.0
 EVERY_SECONDS = 30.0  # while the job runs
 RETRY_SECONDS = 5.0
@@ -25,7 +25,7 @@ RETRY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """That all of a spool has reached the store."""
+    """Marks that all data of a spool has reached the store."""
 
     time_ns: int
 
@@ -37,7 +37,7 @@ def is_running(facts: SpoolFacts) -> bool:
 
 
 class TakeOver:
-    """Sends a spool, whose lock this process holds, until the job is over and all has arrived."""
+    """Sends a spool, whose lock this process holds, until the job ends and everything is sent."""
 
     def __init__(
         self,
@@ -52,21 +52,21 @@ class TakeOver:
         self._is_running = is_running
         self._relay = Relay(spool, target, clock)
         self._relay.forget_progress()
-        self.trouble: str | None = None  # why not everything has arrived
+        self.trouble: str | None = None  # why sending failed
 
     def run(self, patience_seconds: float) -> bool:
-        """Whether all has arrived; the spool is gone then."""
+        """Send until everything has arrived and remove the spool; return whether that succeeded."""
         guard, never = Guard(), threading.Event()
         over_since: float | None = None
         due = self._clock.seconds()
         while True:
-            # asked before sending: what a process wrote until its end is sent afterwards
+            # checked before sending, so that the last writes of a process are sent
             is_over = not self._is_running(self._spool.facts)
             if not is_over and self._clock.seconds() < due:
                 self._clock.wait(never, RETRY_SECONDS)
                 continue
             due = self._clock.seconds() + EVERY_SECONDS
-            if not guard.attempt("the job", self._is_wanted, default=True):
+            if not guard.attempt("the job", self._is_needed, default=True):
                 return False
             has_arrived = guard.attempt("sending", self._send, default=False)
             has_arrived = has_arrived and is_over and guard.attempt("closing", self._close, False)
@@ -82,21 +82,21 @@ class TakeOver:
                 return False
             self._clock.wait(never, RETRY_SECONDS)
 
-    def _is_wanted(self) -> bool:
-        """Whether neither the job nor the spool was removed meanwhile."""
+    def _is_needed(self) -> bool:
+        """Whether neither the job nor the spool was removed."""
         if not self._spool.lock_path.exists():
             self.trouble = "the folder was removed"
             return False
         if self._target.exists(layout.JOB):
             return True
-        self.trouble = "the job is no longer in the store; remove this folder yourself"
+        self.trouble = "the job was removed from the store; remove this folder"
         return False
 
     def _send(self) -> bool:
-        """Send what is new; whether it has arrived."""
+        """Send new data; return whether it has arrived."""
         try:
             self._relay.continue_from_target()
-            if not self._relay.carry():
+            if not self._relay.send():
                 self.trouble = self._relay.trouble
                 return False
         except StoreError as error:
@@ -106,8 +106,8 @@ class TakeOver:
         return True
 
     def _close(self) -> bool:
-        """Write down that all is there; how the job ended only if its launcher knew it."""
-        # a part that a killed launcher had under way may have come later than ours
+        """Mark the data as complete; record the end of the job if its launcher did."""
+        # a delayed write of the killed launcher may have replaced newer data
         if find_unsent(self._spool.source, self._target).files:
             self._relay.forget_progress()
             return False

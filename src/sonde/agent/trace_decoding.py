@@ -1,7 +1,7 @@
-"""Turns the traces that profilers left in a job into its operations.
+"""Decode pending profiler traces of a job into operations.
 
-The rows are a function of the trace alone, and so are the names and bytes of what is written: a
-process that dies halfway leaves nothing that the next one does not simply write again.
+The output depends on the trace alone, including file names: if a process dies, the next one
+overwrites its files.
 """
 
 import json
@@ -21,18 +21,18 @@ from sonde.traces.operations import BATCH_ROWS, Trace, decode_trace
 
 
 def decode_waiting(backend: Backend, rank: int, clock: Clock) -> int:
-    """Decodes all traces of a worker that wait; returns how many there were."""
+    """Decode all pending traces of a worker; return their number."""
     decoded = 0
     for key in list(waiting_traces_of(backend, rank)):
         try:
             decoded += _decode(backend, rank, key, clock)
-        except KeyMissingError:  # another process was faster
+        except KeyMissingError:  # another process decoded it
             continue
     return decoded
 
 
 def _decode(backend: Backend, rank: int, key: str, clock: Clock) -> bool:
-    """Writes the operations, and only then removes what they were made of."""
+    """Write the operations, then remove the trace."""
     facts_key, trace_key = key + layout.TRACE_FACTS_SUFFIX, key + layout.TRACE_SUFFIX
     raw_facts = backend.read(facts_key)
     writer = Writer(backend, layout.worker_folder(rank), clock)
@@ -45,14 +45,14 @@ def _decode(backend: Backend, rank: int, key: str, clock: Clock) -> bool:
         trace = decode_trace(backend.read(trace_key), anchors, start_ns)
         _write(writer, trace)
         if trace.is_cut or trace.left_out:
-            _say(writer, key, "its trace is not whole: some operations are missing")
+            _record_notice(writer, key, "the trace is incomplete: some operations are missing")
     except KeyMissingError:
         backend.delete([facts_key])
         return False
     except DamagedError as error:
-        _say(writer, key, str(error))
-    _put(writer)
-    families = [f"{layout.worker_folder(rank)}/{one.name}" for one in (OPERATIONS, NOTICES)]
+        _record_notice(writer, key, str(error))
+    _flush(writer)
+    families = [f"{layout.worker_folder(rank)}/{family.name}" for family in (OPERATIONS, NOTICES)]
     list_logs(backend, layout.decoded_key(rank, writer.token), families, writer.token)
     if facts.get("keep_trace"):
         backend.write(key + layout.DECODED_SUFFIX, raw_facts)
@@ -68,22 +68,22 @@ def _facts(raw: bytes, key: str) -> dict[str, Any]:
     except ValueError as error:
         raise DamagedError(f"{key} is damaged: {error}") from error
     if not isinstance(facts, dict):
-        raise DamagedError(f"{key} is damaged: it holds no facts")
+        raise DamagedError(f"{key} is damaged: not a JSON object")
     return facts
 
 
 def _write(writer: Writer, trace: Trace) -> None:
     for batch in trace.batches(BATCH_ROWS):
         writer.add_columns(OPERATIONS, batch.columns, batch.first_ns, batch.last_ns)
-        _put(writer)
+        _flush(writer)
 
 
-def _put(writer: Writer) -> None:
-    """Everything is in the store afterwards."""
+def _flush(writer: Writer) -> None:
+    """Write everything to the store."""
     writer.flush()
     if not writer.outbox.write_waiting():
-        raise StoreError(f"Operations cannot be written: {writer.outbox.trouble}")
+        raise StoreError(f"Cannot write operations: {writer.outbox.trouble}")
 
 
-def _say(writer: Writer, key: str, reason: str) -> None:
+def _record_notice(writer: Writer, key: str, reason: str) -> None:
     writer.notice(NoticeKind.NOT_COLLECTED, f"profile {key.rpartition('/')[2]}", reason)

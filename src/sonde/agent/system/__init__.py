@@ -1,4 +1,4 @@
-"""Collectors of the machine: one file each."""
+"""System collectors: one file per collector."""
 
 from sonde.agent.system._collector import UNKNOWN, Collector, Machine
 from sonde.plugins import Slot

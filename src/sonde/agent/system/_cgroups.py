@@ -1,6 +1,6 @@
-"""Where a job's control groups are, and the limits they set.
+"""The control groups of a job and their limits.
 
-Versions 1 and 2 and both at once (hybrid) are told apart by the files that are there.
+Supports cgroup versions 1, 2 and hybrid setups, detected by their files.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,11 +9,11 @@ from pathlib import Path
 from sonde.agent.system._collector import Machine
 
 NO_LIMIT = float("inf")
-_HUGE = 1 << 60  # version 1 says "no limit" with a number near the largest
+_HUGE = 1 << 60  # version 1 represents "no limit" as a number near the maximum
 
 
 def folders(machine: Machine, controller: str) -> tuple[Path, ...]:
-    """The job's control group for a controller and the groups it lies in, innermost first."""
+    """The job's control group for a controller and its parents, innermost first."""
     unified = ""
     for line in text(_process(machine) / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -28,30 +28,30 @@ def folders(machine: Machine, controller: str) -> tuple[Path, ...]:
 
 
 def tightest(groups: Iterable[Path], limit: Callable[[Path], float]) -> Path | None:
-    """The group whose limit is reached first; None where none has a limit."""
+    """The group with the lowest limit; None if there is no limit."""
     limited = [group for group in groups if limit(group) < NO_LIMIT]
     return min(limited, key=limit, default=None)
 
 
 def memory_limit(group: Path) -> float:
-    """Bytes the group may use."""
-    found = text(group / "memory.max") or text(group / "memory.limit_in_bytes")
-    return float(found) if found.isdigit() and int(found) < _HUGE else NO_LIMIT
+    """The memory limit of a group in bytes."""
+    limit = text(group / "memory.max") or text(group / "memory.limit_in_bytes")
+    return float(limit) if limit.isdigit() and int(limit) < _HUGE else NO_LIMIT
 
 
 def cpu_quota(group: Path) -> float:
-    """Processor time the group may use, in cores."""
-    found = text(group / "cpu.max") or " ".join(
+    """The CPU quota of a group in cores."""
+    setting = text(group / "cpu.max") or " ".join(
         text(group / f"cpu.cfs_{name}_us") for name in ("quota", "period")
     )
-    quota, _, period = found.partition(" ")
+    quota, _, period = setting.partition(" ")
     return int(quota) / int(period) if quota.isdigit() and period.isdigit() else NO_LIMIT
 
 
 def cpus_available(machine: Machine) -> float:
-    """How many cores the job can really use: its quota or the cores it may run on, if fewer.
+    """The number of cores the job can use: its quota or its allowed cores, if fewer.
 
-    The cores a process may run on are those of its cpuset already.
+    The allowed cores of a process respect its cpuset.
     """
     quota = min(map(cpu_quota, folders(machine, "cpu")), default=NO_LIMIT)
     online = _cores(text(machine.sys / "devices/system/cpu/online"))
@@ -61,21 +61,21 @@ def cpus_available(machine: Machine) -> float:
 
 
 def oom_kills(machine: Machine) -> dict[str, int]:
-    """How often memory ran out and a process was killed: counters that only grow.
+    """Counters of out-of-memory kills.
 
-    "kernel": anywhere on the machine, for want of memory or of a group's share of it.
-    "cgroup": in the job's group. A counter that this kernel does not have is left out.
+    "kernel": on the whole machine. "cgroup": in the job's control group. Counters that the kernel
+    does not support are omitted.
     """
-    found = {"kernel": _field(machine.proc / "vmstat", "oom_kill ")}
+    counters = {"kernel": _field(machine.proc / "vmstat", "oom_kill ")}
     for group in folders(machine, "memory")[:1]:
-        found["cgroup"] = _field(group / "memory.events", "oom_kill ") or _field(
+        counters["cgroup"] = _field(group / "memory.events", "oom_kill ") or _field(
             group / "memory.oom_control", "oom_kill "
         )
-    return {name: int(count) for name, count in found.items() if count}
+    return {name: int(count) for name, count in counters.items() if count}
 
 
 def text(file: Path) -> str:
-    """The file's content without white space around it, empty if it cannot be read."""
+    """The stripped content of a file; empty if it cannot be read."""
     try:
         return file.read_text().strip()
     except OSError:
@@ -88,15 +88,15 @@ def _process(machine: Machine) -> Path:
 
 
 def _mount(machine: Machine, controller: str) -> Path | None:
-    """Where a version 1 controller is mounted, alone or together with others (cpu,cpuacct)."""
+    """The mount of a version 1 controller, alone or with others (cpu,cpuacct)."""
     mounts = sorted((machine.sys / "fs/cgroup").glob(f"*{controller}*"))
     return next((mount for mount in mounts if controller in mount.name.split(",")), None)
 
 
 def _upwards(root: Path, path: str) -> tuple[Path, ...]:
-    """The group of a path and those it lies in.
+    """The group of a path and its parents.
 
-    In a container the path is often the host's, while what is mounted is the group itself.
+    In a container, the path is often that of the host, while the mount is the group itself.
     """
     group = root / path.lstrip("/")
     if ".." in group.parts or not group.is_dir():
@@ -114,7 +114,7 @@ def _field(file: Path, start: str) -> str:
 def _cores(ranges: str) -> set[int]:
     """0-2,5 → {0, 1, 2, 5}."""
     cores: set[int] = set()
-    for part in filter(None, ranges.split(",")):
-        first, _, last = part.partition("-")
+    for core_range in filter(None, ranges.split(",")):
+        first, _, last = core_range.partition("-")
         cores.update(range(int(first), int(last or first) + 1))
     return cores

@@ -1,7 +1,7 @@
-"""What a collector is: something that reads one part of the machine.
+"""The interface of a collector, which reads one resource of the machine.
 
-A collector never waits, never writes and never guards itself; the sampler does all that, and
-measures what each one costs.
+The sampler schedules collectors, handles their failures, writes their values and measures their
+cost.
 """
 
 from abc import ABC, abstractmethod
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from sonde.records.metric import MetricInfo, Series
 
-UNKNOWN = float("nan")  # a value that was not measured at this tick
+UNKNOWN = float("nan")  # not measured at this tick
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What is to be measured: the machine's own files, the job's process, the paths it uses."""
+    """What to measure: the system's files, the job's process and its paths."""
 
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
@@ -26,18 +26,18 @@ class Machine:
 
 
 class Collector(ABC):
-    """Reads one part of the machine: opened once, read at every tick, closed at the end.
+    """Reads one resource: opened once, read at every tick, closed at the end.
 
-    The docstring of a collector is its page in the reference: a first line, then what it needs.
+    The docstring of a collector is its text in the reference: a summary, then its requirements.
     """
 
-    interval_seconds: float = 0.0  # read no more often than this; 0: at every tick
-    is_slow: bool = False  # a read may block for milliseconds: read in a thread beside the ticks
+    interval_seconds: float = 0.0  # minimum time between reads; 0: every tick
+    is_slow: bool = False  # reads may block for milliseconds: use a separate thread
 
-    metrics: tuple[MetricInfo, ...]  # all that it may record, on whatever machine
+    metrics: tuple[MetricInfo, ...]  # all metrics it may record on any machine
 
-    # What `read` returns, in that order. A collector that finds more or fewer things
-    # puts a new tuple here before it returns from `read`.
+    # The series that `read` returns, in order. If they change, assign a new tuple before `read`
+    # returns.
     series: tuple[Series, ...] = ()
 
     def __init__(self, machine: Machine) -> None:
@@ -45,19 +45,19 @@ class Collector(ABC):
 
     @abstractmethod
     def open(self) -> None:
-        """Opens files, finds devices and fills `series`.
+        """Open files, find devices and set `series`.
 
         Raises:
-            NothingToCollectError: This machine has no such thing; the message says what is missing.
+            NothingToCollectError: Not available on this machine; the message says what is missing.
         """
 
     @abstractmethod
     def read(self, seconds: float) -> Sequence[float]:
-        """The present values, one per series; UNKNOWN where there is none (rates at first).
+        """The current values, one per series; UNKNOWN if not measured (rates at first).
 
         Args:
             seconds: A monotonic reading of the clock, for rates.
         """
 
     def close(self) -> None:
-        """Lets go of files and devices."""
+        """Close files and devices."""

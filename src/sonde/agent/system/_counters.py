@@ -1,4 +1,4 @@
-"""Kernel files kept open, and counters turned into rates."""
+"""Kernel files that stay open, and rates of counters."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,36 +11,36 @@ _READ_BYTES = 1 << 16
 
 
 class KernelFile:
-    """A file of /proc or /sys that is opened once and read again from its start at every tick."""
+    """A file of /proc or /sys that is opened once and reread from its start at every tick."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     def read(self) -> bytes:
-        """The whole content at this moment."""
+        """The current content."""
         content = os.pread(self._descriptor, _READ_BYTES, 0)
         if len(content) < _READ_BYTES:
             return content
-        parts = [content]
-        while more := os.pread(self._descriptor, _READ_BYTES, sum(map(len, parts))):
-            parts.append(more)
-        return b"".join(parts)
+        chunks = [content]
+        while more := os.pread(self._descriptor, _READ_BYTES, sum(map(len, chunks))):
+            chunks.append(more)
+        return b"".join(chunks)
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         os.close(self._descriptor)
 
 
 class Rates:
-    """Counters that only grow, as change per second."""
+    """Monotonic counters as change per second."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
         self._counts: Sequence[float] = ()
 
     def per_second(self, seconds: float, counts: Sequence[float]) -> list[float]:
-        """Change since the last call; UNKNOWN at first, after a reset, and where a counter fell."""
+        """Change since the last call; UNKNOWN at first, and for counters that decreased."""
         elapsed, before = seconds - self._seconds, self._counts
         self._seconds, self._counts = seconds, counts
         if len(before) != len(counts) or elapsed <= 0:
@@ -52,9 +52,9 @@ class Rates:
 
 
 class DeviceRates:
-    """Counters of devices that come and go, as change per second.
+    """Monotonic counters of a changing set of devices, as change per second.
 
-    Every device has the same metrics; `series` follows the devices of the last call.
+    All devices have the same metrics. `series` contains the devices of the last call.
     """
 
     def __init__(self, metrics: Sequence[MetricInfo], devices: Sequence[str]) -> None:
@@ -66,9 +66,9 @@ class DeviceRates:
         self._describe(list(devices))
 
     def per_second(self, seconds: float, counts: Mapping[str, Sequence[float]]) -> list[float]:
-        """Change since the last call, device by device; UNKNOWN for a device that is new.
+        """Change since the last call per device; UNKNOWN for a new device.
 
-        The very same mapping as at the last call says that nothing has changed.
+        Passing the same mapping object as before means that nothing has changed.
         """
         elapsed, before = seconds - self._seconds, self._counts
         self._seconds, self._counts = seconds, counts

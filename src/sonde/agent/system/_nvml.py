@@ -1,6 +1,6 @@
-"""NVIDIA's management library, and readings that can fail one by one.
+"""NVIDIA's management library (NVML), and readings that can fail individually.
 
-pynvml is imported when a driver is there: it costs a launch 50 ms.
+pynvml is imported only if there is a driver, because that takes 50 ms.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,19 +12,19 @@ from sonde.agent.system._collector import UNKNOWN, Machine
 from sonde.errors import NothingToCollectError
 from sonde.records.metric import MetricInfo, Series
 
-_DRIVER_DEVICES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))  # Linux; Windows' own Linux
+_DRIVER_DEVICES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))  # Linux; WSL
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One call of the library for one GPU, and the series its answer fills."""
+    """A call of the library for one GPU, and the series of its result."""
 
     series: tuple[Series, ...]
     call: Callable[[], Sequence[float]]
     error: type[Exception]
 
     def values(self) -> Sequence[float]:
-        """The answer; UNKNOWN when the library has none at this moment."""
+        """The result; UNKNOWN if the call fails."""
         try:
             return self.call()
         except self.error:
@@ -32,7 +32,7 @@ class Reading:
 
 
 class Nvml:
-    """The library, opened, and the GPUs it sees."""
+    """The opened library and its GPUs."""
 
     def __init__(self, machine: Machine) -> None:
         self.library = _library(machine)
@@ -42,12 +42,12 @@ class Nvml:
             count = self.library.nvmlDeviceGetCount()
             self.gpus = [self.library.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
         except self.error as error:
-            raise NothingToCollectError(f"NVIDIA's library says: {error}") from error
+            raise NothingToCollectError(f"NVML error: {error}") from error
         if not self.gpus:
-            raise NothingToCollectError("NVIDIA's library sees no GPU")
+            raise NothingToCollectError("no NVIDIA GPU")
 
     def readings(self, offers: Callable[[Any], Iterable["Offer"]]) -> list[Reading]:
-        """What the GPUs can answer, of what is offered for each; tried once."""
+        """The offered readings that the GPUs support, tested once."""
         readings = []
         for index, gpu in enumerate(self.gpus):
             for metrics, call in offers(gpu):
@@ -60,7 +60,7 @@ class Nvml:
         return readings
 
     def close(self) -> None:
-        """Lets go of the library; it counts how often it was opened."""
+        """Close the library, which counts how often it was opened."""
         self.library.nvmlShutdown()
 
 
@@ -74,5 +74,5 @@ def _library(machine: Machine) -> Any:
     try:
         import pynvml  # noqa: PLC0415 — 50 ms, only where there is a driver
     except ImportError as error:
-        raise NothingToCollectError("no pynvml; install nvidia-ml-py") from error
+        raise NothingToCollectError("pynvml is missing; install nvidia-ml-py") from error
     return pynvml

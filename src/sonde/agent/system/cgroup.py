@@ -1,4 +1,4 @@
-"""Limits of the job's control group, and how near it is to them."""
+"""Limits and usage of the job's control group."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,33 +10,35 @@ from sonde.errors import NothingToCollectError
 from sonde.records.metric import MetricInfo, Series
 
 CPUS_AVAILABLE = MetricInfo(
-    "cgroup.cpus_available", "", "cores the job can use: affinity, cpuset and quota together"
+    "cgroup.cpus_available", "", "cores available to the job, by affinity, cpuset and quota"
 )
-MEMORY_LIMIT = MetricInfo("cgroup.memory_limit_bytes", "bytes", "memory the group may use")
-QUOTA = MetricInfo("cgroup.cpu_quota_cores", "", "processor time the group may use, in cores")
+MEMORY_LIMIT = MetricInfo("cgroup.memory_limit_bytes", "bytes", "memory limit of the group")
+QUOTA = MetricInfo("cgroup.cpu_quota_cores", "", "CPU quota of the group, in cores")
 MEMORY_USED = MetricInfo(
-    "cgroup.memory_used_bytes", "bytes", "memory of the group, page cache included"
+    "cgroup.memory_used_bytes", "bytes", "memory used by the group, including page cache"
 )
 MEMORY_RECLAIMABLE = MetricInfo(
-    "cgroup.memory_reclaimable_bytes", "bytes", "page cache of the group it can do without"
+    "cgroup.memory_reclaimable_bytes", "bytes", "reclaimable page cache of the group"
 )
 THROTTLING = (
-    MetricInfo("cgroup.throttled_percent", "percent", "periods in which the quota ran out"),
+    MetricInfo(
+        "cgroup.throttled_percent", "percent", "share of periods in which the CPU quota was used up"
+    ),
     MetricInfo(
         "cgroup.throttled_seconds_per_second",
         "seconds_per_second",
-        "time its processors had to stand still because the quota had run out",
+        "time in which the group was throttled by its CPU quota",
     ),
 )
 _LIMITS_SECONDS = 10.0
 
 
 class Cgroup(Collector):
-    """Limits of the job's control group, how near it is to them, and the cores it can use.
+    """Limits and usage of the job's control group, and the number of available cores.
 
-    Needs /proc/<pid>/cgroup and a control group file system, version 1 or 2. Limits of the groups
-    around it count too: the tightest is shown, with the use of the group that has it. A limit
-    that is not set when the job starts has no series. Limits are read every 10 seconds.
+    Requires /proc/<pid>/cgroup and cgroup version 1 or 2. Includes limits of parent groups: the
+    lowest limit is recorded, with the usage of its group. Limits that are not set at the start of
+    the job have no series. Limits are read every 10 seconds.
     """
 
     metrics = (CPUS_AVAILABLE, MEMORY_LIMIT, QUOTA, MEMORY_USED, MEMORY_RECLAIMABLE, *THROTTLING)
@@ -102,7 +104,7 @@ class Cgroup(Collector):
         stopped = _number(microseconds) / 1e6 if microseconds else _number(nanoseconds) / 1e9
         counts = (_number(_after(stat, b"nr_periods ")), _number(_after(stat, b"nr_throttled ")))
         periods, throttled, stopping = self._rates.per_second(seconds, (*counts, stopped))
-        # No period passes while nothing runs, and then nothing is throttled
+        # no period passes while the group is idle
         return (100 * throttled / periods if periods else 0.0), stopping
 
 
@@ -122,10 +124,10 @@ def _content(file: KernelFile) -> bytes:
 
 
 def _after(stat: bytes, *names: bytes) -> bytes:
-    """The number behind the first name that is there."""
+    """The number after the first name that exists."""
     for name in names:
-        _, found, rest = stat.partition(name)
-        if found:
+        _, separator, rest = stat.partition(name)
+        if separator:
             return rest[: rest.find(b"\n")]
     return b""
 

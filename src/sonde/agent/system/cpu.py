@@ -1,4 +1,4 @@
-"""Processor time of the node and of each core."""
+"""CPU utilization of the node and of each core."""
 
 from collections.abc import Sequence
 
@@ -7,25 +7,23 @@ from sonde.agent.system._counters import KernelFile
 from sonde.errors import NothingToCollectError
 from sonde.records.metric import MetricInfo, Series
 
-UTILIZATION = MetricInfo(
-    "cpu.utilization_percent", "percent", "time spent on anything, waiting for disks left out"
-)
+UTILIZATION = MetricInfo("cpu.utilization_percent", "percent", "CPU utilization, without I/O wait")
 METRICS = (
     UTILIZATION,
-    MetricInfo("cpu.user_percent", "percent", "time in programs"),
-    MetricInfo("cpu.system_percent", "percent", "time in the kernel, interrupts included"),
-    MetricInfo("cpu.iowait_percent", "percent", "idle time with a disk request on its way"),
-    MetricInfo("cpu.steal_percent", "percent", "time the host gave to other virtual machines"),
-    MetricInfo("cpu.idle_percent", "percent", "time with nothing to do"),
-    MetricInfo("cpu.load_1m", "", "threads running or in uninterruptible sleep, 1-minute mean"),
-    MetricInfo("cpu.running_threads", "", "threads running or ready to run at this moment"),
+    MetricInfo("cpu.user_percent", "percent", "time in user mode"),
+    MetricInfo("cpu.system_percent", "percent", "time in the kernel, including interrupts"),
+    MetricInfo("cpu.iowait_percent", "percent", "idle time with outstanding disk requests"),
+    MetricInfo("cpu.steal_percent", "percent", "time that the host gave to other virtual machines"),
+    MetricInfo("cpu.idle_percent", "percent", "idle time"),
+    MetricInfo("cpu.load_1m", "", "load average over 1 minute"),
+    MetricInfo("cpu.running_threads", "", "threads that are running or ready to run"),
 )
 
 
 class Cpu(Collector):
-    """Processor time of the node and of each core, with load and running threads.
+    """CPU utilization of the node and of each core, load average and running threads.
 
-    Needs /proc/stat and /proc/loadavg.
+    Requires /proc/stat and /proc/loadavg.
     """
 
     metrics = METRICS
@@ -59,7 +57,7 @@ class Cpu(Collector):
         self.series = (*map(Series, METRICS), *cores)
 
     def _load(self, seconds: float) -> tuple[float, float]:
-        """The kernel computes its mean every 5 seconds; once a second is plenty."""
+        """Read at most once a second: the kernel updates its average every 5 seconds."""
         if seconds - self._load_seconds < 1:
             return UNKNOWN, UNKNOWN
         self._load_seconds = seconds
@@ -68,28 +66,30 @@ class Cpu(Collector):
 
 
 def _lines(stat: bytes) -> list[list[bytes]]:
-    """The words of the lines about processors: the whole node first, then each core."""
+    """The fields of the CPU lines: the node first, then each core."""
     return [line.split(None, 9) for line in stat[: stat.find(b"\nintr")].split(b"\n")]
 
 
 def _utilization(now: list[int], before: list[int]) -> float:
     if not before:
         return UNKNOWN
-    idle = max(now[3] + now[4] - before[3] - before[4], 0)  # the kernel warns that iowait may fall
+    idle = max(
+        now[3] + now[4] - before[3] - before[4], 0
+    )  # iowait may decrease, according to the kernel
     busy = sum(now) - now[3] - now[4] - sum(before) + before[3] + before[4]
-    whole = busy + idle
-    return 100 * busy / whole if whole > 0 else UNKNOWN
+    total = busy + idle
+    return 100 * busy / total if total > 0 else UNKNOWN
 
 
 def _shares(now: list[int], before: list[int]) -> list[float]:
-    """Percent of the whole node's time: user, system, iowait, steal, idle."""
+    """Percentages of the node's time: user, system, iowait, steal, idle."""
     if not before:
         return [UNKNOWN] * 5
     user, nice, system, idle, iowait, irq, softirq, steal = (
         max(new - old, 0) for new, old in zip(now, before, strict=True)
     )
-    whole = user + nice + system + idle + iowait + irq + softirq + steal
-    if not whole:
+    total = user + nice + system + idle + iowait + irq + softirq + steal
+    if not total:
         return [UNKNOWN] * 5
-    parts = (user + nice, system + irq + softirq, iowait, steal, idle)
-    return [100 * part / whole for part in parts]
+    times = (user + nice, system + irq + softirq, iowait, steal, idle)
+    return [100 * time / total for time in times]

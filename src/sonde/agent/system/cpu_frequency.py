@@ -9,16 +9,16 @@ from sonde.errors import NothingToCollectError
 from sonde.records.metric import MetricInfo, Series
 
 METRICS = (
-    MetricInfo("cpu.frequency_mhz", "mhz", "clock of the cores, mean"),
-    MetricInfo("cpu.frequency_min_mhz", "mhz", "clock of the slowest core"),
-    MetricInfo("cpu.frequency_max_mhz", "mhz", "clock of the fastest core"),
+    MetricInfo("cpu.frequency_mhz", "mhz", "average clock frequency of the cores"),
+    MetricInfo("cpu.frequency_min_mhz", "mhz", "clock frequency of the slowest core"),
+    MetricInfo("cpu.frequency_max_mhz", "mhz", "clock frequency of the fastest core"),
 )
 
 
 class CpuFrequency(Collector):
-    """Clock frequency of the cores: mean, slowest, fastest.
+    """Clock frequency of the cores: average, minimum and maximum.
 
-    Needs cpufreq in /sys, else a /proc/cpuinfo that tells MHz.
+    Requires cpufreq in /sys, or a /proc/cpuinfo that includes MHz.
     """
 
     metrics = METRICS
@@ -29,14 +29,14 @@ class CpuFrequency(Collector):
         cpus = self.machine.sys / "devices/system/cpu"
         self._files = sorted(cpus.glob("cpufreq/policy*/scaling_cur_freq"))
         if not self._frequencies():
-            raise NothingToCollectError("neither cpufreq nor /proc/cpuinfo tells a clock frequency")
+            raise NothingToCollectError("no clock frequency in cpufreq or /proc/cpuinfo")
         self.series = tuple(map(Series, METRICS))
 
     def read(self, seconds: float) -> Sequence[float]:
-        found = self._frequencies()
-        if not found:
+        frequencies = self._frequencies()
+        if not frequencies:
             return (UNKNOWN, UNKNOWN, UNKNOWN)
-        return (sum(found) / len(found), min(found), max(found))
+        return (sum(frequencies) / len(frequencies), min(frequencies), max(frequencies))
 
     def _frequencies(self) -> list[float]:
         if self._files:

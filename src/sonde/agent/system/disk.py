@@ -1,4 +1,4 @@
-"""Traffic of the disks."""
+"""Disk traffic."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ METRICS = (
     MetricInfo("disk.write_bytes_per_second", "bytes_per_second", "written to the disk"),
     MetricInfo("disk.reads_per_second", "per_second", "completed read requests"),
     MetricInfo("disk.writes_per_second", "per_second", "completed write requests"),
-    MetricInfo("disk.busy_percent", "percent", "time with at least one request on its way"),
+    MetricInfo("disk.busy_percent", "percent", "time with outstanding requests"),
 )
-_SECTOR_BYTES = 512  # of /proc/diskstats, whatever the disk's own sectors are
+_SECTOR_BYTES = 512  # in /proc/diskstats, for all disks
 _MILLISECONDS_TO_PERCENT = 0.1
 _NOT_A_DISK = (b"loop", b"ram", b"zram", b"sr", b"fd")
 
 
 class Disk(Collector):
-    """Traffic of the disks: bytes and requests per second, and time busy.
+    """Disk traffic: bytes and requests per second, and busy time.
 
-    Needs /proc/diskstats. Whole disks that were used since the machine started; a partition
-    only where its disk is not listed.
+    Requires /proc/diskstats. Records disks that were used since boot, and partitions whose disk is
+    not listed.
     """
 
     metrics = METRICS
@@ -54,7 +54,7 @@ class Disk(Collector):
 
     def _counts(self) -> dict[str, tuple[float, ...]]:
         content = self._diskstats.read()
-        if content == self._content:  # most of the time no disk is used, and nothing to parse
+        if content == self._content:  # usually no disk is used
             return self._last
         self._content = content
         rows = [line.split(None, 13) for line in content.splitlines()]
@@ -81,13 +81,13 @@ def _counters(row: list[bytes]) -> tuple[float, ...]:
 
 
 def _left_out(names: list[bytes]) -> set[bytes]:
-    """Partitions of a listed disk, and what is no disk at all."""
+    """Partitions of a listed disk, and devices that are not disks."""
     listed = set(names)
     return {name for name in names if name.startswith(_NOT_A_DISK) or _disk_of(name) in listed}
 
 
 def _disk_of(partition: bytes) -> bytes:
-    """sda1 → sda, nvme0n1p2 → nvme0n1, md127 → md, which is no disk."""
+    """sda1 → sda, nvme0n1p2 → nvme0n1, md127 → md, which is not a disk."""
     stem = partition.rstrip(b"0123456789")
     if stem == partition:
         return b""

@@ -1,4 +1,4 @@
-"""Free space of the file systems that the job uses."""
+"""Free space of the file systems used by the job."""
 
 import os
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from sonde.errors import NothingToCollectError
 from sonde.records.metric import MetricInfo, Series
 
 METRICS = (
-    MetricInfo("disk.free_bytes", "bytes", "space that programs can still fill"),
-    MetricInfo("disk.free_percent", "percent", "space that programs can still fill, of all"),
+    MetricInfo("disk.free_bytes", "bytes", "free space"),
+    MetricInfo("disk.free_percent", "percent", "free space, as a share of the total"),
 )
 
 
 class DiskSpace(Collector):
-    """Free space of the file systems that the job uses, by mount point.
+    """Free space of the file systems used by the job, by mount point.
 
-    Needs paths to look at.
+    Requires paths to check.
     """
 
     metrics = METRICS
 
     interval_seconds = 5.0
-    is_slow = True  # asking a network file system whose server is away blocks
+    is_slow = True  # blocks if the server of a network file system is unreachable
 
     def open(self) -> None:
         mounts: dict[int, Path] = {}
@@ -31,7 +31,7 @@ class DiskSpace(Collector):
             there = _existing(path)
             mounts.setdefault(there.stat().st_dev, _mount_point(there))
         if not mounts:
-            raise NothingToCollectError("no paths to look at")
+            raise NothingToCollectError("no paths to check")
         self._mounts = tuple(mounts.values())
         self.series = tuple(
             Series(metric, str(mount)) for mount in self._mounts for metric in METRICS
@@ -43,12 +43,12 @@ class DiskSpace(Collector):
 
 def _free(mount: Path) -> tuple[float, float]:
     try:
-        found = os.statvfs(mount)
+        usage = os.statvfs(mount)
     except OSError:
         return UNKNOWN, UNKNOWN
-    usable = found.f_blocks - found.f_bfree + found.f_bavail
-    percent = 100 * found.f_bavail / usable if usable else UNKNOWN
-    return found.f_bavail * found.f_frsize, percent
+    usable = usage.f_blocks - usage.f_bfree + usage.f_bavail
+    percent = 100 * usage.f_bavail / usable if usable else UNKNOWN
+    return usage.f_bavail * usage.f_frsize, percent
 
 
 def _existing(path: Path) -> Path:

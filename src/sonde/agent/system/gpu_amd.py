@@ -9,7 +9,7 @@ from sonde.agent.system._counters import KernelFile
 from sonde.errors import NothingToCollectError
 from sonde.records.metric import MetricInfo, Series
 
-# Files below a card's device folder (first that exists), and what one of their units is
+# files in a card's device folder (the first that exists is used), and their unit
 _FILES: tuple[tuple[MetricInfo, tuple[str, ...], float], ...] = (
     (gpus.UTILIZATION, ("gpu_busy_percent",), 1),
     (gpus.MEMORY_CONTROLLER, ("mem_busy_percent",), 1),
@@ -26,13 +26,13 @@ _FILES: tuple[tuple[MetricInfo, tuple[str, ...], float], ...] = (
 class GpuAmd(Collector):
     """AMD GPUs: utilization, memory, power, temperature and clocks.
 
-    Needs the amdgpu driver's files in /sys/class/drm. What a GPU does not tell has no series.
+    Requires the amdgpu driver. Metrics that a GPU does not support have no series.
     """
 
     metrics = (*(metric for metric, _, _ in _FILES), gpus.MEMORY_PERCENT)
 
     interval_seconds = 0.5
-    is_slow = True  # for each of these files the driver may ask the GPU's own controller
+    is_slow = True  # reading a file may query the GPU's controller
 
     def open(self) -> None:
         self._files: list[tuple[KernelFile, float]] = []
@@ -40,14 +40,14 @@ class GpuAmd(Collector):
         series: list[Series] = []
         first = self._nvidia_gpus()
         for index, device in enumerate(_devices(self.machine.sys), first):
-            found = {}
+            indices = {}
             for metric, patterns, unit in _FILES:
                 if file := _first_readable(device, patterns):
-                    found[metric] = len(self._files)
+                    indices[metric] = len(self._files)
                     self._files.append((file, unit))
                     series.append(Series(metric, f"gpu{index}"))
-            if gpus.MEMORY_USED in found and gpus.MEMORY_TOTAL in found:
-                self._memory.append((found[gpus.MEMORY_USED], found[gpus.MEMORY_TOTAL]))
+            if gpus.MEMORY_USED in indices and gpus.MEMORY_TOTAL in indices:
+                self._memory.append((indices[gpus.MEMORY_USED], indices[gpus.MEMORY_TOTAL]))
         if not series:
             raise NothingToCollectError("no AMD GPU")
         percents = (Series(gpus.MEMORY_PERCENT, series[used].device) for used, _ in self._memory)
@@ -63,7 +63,7 @@ class GpuAmd(Collector):
             file.close()
 
     def _nvidia_gpus(self) -> int:
-        """A desktop may have both makers' GPUs; NVIDIA's take the first numbers."""
+        """The number of NVIDIA GPUs, which get the first indices."""
         return len(list((self.machine.proc / "driver/nvidia/gpus").glob("*")))
 
 
@@ -79,7 +79,7 @@ def _first_readable(device: Path, patterns: tuple[str, ...]) -> KernelFile | Non
             try:
                 file = KernelFile(path)
                 file.read()
-            except OSError:  # listed, but this GPU has no such sensor
+            except OSError:  # listed, but not supported by this GPU
                 continue
             return file
     return None

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: what can be asked for in microseconds."""
+"""NVIDIA GPUs: metrics that take microseconds to read."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,8 +18,8 @@ _HARDWARE = 0x08
 class GpuNvidia(Collector):
     """NVIDIA GPUs: utilization, memory, power, temperature, clocks, throttling, memory errors.
 
-    Needs an NVIDIA driver. What a GPU does not support has no series. The power limit and
-    memory errors are read every 10 seconds.
+    Requires an NVIDIA driver. Metrics that a GPU does not support have no series. The power limit
+    and memory errors are read every 10 seconds.
     """
 
     metrics = (

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: what takes milliseconds to ask for."""
+"""NVIDIA GPUs: metrics that take milliseconds to read."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,13 +16,13 @@ _ALL_LINKS = 0xFFFFFFFF
 class GpuNvidiaLinks(Collector):
     """NVIDIA GPUs: PCIe and NVLink traffic, PCIe replays.
 
-    Needs an NVIDIA driver. PCIe traffic is the driver's own 20 ms sample.
+    Requires an NVIDIA driver. PCIe traffic is measured by the driver over 20 ms.
     """
 
     metrics = (*gpus.PCIE, gpus.PCIE_REPLAYS, *gpus.NVLINK)
 
     interval_seconds = 5.0
-    is_slow = True  # asking for PCIe traffic blocks for 20 ms
+    is_slow = True  # reading PCIe traffic blocks for 20 ms
 
     def open(self) -> None:
         self._nvml = Nvml(self.machine)
@@ -34,7 +34,7 @@ class GpuNvidiaLinks(Collector):
         )
         if not self.series:
             self._nvml.close()
-            raise NothingToCollectError("the GPUs tell neither PCIe nor NVLink traffic")
+            raise NothingToCollectError("the GPUs report neither PCIe nor NVLink traffic")
 
     def read(self, seconds: float) -> Sequence[float]:
         values = [value for reading in self._readings for value in reading.values()]
@@ -61,11 +61,11 @@ class GpuNvidiaLinks(Collector):
                 nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
                 nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX,
             )
-            found = nvml.nvmlDeviceGetFieldValues(gpu, [(field, _ALL_LINKS) for field in fields])
-            for field in found:
+            values = nvml.nvmlDeviceGetFieldValues(gpu, [(field, _ALL_LINKS) for field in fields])
+            for field in values:
                 if field.nvmlReturn != nvml.NVML_SUCCESS:
                     raise nvml.NVMLError(field.nvmlReturn)
-            return [field.value.ullVal * _KIB for field in found]
+            return [field.value.ullVal * _KIB for field in values]
 
         yield (gpus.PCIE_REPLAYS,), lambda: (nvml.nvmlDeviceGetPcieReplayCounter(gpu),)
         yield gpus.NVLINK, nvlink

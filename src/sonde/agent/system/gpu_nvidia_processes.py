@@ -12,9 +12,9 @@ from sonde.records.metric import Series
 
 
 class GpuNvidiaProcesses(Collector):
-    """NVIDIA GPUs: memory that the job takes on each GPU, all of it and process by process.
+    """NVIDIA GPUs: memory used by the job on each GPU, in total and per process.
 
-    Needs an NVIDIA driver, and a container that does not hide the host's process numbers.
+    Requires an NVIDIA driver and, in a container, access to the host's PIDs.
     """
 
     metrics = (gpus.JOB_MEMORY, gpus.PROCESS_MEMORY)
@@ -24,7 +24,7 @@ class GpuNvidiaProcesses(Collector):
 
     def open(self) -> None:
         if self.machine.job_pid is None:
-            raise NothingToCollectError("no job to look for")
+            raise NothingToCollectError("no job process")
         self._nvml = Nvml(self.machine)
         try:
             self._tree = ProcessTree(self.machine.proc, self.machine.job_pid, self.machine.job_mark)
@@ -58,19 +58,22 @@ class GpuNvidiaProcesses(Collector):
         )
 
     def _of(self, gpu: Any) -> tuple[float, dict[str, float]]:
-        """What the job takes on one GPU, and what each of its processes does."""
+        """The memory of the job on a GPU, in total and per process."""
         try:
             processes = self._nvml.library.nvmlDeviceGetComputeRunningProcesses(gpu)
         except self._nvml.error:
             return UNKNOWN, {}
-        ours = [one for one in processes if one.pid in self._tree.members]
-        if any(one.usedGpuMemory is None for one in ours):
+        ours = [process for process in processes if process.pid in self._tree.members]
+        if any(process.usedGpuMemory is None for process in ours):
             return UNKNOWN, {}
         is_our_space = bool(ours) or any(
-            (self.machine.proc / str(one.pid)).exists() for one in processes
+            (self.machine.proc / str(process.pid)).exists() for process in processes
         )
         if processes and not is_our_space:
             return UNKNOWN, {}
         members = self._tree.members
-        each = {f"{one.pid} {members[one.pid].name}": float(one.usedGpuMemory) for one in ours}
+        each = {
+            f"{process.pid} {members[process.pid].name}": float(process.usedGpuMemory)
+            for process in ours
+        }
         return sum(each.values()), each

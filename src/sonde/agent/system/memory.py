@@ -10,25 +10,25 @@ from sonde.records.metric import MetricInfo, Series
 _KIB = 1024
 
 METRICS = (
-    MetricInfo("memory.used_percent", "percent", "memory that cannot be had, of all"),
-    MetricInfo("memory.used_bytes", "bytes", "memory that cannot be had without swapping"),
-    MetricInfo("memory.total_bytes", "bytes", "all memory of the node"),
-    MetricInfo("memory.cached_bytes", "bytes", "page cache, which the kernel gives back"),
-    MetricInfo("memory.dirty_bytes", "bytes", "written by programs, not yet on disk"),
-    MetricInfo("memory.shared_bytes", "bytes", "shared memory, where data loaders pass batches"),
-    MetricInfo("swap.used_bytes", "bytes", "swap space in use"),
-    MetricInfo("swap.total_bytes", "bytes", "all swap space"),
+    MetricInfo("memory.used_percent", "percent", "used memory, as a share of the total"),
+    MetricInfo("memory.used_bytes", "bytes", "memory that is not available without swapping"),
+    MetricInfo("memory.total_bytes", "bytes", "total memory of the node"),
+    MetricInfo("memory.cached_bytes", "bytes", "page cache, which the kernel can reclaim"),
+    MetricInfo("memory.dirty_bytes", "bytes", "data waiting to be written to disk"),
+    MetricInfo("memory.shared_bytes", "bytes", "shared memory, which data loaders use for batches"),
+    MetricInfo("swap.used_bytes", "bytes", "used swap space"),
+    MetricInfo("swap.total_bytes", "bytes", "total swap space"),
 )
 
 
 class Memory(Collector):
     """Memory and swap of the node.
 
-    Needs /proc/meminfo.
+    Requires /proc/meminfo.
     """
 
     metrics = METRICS
-    interval_seconds = 0.5  # it moves slowly, and reading it is a tenth of a tick
+    interval_seconds = 0.5  # changes slowly, and reading it takes a tenth of a tick
 
     def open(self) -> None:
         try:
@@ -41,7 +41,7 @@ class Memory(Collector):
         kib = {}
         for line in self._meminfo.read().splitlines():
             name, _, rest = line.partition(b":")
-            if name in _WANTED:
+            if name in _FIELDS:
                 kib[name] = int(rest.split(None, 1)[0])
         total = kib[b"MemTotal"]
         used = total - kib.get(b"MemAvailable", kib[b"MemFree"])
@@ -60,7 +60,7 @@ class Memory(Collector):
         self._meminfo.close()
 
 
-_WANTED = frozenset(
+_FIELDS = frozenset(
     (
         b"MemTotal",
         b"MemAvailable",

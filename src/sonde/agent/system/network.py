@@ -1,4 +1,4 @@
-"""Traffic of the network interfaces."""
+"""Network traffic."""
 
 from collections.abc import Sequence
 
@@ -8,23 +8,22 @@ from sonde.errors import NothingToCollectError
 from sonde.records.metric import MetricInfo
 
 METRICS = (
-    MetricInfo("network.receive_bytes_per_second", "bytes_per_second", "bytes that came in"),
-    MetricInfo("network.transmit_bytes_per_second", "bytes_per_second", "bytes that went out"),
-    MetricInfo("network.receive_packets_per_second", "per_second", "packets that came in"),
-    MetricInfo("network.transmit_packets_per_second", "per_second", "packets that went out"),
-    MetricInfo("network.errors_per_second", "per_second", "broken packets, in and out"),
-    MetricInfo("network.drops_per_second", "per_second", "packets thrown away, in and out"),
+    MetricInfo("network.receive_bytes_per_second", "bytes_per_second", "bytes received"),
+    MetricInfo("network.transmit_bytes_per_second", "bytes_per_second", "bytes sent"),
+    MetricInfo("network.receive_packets_per_second", "per_second", "packets received"),
+    MetricInfo("network.transmit_packets_per_second", "per_second", "packets sent"),
+    MetricInfo("network.errors_per_second", "per_second", "packets with errors, received and sent"),
+    MetricInfo("network.drops_per_second", "per_second", "dropped packets, received and sent"),
 )
-# The node's ends of other containers' links: they come and go with those containers, and their
-# packets pass a real interface too
-_OF_OTHERS = (b"lo:", b"veth", b"cali")
+# Virtual interfaces of containers, whose packets also pass a physical interface
+_EXCLUDED = (b"lo:", b"veth", b"cali")
 
 
 class Network(Collector):
-    """Traffic of the network interfaces: bytes, packets, errors and drops per second.
+    """Network traffic per interface: bytes, packets, errors and drops per second.
 
-    Needs /proc/net/dev. Left out: loopback, links to other containers, and interfaces without a
-    single packet so far.
+    Requires /proc/net/dev. Excludes loopback, interfaces of other containers, and unused
+    interfaces.
     """
 
     metrics = METRICS
@@ -52,7 +51,7 @@ class Network(Collector):
 
     def _counts(self) -> dict[str, tuple[int, ...]]:
         content = self._dev.read()
-        if content == self._content:  # a quiet network has nothing to parse
+        if content == self._content:  # no traffic
             return self._last
         self._content = content
         counts: dict[str, tuple[int, ...]] = {}
@@ -73,4 +72,4 @@ class Network(Collector):
 
 def _interfaces(content: bytes) -> list[bytes]:
     rows = map(bytes.lstrip, content.splitlines()[2:])
-    return [row for row in rows if not row.startswith(_OF_OTHERS)]
+    return [row for row in rows if not row.startswith(_EXCLUDED)]

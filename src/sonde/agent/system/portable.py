@@ -1,4 +1,4 @@
-"""Machines without /proc, through psutil: macOS and others."""
+"""Systems without /proc, such as macOS, through psutil."""
 
 import os
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from sonde.agent.system._counters import DeviceRates, Rates
 from sonde.errors import NothingToCollectError
 from sonde.records.metric import Series
 
-_KNOWN = {
+_METRICS = {
     metric.name: metric
     for module in (cpu, disk, memory, network, process_tree)
     for metric in module.METRICS
@@ -23,31 +23,31 @@ _NODE = (
 _JOB = tuple(
     f"process_tree.{name}" for name in ("processes", "threads", "cpu_percent", "rss_bytes")
 )
-_DISK = disk.METRICS[:4]  # how long a disk was busy is known on Linux only
+_DISK = disk.METRICS[:4]  # busy time is available on Linux only
 
 
 class Portable(Collector):
-    """Processors, memory, disks, network and the job's processes of machines without /proc.
+    """CPU, memory, disks, network and the job's processes on systems without /proc.
 
-    Needs psutil and a system that is not Linux, which is read directly.
+    Requires psutil. Not used on Linux.
     """
 
     metrics = (
-        *(_KNOWN[name] for name in (*_NODE, *_JOB)),
+        *(_METRICS[name] for name in (*_NODE, *_JOB)),
         *_DISK,
         *network.METRICS,
     )
 
     interval_seconds = 0.5
-    is_slow = True  # listing all processes, to find the job's, takes milliseconds
+    is_slow = True  # listing all processes takes milliseconds
 
     def open(self) -> None:
         if (self.machine.proc / "stat").exists():
-            raise NothingToCollectError("Linux is read from /proc directly")
+            raise NothingToCollectError("not used on Linux")
         try:
             import psutil  # noqa: PLC0415 — not installed on Linux
         except ImportError as error:
-            raise NothingToCollectError("no psutil; install psutil") from error
+            raise NothingToCollectError("psutil is not installed") from error
         self._psutil: Any = psutil
         self._times = Rates()
         self._disks = DeviceRates(_DISK, tuple(self._disk_counts()))
@@ -57,7 +57,7 @@ class Portable(Collector):
         names = _NODE if self.machine.job_pid is None else (*_NODE, *_JOB)
         cores = range(len(psutil.cpu_times(percpu=True)))
         self._fixed = (
-            *(Series(_KNOWN[name]) for name in names),
+            *(Series(_METRICS[name]) for name in names),
             *(Series(cpu.UTILIZATION, f"cpu{core}") for core in cores),
         )
         self._describe()
@@ -90,7 +90,7 @@ class Portable(Collector):
             counts += (core.user + getattr(core, "nice", 0.0), core.system, core.idle)
         rates = self._times.per_second(seconds, counts)
         user, system, idle = rates[::3], rates[1::3], rates[2::3]
-        node = [_share(sum(part), sum(rates)) for part in (user, system, idle)]
+        node = [_share(sum(rates_of_kind), sum(rates)) for rates_of_kind in (user, system, idle)]
         cores = [
             _share(used + kernel, used + kernel + rest)
             for used, kernel, rest in zip(user, system, idle, strict=True)
@@ -108,7 +108,7 @@ class Portable(Collector):
                     used[process.pid, process.create_time()] = times.user + times.system
                     threads += process.num_threads()
                     rss += process.memory_info().rss
-            except self._psutil.Error:  # ended, or another user's
+            except self._psutil.Error:  # exited, or owned by another user
                 continue
         before, self._job_seconds = self._job_seconds, used
         if before is None:
@@ -124,23 +124,33 @@ class Portable(Collector):
             return []
 
     def _disk_counts(self) -> dict[str, tuple[float, ...]]:
-        found = self._psutil.disk_io_counters(perdisk=True) or {}
+        counters = self._psutil.disk_io_counters(perdisk=True) or {}
         return {
-            name: (one.read_bytes, one.write_bytes, one.read_count, one.write_count)
-            for name, one in found.items()
+            name: (
+                disk_counters.read_bytes,
+                disk_counters.write_bytes,
+                disk_counters.read_count,
+                disk_counters.write_count,
+            )
+            for name, disk_counters in counters.items()
         }
 
     def _network_counts(self) -> dict[str, tuple[float, ...]]:
         return {
             name: (
-                *(one.bytes_recv, one.bytes_sent, one.packets_recv, one.packets_sent),
-                one.errin + one.errout,
-                one.dropin + one.dropout,
+                *(
+                    counters.bytes_recv,
+                    counters.bytes_sent,
+                    counters.packets_recv,
+                    counters.packets_sent,
+                ),
+                counters.errin + counters.errout,
+                counters.dropin + counters.dropout,
             )
-            for name, one in self._psutil.net_io_counters(pernic=True).items()
-            if not name.startswith("lo") and (one.packets_recv or one.packets_sent)
+            for name, counters in self._psutil.net_io_counters(pernic=True).items()
+            if not name.startswith("lo") and (counters.packets_recv or counters.packets_sent)
         }
 
 
-def _share(part: float, whole: float) -> float:
-    return 100 * part / whole if whole > 0 else UNKNOWN
+def _share(value: float, total: float) -> float:
+    return 100 * value / total if total > 0 else UNKNOWN

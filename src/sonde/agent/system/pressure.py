@@ -1,4 +1,4 @@
-"""Pressure: time lost by waiting for processors, memory or disks."""
+"""Pressure stall information: time lost waiting for CPU, memory or I/O."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ _MICROSECONDS_TO_PERCENT = 1e-4
 
 
 def _metrics(resource: str, kind: str) -> tuple[MetricInfo, MetricInfo]:
-    text = f"time in which {_STALLED[kind]} waited for {resource}"
+    text = f"share of time in which {_STALLED[kind]} waited for {resource}"
     name = f"pressure.{resource}_{kind}"
     return (
         MetricInfo(f"{name}_percent", "percent", text),
-        MetricInfo(f"{name}_avg10_percent", "percent", f"{text}, 10-second mean"),
+        MetricInfo(f"{name}_avg10_percent", "percent", f"{text}, 10-second average"),
     )
 
 
@@ -32,15 +32,14 @@ METRICS = (
 
 
 class Pressure(Collector):
-    """Pressure: time lost by waiting for processors, memory or disks (PSI).
+    """Pressure stall information (PSI): time lost waiting for CPU, memory or I/O.
 
-    Needs /proc/pressure (Linux 4.20, not switched off by psi=0).
-    The kernel's own 10-second mean is given beside the share since the last reading. That all
-    tasks wait for a processor cannot be, so cpu has no "full".
+    Requires /proc/pressure (Linux 4.20 or later, unless disabled by psi=0). Records the share since
+    the last reading and the kernel's 10-second average. There is no "full" metric for CPU.
     """
 
     metrics = METRICS
-    interval_seconds = 0.5  # shares of a shorter time say little
+    interval_seconds = 0.5  # shares of shorter intervals are noisy
 
     def open(self) -> None:
         self._files: list[KernelFile] = []
@@ -52,7 +51,7 @@ class Pressure(Collector):
             except OSError:
                 continue
             self._files.append(file)
-            series += [Series(one) for one in METRICS if _is_of(one, resource, kinds)]
+            series += [Series(metric) for metric in METRICS if _is_of(metric, resource, kinds)]
         if not series:
             raise NothingToCollectError(f"no {self.machine.proc / 'pressure'}")
         self.series = tuple(series)
@@ -73,8 +72,8 @@ class Pressure(Collector):
 
 
 def _stalls(file: KernelFile) -> list[tuple[bytes, bytes, bytes]]:
-    found = _PATTERN.findall(file.read())
-    return found[:1] if file.path.name == "cpu" else found
+    matches = _PATTERN.findall(file.read())
+    return matches[:1] if file.path.name == "cpu" else matches
 
 
 def _is_of(metric: MetricInfo, resource: str, kinds: list[str]) -> bool:

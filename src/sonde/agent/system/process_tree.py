@@ -1,4 +1,4 @@
-"""The job's processes: what they use together, and the long-lived ones each."""
+"""Resource usage of the job's processes, in total and for long-lived processes."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,37 +11,39 @@ from sonde.records.metric import MetricInfo, Series
 METRICS = (
     MetricInfo("process_tree.processes", "", "processes of the job"),
     MetricInfo("process_tree.threads", "", "threads of the job's processes"),
-    MetricInfo("process_tree.cpu_percent", "percent", "processor time, in percent of one core"),
+    MetricInfo("process_tree.cpu_percent", "percent", "CPU time, as a percentage of one core"),
     MetricInfo(
-        "process_tree.rss_bytes", "bytes", "memory in use; shared pages count in every process"
+        "process_tree.rss_bytes", "bytes", "resident memory; shared pages count in every process"
     ),
     MetricInfo("process_tree.read_bytes_per_second", "bytes_per_second", "read from disks"),
     MetricInfo("process_tree.write_bytes_per_second", "bytes_per_second", "written to disks"),
-    MetricInfo("process_tree.open_files", "", "open files, pipes and sockets; every 5 seconds"),
+    MetricInfo(
+        "process_tree.open_files", "", "open files, pipes and sockets, read every 5 seconds"
+    ),
     MetricInfo(
         "process_tree.cpu_wait_percent",
         "percent",
-        "of the time in which main threads of the job wanted a core, the part without one",
+        "share of runnable time in which main threads of the job waited for a core",
     ),
 )
-PROCESS_CPU = MetricInfo("process.cpu_percent", "percent", "processor time, percent of one core")
-PROCESS_RSS = MetricInfo("process.rss_bytes", "bytes", "memory in use, shared pages included")
+PROCESS_CPU = MetricInfo("process.cpu_percent", "percent", "CPU time, as a percentage of one core")
+PROCESS_RSS = MetricInfo("process.rss_bytes", "bytes", "resident memory, including shared pages")
 
 _TICKS_TO_PERCENT = 100 / os.sysconf("SC_CLK_TCK")
 _FILES_SECONDS = 5.0
-# A process gets series of its own when it is as old as this, and they change as seldom: a
-# compile job has thousands of processes, none of them worth a series
+# Minimum age of processes with their own series, and how often these change: a compile job has
+# thousands of short-lived processes
 _SETTLED_SECONDS = 20.0
-_MOST_SERIES = 32
-_SCHEDULE_FIELDS = 2  # nanoseconds on a core, and ready to run without one
-_LEAST_WANTED_NS = 10_000_000  # less tells nothing
+_MAX_PROCESSES = 32
+_SCHEDULE_FIELDS = 2  # nanoseconds running, and runnable without a core
+_MIN_RUNNABLE_NS = 10_000_000  # less is not meaningful
 
 
 class ProcessTreeUsage(Collector):
-    """The job's processes: processor time, memory, threads, disk traffic, open files.
+    """The job's processes: CPU time, memory, threads, disk traffic and open files.
 
-    Needs a job's process and /proc. Processes that the job's process started, and those they
-    started, are all counted, also when they outlive their parents.
+    Requires /proc. Includes all descendants of the job's process, even if they outlive their
+    parents.
     """
 
     metrics = (*METRICS, PROCESS_CPU, PROCESS_RSS)
@@ -51,7 +53,7 @@ class ProcessTreeUsage(Collector):
     def open(self) -> None:
         machine = self.machine
         if machine.job_pid is None:
-            raise NothingToCollectError("no job's process to look at")
+            raise NothingToCollectError("no job process")
         try:
             self._tree = ProcessTree(machine.proc, machine.job_pid, machine.job_mark)
         except ProcessLookupError as error:
@@ -60,7 +62,7 @@ class ProcessTreeUsage(Collector):
         self._schedules = ProcessFiles(machine.proc, "schedstat")
         self._scheduled: dict[int, tuple[int, int]] = {}
         self._seconds = UNKNOWN
-        self._ticks, self._read, self._written = _Growth(), _Growth(), _Growth()
+        self._ticks, self._read, self._written = _TreeCounter(), _TreeCounter(), _TreeCounter()
         self._first_seen: dict[int, float] = {}
         self._shown: dict[int, str] = {}
         self._shown_seconds = self._files_seconds = float("-inf")
@@ -75,7 +77,7 @@ class ProcessTreeUsage(Collector):
         self._schedules.keep_only(members)
         self._note_ages(seconds)
         alive = [member for member in members.values() if member.is_alive]
-        total = {pid: one.ticks + one.waited_ticks for pid, one in members.items()}
+        total = {pid: member.ticks + member.waited_ticks for pid, member in members.items()}
         cpu = self._ticks.of(total, before) * _TICKS_TO_PERCENT
         read, written = self._disk_traffic(before)
         return (
@@ -101,12 +103,12 @@ class ProcessTreeUsage(Collector):
             if content := self._io.read(pid):
                 fields = content.split()
                 read[pid], written[pid] = int(fields[9]), int(fields[11])
-        if not read:  # all of them run as another user
+        if not read:  # all run as another user
             return UNKNOWN, UNKNOWN
         return self._read.of(read, before), self._written.of(written, before)
 
     def _cpu_wait(self) -> float:
-        """How much of the time that main threads wanted a core they had to wait for one."""
+        """The share of runnable time in which main threads waited for a core."""
         before, self._scheduled = self._scheduled, {}
         ran, waited = 0, 0
         for pid in self._tree.members:
@@ -115,8 +117,8 @@ class ProcessTreeUsage(Collector):
                 self._scheduled[pid] = now = int(fields[0]), int(fields[1])
                 then = before.get(pid, now)
                 ran, waited = ran + max(0, now[0] - then[0]), waited + max(0, now[1] - then[1])
-        wanted = ran + waited
-        return 100 * waited / wanted if wanted >= _LEAST_WANTED_NS else UNKNOWN
+        runnable = ran + waited
+        return 100 * waited / runnable if runnable >= _MIN_RUNNABLE_NS else UNKNOWN
 
     def _open_files(self, seconds: float) -> float:
         if seconds - self._files_seconds < _FILES_SECONDS:
@@ -125,9 +127,9 @@ class ProcessTreeUsage(Collector):
         return sum(len(names_in(f"{self.machine.proc}/{pid}/fd")) for pid in self._tree.members)
 
     def _note_ages(self, seconds: float) -> None:
-        """Keeps when each process was first seen; now and then chooses whom to show."""
-        seen = self._first_seen
-        self._first_seen = {pid: seen.get(pid, seconds) for pid in self._tree.members}
+        """Record when each process was first seen; periodically choose processes with series."""
+        first_seen = self._first_seen
+        self._first_seen = {pid: first_seen.get(pid, seconds) for pid in self._tree.members}
         if seconds - self._shown_seconds < _SETTLED_SECONDS:
             return
         self._shown_seconds = seconds
@@ -137,10 +139,12 @@ class ProcessTreeUsage(Collector):
             if seconds - self._first_seen[pid] >= _SETTLED_SECONDS and process.is_alive
         }
         stay = {pid: device for pid, device in self._shown.items() if pid in settled}
-        others = sorted(settled.keys() - stay.keys(), key=lambda pid: -settled[pid].ticks)
-        come = {pid: f"{pid} {settled[pid].name}" for pid in others[: _MOST_SERIES - len(stay)]}
-        if come or len(stay) < len(self._shown):
-            self._shown = stay | come
+        candidates = sorted(settled.keys() - stay.keys(), key=lambda pid: -settled[pid].ticks)
+        added = {
+            pid: f"{pid} {settled[pid].name}" for pid in candidates[: _MAX_PROCESSES - len(stay)]
+        }
+        if added or len(stay) < len(self._shown):
+            self._shown = stay | added
             each = (Series(m, d) for d in self._shown.values() for m in (PROCESS_CPU, PROCESS_RSS))
             self.series = (*map(Series, METRICS), *each)
 
@@ -156,11 +160,11 @@ class ProcessTreeUsage(Collector):
         return values
 
 
-class _Growth:
-    """Growth of a counter of the whole tree.
+class _TreeCounter:
+    """Growth of a counter of the whole process tree.
 
-    When a process ends and its parent has waited for it, the kernel adds its count to the
-    parent's. So what a parent gained is growth only as far as it is not a known child's past.
+    When a parent waits for an exited child, the kernel adds the child's count to the parent's. This
+    is not growth if the child was counted before.
     """
 
     def __init__(self) -> None:
@@ -171,7 +175,7 @@ class _Growth:
         """Growth since the last call, UNKNOWN at first.
 
         Args:
-            counts: Each member's count, with the counts of the children it waited for.
+            counts: The count of each member, including children it waited for.
             family: The members at the last call.
         """
         before, self._before = self._before, counts
@@ -187,15 +191,15 @@ class _Growth:
             debt = past.get(pid, 0) + owed.get(pid, 0)
             grown -= min(gained, debt)
             if pid in past and debt > gained:
-                # A parent that was read before it waited gains at the next reading; one that
-                # never waits never does, so a debt lives that long and no longer
+                # a parent that had not waited yet gains at the next reading, or never: so the
+                # debt is kept for one reading
                 self._owed[pid] = min(past[pid], debt - gained)
         return grown
 
     def _past_of_the_gone(
         self, before: dict[int, int], counts: dict[int, int], family: Mapping[int, Process]
     ) -> dict[int, int]:
-        """What members that ended had counted, by the nearest ancestor that is left."""
+        """The counts of exited members, by their nearest remaining ancestor."""
         past: dict[int, int] = {}
         for pid in before.keys() - counts.keys():
             heir = family[pid].parent if pid in family else 0
