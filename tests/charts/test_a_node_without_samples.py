@@ -36,7 +36,7 @@ def cut_after_the_names(job: FakeJob) -> None:
     """The log of the first node keeps which series it has, and no sample of them."""
     key = next(key for key in job.stored(".frames") if "system" in key)
     data = job.backend.read(key)
-    first = next(one for one in FrameScan(data) if one.kind is not FrameKind.SCHEMA)
+    first = next(each for each in FrameScan(data) if each.kind is not FrameKind.SCHEMA)
     job.backend.write(key, data[: first.offset])
 
 

@@ -69,9 +69,9 @@ def test_note_counts_used_gpus(made: Reported) -> None:
 
 def test_only_the_most_unusual_of_many_nodes_are_shown() -> None:
     first = FakeJob(node="node-00")
-    nodes = [first, *(FakeJob(first.backend.uri, f"node-{one:02d}") for one in range(1, 34))]
-    for place, one in enumerate(nodes):
-        one.record({"cpu.utilization_percent": [90.0 if place == 33 else 20.0] * 4})
+    nodes = [first, *(FakeJob(first.backend.uri, f"node-{each:02d}") for each in range(1, 34))]
+    for index, node in enumerate(nodes):
+        node.record({"cpu.utilization_percent": [90.0 if index == 33 else 20.0] * 4})
     spec = CHARTS.load("resources")().build(first.job())
     assert isinstance(spec, Table)
     rows = spec.records()
@@ -81,7 +81,7 @@ def test_only_the_most_unusual_of_many_nodes_are_shown() -> None:
 
 def test_stage_durations_add_up_to_the_job_duration(made: Reported) -> None:
     spec = chart(made, "job_details", Facts)
-    facts = {one.name: one.value for one in spec.facts}
+    facts = {fact.name: fact.value for fact in spec.facts}
     assert len(facts) == 11
     parts = [
         facts[f"{stage}_duration"] for stage in ("initialization", "training_loop", "finalization")
@@ -99,8 +99,8 @@ def test_stage_durations_add_up_to_the_job_duration(made: Reported) -> None:
 def test_stages_follow_each_other_without_gaps(made: Reported) -> None:
     [lane] = chart(made, "progress", Lanes).lanes
     assert [span.label for span in lane.spans][:2] == ["initialization", "training loop"]
-    for one, other in pairwise(lane.spans):
-        assert one.end == pytest.approx(other.start)
+    for each, other in pairwise(lane.spans):
+        assert each.end == pytest.approx(other.start)
     stages = chart(made, "stages", StackedBars)
     assert stages.parts[0].values[0] == pytest.approx(LEAD_SECONDS)
 
@@ -108,7 +108,7 @@ def test_stages_follow_each_other_without_gaps(made: Reported) -> None:
 def test_step_statistics_match_numpy(made: Reported) -> None:
     rows = chart(made, "step_statistics", Table).records()
     for worker in (0, 1):
-        [row] = [one for one in rows if one["worker"] == worker and one["mode"] == "train"]
+        [row] = [row for row in rows if row["worker"] == worker and row["mode"] == "train"]
         seconds = made.durations(worker)
         assert row["steps"] == STEPS
         numbers = [row[name] for name in ("mean", "maximum", "p99", "p95", "p50", "minimum")]
@@ -148,24 +148,24 @@ def test_normal_steps_and_outliers_are_split_by_phase(made: Reported) -> None:
     is_outlier = np.zeros(STEPS, dtype=np.bool_)
     is_outlier[::25] = True
     normal = np.concatenate([made.phases[0], made.phases[1][~is_outlier]])
-    for part, place in zip(spec.parts, range(len(PHASES)), strict=False):
-        expected = (normal[:, place].mean(), made.phases[1][is_outlier][:, place].mean())
+    for part, index in zip(spec.parts, range(len(PHASES)), strict=False):
+        expected = (normal[:, index].mean(), made.phases[1][is_outlier][:, index].mean())
         assert part.values == pytest.approx(expected)
 
 
 def test_phase_shares_match_numpy(made: Reported) -> None:
     rows = {row["phase"]: row for row in chart(made, "phase_time", Table).records()}
     spent = np.concatenate([made.phases[0], made.phases[1]])
-    for place, phase in enumerate(PHASES):
+    for index, phase in enumerate(PHASES):
         row = rows[phase.replace("_", " ")]
-        assert row["total"] == pytest.approx(spent[:, place].sum())
-        assert row["percent"] == pytest.approx(100 * spent[:, place].sum() / spent.sum())
-        assert row["p95"] == pytest.approx(np.percentile(spent[:, place], 95))
+        assert row["total"] == pytest.approx(spent[:, index].sum())
+        assert row["percent"] == pytest.approx(100 * spent[:, index].sum() / spent.sum())
+        assert row["p95"] == pytest.approx(np.percentile(spent[:, index], 95))
 
 
 def test_mode_times_are_means_of_the_workers(made: Reported) -> None:
     parts = {part.label: part.values[0] for part in chart(made, "mode_time", StackedBars).parts}
-    assert parts["train"] == pytest.approx(np.mean([made.durations(one).sum() for one in (0, 1)]))
+    assert parts["train"] == pytest.approx(np.mean([made.durations(each).sum() for each in (0, 1)]))
     assert parts["eval"] == pytest.approx(4 * 0.25)
 
 
@@ -258,7 +258,7 @@ def test_layers_chart_shows_gradient_norms(made: Reported) -> None:
     assert spec.x == tuple(range(0, STEPS, 20))
     rows = dict(zip(spec.rows, spec.values, strict=True))
     for layer in ("first.weight", "last.weight"):
-        norms = [np.linalg.norm(one) for one in made.gradients[f"0/{layer}"]]
+        norms = [np.linalg.norm(gradient) for gradient in made.gradients[f"0/{layer}"]]
         assert rows[f"gradient/{layer}"] == pytest.approx(norms)
     assert spec.is_logarithmic
 

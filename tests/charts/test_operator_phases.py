@@ -18,7 +18,7 @@ def test_the_time_of_operators_is_told_by_phase() -> None:
     worker.flush()
     spec = OperatorPhases().build(job.end().job())
     assert isinstance(spec, Table)
-    assert [one.name for one in spec.columns] == [
+    assert [column.name for column in spec.columns] == [
         "phase",
         "cpu_percent",
         "cpu_seconds",

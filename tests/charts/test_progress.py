@@ -8,7 +8,7 @@ from tests.fakes.job import FakeJob
 def _stages(job: FakeJob) -> list[tuple[str, float, float]]:
     spec = Progress().build(job.job())
     assert isinstance(spec, Lanes)
-    return [(one.label, one.start, one.end) for one in spec.lanes[0].spans]
+    return [(span.label, span.start, span.end) for span in spec.lanes[0].spans]
 
 
 def _trained() -> FakeJob:

@@ -25,7 +25,7 @@ def test_ticks_are_few_and_inside(low: float, span: float, max_ticks: int) -> No
     ticks = round_ticks(low, high, max_ticks)
     assert len(ticks) <= max_ticks + 1
     room = 1e-6 * span + 1e-9 * max(abs(low), abs(high))
-    assert all(low - room <= one <= high + room for one in ticks)
+    assert all(low - room <= tick <= high + room for tick in ticks)
     assert ticks == sorted(ticks)
 
 
@@ -33,7 +33,7 @@ def test_ticks_are_few_and_inside(low: float, span: float, max_ticks: int) -> No
 def test_times_are_round_and_few(low: float, span: float, max_ticks: int) -> None:
     ticks = time_ticks(low, low + span, max_ticks)
     assert len(ticks) <= max_ticks + 1
-    assert all(low - 1e-9 <= one <= low + span for one in ticks)
+    assert all(low - 1e-9 <= tick <= low + span for tick in ticks)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_times_on_an_axis_look_like_a_clock(seconds: float, span: float, text: s
 
 def test_scale_clamps_values_to_its_ends() -> None:
     scale = Scale(10, 20, 100, 0)
-    assert [scale.at(one) for one in (10, 15, 20, 99, -9)] == [100, 50, 0, 0, 100]
+    assert [scale.at(each) for each in (10, 15, 20, 99, -9)] == [100, 50, 0, 0, 100]
     logarithmic = Scale(1, 100, 0, 10, is_logarithmic=True)
     assert logarithmic.at(10) == pytest.approx(5)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sonde.drawing.png import MISSING, encode_png, palette, places_of
+from sonde.drawing.png import MISSING, encode_png, palette, palette_indices
 
 pictures = arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9)))
 
@@ -42,12 +42,12 @@ def test_a_picture_holds_its_pixels(
 
 def test_values_become_colors_from_low_to_high() -> None:
     values = np.array([[0.0, 50.0, 100.0, 200.0, -5.0, np.nan]])
-    assert places_of(values, 0.0, 100.0).tolist() == [[0, 127, 254, 254, 0, MISSING]]
+    assert palette_indices(values, 0.0, 100.0).tolist() == [[0, 127, 254, 254, 0, MISSING]]
 
 
 def test_of_logarithmic_values_every_decade_is_as_wide() -> None:
     values = np.array([[1e-3, 1e-2, 1e-1, 0.0, np.inf]])
-    found = places_of(values, 1e-3, 1e-1, is_logarithmic=True)
+    found = palette_indices(values, 1e-3, 1e-1, is_logarithmic=True)
     assert found.tolist() == [[0, 127, 254, 0, MISSING]]
 
 

@@ -29,8 +29,8 @@ def test_small_values_are_not_rounded_to_zero(value: Cell, unit: str, text: str)
 
 def test_long_table_scrolls_and_notes_how_many_rows_are_printed() -> None:
     columns = (Column(name="row", title="Row"),)
-    html = str(table(Table(title="", columns=columns, rows=tuple((one,) for one in range(61)))))
+    html = str(table(Table(title="", columns=columns, rows=tuple((each,) for each in range(61)))))
     assert 'class="wide tall"' in html
     assert "60 of 61 rows printed. The page shows all of them." in html
-    short = str(table(Table(title="", columns=columns, rows=tuple((one,) for one in range(60)))))
+    short = str(table(Table(title="", columns=columns, rows=tuple((each,) for each in range(60)))))
     assert "paper" not in short

@@ -125,8 +125,8 @@ def page(report: Report) -> Page:
 
 
 def test_sections_come_in_their_order(page: Page) -> None:
-    found = [one for one in page.headings if one in SECTIONS]
-    assert found == [one for one in SECTIONS if one != "Rules summary"]
+    found = [heading for heading in page.headings if heading in SECTIONS]
+    assert found == [section for section in SECTIONS if section != "Rules summary"]
 
 
 def test_everything_is_readable_without_scripts(report: Report, page: Page) -> None:
@@ -139,17 +139,17 @@ def test_everything_is_readable_without_scripts(report: Report, page: Page) -> N
         if isinstance(value, str) and value and name not in ("unit", "time", "name", "value")
     ]
     assert len(texts) > 30
-    assert [one for one in texts if one not in page.text] == []
+    assert [text for text in texts if text not in page.text] == []
     drawn = [attributes for tag, attributes in page.tags if tag == "figure"]
     assert {"heatmap", "line", "box_plot", "histogram", "table"} <= {
-        one["data-mark"] for one in drawn
+        each["data-mark"] for each in drawn
     }
     assert sum(tag == "svg" for tag, _ in page.tags) > 15
 
 
 def test_every_number_of_a_table_has_a_unit(page: Page) -> None:
     assert "MB/s" in page.text
-    assert not [one for one in page.cells if re.fullmatch(r"\d+\.\d{3,}", one.strip())]
+    assert not [cell for cell in page.cells if re.fullmatch(r"\d+\.\d{3,}", cell.strip())]
 
 
 def test_data_for_scripts_stands_beside_each_picture(report: Report) -> None:
@@ -215,7 +215,7 @@ def test_rules_are_told_for_gates_and_as_the_old_service_did() -> None:
     made = reported_job()
     judged(made.jobs[0].backend, made)
     report = report_of(made.jobs[0].backend, made.jobs[0].clock)
-    rules = {one["rule"]: one for one in report.document["rules"]}
+    rules = {rule["rule"]: rule for rule in report.document["rules"]}
     assert rules["StepOutlier"]["triggered"] == 3
     assert rules["StepOutlier"]["violations"] == 1
     assert rules["StepOutlier"]["datapoints"] == 400
@@ -267,7 +267,7 @@ def test_it_is_kept_in_the_folder_of_the_job(made: Reported, report: Report) -> 
 def test_names_of_rules_lead_nowhere(made: Reported, report: Report) -> None:
     backend = made.jobs[0].backend
     store_report(replace(report, rules={"../../evil": {}, "a/b": {}, "Fine": {}}), backend)
-    kept = [one for one in made.jobs[0].stored(".json") if one.startswith("report/rules/")]
+    kept = [each for each in made.jobs[0].stored(".json") if each.startswith("report/rules/")]
     assert kept == ["report/rules/Fine.json"]
     assert not made.jobs[0].stored("evil.json")
 

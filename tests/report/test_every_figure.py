@@ -89,7 +89,7 @@ def starts(made: Reported, worker: int) -> np.ndarray[Any, np.dtype[np.float64]]
 
 def test_every_value_of_a_table_stands_in_the_page(report: Report) -> None:
     drawn = Tables(report.html).rows
-    tables = {name: one["rows"] for name, one in report.document["tables"].items()}
+    tables = {name: each["rows"] for name, each in report.document["tables"].items()}
     compared = 0
     for name, rows in tables.items():
         if not drawn.get(name):  # single figures, which are the next test
@@ -107,8 +107,8 @@ def test_every_value_of_a_table_stands_in_the_page(report: Report) -> None:
 
 
 def test_and_so_do_single_figures(report: Report) -> None:
-    for one in table(report, "job_details"):
-        assert f">{format_cell(one['value'], one['unit'])}<" in report.html
+    for each in table(report, "job_details"):
+        assert f">{format_cell(each['value'], each['unit'])}<" in report.html
 
 
 def test_units_stand_beside_numbers(report: Report) -> None:
@@ -125,7 +125,7 @@ def test_machines_during_outliers_are_compared_sample_by_sample(
     times = TICK_SECONDS * np.arange(TICKS)
     begins, ends = starts(made, 1), starts(made, 1) + made.durations(1)
     steps = np.array(
-        [[one <= at < end for one, end in zip(begins, ends, strict=True)] for at in times]
+        [[begin <= at < end for begin, end in zip(begins, ends, strict=True)] for at in times]
     )
     during = steps[:, OUTLIERS].any(axis=1)
     normal = steps.any(axis=1) & ~during
@@ -155,7 +155,7 @@ def test_outliers_say_when_they_were_and_how_much_longer_they_took(
     lost = made.durations(1)[OUTLIERS] - np.median(np.delete(made.durations(1), OUTLIERS))
     share = 100 * lost.sum() / sum(made.durations(worker).sum() for worker in (0, 1))
     note = report.document["notes"]["step_outliers"]
-    assert note.startswith("8 training steps took longer")
+    assert note.startswith("8 training steps exceeded")
     assert f"({share:.1f} % of the time of all steps)" in note.replace("\u202f", " ")
 
 
@@ -167,10 +167,10 @@ def test_the_rest_of_the_figures_of_steps(made: Reported, report: Report) -> Non
             assert (row["steps"], row["mean"]) == (4, pytest.approx(0.25))
     spent = np.concatenate([made.phases[0], made.phases[1]])
     rows = {row["phase"]: row for row in table(report, "phase_time")}
-    for place, phase in enumerate(PHASES):
+    for index, phase in enumerate(PHASES):
         row = rows[phase.replace("_", " ")]
-        assert row["mean"] == pytest.approx(spent[:, place].mean())
-        assert row["p50"] == pytest.approx(np.median(spent[:, place]))
+        assert row["mean"] == pytest.approx(spent[:, index].mean())
+        assert row["p50"] == pytest.approx(np.median(spent[:, index]))
 
 
 def test_the_rest_of_the_figures_of_machines(made: Reported, report: Report) -> None:
@@ -184,19 +184,21 @@ def test_the_rest_of_the_figures_of_machines(made: Reported, report: Report) -> 
     ):
         for row in table(report, name):
             samples = made.samples[row["node"]]
-            gpus = np.mean([samples[f"gpu.utilization_percent/gpu{one}"] for one in (0, 1)], axis=0)
+            gpus = np.mean(
+                [samples[f"gpu.utilization_percent/gpu{each}"] for each in (0, 1)], axis=0
+            )
             both = (gpus < 10) & (samples[held_up] > least)
             assert row["held_up"] == pytest.approx(100 * both.mean())
             assert row["samples"] == TICKS
 
 
 def test_rules_are_told_as_they_stand(made: Reported, report: Report) -> None:
-    standing = {one["rule"]: one for one in report.document["rules"]}
+    standing = {rule["rule"]: rule for rule in report.document["rules"]}
     rows = [
         row
-        for name, one in report.document["tables"].items()
+        for name, each in report.document["tables"].items()
         if name.startswith("rules/")
-        for row in one["rows"]
+        for row in each["rows"]
     ]
     assert {row["rule"] for row in rows} == set(standing)
     for row in rows:

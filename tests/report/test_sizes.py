@@ -35,7 +35,7 @@ def test_names_of_a_hostile_store_stay_texts(tmp_path: Path) -> None:
 
 
 def chart(points: int) -> LineChart:
-    values = tuple(float(one) for one in range(points))
+    values = tuple(float(each) for each in range(points))
     curve = Curve(label="a", values=values)
     return LineChart(title="a", x=values, x_title="Step", curves=(curve,))
 

@@ -89,8 +89,8 @@ def test_nothing_failed(report: Report) -> None:
 
 
 def test_when_it_started_and_how_long_it_ran(report: Report) -> None:
-    assert "and ran for 1,802.0 seconds" in report.document["notes"]["job_details"]
-    facts = {one["name"]: one["value"] for one in table(report, "job_details")}
+    assert "and ran for 30 min 2 s" in report.document["notes"]["job_details"]
+    facts = {each["name"]: each["value"] for each in table(report, "job_details")}
     assert facts["initialization_duration"] == pytest.approx(20.0)
     assert facts["training_loop_duration"] == pytest.approx(durations().sum(), abs=0.1)
 
@@ -104,7 +104,7 @@ def test_how_busy_the_node_was(report: Report) -> None:
 
 
 def test_what_the_time_went_into(report: Report) -> None:
-    assert report.document["notes"]["mode_time"].startswith("Of the training loop: train 100.0 %")
+    assert report.document["notes"]["mode_time"].startswith("Training loop: train 100.0%")
     phases = {row["phase"]: row["percent"] for row in table(report, "phase_time")}
     assert phases["backward"] > phases["forward"] > phases["data wait"]
 
@@ -114,7 +114,7 @@ def test_the_most_expensive_operator_and_that_nested_ones_count_once(report: Rep
     assert next(iter(rows)) == "aten::mkldnn_convolution"
     assert rows["aten::conv2d"]["total_seconds"] > 50 * rows["aten::conv2d"]["self_seconds"]
     assert sum(row["percent"] for row in rows.values()) < 100
-    assert "The most expensive operator on the CPU was aten::mkldnn_convolution" in report.html
+    assert "Most expensive CPU operator: aten::mkldnn_convolution" in report.html
 
 
 def test_every_figure_of_the_operators(report: Report) -> None:
@@ -131,13 +131,13 @@ def test_every_figure_of_the_operators(report: Report) -> None:
         assert row["percent"] == pytest.approx(100 * own / forward)  # of the time they span
         assert row["calls"] == 1
     [general] = table(report, "general_operations")
-    assert (general["name"], general["count"]) == ("profiler of operators", 1)
+    assert (general["name"], general["count"]) == ("profiler: operators", 1)
     assert [general[name] for name in ("total", "mean", "maximum")] == pytest.approx([0.67] * 3)
     assert sum(row["cpu_calls"] for row in table(report, "operator_phases")) == 3
 
 
 def test_every_rule_with_its_datapoints_and_parameters(report: Report) -> None:
-    rules = {one["rule"]: one for one in report.document["rules"]}
+    rules = {rule["rule"]: rule for rule in report.document["rules"]}
     old = (
         *("StepOutlier", "Dataloader", "LowGPUUtilization", "LoadBalancing", "IOBottleneck"),
         *("CPUBottleneck", "BatchSize", "GPUMemoryIncrease", "MaxInitializationTime"),
@@ -149,23 +149,23 @@ def test_every_rule_with_its_datapoints_and_parameters(report: Report) -> None:
 
 
 def test_how_long_steps_took_and_which_were_outliers(report: Report) -> None:
-    [row] = [one for one in table(report, "step_statistics") if one["mode"] == "train"]
+    [row] = [each for each in table(report, "step_statistics") if each["mode"] == "train"]
     seconds = np.delete(durations(), 5)  # a profiler was at work in that one
     numbers = [row[name] for name in ("mean", "maximum", "p99", "p95", "p50", "minimum")]
     expected = [seconds.mean(), *np.percentile(seconds, (100, 99, 95, 50, 0))]
     assert numbers == pytest.approx(expected, rel=1e-6)
     assert row["outliers"] == OUTLIERS
-    assert {one["phase"] for one in table(report, "step_outliers")} == {"data wait"}
+    assert {each["phase"] for each in table(report, "step_outliers")} == {"data wait"}
     assert "of it in data wait" in report.document["notes"]["outlier_phases"]
-    assert "CPU utilization" in {one["metric"] for one in table(report, "outlier_system")}
+    assert "CPU utilization" in {each["metric"] for each in table(report, "outlier_system")}
 
 
 def test_loader_processes_against_cores_and_how_long_loading_took(report: Report) -> None:
     [row] = table(report, "loaders")
     assert (row["processes"], row["cores"], row["pinned"]) == (LOADERS, CORES, "no")
-    assert "4 loader processes ran on 8 cores" in report.document["notes"]["loaders"]
+    assert "4 loader processes on 8 CPU cores" in report.document["notes"]["loaders"]
     made = 0.15 + 0.005 * np.arange(40)
-    [batch] = [one for one in table(report, "loading_times/1") if one["operation"] == "batch"]
+    [batch] = [each for each in table(report, "loading_times/1") if each["operation"] == "batch"]
     assert [batch[name] for name in ("p25", "p50", "p95")] == pytest.approx(
         np.percentile(made, (25, 50, 95)).tolist()
     )
@@ -184,6 +184,6 @@ def test_of_gpus_that_are_not_there_nothing_is_said_but_by_rules_that_need_one(
         *report.document["tables"],
         *report.document["notes"],
     }
-    rules = {one["rule"]: one for one in report.document["rules"]}
+    rules = {rule["rule"]: rule for rule in report.document["rules"]}
     assert rules["BatchSize"]["status"] == "NotApplicable"
     assert "gpu" in rules["BatchSize"]["details"]["reason"]

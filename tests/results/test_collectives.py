@@ -60,14 +60,14 @@ def test_waiting_and_transfer_are_told_apart_and_the_slow_worker_is_named() -> N
         assert other["waiting_seconds"] == 0
         assert other["late_seconds"] == pytest.approx(0.03)
     assert collectives.slow_worker == 1
-    assert "worker 1 is slow: the others waited for it in 12 of 12 steps" in repr(collectives)
-    assert "30.0 ms a step" in repr(collectives)
+    assert "Worker 1 is slow: the others waited for it in 12 of 12 steps" in repr(collectives)
+    assert "30 ms per step" in repr(collectives)
 
 
 def test_workers_that_come_together_are_not_accused() -> None:
     collectives = trained(late=0.0).job().collectives()
     assert collectives.slow_worker is None
-    assert "no worker is late for the others" in repr(collectives)
+    assert "No worker delays the others" in repr(collectives)
 
 
 def test_clocks_of_two_nodes_are_compared_and_corrected() -> None:
@@ -158,5 +158,5 @@ def test_a_job_without_any_says_what_to_do() -> None:
     job.worker().step(0, {"forward": 1.0}).flush()
     collectives = job.job().collectives()
     assert len(collectives) == 0
-    assert "no collectives have been recorded" in repr(collectives)
+    assert "No collectives recorded" in repr(collectives)
     assert collectives.to_arrow().num_rows == 0

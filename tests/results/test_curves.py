@@ -15,7 +15,7 @@ def _tones(*names: str) -> list[tuple[str, str]]:
     worker.flush()
     chart = curves_over_steps(job.end().job().scalars().to_arrow(), "Losses")
     assert chart is not None
-    return [(one.label, one.tone) for one in chart.curves]
+    return [(curve.label, curve.tone) for curve in chart.curves]
 
 
 def test_training_comes_before_what_it_is_compared_with_and_modes_have_their_colors() -> None:
@@ -43,7 +43,7 @@ def test_evaluations_are_drawn_at_their_training_steps_beside_the_training_loss(
     chart = losses_over_steps(rows, "Losses", evaluations)
 
     assert chart is not None
-    assert [one.label for one in chart.curves] == ["loss", "train (evaluated)", "validation"]
+    assert [curve.label for curve in chart.curves] == ["loss", "train (evaluated)", "validation"]
     trained, _, validation = chart.curves
     assert max(value for value in trained.values if value is not None and isfinite(value)) == 10
     points = {

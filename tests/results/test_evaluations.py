@@ -27,7 +27,7 @@ def test_one_series_is_chosen_by_its_name() -> None:
     evaluations = evaluated().job().evaluations
 
     assert evaluations.names == ("train (evaluated)", "validation")
-    assert [one.loss for one in evaluations["validation"]] == [0.75, 0.5]
+    assert [each.loss for each in evaluations["validation"]] == [0.75, 0.5]
 
 
 def test_evaluations_print_as_lines_and_draw_a_curve_per_series() -> None:

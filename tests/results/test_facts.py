@@ -29,7 +29,7 @@ def test_lives_are_rows_with_what_became_of_each() -> None:
     assert (row["rank"], row["node"], row["device"]) == (3, "node-a", "cuda:1")
     assert lives[0].info.rank == 3
     assert "cuda:1" in repr(lives)
-    assert repr(FakeJob().end().job().lives) == "no worker has started"
+    assert repr(FakeJob().end().job().lives) == "No worker has started"
 
 
 def test_windows_of_python_say_their_steps() -> None:
@@ -47,7 +47,7 @@ def test_calls_are_a_tree_whose_children_lie_below_their_parents() -> None:
     assert rows["total_seconds"].tolist() == pytest.approx([0.036, 0.024, 0.012])
     assert "  augment (user/helper.py:1)" in repr(calls)
     top, below = calls.plot().document()["lanes"]
-    assert [one["label"] for one in below["spans"]] == [HELPER[0], MODEL[0]]
+    assert [span["label"] for span in below["spans"]] == [HELPER[0], MODEL[0]]
     assert top["spans"][0]["end"] == pytest.approx(0.036)
     assert below["spans"][1]["start"] == pytest.approx(below["spans"][0]["end"])
 
@@ -68,14 +68,14 @@ def test_functions_are_ordered_by_how_often_they_were_called() -> None:
 
 def test_nothing_to_compare_says_why() -> None:
     python = profiled().job().python()
-    assert "lie in train alone" in repr(python.modes())
-    assert "took 50 times as long" in repr(python.outliers(factor=50))
+    assert "all profiled steps are train steps" in repr(python.modes())
+    assert "took longer than 50× the median" in repr(python.outliers(factor=50))
 
 
 def test_a_rule_that_was_not_asked_is_named() -> None:
     judgement = with_losses([1.0]).job().check("LossSpike")
     assert judgement["loss_spike"].rule == "LossSpike"
-    with pytest.raises(UsageError, match="Asked: LossSpike"):
+    with pytest.raises(UsageError, match="Rules that were run: LossSpike"):
         judgement["VanishingGradient"]
 
 
@@ -103,7 +103,7 @@ def test_histograms_of_a_tensor_are_frames_that_count_every_value() -> None:
 def test_quantiles_are_told_of_steps_with_a_histogram_only() -> None:
     fake = with_tensors({"layer.weight": ("weights", lambda _: [1.0, 2.0, 3.0])}, 2, at=[0, 1])
     said = repr(fake.job().tensor("layer.weight").quantiles())
-    assert said.startswith("quantiles of layer.weight, at 2 of 2 steps")
+    assert said.startswith("Quantiles of layer.weight at 2 of 2 steps")
     assert "nan" not in said
 
 
@@ -151,5 +151,5 @@ def test_a_notebook_shows_rules_with_findings_first_and_observations_counted() -
 def test_steps_of_a_timeline_are_numbered_and_seen() -> None:
     lanes = with_losses([1.0] * 3).job().timeline().plot().document()["lanes"]
     [steps] = [lane["spans"] for lane in lanes if lane["label"] == "steps"]
-    assert [one["label"] for one in steps] == ["step 0", "step 1", "step 2"]
-    assert len({one["tone"] for one in steps}) == 2
+    assert [step["label"] for step in steps] == ["step 0", "step 1", "step 2"]
+    assert len({step["tone"] for step in steps}) == 2

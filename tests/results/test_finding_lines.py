@@ -39,14 +39,14 @@ def test_the_live_view_shows_findings_as_they_come(judged: FakeJob) -> None:
     now = Observer(judged.backend, judged.clock).look()
     lines = [line.plain for line in frame(now, 100)]
     assert any(line.endswith("critical LossTooLarge: 20 (ongoing)") for line in lines)
-    assert [one["message"] for one in now.document()["findings"]] == ["20", "2"]
+    assert [finding["message"] for finding in now.document()["findings"]] == ["20", "2"]
 
 
 def test_rules_that_have_not_come_to_the_end_are_told(judged: FakeJob) -> None:
     summary = judged.job().summary
     summary["rules"][0]["status"] = "InProgress"
     text = "\n".join(line.plain for line in status_lines(summary))
-    assert "not finished: sonde check --record goes on" in text
+    assert "not finished, continue with: sonde check --record" in text
 
 
 def test_the_last_words_of_a_run_are_the_verdict_and_the_next_finding(judged: FakeJob) -> None:

@@ -103,7 +103,7 @@ def test_the_slow_function_and_what_to_do_are_named() -> None:
     [report] = loaders.reports
     assert report.slowest is not None
     assert (report.slowest.name, report.slowest.line) == ("Blur.__call__", 3)
-    topics = [one.about for one in report.advice]
+    topics = [advice_item.about for advice_item in report.advice]
     assert topics == ["waiting", "function", "processes", "starts", "pinning"]
     assert "Blur.__call__" in repr(loaders)
     assert "Blur.__call__" in repr(loaders.functions)
@@ -127,9 +127,13 @@ def test_the_waits_of_an_evaluation_are_another_loaders() -> None:
     worker.flush()
     training, evaluation = job.end().job().dataloader().reports
     assert (training.record.mode, evaluation.record.mode) == ("train", "eval")
-    assert [len(one.record.wait_steps) for one in (training, evaluation)] == [8, 3]
+    assert [len(each.record.wait_steps) for each in (training, evaluation)] == [8, 3]
     assert evaluation.record.waited_percent == pytest.approx(100 * 5 / 6)
-    assert [one.about for one in evaluation.advice] == ["waiting", "window", "processes"]
+    assert [advice_item.about for advice_item in evaluation.advice] == [
+        "waiting",
+        "window",
+        "processes",
+    ]
     assert evaluation.advice[0].text == "Eval steps wait 83 % of their time for data."
 
 
@@ -150,9 +154,9 @@ def test_a_job_without_loaders_says_so() -> None:
     job.worker().step(0, {"forward": 1.0}).flush()
     loaders = job.end().job().dataloader()
     assert (len(loaders), loaders.advice) == (0, ())
-    assert repr(loaders) == "no data loader has been seen"
-    assert repr(loaders.functions) == "no batch has been watched closely"
-    assert repr(loaders.starts) == "no iterator has started"
+    assert repr(loaders) == "No data loaders recorded"
+    assert repr(loaders.functions) == "No batches profiled"
+    assert repr(loaders.starts) == "No iterator starts recorded"
     assert [line.plain for line in loader_lines(loaders.documents())] == [repr(loaders)]
     assert loaders.to_arrow().num_rows == 0
 

@@ -11,22 +11,24 @@ def test_a_metric_that_was_not_recorded_is_told_with_those_that_were() -> None:
     fake = FakeJob().record({"cpu.utilization_percent": [1.0], "memory.used_percent": [2.0]}).end()
     said = repr(fake.job().system("cpu.utilisation_percent"))
     assert said == (
-        "no metric 'cpu.utilisation_percent' has been recorded. "
+        "No metric 'cpu.utilisation_percent' recorded. "
         "Did you mean 'cpu.utilization_percent'? "
         "Known: cpu.utilization_percent, memory.used_percent"
     )
-    assert repr(fake.job().system("gpu.*")).endswith("has been recorded. Known: cpu.*, memory.*")
-    assert repr(FakeJob().end().job().system()) == "no such metric has been recorded"
+    assert repr(fake.job().system("gpu.*")).endswith(
+        "has been recorded. Known: cpu.*, memory.*"
+    )
+    assert repr(FakeJob().end().job().system()) == "No matching metric recorded"
 
 
 def test_scalars_and_events_that_were_not_recorded_are_told_likewise() -> None:
     job = with_losses([1.0, 0.5]).job()
     assert repr(job.scalars("los")) == (
-        "no scalar 'los' has been recorded. Did you mean 'loss'? Known: loss"
+        "No scalar 'los' recorded. Did you mean 'loss'? Known: loss"
     )
     assert "Did you mean 'forward'? Known: forward" in repr(job.events("foward"))
     assert "Did you mean 'phase'? Known: phase" in repr(job.events(category="phases"))
-    assert repr(job.scalars("x")) == "no scalar 'x' has been recorded. Known: loss"
+    assert repr(job.scalars("x")) == "No scalar 'x' recorded. Known: loss"
 
 
 def test_a_mode_that_there_is_not_is_refused_everywhere() -> None:
@@ -51,5 +53,5 @@ def test_a_reduction_of_all_layers_is_one_table_and_one_picture() -> None:
     picture = layers.plot().document()
     assert (picture["rows"], picture["x"]) == (["gradient/first", "gradient/last"], [0, 2])
     assert (picture["low"], picture["high"], picture["is_logarithmic"]) == (5, 15, True)
-    assert "no l2_norm" in repr(job.tensors("nothing").reduction("l2_norm"))
+    assert "No l2_norm" in repr(job.tensors("nothing").reduction("l2_norm"))
     assert job.tensors("nothing").reduction("l2_norm").plot().document()["mark"] == "text"

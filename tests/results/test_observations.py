@@ -20,7 +20,7 @@ def test_observations_are_of_every_worker_or_of_a_kind() -> None:
         ["batch-hash", "input", "2", "7–7"],
         ["unowned-parameter", "head.weight", "2", "6–6"],
     ]
-    assert repr(job.observations("replica-checksum")) == "no such observation has been recorded"
+    assert repr(job.observations("replica-checksum")) == "No matching observation recorded"
 
 
 def test_a_job_without_workers_has_no_observations() -> None:

@@ -126,15 +126,15 @@ def test_a_job_that_was_not_profiled_says_how_to_do_it(job: FakeJob) -> None:
     assert job.job().operators().to_arrow().num_rows == 0
     assert job.job().breakdown().to_arrow().num_rows == 0
     assert job.job().gaps().to_arrow().num_rows == 0
-    assert "no operat" in repr(job.job().gaps())
+    assert "No device operations" in repr(job.job().gaps())
 
 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"device": "tpu"}, "There is no device 'tpu'. Known: cpu, gpu"),
+        ({"device": "tpu"}, "Unknown device 'tpu'. Known: cpu, gpu"),
         ({"by": "color"}, "Known: operator, module, phase, kernel"),
-        ({"device": "cpu", "by": "kernel"}, "Kernels run on a GPU"),
+        ({"device": "cpu", "by": "kernel"}, "Kernels run on GPUs only"),
     ],
 )
 def test_what_is_not_there_is_an_error_that_names_what_is(

@@ -44,14 +44,14 @@ def seconds(job: Job, column: str, **asked: str) -> dict[str, float]:
 
 
 def wall(events: list[Event]) -> float:
-    first = min(float(one["ts"]) for one in events)
-    return max(float(one["ts"] + one["dur"]) for one in events) - first
+    first = min(float(event["ts"]) for event in events)
+    return max(float(event["ts"] + event["dur"]) for event in events) - first
 
 
 def busy(events: list[Event]) -> float:
     """The time in which any of the events runs."""
     covered, until = 0.0, 0.0
-    for event in sorted(events, key=lambda one: one["ts"]):
+    for event in sorted(events, key=lambda event: event["ts"]):
         start, end = max(event["ts"], until), event["ts"] + event["dur"]
         covered += max(0.0, end - start)
         until = max(until, end)
@@ -73,15 +73,15 @@ def test_self_and_total_times_of_operators_are_the_same(job: Job, events: list[E
     total: dict[str, float] = defaultdict(float)
     threads = {event["tid"] for event in events if event["cat"] in ON_HOST}
     for thread in threads:
-        mine = [one for one in events if one["cat"] in ON_HOST and one["tid"] == thread]
+        mine = [event for event in events if event["cat"] in ON_HOST and event["tid"] == thread]
         open_: list[Event] = []
-        for event in sorted(mine, key=lambda one: (one["ts"], -one["dur"])):
+        for event in sorted(mine, key=lambda each: (each["ts"], -each["dur"])):
             while open_ and open_[-1]["ts"] + open_[-1]["dur"] <= event["ts"]:
                 open_.pop()
             own[event["name"]] += event["dur"] / SECOND
             if open_:
                 own[open_[-1]["name"]] -= event["dur"] / SECOND
-            if event["name"] not in [one["name"] for one in open_]:
+            if event["name"] not in [each["name"] for each in open_]:
                 total[event["name"]] += event["dur"] / SECOND
             open_.append(event)
     assert seconds(job, "self_seconds", device="cpu") == pytest.approx(own, abs=1e-8)
@@ -92,7 +92,9 @@ def test_device_time_belongs_to_the_operators_that_kineto_says(
     job: Job, events: list[Event]
 ) -> None:
     """It links kernels to operators by a number of its own; we by the calls that launched them."""
-    names = {one["args"]["External id"]: one["name"] for one in events if one["cat"] == "cpu_op"}
+    names = {
+        event["args"]["External id"]: event["name"] for event in events if event["cat"] == "cpu_op"
+    }
     expected: dict[str, float] = defaultdict(float)
     for event in events:
         if event["cat"] in ON_DEVICE:
@@ -108,15 +110,17 @@ def test_shares_and_what_is_not_covered_are_the_whole(job: Job, events: list[Eve
         top = job.operators(device=device).top(None)
         shares = sum(row["percent"] for row in top.to_arrow().to_pylist())
         assert shares + top.not_covered_percent == pytest.approx(100)
-        covered = busy([one for one in events if one["cat"] in categories])
+        covered = busy([event for event in events if event["cat"] in categories])
         assert shares == pytest.approx(100 * covered / wall(events), abs=1e-3)
 
 
 def test_breakdown_and_idle_share_are_the_same(job: Job, events: list[Event]) -> None:
     host, device = job.breakdown().to_arrow().to_pylist()
-    kernels = [one for one in events if one["cat"] == "kernel"]
-    on_device = [one for one in events if one["cat"] in ON_DEVICE]
-    known = max(one["ts"] + one["dur"] for one in on_device) - min(one["ts"] for one in on_device)
+    kernels = [event for event in events if event["cat"] == "kernel"]
+    on_device = [event for event in events if event["cat"] in ON_DEVICE]
+    known = max(each["ts"] + each["dur"] for each in on_device) - min(
+        each["ts"] for each in on_device
+    )
     whole = wall(events)
     expected = {
         "seconds": whole / SECOND,
@@ -128,19 +132,19 @@ def test_breakdown_and_idle_share_are_the_same(job: Job, events: list[Event]) ->
         "not_covered_percent": 100 * (whole - known) / whole,
     }
     assert {name: device[name] for name in expected} == pytest.approx(expected, abs=1e-3)
-    covered = busy([one for one in events if one["cat"] in ON_HOST])
+    covered = busy([event for event in events if event["cat"] in ON_HOST])
     assert host["compute_percent"] == pytest.approx(100 * covered / whole, abs=1e-3)
 
 
 def test_gaps_are_the_idle_time_and_each_has_a_cause(job: Job, events: list[Event]) -> None:
     calls = {
-        one["args"]["correlation"]: one["ts"] + one["dur"]
-        for one in events
-        if one["cat"] in ("cuda_runtime", "cuda_driver") and "correlation" in one["args"]
+        event["args"]["correlation"]: event["ts"] + event["dur"]
+        for event in events
+        if event["cat"] in ("cuda_runtime", "cuda_driver") and "correlation" in event["args"]
     }
     expected: dict[str, float] = defaultdict(float)
     until = 0.0
-    for event in sorted(events, key=lambda one: one["ts"]):
+    for event in sorted(events, key=lambda event: event["ts"]):
         if event["cat"] in ON_DEVICE:
             if until and event["ts"] > until:
                 is_late = calls[event["args"]["correlation"]] > until
@@ -152,9 +156,9 @@ def test_gaps_are_the_idle_time_and_each_has_a_cause(job: Job, events: list[Even
 
 
 def test_launches_are_counted(job: Job, events: list[Event]) -> None:
-    kernels = [one["dur"] for one in events if one["cat"] == "kernel"]
+    kernels = [event["dur"] for event in events if event["cat"] == "kernel"]
     [row] = job.operators().launches().documents()
     assert row["kernels"] == len(kernels)
     assert row["kernel_mean_seconds"] == pytest.approx(sum(kernels) / len(kernels) / SECOND)
-    short = sum(one < 10 for one in kernels) / len(kernels)
+    short = sum(kernel < 10 for kernel in kernels) / len(kernels)
     assert row["short_percent"] == pytest.approx(100 * short)

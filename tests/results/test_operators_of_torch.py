@@ -40,15 +40,15 @@ def test_calls_and_self_times_are_what_torch_says(recorded: tuple[Job, profile])
     job, profiler = recorded
     found = {row["name"]: row for row in job.operators().to_arrow().to_pylist()}
     said = {
-        one.key: one
-        for one in profiler.key_averages()
-        if one.key.startswith("aten::") or one.key.endswith("Backward0")
+        key_average.key: key_average
+        for key_average in profiler.key_averages()
+        if key_average.key.startswith("aten::") or key_average.key.endswith("Backward0")
     }
     assert "aten::addmm" in said
-    for name, one in said.items():
+    for name, each in said.items():
         # torch takes an operator and the overload of it that it calls for one
-        assert found[name]["calls"] == one.count or name == "aten::sum"
-        assert found[name]["self_seconds"] * 1e6 == pytest.approx(one.self_cpu_time_total, abs=2)
+        assert found[name]["calls"] == each.count or name == "aten::sum"
+        assert found[name]["self_seconds"] * 1e6 == pytest.approx(each.self_cpu_time_total, abs=2)
     assert "the whole step" not in found
 
 

@@ -73,7 +73,9 @@ def test_every_answer_of_a_job_has_a_chart_and_a_page(reported: Reported, questi
         assert answer._repr_html_()
 
 
-@pytest.mark.parametrize("question", [one for one in _QUESTIONS if one not in _OF_SOMETHING])
+@pytest.mark.parametrize(
+    "question", [question for question in _QUESTIONS if question not in _OF_SOMETHING]
+)
 def test_an_empty_job_is_drawn_too(question: str) -> None:
     job = FakeJob().end().job()
     assert _QUESTIONS[question](job).plot()._repr_html_()
@@ -88,7 +90,7 @@ def test_a_chart_of_losses_holds_the_losses(reported: Reported) -> None:
 def test_curves_of_one_chart_share_a_unit(reported: Reported) -> None:
     spec = reported.job.system("*").plot().spec
     assert isinstance(spec, Group)
-    assert len({one.title for one in spec.parts}) == len(spec.parts)
+    assert len({each.title for each in spec.parts}) == len(spec.parts)
 
 
 def test_a_picture_that_is_saved_stands_alone(reported: Reported, tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_a_notebook_shows_a_picture_below_a_frame_that_may_only_run_its_script(
 
 
 def test_a_file_of_another_kind_is_refused(reported: Reported, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.html, \.svg"):
+    with pytest.raises(UsageError, match=r"\.html or \.svg"):
         reported.job.steps().plot().save(tmp_path / "steps.gif")
     with pytest.raises(UsageError, match="is a table"):
         reported.job.tensors().plot().save(tmp_path / "tensors.svg")

@@ -54,7 +54,7 @@ def test_collectives_are_bars_of_waiting_and_transfer() -> None:
     frame = found.to_pandas()
     drawn = np.array([part.values for part in spec.parts], dtype=np.float64).sum()
     assert drawn == pytest.approx(frame["seconds"].sum())
-    assert bars_of(found.clocks).labels == tuple(one.node for one in found.clocks.nodes)
+    assert bars_of(found.clocks).labels == tuple(node.node for node in found.clocks.nodes)
 
 
 def test_a_timeline_is_lanes_of_its_tracks() -> None:
@@ -62,4 +62,6 @@ def test_a_timeline_is_lanes_of_its_tracks() -> None:
     spec = found.plot().spec
     assert isinstance(spec, Lanes)
     assert sum(len(lane.spans) for lane in spec.lanes) == found.to_arrow().num_rows
-    assert all(0 <= one.start <= one.end <= spec.end for lane in spec.lanes for one in lane.spans)
+    assert all(
+        0 <= span.start <= span.end <= spec.end for lane in spec.lanes for span in lane.spans
+    )

@@ -163,8 +163,8 @@ def test_windows_of_one_profiler_are_added_up_and_those_of_another_are_not() -> 
     looks = [FakeProfile(worker).stands((MAIN, HELPER), 4) for _ in range(2)]
     worker.step(1, {"forward": 0.004})
     first.write(PythonProfiler.CPROFILE)
-    for number, one in enumerate(looks):
-        one.write(number=number + 2)
+    for number, each in enumerate(looks):
+        each.write(number=number + 2)
     worker.flush()
     opened = job.job()
     assert opened.python().profiler == "stacks"
@@ -189,7 +189,7 @@ def test_a_job_without_a_profile_says_so() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 0.004}).flush()
     python = job.job().python()
-    assert repr(python) == "no profile of Python has been recorded"
+    assert repr(python) == "No Python profile recorded"
     assert len(python.top()) == len(python.outliers()) == len(python.modes()) == 0
 
 

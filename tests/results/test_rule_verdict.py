@@ -21,7 +21,7 @@ def evaluation(rule: str, *episodes: Episode) -> Evaluation:
 
 
 def rules(episodes: tuple[Episode, ...]) -> list[str]:
-    return [one.finding.rule for one in episodes]
+    return [each.finding.rule for each in episodes]
 
 
 def test_a_consequence_follows_its_cause_though_it_is_worse_and_earlier() -> None:
@@ -60,7 +60,7 @@ def test_the_verdict_names_the_root_what_it_explains_what_it_costs_and_how_much_
     judged = [evaluation("a", other), evaluation("b", idle), evaluation("c", starved)]
     assert verdict(judged) == (
         "DataLoaderStarvation: DataLoaderStarvation is so (explains LowGPUUtilization; "
-        "about 3.2 GPU-hours lost, up to 0.12 s per step can be saved; 1 more finding)"
+        "about 3.2 GPU-hours lost, up to 120 ms per step can be saved; 1 more finding)"
     )
 
 

@@ -57,7 +57,7 @@ def test_pandas_and_polars_agree_with_arrow(job: Job) -> None:
 def test_metrics_are_chosen_by_pattern_and_device(
     job: Job, metric: str, device: str | None, expected: list[str]
 ) -> None:
-    assert [one.key for one in job.system(metric, device=device).series] == expected
+    assert [each.key for each in job.system(metric, device=device).series] == expected
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_range_is_given_in_seconds_iso_texts_or_datetimes(
 
 
 def test_a_time_that_is_none_is_refused_with_examples(job: Job) -> None:
-    with pytest.raises(UsageError, match="'yesterday' is not a time"):
+    with pytest.raises(UsageError, match="Invalid time 'yesterday'"):
         job.system(start="yesterday")
 
 
@@ -145,7 +145,7 @@ def test_it_prints_as_a_readable_table(job: Job) -> None:
 
 
 def test_nothing_that_fits_prints_as_a_sentence(job: Job) -> None:
-    assert repr(job.system("nothing")).startswith("no metric 'nothing' has been recorded. Known: ")
+    assert repr(job.system("nothing")).startswith("No metric 'nothing' recorded. Known: ")
     assert job.system("nothing").to_arrow().num_columns == 2
 
 

@@ -60,7 +60,9 @@ def test_a_reduction_is_what_numpy_says_at_every_step(is_sealed: bool) -> None:
     assert [value for _, value in tensor.reduction("max")] == [values_at(s).max() for s in range(3)]
 
 
-@pytest.mark.parametrize("reduction", [one for one in REDUCTIONS if one != "quantiles"])
+@pytest.mark.parametrize(
+    "reduction", [reduction for reduction in REDUCTIONS if reduction != "quantiles"]
+)
 def test_a_reduction_needs_no_other_columns_than_those_that_are_read(reduction: str) -> None:
     rows = [statistics_of(values_at(step)) for step in range(3)]
     columns = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
@@ -86,15 +88,17 @@ def test_the_tensors_of_a_job_are_found_by_pattern_and_collection() -> None:
 
 
 def test_an_unknown_tensor_is_an_error_that_names_close_ones() -> None:
-    with pytest.raises(UsageError, match=r"no tensor 'fc1.wieght'. Did you mean 'fc1.weight'\? "):
+    with pytest.raises(
+        UsageError, match=r"Unknown tensor 'fc1.wieght'. Did you mean 'fc1.weight'\? "
+    ):
         recorded().job().tensor("fc1.wieght")
-    with pytest.raises(UsageError, match=r"no tensor 'x'. There is none."):
+    with pytest.raises(UsageError, match=r"Unknown tensor 'x'. None are available."):
         FakeJob().job().tensor("x")
 
 
 def test_an_unknown_reduction_or_worker_is_an_error_that_names_the_known_ones() -> None:
     tensor = recorded().job().tensor("fc1.weight")
-    with pytest.raises(UsageError, match=r"no reduction 'l2norm'. Did you mean 'l2_norm'\?"):
+    with pytest.raises(UsageError, match=r"Unknown reduction 'l2norm'. Did you mean 'l2_norm'\?"):
         tensor.reduction("l2norm")
     with pytest.raises(UsageError, match=r"not recorded by worker 3. Known: 0"):
         tensor.reduction("mean", worker=3)
@@ -176,7 +180,7 @@ def test_a_histogram_has_the_values_between_its_edges() -> None:
 
 def test_a_step_without_a_histogram_is_an_error_that_names_those_with_one() -> None:
     tensor = recorded().job().tensor("fc1.weight")
-    with pytest.raises(UsageError, match=r"no histogram of 'fc1.weight' at step 9. Known: 0, 1, 2"):
+    with pytest.raises(UsageError, match=r"No histogram of 'fc1.weight' at step 9. Recorded steps: 0, 1, 2"):
         tensor.histogram(9)
 
 
@@ -189,7 +193,7 @@ def test_full_values_come_back_to_the_last_bit() -> None:
     assert opened.tensor("w").steps() == [500, 600]
     assert opened.tensor("w").value(500).tobytes() == values.tobytes()
     assert opened.tensor("h").value(step=500).tolist() == [1.5, -0.0]
-    with pytest.raises(UsageError, match=r"no value of .h. at step 600. Known: 500"):
+    with pytest.raises(UsageError, match=r"No value of .h. at step 600. Recorded steps: 500"):
         opened.tensor("h").value(600)
 
 
@@ -206,7 +210,7 @@ def test_the_value_of_a_tensor_in_parts_is_that_of_a_worker() -> None:
     for worker in workers:
         worker.values(0, {"fc1.weight": np.full(2, worker.rank, dtype=np.int64)})
     tensor = job.job().tensor("fc1.weight")
-    with pytest.raises(UsageError, match="Name the worker whose part you want: 0, 1, 2"):
+    with pytest.raises(UsageError, match="Pass the worker whose shard you want: 0, 1, 2"):
         tensor.value(0)
     assert tensor.value(0, worker=2).tolist() == [2, 2]
 
@@ -233,9 +237,7 @@ def test_numbers_of_a_tensor_print_well() -> None:
     assert repr(tensor.reduction("l2_norm")).startswith("l2_norm of fc1.weight\nworker  steps")
     assert "p50" in repr(tensor.quantiles())
     assert tensor.reduction("mean").to_pandas()["value"].notna().all()
-    assert repr(tensor.reduction("mean", mode="eval")) == (
-        "no mean of fc1.weight has been recorded"
-    )
+    assert repr(tensor.reduction("mean", mode="eval")) == ("No mean of fc1.weight recorded")
 
 
 def test_histograms_over_steps_share_their_edges_and_hold_every_value_once() -> None:
@@ -252,7 +254,7 @@ def test_histograms_over_steps_share_their_edges_and_hold_every_value_once() -> 
     assert found.counts.shape == (2, len(found.edges) - 1)
     place = int(np.searchsorted(found.edges, 1.0, side="right")) - 1  # from 1 to 1.5
     assert found.counts[:, place].tolist() == [2, 0]
-    assert repr(found) == "histograms of a at 2 steps from 0 to 4"
+    assert repr(found) == "Histograms of a at 2 steps from 0 to 4"
 
 
 def test_a_tensor_without_histograms_has_none_over_steps() -> None:

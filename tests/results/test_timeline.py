@@ -61,7 +61,9 @@ def trace_of(job: FakeJob, path: Path, **choice: Any) -> dict[str, Any]:
 
 def named(document: dict[str, Any], kind: str) -> set[str]:
     events = document["traceEvents"]
-    return {one["args"]["name"] for one in events if one["ph"] == "M" and one["name"] == kind}
+    return {
+        event["args"]["name"] for event in events if event["ph"] == "M" and event["name"] == kind
+    }
 
 
 def test_a_trace_holds_everything_that_was_recorded_and_is_well_formed(tmp_path: Path) -> None:
@@ -74,31 +76,37 @@ def test_a_trace_holds_everything_that_was_recorded_and_is_well_formed(tmp_path:
         *("cuda:0 stream 7", "cuda:0 stream 7 (2)", "loader 0", "loader 0 (2)"),
     }
     events = document["traceEvents"]
-    counters = [one for one in events if one["ph"] == "C"]
-    assert {one["name"] for one in counters} == {"cpu.user_percent"}, "what is unknown is left out"
-    assert [one["args"]["percent"] for one in counters] == [*range(6), *range(6)]
-    assert {"step 0", "step 9"} <= {one["name"] for one in events}
-    [operator, _] = [one for one in events if one["name"] == "aten::mm"]
+    counters = [event for event in events if event["ph"] == "C"]
+    assert {counter["name"] for counter in counters} == {"cpu.user_percent"}, (
+        "what is unknown is left out"
+    )
+    assert [counter["args"]["percent"] for counter in counters] == [*range(6), *range(6)]
+    assert {"step 0", "step 9"} <= {event["name"] for event in events}
+    [operator, _] = [event for event in events if event["name"] == "aten::mm"]
     assert operator["args"] == {"step": 3, "module": "layers.0"}
-    [reduced, _] = [one for one in events if one["name"] == "all_reduce"]
+    [reduced, _] = [event for event in events if event["name"] == "all_reduce"]
     assert reduced["args"] == {"step": 3, "detail": "no JSON"}
-    assert len([one for one in events if one["ph"] == "s"]) == 2, "one launch per worker"
+    assert len([event for event in events if event["ph"] == "s"]) == 2, "one launch per worker"
 
 
 def test_slices_have_their_exact_times(tmp_path: Path) -> None:
     document = trace_of(recorded(), tmp_path / "merged.json.gz", worker=0)
-    [kernel] = [one for one in document["traceEvents"] if one["name"] == "gemm"]
+    [kernel] = [
+        traceEvent for traceEvent in document["traceEvents"] if traceEvent["name"] == "gemm"
+    ]
     assert (int(kernel["ts"] * 1000), int(kernel["dur"] * 1000)) == (940_000_000, 30_000_000)
     assert document["otherData"]["start"] == "2023-11-14T22:13:20.000000Z"
 
 
 def test_a_range_of_steps_leaves_out_the_others(tmp_path: Path) -> None:
     document = trace_of(recorded(), tmp_path / "merged.json", start_step=3, end_step=5)
-    steps = [one for one in document["traceEvents"] if one.get("cat") == "step"]
-    assert {one["args"]["step"] for one in steps} == {3, 4}
-    assert [one for one in document["traceEvents"] if one["name"] == "gemm"]
+    steps = [
+        traceEvent for traceEvent in document["traceEvents"] if traceEvent.get("cat") == "step"
+    ]
+    assert {step["args"]["step"] for step in steps} == {3, 4}
+    assert [traceEvent for traceEvent in document["traceEvents"] if traceEvent["name"] == "gemm"]
     none = trace_of(recorded(), tmp_path / "merged.json", start_step=5, end_step=7)
-    assert not [one for one in none["traceEvents"] if one["name"] == "gemm"]
+    assert not [traceEvent for traceEvent in none["traceEvents"] if traceEvent["name"] == "gemm"]
 
 
 def test_a_range_of_time_is_in_seconds_since_the_job_began() -> None:
@@ -127,8 +135,8 @@ def test_clocks_of_nodes_are_corrected_and_the_error_is_said(tmp_path: Path) -> 
 
 def test_a_window_is_small_enough_to_be_drawn() -> None:
     timeline = recorded().job().timeline(worker=0)
-    window = timeline.window(0.9, 1.2, most=1)
-    tracks = {one.title: one for one in window.slices}
+    window = timeline.window(0.9, 1.2, max_slices=1)
+    tracks = {slice.title: slice for slice in window.slices}
     phases = tracks["phases"]
     assert [phases.names[number] for number in phases.name_numbers] == ["backward"]
     assert (len(phases.starts_ns), phases.left_out) == (1, 2)
@@ -142,14 +150,14 @@ def test_a_window_is_small_enough_to_be_drawn() -> None:
 def test_one_node_alone_can_be_asked_for() -> None:
     timeline = recorded().job().timeline(metrics="cpu.*").on("right")
     assert {row["node"] for row in timeline.to_arrow().to_pylist()} == {"right"}
-    assert [one.node for one in timeline.data.nodes] == ["right"]
-    assert [one.key for one in timeline.data.nodes[0].series] == ["cpu.user_percent"]
+    assert [node.node for node in timeline.data.nodes] == ["right"]
+    assert [each.key for each in timeline.data.nodes[0].series] == ["cpu.user_percent"]
     with pytest.raises(UsageError, match=r"no node 'middle'\. Known: left, right"):
         recorded().job().timeline().on("middle")
 
 
 def test_steps_that_are_not_there_are_an_error() -> None:
-    with pytest.raises(UsageError, match="none of these steps"):
+    with pytest.raises(UsageError, match="has not recorded these steps"):
         len(recorded().job().timeline(start_step=50).to_arrow())
 
 

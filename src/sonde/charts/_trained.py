@@ -6,4 +6,4 @@ from sonde.results.job import JobResults
 
 def trained_steps(job: JobResults, worker: int | None) -> list[StepTable]:
     """The training steps of every worker that has any, or of a single worker."""
-    return [one for one in job.steps(worker=worker).tables if len(one.steps)]
+    return [table for table in job.steps(worker=worker).tables if len(table.steps)]

@@ -8,7 +8,7 @@ from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
 from sonde.results.machines import CPU, GPU, GPU_MEMORY, device_label, readers_of, samples_of
 
-_MOST = 64
+_MAX_ROWS = 64
 
 
 class BatchSize(Chart):
@@ -38,8 +38,8 @@ class BatchSize(Chart):
                 Column(name="memory_p95", title="Memory p95", unit="percent", tone="memory"),
                 Column(name="cpu_p95", title="Node CPU p95", unit="percent", tone="cpu"),
             ),
-            rows=tuple(rows[:_MOST]),
-            total=len(rows) if len(rows) > _MOST else None,
+            rows=tuple(rows[:_MAX_ROWS]),
+            total=len(rows) if len(rows) > _MAX_ROWS else None,
         )
 
 

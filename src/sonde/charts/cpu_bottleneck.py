@@ -17,5 +17,5 @@ class CpuBottleneck(Chart):
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
-        asked = Question(self.title, CPU, "CPU utilization above 90%", 90.0)
-        return bottleneck_chart(job, asked, self.node)
+        question = Question(self.title, CPU, "CPU utilization above 90%", 90.0)
+        return bottleneck_chart(job, question, self.node)

@@ -5,7 +5,7 @@ from sonde.formats import format_duration
 from sonde.records.chart import BarSeries, Spec, StackedBars
 from sonde.results.job import JobResults
 
-_PARTS = {
+_TONES = {
     "compute": "gpu",
     "communication": "communication",
     "copies": "memory",
@@ -51,4 +51,4 @@ class DeviceTime(Chart):
 
 
 def _tone(name: str) -> str:
-    return next((tone for part, tone in _PARTS.items() if part in name), "")
+    return next((tone for activity, tone in _TONES.items() if activity in name), "")

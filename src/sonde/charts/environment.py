@@ -34,13 +34,13 @@ class Environment(Chart):
         if not runs:
             return None
         run = runs[-1]
-        parts: list[Spec] = [_facts(job, run)]
+        specs: list[Spec] = [_facts(job, run)]
         for group, noun in (("packages", "package"), ("environment", "variable")):
             if run[group]:
                 rows = tuple((name, str(value)) for name, value in run[group].items())
                 title = pluralize(len(rows), noun)
-                parts.append(Table(title=title, columns=_COLUMNS, rows=rows, is_quiet=True))
-        return Group(title=self.title, parts=tuple(parts))
+                specs.append(Table(title=title, columns=_COLUMNS, rows=rows, is_quiet=True))
+        return Group(title=self.title, parts=tuple(specs))
 
 
 def _facts(job: JobResults, run: Mapping[str, Any]) -> Facts:

@@ -11,7 +11,7 @@ from sonde.results.busy_nodes import busy_nodes
 from sonde.results.job import JobResults
 from sonde.results.machines import readers_of
 
-_MOST = 100  # the nodes that differ most from the others
+_MAX_NODES = 100  # the nodes that differ most from the others
 
 
 class Fleet(Chart):
@@ -26,29 +26,29 @@ class Fleet(Chart):
         readers = readers_of(job)
         if len(readers) < 2:
             return None
-        found = busy_nodes(readers)
-        if found is None:
+        busy = busy_nodes(readers)
+        if busy is None:
             return None
-        values, grid = found.values, found.grid_ns
-        order = unlike_first(values)[:_MOST]
+        values, grid = busy.values, busy.grid_ns
+        order = unlike_first(values)[:_MAX_NODES]
         start_ns = job.facts.start_ns or 0
         is_cut = len(order) < len(readers)
         worst = int(order[0])
         return Heatmap(
-            title=f"{self.title}: {found.of} utilization",
+            title=f"{self.title}: {busy.of} utilization",
             note=(
                 f"{readers[worst].node} differs most from the other nodes: "
                 f"{format_percent(float(np.nanmean(values[worst])))} on average, "
                 f"median of all nodes {format_percent(float(np.nanmedian(values)))}."
             ),
-            coarsened=f"Only the {_MOST} most unusual of {len(readers):,} nodes are shown."
+            coarsened=f"Only the {_MAX_NODES} most unusual of {len(readers):,} nodes are shown."
             if is_cut
             else "",
-            rows=tuple(readers[place].node for place in order),
+            rows=tuple(readers[index].node for index in order),
             x=tuple(((grid[:-1] - start_ns) / NANOSECONDS).tolist()),
             x_title="Time since start",
             x_unit="seconds",
-            values=tuple(tuple(np.round(values[place], 0).tolist()) for place in order),
+            values=tuple(tuple(np.round(values[index], 0).tolist()) for index in order),
             unit="percent",
             low=0.0,
             high=100.0,

@@ -21,14 +21,14 @@ class GeneralOperations(Chart):
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
-        parts = {
+        tables = {
             prefix: job.events(category=category.value, worker=self.worker).to_arrow()
             for category, prefix in _CATEGORIES.items()
         }
         rows: list[tuple[Cell, ...]] = []
-        for prefix, part in parts.items() if job.workers else ():
-            names, which = texts_of(part["name"].dictionary_encode())
-            seconds = to_numpy(part["seconds"])
+        for prefix, table in tables.items() if job.workers else ():
+            names, which = texts_of(table["name"].dictionary_encode())
+            seconds = to_numpy(table["seconds"])
             for number, name in enumerate(names):
                 mine = seconds[which == number]
                 if len(mine):

@@ -11,8 +11,8 @@ from sonde.records.chart import BarSeries, Group, Heatmap, Histogram, Spec
 from sonde.results.job import JobResults
 from sonde.results.machines import GPU, device_label, each_node
 
-_MOST = 32  # GPUs in the distance matrix
-_DRAWN = 8  # GPUs in the histogram
+_MAX_GPUS = 32  # GPUs in the distance matrix
+_MAX_HISTOGRAMS = 8  # GPUs in the histogram
 
 
 class GpuBalance(Chart):
@@ -25,19 +25,19 @@ class GpuBalance(Chart):
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
-        found: dict[str, FloatArray] = {}
+        histograms: dict[str, FloatArray] = {}
         nodes = job.nodes
         for samples in each_node(job, GPU, self.node):
             for device, values in zip(samples.devices, samples.values, strict=True):
                 if not np.isnan(values).all():
-                    found[device_label(samples.node, device, nodes)] = shares(values)
-        if len(found) < 2:
+                    histograms[device_label(samples.node, device, nodes)] = shares(values)
+        if len(histograms) < 2:
             return None
-        names = _unlike(found, _MOST)
-        apart = distances([found[name] for name in names])
-        is_cut = len(names) < len(found)
+        names = _unlike(histograms, _MAX_GPUS)
+        apart = distances([histograms[name] for name in names])
+        is_cut = len(names) < len(histograms)
         cut = (
-            f"Only the {len(names)} most unusual of {len(found):,} GPUs are shown."
+            f"Only the {len(names)} most unusual of {len(histograms):,} GPUs are shown."
             if is_cut
             else ""
         )
@@ -45,22 +45,22 @@ class GpuBalance(Chart):
             title=self.title,
             note=_sentence(names, apart),
             coarsened=cut,
-            parts=(_histogram(found), _distances(names, apart)),
+            parts=(_histogram(histograms), _distances(names, apart)),
         )
 
 
-def _unlike(found: Mapping[str, FloatArray], most: int) -> tuple[str, ...]:
-    labels = tuple(found)
-    return tuple(labels[place] for place in unlike_the_mean(list(found.values()), most))
+def _unlike(histograms: Mapping[str, FloatArray], limit: int) -> tuple[str, ...]:
+    labels = tuple(histograms)
+    return tuple(labels[index] for index in unlike_the_mean(list(histograms.values()), limit))
 
 
-def _histogram(found: Mapping[str, FloatArray]) -> Histogram:
+def _histogram(histograms: Mapping[str, FloatArray]) -> Histogram:
     return Histogram(
         title="Utilization per GPU",
         edges=tuple(np.linspace(0, 100, BINS + 1).tolist()),
         parts=tuple(
-            BarSeries(label=name, values=tuple((100 * found[name]).tolist()))
-            for name in _unlike(found, _DRAWN)
+            BarSeries(label=name, values=tuple((100 * histograms[name]).tolist()))
+            for name in _unlike(histograms, _MAX_HISTOGRAMS)
         ),
         unit="percent",
         counted="% of samples",

@@ -15,7 +15,7 @@ from sonde.results.machines import GPU_MEMORY, device_label, readers_of, series_
 from sonde.store.rollups import Floats, Instants
 
 _POINTS = 240
-_MOST = 8  # the curves that grew most
+_MAX_CURVES = 8  # the curves that grew most
 
 
 class GpuMemory(Chart):
@@ -29,38 +29,42 @@ class GpuMemory(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         start_ns = job.facts.start_ns or 0
-        found: list[tuple[float, str, Reals]] = []
+        curves: list[tuple[float, str, Reals]] = []
         nodes = job.nodes
-        parts = list(_buckets(readers_of(job, self.node)))
-        axis = np.unique(np.concatenate([np.empty(0, np.int64), *(own for *_, own, _ in parts)]))
-        for node, device, starts_ns, row in parts:
-            known = row[~np.isnan(row)]
-            if len(known):
+        buckets = list(_buckets(readers_of(job, self.node)))
+        axis = np.unique(
+            np.concatenate(
+                [np.empty(0, np.int64), *(bucket_starts for *_, bucket_starts, _ in buckets)]
+            )
+        )
+        for node, device, starts_ns, row in buckets:
+            finite = row[~np.isnan(row)]
+            if len(finite):
                 values = np.full(len(axis), np.nan)
                 values[np.searchsorted(axis, starts_ns)] = row
                 label = device_label(node, device, nodes)
-                found.append((float(known[-1] - known[0]), label, tuple(values.tolist())))
-        if not found:
+                curves.append((float(finite[-1] - finite[0]), label, tuple(values.tolist())))
+        if not curves:
             return None
-        shown = sorted(found, key=lambda one: -one[0])[:_MOST]
-        shown.sort(key=found.index)
-        grown, label = max((one[0], one[1]) for one in found)
-        highest = max(float(np.nanmax(np.array(one[2], dtype=np.float64))) for one in found)
-        is_cut = len(shown) < len(found)
+        shown = sorted(curves, key=lambda each: -each[0])[:_MAX_CURVES]
+        shown.sort(key=curves.index)
+        grown, label = max((each[0], each[1]) for each in curves)
+        highest = max(float(np.nanmax(np.array(each[2], dtype=np.float64))) for each in curves)
+        is_cut = len(shown) < len(curves)
         return LineChart(
             title=self.title,
             note=(
                 f"Peak {format_percent(highest)}. {label} grew most: "
                 f"{grown:+.1f} percentage points."
             ),
-            coarsened=f"Only the {_MOST} of {len(found):,} GPUs that grew most are shown."
+            coarsened=f"Only the {_MAX_CURVES} of {len(curves):,} GPUs that grew most are shown."
             if is_cut
             else "",
             x=tuple(((axis - start_ns) / NANOSECONDS).tolist()),
             x_title="Time since start",
             x_unit="seconds",
             unit="percent",
-            curves=tuple(Curve(label=one[1], values=one[2]) for one in shown),
+            curves=tuple(Curve(label=each[1], values=each[2]) for each in shown),
             low=0.0,
             high=100.0,
         )
@@ -73,11 +77,13 @@ def _buckets(
     spans = [extent for reader in readers if (extent := reader.extent) is not None]
     if not spans:
         return
-    within = TimeRange(min(one.first_ns for one in spans), max(one.last_ns for one in spans) + 1)
+    within = TimeRange(
+        min(span.first_ns for span in spans), max(span.last_ns for span in spans) + 1
+    )
     for reader in readers:
         series = series_of(reader, GPU_MEMORY)
         if not series:
             continue
         rollup = reader.buckets(series, _POINTS, within)
-        for one, row in zip(series, rollup.mean, strict=True):
-            yield reader.node, one.device, rollup.starts_ns, row
+        for each, row in zip(series, rollup.mean, strict=True):
+            yield reader.node, each.device, rollup.starts_ns, row

@@ -7,7 +7,7 @@ from sonde.records.chart import Box, BoxPlot, Spec
 from sonde.results.job import JobResults
 from sonde.results.machines import GPU, device_label, each_node
 
-_MOST = 32
+_MAX_BOXES = 32
 
 
 class GpuUsage(Chart):
@@ -25,14 +25,14 @@ class GpuUsage(Chart):
         nodes = job.nodes
         for samples in each_node(job, GPU, self.node):
             for device, values in zip(samples.devices, samples.values, strict=True):
-                found = quartiles_of(values)
-                if found.count:
-                    numbers = {name: getattr(found, name) for name in found.__slots__}
+                quartiles = quartiles_of(values)
+                if quartiles.count:
+                    numbers = {name: getattr(quartiles, name) for name in quartiles.__slots__}
                     label = device_label(samples.node, device, nodes)
                     boxes.append(Box(label=label, tone="gpu", **numbers))
         if not boxes:
             return None
-        shown = sorted(sorted(boxes, key=lambda one: one.p50)[:_MOST], key=boxes.index)
+        shown = sorted(sorted(boxes, key=lambda box: box.p50)[:_MAX_BOXES], key=boxes.index)
         is_cut = len(shown) < len(boxes)
         return BoxPlot(
             title=self.title,
@@ -48,13 +48,13 @@ class GpuUsage(Chart):
 
 
 def _sentence(boxes: list[Box]) -> str:
-    least, most = (key(boxes, key=lambda one: one.p50) for key in (min, max))
-    if least is most:
+    lowest, highest = (key(boxes, key=lambda box: box.p50) for key in (min, max))
+    if lowest is highest:
         return (
-            f"{least.label}: median utilization {format_percent(least.p50)} "
-            f"(p5 {format_percent(least.p5)}, p95 {format_percent(least.p95)})."
+            f"{lowest.label}: median utilization {format_percent(lowest.p50)} "
+            f"(p5 {format_percent(lowest.p5)}, p95 {format_percent(lowest.p95)})."
         )
     return (
-        f"Median utilization of {len(boxes)} GPUs: {format_percent(least.p50)} ({least.label}) "
-        f"to {format_percent(most.p50)} ({most.label})."
+        f"Median utilization of {len(boxes)} GPUs: {format_percent(lowest.p50)} ({lowest.label}) "
+        f"to {format_percent(highest.p50)} ({highest.label})."
     )

@@ -25,9 +25,9 @@ class GradientNorms(Chart):
         if chart is None:
             return None
         values = to_numpy(rows["value"])
-        known = values[np.isfinite(values)]
-        if not len(known):
+        finite = values[np.isfinite(values)]
+        if not len(finite):
             return replace(chart, note="No step has finite gradients.")
-        note = f"Median {float(np.median(known)):.3g}, maximum {float(known.max()):.3g}."
-        is_wide = known.min() > 0 and known.max() > 100 * np.median(known)
+        note = f"Median {float(np.median(finite)):.3g}, maximum {float(finite.max()):.3g}."
+        is_wide = finite.min() > 0 and finite.max() > 100 * np.median(finite)
         return replace(chart, note=note, is_logarithmic=bool(is_wide))

@@ -17,5 +17,5 @@ class IoBottleneck(Chart):
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:
-        asked = Question(self.title, IO_WAIT, "I/O wait above 50%", 50.0)
-        return bottleneck_chart(job, asked, self.node)
+        question = Question(self.title, IO_WAIT, "I/O wait above 50%", 50.0)
+        return bottleneck_chart(job, question, self.node)

@@ -19,7 +19,7 @@ class JobDetails(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         status = job.summary
-        spans = {one.stage: one for one in job.stages.spans}
+        spans = {span.stage: span for span in job.stages.spans}
         facts = [
             Fact(name="start_time", title="Start time", value=status["start_time"], unit="time"),
             Fact(name="end_time", title="End time", value=status["end_time"], unit="time"),

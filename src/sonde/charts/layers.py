@@ -6,12 +6,12 @@ from sonde.charts._chart import Chart
 from sonde.formats import pluralize
 from sonde.records.chart import Heatmap, Spec
 from sonde.results.job import JobResults
-from sonde.results.layer_matrix import Layers as Found
+from sonde.results.layer_matrix import Layers as LayerMatrix
 from sonde.results.layer_matrix import as_recorded, read_layers
 
 _COLUMNS = 120
-_MOST = 96  # tensors
-_ASKED = (("gradients", "l2_norm", "gradient norm"), ("weights", "l2_norm", "weight norm"))
+_MAX_TENSORS = 96  # tensors
+_CHOICES = (("gradients", "l2_norm", "gradient norm"), ("weights", "l2_norm", "weight norm"))
 _ZERO = 1e-12
 _MAX_NAMED = 3
 
@@ -26,25 +26,25 @@ class Layers(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         readers = job.steps(None).readers
-        for collection, reduction, said in _ASKED:
+        for collection, reduction, label in _CHOICES:
             holders = job.tensors(collection=collection).holders
             ordered = {name: holders[name] for name in as_recorded(readers, holders)}
-            found = read_layers(readers, ordered, "train", reduction)
-            if len(found.names) and len(found.steps):
-                return _chart(f"{self.title}: {said}", found)
+            matrix = read_layers(readers, ordered, "train", reduction)
+            if len(matrix.names) and len(matrix.steps):
+                return _chart(f"{self.title}: {label}", matrix)
         return None
 
 
-def _chart(title: str, found: Found) -> Heatmap:
-    coarse = found.coarser(_COLUMNS)
+def _chart(title: str, matrix: LayerMatrix) -> Heatmap:
+    coarse = matrix.coarser(_COLUMNS)
     names, values = coarse.names, coarse.values
     cut = []
-    if len(names) > _MOST:
-        chosen = np.linspace(0, len(names) - 1, _MOST).astype(np.int64)
-        cut.append(f"Only {_MOST} of {len(names):,} tensors are shown, evenly spaced.")
-        names, values = tuple(names[place] for place in chosen), values[chosen]
-    if len(coarse.steps) < len(found.steps):
-        cut.append(f"{len(found.steps):,} steps averaged into {len(coarse.steps)} columns.")
+    if len(names) > _MAX_TENSORS:
+        chosen = np.linspace(0, len(names) - 1, _MAX_TENSORS).astype(np.int64)
+        cut.append(f"Only {_MAX_TENSORS} of {len(names):,} tensors are shown, evenly spaced.")
+        names, values = tuple(names[index] for index in chosen), values[chosen]
+    if len(coarse.steps) < len(matrix.steps):
+        cut.append(f"{len(matrix.steps):,} steps averaged into {len(coarse.steps)} columns.")
     positive = values[np.isfinite(values) & (values > _ZERO)]
     low, high = (float(positive.min()), float(positive.max())) if len(positive) else (0.0, 1.0)
     return Heatmap(

@@ -7,7 +7,7 @@ from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.records.loading import Operation
 from sonde.results.job import JobResults
 
-_MOST = 32
+_MAX_ROWS = 32
 _COLUMNS = (
     Column(name="worker", title="Worker"),
     Column(name="mode", title="Mode", is_number=False),
@@ -36,23 +36,23 @@ class Loaders(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         reports = job.dataloader(worker=self.worker).reports
-        rows = [_row(one) for one in reports[:_MOST]]
+        rows = [_row(report) for report in reports[:_MAX_ROWS]]
         if not rows:
             return None
-        total = len(reports) if len(reports) > _MOST else None
+        total = len(reports) if len(reports) > _MAX_ROWS else None
         note = _sentence(rows)
         return Table(title=self.title, note=note, columns=_COLUMNS, rows=tuple(rows), total=total)
 
 
-def _row(one: LoaderReport) -> tuple[Cell, ...]:
-    record, facts, answer = one.record, one.record.facts, one.processes
-    wait = one.seconds(Operation.WAIT)
+def _row(report: LoaderReport) -> tuple[Cell, ...]:
+    record, facts, answer = report.record, report.record.facts, report.processes
+    wait = report.seconds(Operation.WAIT)
     return (
         record.worker,
         record.mode,
         facts.dataset,
         facts.processes,
-        one.loading.cores,
+        report.loading.cores,
         None if answer is None else answer.advised,
         "" if answer is None else answer.limit.value,
         "yes" if facts.is_pinning else "no",

@@ -13,7 +13,7 @@ from sonde.results.job import JobResults
 
 _BINS = 40
 _MIN_BATCHES = 5  # fewer have no meaningful percentiles
-_SHOWN = (
+_OPERATIONS = (
     Operation.BATCH,
     Operation.ITEM,
     Operation.COLLATION,
@@ -22,7 +22,7 @@ _SHOWN = (
     Operation.TRANSFER,
     Operation.START,
 )
-_DRAWN = (Operation.BATCH, Operation.WAIT)
+_IN_HISTOGRAM = (Operation.BATCH, Operation.WAIT)
 
 
 class LoadingTimes(Chart):
@@ -37,10 +37,10 @@ class LoadingTimes(Chart):
     def build(self, job: JobResults) -> Spec | None:
         seconds: dict[str, list[float]] = {}
         for report in job.dataloader(worker=self.worker).reports:
-            for operation, own in report.record.seconds.items():
-                seconds.setdefault(operation, []).extend(own)
-        known = {one.value: np.array(seconds[one]) for one in _SHOWN if seconds.get(one)}
-        if not known:
+            for operation, durations in report.record.seconds.items():
+                seconds.setdefault(operation, []).extend(durations)
+        timed = {each.value: np.array(seconds[each]) for each in _OPERATIONS if seconds.get(each)}
+        if not timed:
             return None
         table = Table(
             title="Time per batch by operation",
@@ -55,19 +55,25 @@ class LoadingTimes(Chart):
                 Column(name="total", title="Total", unit="seconds"),
             ),
             rows=tuple(
-                (name, len(own), *_quartiles(own), float(own.max()), _total(name, own))
-                for name, own in known.items()
+                (
+                    name,
+                    len(durations),
+                    *_quartiles(durations),
+                    float(durations.max()),
+                    _total(name, durations),
+                )
+                for name, durations in timed.items()
             ),
         )
-        drawn = {name: known[name] for name in _DRAWN if name in known}
-        parts = (_histogram(drawn), table) if drawn else (table,)
-        return Group(title=self.title, note=_sentence(drawn), parts=parts)
+        drawn = {name: timed[name] for name in _IN_HISTOGRAM if name in timed}
+        specs = (_histogram(drawn), table) if drawn else (table,)
+        return Group(title=self.title, note=_sentence(drawn), parts=specs)
 
 
 def _histogram(drawn: dict[Operation, FloatArray]) -> Histogram:
-    highest = max(durations_of(own).p99 for own in drawn.values()) * 1.5
+    highest = max(durations_of(durations).p99 for durations in drawn.values()) * 1.5
     edges, counts = binned(list(drawn.values()), _BINS, highest)
-    beyond = sum(int((own > highest).sum()) for own in drawn.values())
+    beyond = sum(int((durations > highest).sum()) for durations in drawn.values())
     return Histogram(
         title="Distribution of loading times",
         note=f"The last bar includes {beyond:,} longer than {format_duration(highest)}."
@@ -97,11 +103,11 @@ def _quartiles(seconds: FloatArray) -> tuple[float, ...]:
 
 
 def _sentence(drawn: dict[Operation, FloatArray]) -> str:
-    own = drawn.get(Operation.BATCH)
-    if own is None:
+    durations = drawn.get(Operation.BATCH)
+    if durations is None:
         return ""
-    p25, p50, p95 = map(format_duration, _quartiles(own))
-    if len(own) < _MIN_BATCHES:
-        timed = pluralize(len(own), "batch", "batches")
+    p25, p50, p95 = map(format_duration, _quartiles(durations))
+    if len(durations) < _MIN_BATCHES:
+        timed = pluralize(len(durations), "batch", "batches")
         return f"Median time to load a batch: {p50} ({timed} timed)."
     return f"Median time to load a batch: {p50} (p25 {p25}, p95 {p95})."

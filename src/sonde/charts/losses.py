@@ -25,14 +25,14 @@ class Losses(Chart):
         chart = losses_over_steps(rows, self.title, evaluations)
         if chart is None:
             return None
-        said = [
-            f"{label} {one['value']:.4g} at step {one['step']:,}"
-            for label, one in summary["losses"].items()
+        texts = [
+            f"{label} {loss['value']:.4g} at step {loss['step']:,}"
+            for label, loss in summary["losses"].items()
             if not (evaluations and label.partition("/")[0] == Mode.EVAL)
         ]
-        said += [
-            f"{one['name']} {one['loss']:.4g} at step {one['step']:,}"
-            for one in latest_evaluations(evaluations)
-            if one["loss"] is not None
+        texts += [
+            f"{result['name']} {result['loss']:.4g} at step {result['step']:,}"
+            for result in latest_evaluations(evaluations)
+            if result["loss"] is not None
         ]
-        return replace(chart, note=f"Last loss: {'; '.join(said)}." if said else "")
+        return replace(chart, note=f"Last loss: {'; '.join(texts)}." if texts else "")

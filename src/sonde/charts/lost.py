@@ -5,7 +5,7 @@ from sonde.formats import pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
 
-_MOST = 50
+_MAX_ROWS = 50
 
 
 class Lost(Chart):
@@ -19,14 +19,16 @@ class Lost(Chart):
     def build(self, job: JobResults) -> Spec | None:
         status = job.summary
         rows: list[tuple[Cell, ...]] = [
-            ("lost", one["what"], one["reason"], one["from"], one["to"]) for one in status["lost"]
+            ("lost", each["what"], each["reason"], each["from"], each["to"])
+            for each in status["lost"]
         ]
         rows += [
-            ("not collected", one["what"], one["reason"], None, None)
-            for one in status["not_collected"]
+            ("not collected", each["what"], each["reason"], None, None)
+            for each in status["not_collected"]
         ]
         rows += [
-            (one["kind"], one["what"], one["text"], one["time"], None) for one in status["notices"]
+            (notice["kind"], notice["what"], notice["text"], notice["time"], None)
+            for notice in status["notices"]
         ]
         if not rows:
             return None
@@ -41,6 +43,6 @@ class Lost(Chart):
                 Column(name="from", title="From", unit="time", is_number=False),
                 Column(name="to", title="To", unit="time", is_number=False),
             ),
-            rows=tuple(rows[:_MOST]),
+            rows=tuple(rows[:_MAX_ROWS]),
             total=len(rows),
         )

@@ -5,8 +5,8 @@ from sonde.records.chart import Spec
 from sonde.results.curves import curves_over_steps
 from sonde.results.job import JobResults
 
-_OTHERS = ("loss", "learning_rate", "gradient_norm")
-_MOST = 8
+_OTHER_CHARTS = ("loss", "learning_rate", "gradient_norm")
+_MAX_CURVES = 8
 
 
 class Metrics(Chart):
@@ -19,9 +19,11 @@ class Metrics(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         scalars = job.scalars()
-        own = [name for name in scalars.names if name.partition("/")[0] not in _OTHERS][:_MOST]
-        if not own:
+        logged = [name for name in scalars.names if name.partition("/")[0] not in _OTHER_CHARTS][
+            :_MAX_CURVES
+        ]
+        if not logged:
             return None
         rows = scalars.reduced().to_arrow()
-        is_own = [one in own for one in rows["name"].to_pylist()]
-        return curves_over_steps(rows.filter(is_own), self.title)
+        is_logged = [each in logged for each in rows["name"].to_pylist()]
+        return curves_over_steps(rows.filter(is_logged), self.title)

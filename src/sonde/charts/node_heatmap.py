@@ -39,7 +39,7 @@ class NodeHeatmap(Chart):
                 coarsened=""
                 if is_one or self.node
                 else f"One of {pluralize(len(job.nodes), 'node')}; the next chart shows all.",
-                rows=tuple(one.device for one in series),
+                rows=tuple(each.device for each in series),
                 x=tuple(((rollup.starts_ns - start_ns) / NANOSECONDS).tolist()),
                 x_title="Time since start",
                 x_unit="seconds",

@@ -3,7 +3,7 @@
 from sonde.charts._chart import Chart
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
-from sonde.results.phase_lookup import spoken
+from sonde.results.phase_lookup import readable_name
 
 _DEVICES = {"gpu": "GPU", "cpu": "CPU"}
 
@@ -18,23 +18,23 @@ class OperatorPhases(Chart):
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
-        found = {
+        tables = {
             device: {str(row["name"]): row for row in rows}
             for device in _DEVICES
             if (rows := job.operators(device, worker=self.worker).phases().to_arrow().to_pylist())
         }
-        phases = list(dict.fromkeys(name for rows in found.values() for name in rows))
+        phases = list(dict.fromkeys(name for rows in tables.values() for name in rows))
         if not phases:
             return None
         columns = [Column(name="phase", title="Phase", is_number=False)]
-        for device in found:
+        for device in tables:
             columns += _columns(device)
         lines: list[tuple[Cell, ...]] = []
         for phase in phases:
-            row: list[Cell] = [spoken(phase)]
-            for known in found.values():
-                one = known.get(phase, {})
-                row += [one.get(name) for name in ("percent", "self_seconds", "calls")]
+            row: list[Cell] = [readable_name(phase)]
+            for by_phase in tables.values():
+                operator_row = by_phase.get(phase, {})
+                row += [operator_row.get(name) for name in ("percent", "self_seconds", "calls")]
             lines.append(tuple(row))
         return Table(title=self.title, columns=tuple(columns), rows=tuple(lines))
 

@@ -8,7 +8,7 @@ from sonde.formats import format_duration
 from sonde.records.chart import BarSeries, Spec, StackedBars
 from sonde.results.job import JobResults
 from sonde.results.outlier_steps import step_outliers
-from sonde.results.phase_lookup import in_order, spoken
+from sonde.results.phase_lookup import in_order, readable_name
 
 
 class OutlierPhases(Chart):
@@ -21,32 +21,37 @@ class OutlierPhases(Chart):
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
-        found = list(step_outliers(job.steps(worker=self.worker).tables))
-        outliers = sum(int(one.is_outlier.sum()) for one in found)
+        groups = list(step_outliers(job.steps(worker=self.worker).tables))
+        outliers = sum(int(each.is_outlier.sum()) for each in groups)
         if not outliers:
             return None
-        phases = in_order([name for one in found for name in one.table.phases_ns])
-        parts = []
+        phases = in_order([name for each in groups for name in each.table.phases_ns])
+        bars = []
         for name in phases:
             rows = [
-                (one, one.table.phases_ns[name]) for one in found if name in one.table.phases_ns
+                (each, each.table.phases_ns[name])
+                for each in groups
+                if name in each.table.phases_ns
             ]
-            normal = np.concatenate([spent[one.is_normal] for one, spent in rows])
-            long = np.concatenate([spent[one.is_outlier] for one, spent in rows])
+            normal = np.concatenate([spent[row.is_normal] for row, spent in rows])
+            long = np.concatenate([spent[row.is_outlier] for row, spent in rows])
             means = [
-                float(part.mean()) / NANOSECONDS if len(part) else 0.0 for part in (normal, long)
+                float(spent_ns.mean()) / NANOSECONDS if len(spent_ns) else 0.0
+                for spent_ns in (normal, long)
             ]
             if any(means):
-                parts.append(BarSeries(label=spoken(name), values=tuple(means), tone=name))
-        more = {one.label: float(one.values[1] or 0) - float(one.values[0] or 0) for one in parts}
-        most = max(more, key=lambda name: more[name])
+                bars.append(BarSeries(label=readable_name(name), values=tuple(means), tone=name))
+        excess = {
+            each.label: float(each.values[1] or 0) - float(each.values[0] or 0) for each in bars
+        }
+        slowest = max(excess, key=lambda name: excess[name])
         return StackedBars(
             title=self.title,
             note=(
-                f"Outliers took {format_duration(sum(more.values()))} longer than normal steps on "
-                f"average, {format_duration(more[most])} of it in {most}."
+                f"Outliers took {format_duration(sum(excess.values()))} longer than normal "
+                f"steps on average, {format_duration(excess[slowest])} of it in {slowest}."
             ),
             labels=("normal steps", "outliers"),
-            parts=tuple(parts),
+            parts=tuple(bars),
             unit="seconds",
         )

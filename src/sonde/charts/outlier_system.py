@@ -33,20 +33,20 @@ class OutlierSystem(Chart):
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
-        nodes = {one.info.rank: one.info.node for one in job.lives}
+        nodes = {life.info.rank: life.info.node for life in job.lives}
         readers = {reader.node: reader for reader in readers_of(job)}
         outliers = step_outliers(job.steps(worker=self.worker).tables)
-        found = [steps for steps in outliers if steps.is_outlier.any()]
+        groups = [steps for steps in outliers if steps.is_outlier.any()]
         rows: list[tuple[Cell, ...]] = []
         for title, metric in _METRICS.items():
-            parts = [
-                part
-                for one in found
-                if (reader := readers.get(nodes.get(one.table.worker, ""))) is not None
-                if (part := _compared(reader, metric, one)) is not None
+            comparisons = [
+                comparison
+                for each in groups
+                if (reader := readers.get(nodes.get(each.table.worker, ""))) is not None
+                if (comparison := _compared(reader, metric, each)) is not None
             ]
-            if parts:
-                inside, outside = _joined(parts)
+            if comparisons:
+                inside, outside = _joined(comparisons)
                 rows.append((title, outside, inside, inside - outside))
         if not rows:
             return None
@@ -63,29 +63,31 @@ class OutlierSystem(Chart):
         )
 
 
-def _compared(reader: SystemReader, metric: str, one: StepOutliers) -> Meanwhile | None:
+def _compared(reader: SystemReader, metric: str, outliers: StepOutliers) -> Meanwhile | None:
     samples = samples_of(reader, metric, is_whole=metric not in _ON_DEVICES)
     if samples is None:
         return None
-    is_counted = one.is_outlier | one.is_normal
-    starts, ends = one.table.starts_ns[is_counted], one.table.ends_ns[is_counted]
+    is_counted = outliers.is_outlier | outliers.is_normal
+    starts, ends = outliers.table.starts_ns[is_counted], outliers.table.ends_ns[is_counted]
     order = np.argsort(starts, kind="stable")
-    places = place_of(samples.times_ns, starts[order], ends[order])
-    return meanwhile(mean_of_devices(samples.values), places, one.is_outlier[is_counted][order])
+    indices = place_of(samples.times_ns, starts[order], ends[order])
+    return meanwhile(
+        mean_of_devices(samples.values), indices, outliers.is_outlier[is_counted][order]
+    )
 
 
-def _joined(parts: list[Meanwhile]) -> tuple[float, float]:
-    inside = sum(one.inside * one.inside_count for one in parts)
-    outside = sum(one.outside * one.outside_count for one in parts)
+def _joined(comparisons: list[Meanwhile]) -> tuple[float, float]:
+    inside = sum(each.inside * each.inside_count for each in comparisons)
+    outside = sum(each.outside * each.outside_count for each in comparisons)
     return (
-        inside / sum(one.inside_count for one in parts),
-        outside / sum(one.outside_count for one in parts),
+        inside / sum(each.inside_count for each in comparisons),
+        outside / sum(each.outside_count for each in comparisons),
     )
 
 
 def _sentence(rows: list[tuple[Cell, ...]]) -> str:
-    title, normal, outliers, most = max(rows, key=lambda row: abs(float(row[3] or 0)))
-    if abs(float(most or 0)) < _MIN_DIFFERENCE:
+    title, normal, outliers, difference = max(rows, key=lambda row: abs(float(row[3] or 0)))
+    if abs(float(difference or 0)) < _MIN_DIFFERENCE:
         return "No system metric differs by more than one percentage point."
     return (
         f"{title} differs most: {format_percent(float(outliers or 0), 1)} during outliers, "

@@ -9,7 +9,7 @@ from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
-from sonde.results.phase_lookup import in_order, spoken
+from sonde.results.phase_lookup import in_order, readable_name
 
 
 class PhaseTime(Chart):
@@ -26,18 +26,31 @@ class PhaseTime(Chart):
         tables = trained_steps(job, self.worker)
         if not tables:
             return None
-        whole = sum(float(one.durations_ns[one.is_usual].sum()) for one in tables) / NANOSECONDS
+        total_seconds = (
+            sum(float(table.durations_ns[table.is_usual].sum()) for table in tables) / NANOSECONDS
+        )
         rows: list[tuple[Cell, ...]] = []
         for name in in_order([name for table in tables for name in table.phases_ns]):
-            parts = [one.phases_ns[name][one.is_usual] for one in tables if name in one.phases_ns]
-            seconds = np.concatenate(parts) / NANOSECONDS
+            columns = [
+                table.phases_ns[name][table.is_usual] for table in tables if name in table.phases_ns
+            ]
+            seconds = np.concatenate(columns) / NANOSECONDS
             total = float(seconds.sum())
             if total > 0:
-                found = durations_of(seconds)
-                share = 100 * total / whole if whole else 0.0
-                rows.append((spoken(name), share, total, found.mean, found.p50, found.p95))
+                statistics = durations_of(seconds)
+                share = 100 * total / total_seconds if total_seconds else 0.0
+                rows.append(
+                    (
+                        readable_name(name),
+                        share,
+                        total,
+                        statistics.mean,
+                        statistics.p50,
+                        statistics.p95,
+                    )
+                )
         rows.sort(key=lambda row: -float(row[1] or 0.0))
-        steps = max(len(one.steps) for one in tables)
+        steps = max(len(table.steps) for table in tables)
         return Table(
             title=self.title,
             note=_sentence(rows, steps),

@@ -10,7 +10,7 @@ from sonde.read.stages import StepMarks, read_marks
 from sonde.records.chart import Lane, Lanes, Span, Spec
 from sonde.records.step import Stage
 from sonde.results.job import JobResults
-from sonde.results.phase_lookup import spoken
+from sonde.results.phase_lookup import readable_name
 
 
 class Progress(Chart):
@@ -30,7 +30,7 @@ class Progress(Chart):
         marks = [read_marks(reader) for reader in job.steps(None).readers]
         spans = [
             span
-            for number in sorted({one.attempt.number for one in facts.attempts})
+            for number in sorted({attempt.attempt.number for attempt in facts.attempts})
             for span in _attempt(job, number, marks, end_ns)
         ]
         breaks = list(_breaks(job, end_ns))
@@ -38,7 +38,7 @@ class Progress(Chart):
             return None  # no training and no interruption: a single bar says nothing
         lost = sum(end - start for start, end in breaks) / NANOSECONDS
         spans += [(start, end, "interruption") for start, end in breaks]
-        said = (
+        note = (
             f"{pluralize(len(breaks), 'interruption')}, {format_duration(lost)} in total."
             if breaks
             else ""
@@ -49,7 +49,7 @@ class Progress(Chart):
                 Span(
                     start=(start - start_ns) / NANOSECONDS,
                     end=(end - start_ns) / NANOSECONDS,
-                    label=spoken(name),
+                    label=readable_name(name),
                     tone=name,
                 )
                 for start, end, name in sorted(spans)
@@ -57,13 +57,13 @@ class Progress(Chart):
             ),
         )
         end = (end_ns - start_ns) / NANOSECONDS
-        return Lanes(title=self.title, note=said, lanes=(lane,), end=end)
+        return Lanes(title=self.title, note=note, lanes=(lane,), end=end)
 
 
 def _latest_sign(job: JobResults) -> int:
     """The last sign of life of a running job."""
-    beats = [one.heartbeat.time_ns for one in job.facts.latest if one.heartbeat is not None]
-    beats += [one.beat.time_ns for one in job.lives if one.beat is not None]
+    beats = [each.heartbeat.time_ns for each in job.facts.latest if each.heartbeat is not None]
+    beats += [life.beat.time_ns for life in job.lives if life.beat is not None]
     return max([*beats, job.facts.start_ns or 0])
 
 
@@ -71,14 +71,14 @@ def _attempt(
     job: JobResults, number: int, marks: list[StepMarks], end_ns: int
 ) -> Iterator[tuple[int, int, str]]:
     """Start, end and name of each stage of an attempt."""
-    nodes = [one for one in job.facts.attempts if one.attempt.number == number]
-    first_ns = min(one.attempt.start_ns for one in nodes)
-    last_ns = max(one.end_ns(end_ns) for one in nodes)
-    trained = [span for one in marks if (span := one.of_training(number)) is not None]
+    nodes = [attempt for attempt in job.facts.attempts if attempt.attempt.number == number]
+    first_ns = min(node.attempt.start_ns for node in nodes)
+    last_ns = max(node.end_ns(end_ns) for node in nodes)
+    trained = [span for mark in marks if (span := mark.of_training(number)) is not None]
     if not trained:
         yield first_ns, last_ns, Stage.INITIALIZATION.value
         return
-    is_over = all(one.state.is_over for one in nodes)
+    is_over = all(node.state.is_over for node in nodes)
     trained_ns = max(last for _, last in trained) if is_over else last_ns
     loop = (min(first for first, _ in trained), trained_ns)
     yield first_ns, loop[0], Stage.INITIALIZATION.value
@@ -89,11 +89,13 @@ def _attempt(
 def _breaks(job: JobResults, end_ns: int) -> Iterator[tuple[int, int]]:
     """Start and end of the gaps between attempts."""
     edges: dict[int, tuple[int, int]] = {}
-    for one in job.facts.attempts:
-        known = edges.get(one.attempt.number, (one.attempt.start_ns, one.end_ns(end_ns)))
-        edges[one.attempt.number] = (
-            min(known[0], one.attempt.start_ns),
-            max(known[1], one.end_ns(end_ns)),
+    for attempt in job.facts.attempts:
+        bounds = edges.get(
+            attempt.attempt.number, (attempt.attempt.start_ns, attempt.end_ns(end_ns))
+        )
+        edges[attempt.attempt.number] = (
+            min(bounds[0], attempt.attempt.start_ns),
+            max(bounds[1], attempt.end_ns(end_ns)),
         )
     ordered = [edges[number] for number in sorted(edges)]
     for (_, ended), (began, _) in pairwise(ordered):

@@ -21,8 +21,8 @@ from sonde.results.machines import (
     samples_of,
 )
 
-_MOST_NODES = 32
-_MOST_NOTES = 3
+_MAX_NODES = 32
+_MAX_NOTES = 3
 _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
 _TITLES = ("min", "p50", "p90", "p95", "p99", "max")
 
@@ -57,7 +57,7 @@ class Resources(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         readers = readers_of(job, self.node)
-        shown = most_unlike(readers, _MOST_NODES)
+        shown = most_unlike(readers, _MAX_NODES)
         rows: list[tuple[Cell, ...]] = []
         notes = []
         for reader in shown:
@@ -88,34 +88,34 @@ class Resources(Chart):
 
 def _rows(reader: SystemReader) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
-    for one in _RESOURCES:
-        found = _spread(reader, one)
-        if found is not None:
-            unit, spread = found
+    for resource in _RESOURCES:
+        usage = _spread(reader, resource)
+        if usage is not None:
+            unit, spread = usage
             numbers = (getattr(spread, name) for name in _NUMBERS)
-            rows.append((reader.node, one.title, unit, *numbers, spread.count))
+            rows.append((reader.node, resource.title, unit, *numbers, spread.count))
     return rows
 
 
-def _spread(reader: SystemReader, one: _Resource) -> tuple[str, Spread] | None:
-    samples = samples_of(reader, one.metric, is_whole=one.of == "node")
+def _spread(reader: SystemReader, resource: _Resource) -> tuple[str, Spread] | None:
+    samples = samples_of(reader, resource.metric, is_whole=resource.of == "node")
     if samples is None or not len(samples.times_ns):
         return None
-    whole = sum_of_devices if one.of == "sum" else mean_of_devices
-    return samples.unit, spread_of(whole(samples.values))
+    combine = sum_of_devices if resource.of == "sum" else mean_of_devices
+    return samples.unit, spread_of(combine(samples.values))
 
 
 def _note(notes: list[str]) -> str:
-    left = len(notes) - _MOST_NOTES
-    more = [f"The same applies to {pluralize(left, 'more node')}."] if left > 0 else []
-    return " ".join([*notes[:_MOST_NOTES], *more])
+    remaining = len(notes) - _MAX_NOTES
+    more = [f"The same applies to {pluralize(remaining, 'more node')}."] if remaining > 0 else []
+    return " ".join([*notes[:_MAX_NOTES], *more])
 
 
 def _idle_gpus(reader: SystemReader) -> list[str]:
     samples = samples_of(reader, GPU)
     if samples is None or not len(samples.times_ns):
         return []
-    busy, known = busy_devices(samples.values), len(samples.devices)
-    if busy == known:
+    busy, total = busy_devices(samples.values), len(samples.devices)
+    if busy == total:
         return []
-    return [f"{busy} of {known} GPUs of {reader.node} were used."]
+    return [f"{busy} of {total} GPUs of {reader.node} were used."]

@@ -16,7 +16,7 @@ _COLUMNS = (
     Column(name="recommendation", title="Recommendation", is_number=False),
     Column(name="parameters", title="Parameters", is_number=False),
 )
-_ASKED = (RuleStatus.NO_ISSUES_FOUND, RuleStatus.IN_PROGRESS)
+_CHECKED = (RuleStatus.NO_ISSUES_FOUND, RuleStatus.IN_PROGRESS)
 
 
 class Rules(Chart):
@@ -27,56 +27,66 @@ class Rules(Chart):
     section = "rules"
 
     def build(self, job: JobResults) -> Spec | None:
-        found = sorted(job.judgement().evaluations, key=lambda one: (-one.triggered, one.rule))
-        if not found:
+        evaluations = sorted(
+            job.judgement().evaluations,
+            key=lambda evaluation: (-evaluation.triggered, evaluation.rule),
+        )
+        if not evaluations:
             return None
-        fired = [one for one in found if one.triggered]
-        quiet = [one for one in found if not one.triggered and one.status in _ASKED]
-        others = [one for one in found if not one.triggered and one.status not in _ASKED]
+        fired = [each for each in evaluations if each.triggered]
+        quiet = [each for each in evaluations if not each.triggered and each.status in _CHECKED]
+        unresolved = [
+            each for each in evaluations if not each.triggered and each.status not in _CHECKED
+        ]
         tables = [_fired(fired)] if fired else []
         if quiet:
             tables.append(_quiet(f"{pluralize(len(quiet), 'rule')} without findings", quiet))
-        if others:
-            title = f"{pluralize(len(others), 'rule')} without a result"
-            tables.append(_quiet(title, others))
-        return Group(title=self.title, note=_sentence(found), parts=tuple(tables))
+        if unresolved:
+            title = f"{pluralize(len(unresolved), 'rule')} without a result"
+            tables.append(_quiet(title, unresolved))
+        return Group(title=self.title, note=_sentence(evaluations), parts=tuple(tables))
 
 
 def parameters(evaluation: Evaluation) -> str:
     """The parameters of a rule and its setting, as text."""
-    said = [f"{name}: {value}" for name, value in evaluation.parameters.items()]
-    return ", ".join([*said, evaluation.setting.value])
+    texts = [f"{name}: {value}" for name, value in evaluation.parameters.items()]
+    return ", ".join([*texts, evaluation.setting.value])
 
 
-def _fired(found: Sequence[Evaluation]) -> Table:
+def _fired(evaluations: Sequence[Evaluation]) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (*_counts(one), one.description, one.recommendation, parameters(one)) for one in found
+        (*_counts(each), each.description, each.recommendation, parameters(each))
+        for each in evaluations
     )
     return Table(title="Rules with findings", columns=_COLUMNS, rows=rows)
 
 
-def _quiet(title: str, found: Sequence[Evaluation]) -> Table:
+def _quiet(title: str, evaluations: Sequence[Evaluation]) -> Table:
     status = Column(name="status", title="Status", is_number=False)
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (*_counts(one), _status(one), one.description, parameters(one)) for one in found
+        (*_counts(each), _status(each), each.description, parameters(each)) for each in evaluations
     )
     columns = (*_COLUMNS[:3], status, _COLUMNS[3], _COLUMNS[5])
     return Table(title=title, columns=columns, rows=rows, is_quiet=True)
 
 
-def _counts(one: Evaluation) -> tuple[Cell, ...]:
-    return one.rule, one.triggered, one.datapoints
+def _counts(evaluation: Evaluation) -> tuple[Cell, ...]:
+    return evaluation.rule, evaluation.triggered, evaluation.datapoints
 
 
-def _status(one: Evaluation) -> str:
-    return f"{one.status.value}: {one.reason}" if one.reason else one.status.value
+def _status(evaluation: Evaluation) -> str:
+    return (
+        f"{evaluation.status.value}: {evaluation.reason}"
+        if evaluation.reason
+        else evaluation.status.value
+    )
 
 
-def _sentence(found: Sequence[Evaluation]) -> str:
-    first = found[0]
+def _sentence(evaluations: Sequence[Evaluation]) -> str:
+    first = evaluations[0]
     if not first.triggered:
-        asked = sum(one.status in _ASKED for one in found)
-        return f"{pluralize(asked, 'rule')} checked the job; none was triggered."
+        checked = sum(each.status in _CHECKED for each in evaluations)
+        return f"{pluralize(checked, 'rule')} checked the job; none was triggered."
     return (
         f"{first.rule} was triggered most often: {pluralize(first.triggered, 'time')} "
         f"in {pluralize(first.datapoints, 'sample')}."

@@ -4,7 +4,7 @@ from sonde.charts._chart import Chart
 from sonde.formats import format_duration, format_percent
 from sonde.records.chart import BarSeries, Spec, StackedBars
 from sonde.results.job import JobResults
-from sonde.results.phase_lookup import spoken
+from sonde.results.phase_lookup import readable_name
 
 
 class Stages(Chart):
@@ -19,15 +19,17 @@ class Stages(Chart):
         spans = job.stages.spans
         if not spans:
             return None
-        said = [f"{spoken(one.stage)} {format_percent(one.percent, 1)}" for one in spans]
-        whole = sum(one.seconds for one in spans)
+        texts = [f"{readable_name(span.stage)} {format_percent(span.percent, 1)}" for span in spans]
+        total = sum(span.seconds for span in spans)
         return StackedBars(
             title=self.title,
-            note=f"{format_duration(whole)} in total: {', '.join(said)}.",
+            note=f"{format_duration(total)} in total: {', '.join(texts)}.",
             labels=("job",),
             parts=tuple(
-                BarSeries(label=spoken(one.stage), values=(one.seconds,), tone=one.stage.value)
-                for one in spans
+                BarSeries(
+                    label=readable_name(span.stage), values=(span.seconds,), tone=span.stage.value
+                )
+                for span in spans
             ),
             unit="seconds",
         )

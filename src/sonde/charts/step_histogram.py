@@ -12,7 +12,7 @@ from sonde.records.chart import BarSeries, Histogram, Spec
 from sonde.results.job import JobResults
 
 _BINS = 40
-_MOST = 16  # workers
+_MAX_WORKERS = 16  # workers
 _ROOM = 1.25  # beyond the outlier limit, so that the first outliers are visible
 
 
@@ -29,11 +29,15 @@ class StepHistogram(Chart):
         tables = trained_steps(job, self.worker)
         if not tables:
             return None
-        groups = {one.worker: one.durations_ns[one.is_usual] / NANOSECONDS for one in tables}
+        groups = {
+            table.worker: table.durations_ns[table.is_usual] / NANOSECONDS for table in tables
+        }
         every = np.concatenate(list(groups.values()))
         highest = _ROOM * outlier_limit(every)
         beyond = int((every > highest).sum())
-        shown = dict(sorted(groups.items(), key=lambda one: -float(one[1].mean()))[:_MOST])
+        shown = dict(
+            sorted(groups.items(), key=lambda group: -float(group[1].mean()))[:_MAX_WORKERS]
+        )
         edges, counts = binned(list(shown.values()), _BINS, highest)
         note = (
             f"The last bar includes {pluralize(beyond, 'step')} longer than "
@@ -42,8 +46,8 @@ class StepHistogram(Chart):
         return Histogram(
             title=self.title,
             note=note if beyond else "",
-            coarsened=f"Only the {_MOST} slowest of {len(groups):,} workers are shown."
-            if len(groups) > _MOST
+            coarsened=f"Only the {_MAX_WORKERS} slowest of {len(groups):,} workers are shown."
+            if len(groups) > _MAX_WORKERS
             else "",
             edges=tuple(edges.tolist()),
             parts=tuple(

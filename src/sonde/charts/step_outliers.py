@@ -7,12 +7,12 @@ from sonde.clock import iso
 from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.chart import Column, Spec, Table
 from sonde.results.job import JobResults
-from sonde.results.outlier_steps import StepOutliers as Found
+from sonde.results.outlier_steps import StepOutliers as OutlierGroup
 from sonde.results.outlier_steps import excesses, step_outliers
-from sonde.results.phase_lookup import spoken
+from sonde.results.phase_lookup import readable_name
 
 _SHOWN = 20
-_TOO_MANY = 0.1  # share of all steps above which they are not called outliers
+_MAX_SHARE = 0.1  # share of all steps above which they are not called outliers
 
 
 class StepOutliers(Chart):
@@ -26,23 +26,23 @@ class StepOutliers(Chart):
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
-        found = list(step_outliers(job.steps(worker=self.worker).tables))
-        rows = [row for one in found for row in _rows(one)]
+        groups = list(step_outliers(job.steps(worker=self.worker).tables))
+        rows = [row for each in groups for row in _rows(each)]
         if not rows:
             return None
         rows.sort(key=lambda row: -row[3])
         lost = sum(
-            float((one.seconds[one.is_outlier] - one.median_seconds).sum())
-            for one in found
-            if one.is_outlier.any() and one.is_normal.any()
+            float((each.seconds[each.is_outlier] - each.median_seconds).sum())
+            for each in groups
+            if each.is_outlier.any() and each.is_normal.any()
         )
-        whole = sum(float(one.seconds.sum()) for one in found)
+        total = sum(float(each.seconds.sum()) for each in groups)
         note = (
             f"{pluralize(len(rows), 'training step')} exceeded both 1.5× the median and the median "
             f"plus three robust standard deviations, by {format_duration(lost)} in total "
-            f"({format_percent(100 * lost / whole, 1)} of step time)."
+            f"({format_percent(100 * lost / total, 1)} of step time)."
         )
-        if len(rows) > _TOO_MANY * sum(len(one.seconds) for one in found):
+        if len(rows) > _MAX_SHARE * sum(len(each.seconds) for each in groups):
             note += (
                 " These are too many to call outliers: step durations vary widely. The rule "
                 "StepOutlier takes this variation into account."
@@ -63,16 +63,16 @@ class StepOutliers(Chart):
         )
 
 
-def _rows(one: Found) -> list[Any]:
-    table = one.table
+def _rows(outliers: OutlierGroup) -> list[Any]:
+    table = outliers.table
     return [
         (
-            int(table.steps[found.place]),
+            int(table.steps[excess.index]),
             table.worker,
-            iso(int(table.starts_ns[found.place])),
-            float(one.seconds[found.place]),
-            spoken(found.phase),
-            found.seconds,
+            iso(int(table.starts_ns[excess.index])),
+            float(outliers.seconds[excess.index]),
+            readable_name(excess.phase),
+            excess.seconds,
         )
-        for found in excesses(one)
+        for excess in excesses(outliers)
     ]

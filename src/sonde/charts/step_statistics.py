@@ -9,7 +9,7 @@ from sonde.records.step import Mode
 from sonde.results.job import JobResults
 from sonde.results.outlier_steps import outliers_of
 
-_MOST = 64  # the slowest workers
+_MAX_ROWS = 64  # the slowest workers
 _MIN_STEPS = 10  # fewer have no outliers
 _NUMBERS = ("mean", "maximum", "p99", "p95", "p50", "minimum", "deviation")
 _TITLES = ("Mean", "Max", "p99", "p95", "p50", "Min", "Std. deviation")
@@ -32,21 +32,21 @@ class StepStatistics(Chart):
         for table in job.steps(None, worker=self.worker).tables:
             seconds = table.durations_ns[table.is_usual] / NANOSECONDS
             if len(seconds):
-                found = durations_of(seconds)
+                statistics = durations_of(seconds)
                 outliers = outliers_of(table)
-                numbers = (getattr(found, name) for name in _NUMBERS)
+                numbers = (getattr(statistics, name) for name in _NUMBERS)
                 long = int(outliers.is_outlier.sum())
-                counts = (len(table.steps), len(table.steps) - found.count)
+                counts = (len(table.steps), len(table.steps) - statistics.count)
                 rows.append((table.worker, table.mode, *counts, *numbers, long))
                 limits[rows[-1]] = outliers.limit
         if not rows:
             return None
         rows.sort(key=lambda row: (row[1] != Mode.TRAIN.value, str(row[1]), -float(row[4] or 0.0)))
-        is_cut = len(rows) > _MOST
+        is_cut = len(rows) > _MAX_ROWS
         return Table(
             title=self.title,
             note=_sentence(rows, limits[rows[0]]),
-            coarsened=f"Only the {_MOST} slowest of {len(rows):,} are shown." if is_cut else "",
+            coarsened=f"Only the {_MAX_ROWS} slowest of {len(rows):,} are shown." if is_cut else "",
             columns=(
                 Column(name="worker", title="Worker"),
                 Column(name="mode", title="Mode", is_number=False),
@@ -58,7 +58,7 @@ class StepStatistics(Chart):
                 ),
                 Column(name="outliers", title="Outliers"),
             ),
-            rows=tuple(rows[:_MOST]),
+            rows=tuple(rows[:_MAX_ROWS]),
             total=len(rows) if is_cut else None,
         )
 
@@ -66,7 +66,7 @@ class StepStatistics(Chart):
 def _sentence(rows: list[tuple[Cell, ...]], limit: float) -> str:
     first = rows[0]
     workers = sum(row[1] == first[1] for row in rows)
-    numbers = (float(first[place] or 0) for place in (2, 3, 4, 8, 11))
+    numbers = (float(first[index] or 0) for index in (2, 3, 4, 8, 11))
     steps, profiled, mean, median, long = numbers
     sentence = f"Mean {first[1]} step duration: {format_duration(mean)}"
     if workers > 1:

@@ -25,7 +25,7 @@ class Throughput(Chart):
         tables = trained_steps(job, self.worker)
         if not tables:
             return None
-        slowest = max(tables, key=lambda one: float(one.durations_ns.mean()))
+        slowest = max(tables, key=lambda table: float(table.durations_ns.mean()))
         first, last = int(slowest.steps[0]), int(slowest.steps[-1])
         edges = np.linspace(first, last + 1, min(_POINTS, last - first + 1) + 1)
         spent = bucketed(slowest.steps, slowest.durations_ns / NANOSECONDS, edges)

@@ -41,9 +41,9 @@ def round_ticks(low: float, high: float, max_ticks: int) -> list[float]:
         return [low]
     rough = span / max(1, max_ticks)
     power = 10 ** math.floor(math.log10(rough))
-    step = next(one * power for one in _STEPS if one * power >= rough * 0.999)
+    step = next(step * power for step in _STEPS if step * power >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
-    return [place * step for place in range(first, math.floor(high / step + 1e-9) + 1)]
+    return [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def time_ticks(low: float, high: float, max_ticks: int) -> list[float]:
@@ -51,7 +51,7 @@ def time_ticks(low: float, high: float, max_ticks: int) -> list[float]:
     rough = (high - low) / max(1, max_ticks)
     if rough < _TIMES[0]:
         return round_ticks(low, high, max_ticks)
-    step = next((one for one in _TIMES if one >= rough), _TIMES[-1])
+    step = next((time for time in _TIMES if time >= rough), _TIMES[-1])
     return [float(at) for at in range(math.ceil(low / step) * step, math.floor(high) + 1, step)]
 
 
@@ -59,18 +59,18 @@ def decade_ticks(low: float, high: float) -> list[float]:
     """Powers of ten between two values, thinned out if there are many."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     every = max(1, (last - first) // 5)
-    return [10.0**place for place in range(first, last + 1, every)] or [low, high]
+    return [10.0**index for index in range(first, last + 1, every)] or [low, high]
 
 
 def clock_text(seconds: float, span: float) -> str:
     """A time since the start, with units that fit the span of the axis."""
     if span < _TIMES[2]:
         return format_duration(seconds) if seconds else "0"
-    whole = round(seconds)
-    hours, minutes = whole // 3600, whole % 3600 // 60
+    total = round(seconds)
+    hours, minutes = total // 3600, total % 3600 // 60
     if span >= 3600:
         return f"{hours}:{minutes:02d} h"
-    return f"{whole // 60}:{whole % 60:02d}"
+    return f"{total // 60}:{total % 60:02d}"
 
 
 def number_text(value: float, unit: str) -> str:

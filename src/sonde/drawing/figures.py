@@ -40,8 +40,8 @@ def figures(
     if isinstance(spec, Group):
         if spec.note:
             yield element("p", spec.note, class_="note")
-        for place, part in enumerate(spec.parts):
-            yield from figures(f"{name}/{place}", part, has_data=has_data)
+        for index, inner in enumerate(spec.parts):
+            yield from figures(f"{name}/{index}", inner, has_data=has_data)
         if spec.coarsened:
             yield element("p", spec.coarsened, class_="coarse")
         return
@@ -77,12 +77,12 @@ def static_picture(spec: Spec) -> Element | None:
 
 def members_of(spec: Spec) -> list[tuple[str, str]]:
     """Labels and color names of the curves or parts of a chart."""
-    found = []
+    members_found = []
     members = getattr(spec, "curves", None) or getattr(spec, "parts", None) or ()
-    for place, one in enumerate(members):
-        tone = one.tone or (one.label if spec.mark in ("bars", "stacked_bars") else "")
-        found.append((one.label, color_of(tone, place)))
-    return found
+    for index, member in enumerate(members):
+        tone = member.tone or (member.label if spec.mark in ("bars", "stacked_bars") else "")
+        members_found.append((member.label, color_of(tone, index)))
+    return members_found
 
 
 def _legend(spec: Spec) -> Element | None:

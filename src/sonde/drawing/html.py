@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from sonde.drawing.printable import visible
+from sonde.drawing.printable import escape_text
 
 _VOID = frozenset({"meta", "br", "hr", "img", "link", "input"})
 
@@ -27,7 +27,7 @@ class Element:
     children: "tuple[Node, ...]" = ()
 
     def __str__(self) -> str:
-        return "".join(_written(self))
+        return "".join(_render(self))
 
 
 Node = Element | Raw | str
@@ -43,7 +43,7 @@ def element(tag: str, *children: Node | None, **attributes: str | float | bool |
         for name, value in attributes.items()
         if value is not None and value is not False
     )
-    return Element(tag, named, tuple(one for one in children if one is not None))
+    return Element(tag, named, tuple(child for child in children if child is not None))
 
 
 def data_block(name: str, document: Any) -> Element:
@@ -56,15 +56,15 @@ def data_block(name: str, document: Any) -> Element:
 
 def prose(text: str) -> list[Node]:
     """Split a text into nodes; text between backticks becomes code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # unbalanced backticks
+    chunks = text.split("`")
+    if len(chunks) % 2 == 0:  # unbalanced backticks
         return [text]
-    return [element("code", part) if place % 2 else part for place, part in enumerate(parts)]
+    return [element("code", chunk) if index % 2 else chunk for index, chunk in enumerate(chunks)]
 
 
-def shown(text: str) -> str:
+def escape_controls(text: str) -> str:
     """A text with escaped control characters and unchanged line breaks."""
-    return "\n".join(visible(line) for line in text.split("\n"))
+    return "\n".join(escape_text(line) for line in text.split("\n"))
 
 
 def _name(name: str) -> str:
@@ -75,16 +75,18 @@ def _number(value: str | float) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _written(node: Node) -> Iterator[str]:
+def _render(node: Node) -> Iterator[str]:
     if isinstance(node, Raw):
         yield node.text
         return
     if isinstance(node, str):
-        yield escape(shown(node), quote=False)
+        yield escape(escape_controls(node), quote=False)
         return
-    said = "".join(f' {name}="{escape(shown(value))}"' for name, value in node.attributes)
-    yield f"<{node.tag}{said}>"
+    attributes = "".join(
+        f' {name}="{escape(escape_controls(value))}"' for name, value in node.attributes
+    )
+    yield f"<{node.tag}{attributes}>"
     if node.tag not in _VOID:
         for child in node.children:
-            yield from _written(child)
+            yield from _render(child)
         yield f"</{node.tag}>"

@@ -7,7 +7,7 @@ from base64 import b64encode
 import numpy as np
 import numpy.typing as npt
 
-Places = npt.NDArray[np.uint8]
+PaletteIndices = npt.NDArray[np.uint8]
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PALETTE = 3  # color type: pixels are palette indices
@@ -21,14 +21,14 @@ def palette() -> npt.NDArray[np.uint8]:
     """255 colors from low to high, and a transparent one."""
     at = np.linspace(0, len(_STOPS) - 1, MISSING)
     stops = np.array(_STOPS, dtype=np.float64)
-    channels = [np.interp(at, np.arange(len(_STOPS)), stops[:, place]) for place in range(3)]
+    channels = [np.interp(at, np.arange(len(_STOPS)), stops[:, index]) for index in range(3)]
     colors = np.stack(channels, axis=1).round().astype(np.uint8)
     return np.concatenate([colors, np.array([[255, 255, 255]], dtype=np.uint8)])
 
 
-def places_of(
+def palette_indices(
     values: npt.NDArray[np.float64], low: float, high: float, *, is_logarithmic: bool = False
-) -> Places:
+) -> PaletteIndices:
     """The palette index of each value between low and high; MISSING for NaN."""
     with np.errstate(all="ignore"):
         if is_logarithmic:
@@ -36,15 +36,15 @@ def places_of(
         else:
             share = (values - low) / (high - low)
         scaled = np.clip(share, 0, 1) * (MISSING - 1)
-    places = np.where(np.isfinite(values), np.nan_to_num(scaled), MISSING)
-    return places.round().astype(np.uint8)
+    indices = np.where(np.isfinite(values), np.nan_to_num(scaled), MISSING)
+    return indices.round().astype(np.uint8)
 
 
-def encode_png(places: Places) -> bytes:
+def encode_png(indices: PaletteIndices) -> bytes:
     """Encode an image given as palette indices (row, column)."""
-    height, width = places.shape
+    height, width = indices.shape
     header = struct.pack(">IIBBBBB", width, height, 8, _PALETTE, 0, 0, 0)
-    rows = np.concatenate([np.zeros((height, 1), dtype=np.uint8), places], axis=1)
+    rows = np.concatenate([np.zeros((height, 1), dtype=np.uint8), indices], axis=1)
     alpha = bytes([255] * MISSING + [0])
     return b"".join(
         (

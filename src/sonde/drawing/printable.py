@@ -15,14 +15,14 @@ _COLOR = re.compile("\x1b\\[[0-9;:]*m")  # terminal colors
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def visible(text: str) -> str:
+def escape_text(text: str) -> str:
     """The text on one line, without colors and with escaped control characters."""
-    return _CONTROL.sub(lambda match: written_out(match[0]), _COLOR.sub("", text))
+    return _CONTROL.sub(lambda match: escape_character(match[0]), _COLOR.sub("", text))
 
 
 def readable_pieces(text: str) -> list[str]:
     """Each character as it is shown: itself, its escape, or nothing if it is part of a color."""
-    pieces = [written_out(character) for character in text]
+    pieces = [escape_character(character) for character in text]
     for color in _COLOR.finditer(text):
         pieces[color.start() : color.end()] = [""] * (color.end() - color.start())
     return pieces
@@ -33,7 +33,7 @@ def is_visible(text: str) -> bool:
     return _CONTROL.search(text) is None
 
 
-def written_out(character: str) -> str:
+def escape_character(character: str) -> str:
     """A character or its escape sequence."""
     if is_visible(character):
         return character
@@ -50,14 +50,14 @@ def safe_json(text: str) -> str:
     )
 
 
-def writable(value: Any) -> Any:
+def replace_non_finite(value: Any) -> Any:
     """Replace NaN and infinite numbers by null, for JSON."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: writable(one) for key, one in value.items()}
+        return {key: replace_non_finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [writable(one) for one in value]
+        return [replace_non_finite(each) for each in value]
     return value
 
 

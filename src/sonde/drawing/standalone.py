@@ -37,7 +37,7 @@ def chart_page(spec: Spec) -> str:
 def chart_picture(spec: Spec) -> str | None:
     """A self-contained SVG image with title and note; None for tables and texts."""
     blocks = list(_blocks(spec))
-    if not any(one.body for one in blocks):
+    if not any(block.body for block in blocks):
         return None
     marks: list[Element] = []
     top = _MARGIN
@@ -70,14 +70,14 @@ def chart_frame(spec: Spec) -> str:
         style="position:absolute;top:0;left:0;width:100%;height:100%;border:0",
     )
     height = _PAGE_PADDING + _live_height(spec)
-    place = f"position:relative;max-width:{WIDTH + 60:g}px;min-height:{height:g}px"
-    return str(element("div", still, live, style=place))
+    style = f"position:relative;max-width:{WIDTH + 60:g}px;min-height:{height:g}px"
+    return str(element("div", still, live, style=style))
 
 
 def _live_height(spec: Spec) -> float:
     """The height of the interactive chart: frames do not adapt to their content."""
     if isinstance(spec, Group):
-        return sum(_ROW + _live_height(part) for part in spec.parts)
+        return sum(_ROW + _live_height(inner) for inner in spec.parts)
     notes = [*_lines(spec.note), *_lines(spec.coarsened)]
     return _ROW * len(notes) + (_rows_height(spec) or _HEIGHTS.get(spec.mark, _HEIGHTS["line"]))
 
@@ -120,14 +120,14 @@ class _Block:
             size = ((name, f"{value:g}") for name, value in box.items())
             yield Element("svg", (*self.body.attributes, *size), self.body.children)
             top += self.body_height
-        for place, note in enumerate(self.notes):
-            yield label(note, _MARGIN, top + 13 + _ROW * place, class_="axis")
+        for index, note in enumerate(self.notes):
+            yield label(note, _MARGIN, top + 13 + _ROW * index, class_="axis")
 
 
 def _blocks(spec: Spec) -> Iterator[_Block]:
     if isinstance(spec, Group):
-        for part in spec.parts:
-            yield from _blocks(part)
+        for inner in spec.parts:
+            yield from _blocks(inner)
         return
     body = static_picture(spec)
     height = float(dict(body.attributes)["viewBox"].split()[-1]) if body is not None else 0.0

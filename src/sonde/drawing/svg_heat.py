@@ -6,7 +6,7 @@ import numpy as np
 
 from sonde.drawing.axes import Scale, label, number_text, shortened, width_of
 from sonde.drawing.html import Element, element
-from sonde.drawing.png import MISSING, data_uri, encode_png, places_of
+from sonde.drawing.png import MISSING, data_uri, encode_png, palette_indices
 from sonde.drawing.svg_lines import WIDTH, bottom_axis, picture
 from sonde.records.chart import Heatmap
 
@@ -21,30 +21,30 @@ _LETTER = 12.0
 def heatmap(spec: Heatmap) -> Element:
     """A color per row and column."""
     count = len(spec.rows)
-    names = [shortened(one, _NAMES) for one in spec.rows]
-    left = max([30.0, *(width_of(one) + 12 for one in names)])
+    names = [shortened(row, _NAMES) for row in spec.rows]
+    x_start = max([30.0, *(width_of(name) + 12 for name in names)])
     row = min(16.0, max(1.5, _TALLEST / max(1, count)))
     body = row * count
     height = _TOP + body + _BOTTOM
     right = WIDTH - _RIGHT
     if spec.columns:
-        right = min(right, left + max(row, 14.0) * len(spec.columns))
-    marks = [_bitmap(spec, (left, _TOP, right - left, body))]
+        right = min(right, x_start + max(row, 14.0) * len(spec.columns))
+    marks = [_bitmap(spec, (x_start, _TOP, right - x_start, body))]
     every = max(1, round(_LETTER / row + 0.49))
     marks += [
-        label(name, left - 6, _TOP + row * (place + 0.5) + 4, "end")
-        for place, name in enumerate(names)
-        if place % every == 0
+        label(name, x_start - 6, _TOP + row * (index + 0.5) + 4, "end")
+        for index, name in enumerate(names)
+        if index % every == 0
     ]
     if not spec.columns:
-        marks += list(_axis(spec, (left, right), height))
+        marks += list(_axis(spec, (x_start, right), height))
     marks += list(_key(spec, body, right + 16))
     return picture(marks, height, spec.title)
 
 
 def _axis(spec: Heatmap, ends: tuple[float, float], height: float) -> Iterator[Element]:
     """Round ticks for evenly spaced columns; otherwise the values of some columns."""
-    x = np.array([float(one or 0.0) for one in spec.x])
+    x = np.array([float(each or 0.0) for each in spec.x])
     apart = np.diff(x)
     width = float(apart.mean()) if len(apart) else 1.0
     across = Scale(float(x[0]), float(x[-1]) + width, *ends)
@@ -52,18 +52,19 @@ def _axis(spec: Heatmap, ends: tuple[float, float], height: float) -> Iterator[E
         yield from bottom_axis(across, spec.x_title, spec.x_unit, height)
         return
     base, cell = height - _BOTTOM, (ends[1] - ends[0]) / len(x)
-    for place in range(0, len(x), max(1, round(len(x) / 9))):
-        middle = ends[0] + (place + 0.5) * cell
-        yield label(number_text(float(x[place]), spec.x_unit), middle, base + 14, "middle")
+    for index in range(0, len(x), max(1, round(len(x) / 9))):
+        middle = ends[0] + (index + 0.5) * cell
+        yield label(number_text(float(x[index]), spec.x_unit), middle, base + 14, "middle")
     yield label(spec.x_title, sum(ends) / 2, base + 27, "middle", "axis quiet")
 
 
-def _bitmap(spec: Heatmap, place: tuple[float, float, float, float]) -> Element:
+def _bitmap(spec: Heatmap, index: tuple[float, float, float, float]) -> Element:
     values = np.array(
-        [[np.nan if one is None else one for one in row] for row in spec.values], dtype=np.float64
+        [[np.nan if each is None else each for each in row] for row in spec.values],
+        dtype=np.float64,
     )
-    picked = places_of(values, spec.low, spec.high, is_logarithmic=spec.is_logarithmic)
-    x, y, width, height = place
+    picked = palette_indices(values, spec.low, spec.high, is_logarithmic=spec.is_logarithmic)
+    x, y, width, height = index
     return element(
         "image",
         href=data_uri(encode_png(picked)),

@@ -21,7 +21,7 @@ from sonde.records.chart import Curve, Lanes, LineChart, Reals
 
 WIDTH = 900.0
 _HEIGHT = 210.0
-_LEFT = 64.0
+_LEFT_MARGIN = 64.0
 _RIGHT = 12.0
 _TOP = 10.0
 _BOTTOM = 30.0
@@ -33,29 +33,29 @@ def line_chart(spec: LineChart) -> Element:
     x = _numbers(spec.x)
     low, high = _extremes(spec)
     is_log = spec.is_logarithmic and low > 0
-    across = Scale(float(np.nanmin(x)), float(np.nanmax(x)), _LEFT, WIDTH - _RIGHT)
+    across = Scale(float(np.nanmin(x)), float(np.nanmax(x)), _LEFT_MARGIN, WIDTH - _RIGHT)
     up = Scale(low, high, _HEIGHT - _BOTTOM, _TOP, is_log)
-    places = [across.at(one) if np.isfinite(one) else _LEFT for one in x.tolist()]
+    x_values = [across.at(each) if np.isfinite(each) else _LEFT_MARGIN for each in x.tolist()]
     marks: list[Element] = []
     for value in decade_ticks(low, high) if is_log else round_ticks(low, high, 4):
         y = up.at(value)
-        marks.append(line(_LEFT, y, WIDTH - _RIGHT, y))
-        marks.append(label(number_text(value, spec.unit), _LEFT - 6, y + 4, "end"))
+        marks.append(line(_LEFT_MARGIN, y, WIDTH - _RIGHT, y))
+        marks.append(label(number_text(value, spec.unit), _LEFT_MARGIN - 6, y + 4, "end"))
     marks += list(bottom_axis(across, spec.x_title, spec.x_unit, _HEIGHT))
-    for place, curve in enumerate(spec.curves):
-        color = color_of(curve.tone, place)
-        marks += list(_curve(curve, places, up, color, is_joined=spec.x_unit != "seconds"))
+    for index, curve in enumerate(spec.curves):
+        color = color_of(curve.tone, index)
+        marks += list(_curve(curve, x_values, up, color, is_joined=spec.x_unit != "seconds"))
     return picture(marks, _HEIGHT, spec.title)
 
 
 def lanes_chart(spec: Lanes) -> Element:
     """Time spans in lanes."""
     height = _LANE * len(spec.lanes) + _BOTTOM + 4
-    across = Scale(spec.start, spec.end or 1.0, _LEFT, WIDTH - _RIGHT)
+    across = Scale(spec.start, spec.end or 1.0, _LEFT_MARGIN, WIDTH - _RIGHT)
     marks = list(bottom_axis(across, "Time since start", "seconds", height))
-    for place, lane in enumerate(spec.lanes):
-        y = 4 + place * _LANE
-        marks.append(label(lane.label, _LEFT - 6, y + 14, "end"))
+    for index, lane in enumerate(spec.lanes):
+        y = 4 + index * _LANE
+        marks.append(label(lane.label, _LEFT_MARGIN - 6, y + 14, "end"))
         for number, span in enumerate(lane.spans):
             start, end = across.at(span.start), across.at(span.end)
             seconds = clock_text(span.end - span.start, span.end - span.start)
@@ -114,36 +114,39 @@ def _curve(
 
 def _path(x: Sequence[float], values: Sequence[float], up: Scale, *, is_joined: bool) -> str:
     """A path with gaps at unknown values unless `is_joined`; a single point is a short stroke."""
-    said = []
+    segments = []
     is_on = False
     for at, value in zip(x, values, strict=False):
         if np.isfinite(value):
-            said.append(
+            segments.append(
                 f"{'L' if is_on else 'M'}{at:.1f} {up.at(value):.1f}" + ("" if is_on else "h.1")
             )
         is_on = bool(np.isfinite(value)) or (is_joined and is_on)
-    return "".join(said)
+    return "".join(segments)
 
 
 def _band(x: Sequence[float], low: Sequence[float], high: Sequence[float], up: Scale) -> str:
-    known = [
+    points = [
         (at, bottom, top)
         for at, bottom, top in zip(x, low, high, strict=False)
         if np.isfinite(bottom) and np.isfinite(top)
     ]
-    over = [f"{at:.1f} {up.at(top):.1f}" for at, _, top in known]
-    under = [f"{at:.1f} {up.at(bottom):.1f}" for at, bottom, _ in reversed(known)]
-    return f"M{'L'.join(over + under)}Z" if known else ""
+    over = [f"{at:.1f} {up.at(top):.1f}" for at, _, top in points]
+    under = [f"{at:.1f} {up.at(bottom):.1f}" for at, bottom, _ in reversed(points)]
+    return f"M{'L'.join(over + under)}Z" if points else ""
 
 
 def _extremes(spec: LineChart) -> tuple[float, float]:
     rows = [
-        row for one in spec.curves for row in (one.values, one.low, one.high) if row is not None
+        row
+        for curve in spec.curves
+        for row in (curve.values, curve.low, curve.high)
+        if row is not None
     ]
-    known = np.concatenate([np.empty(0), *map(_numbers, rows)])
-    known = known[np.isfinite(known) & ((known > 0) | (not spec.is_logarithmic))]
-    low = float(known.min()) if len(known) else 0.0
-    high = float(known.max()) if len(known) else 1.0
+    finite = np.concatenate([np.empty(0), *map(_numbers, rows)])
+    finite = finite[np.isfinite(finite) & ((finite > 0) | (not spec.is_logarithmic))]
+    low = float(finite.min()) if len(finite) else 0.0
+    high = float(finite.max()) if len(finite) else 1.0
     low = low if spec.low is None else spec.low
     high = high if spec.high is None else spec.high
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
@@ -153,4 +156,4 @@ def _extremes(spec: LineChart) -> tuple[float, float]:
 
 
 def _numbers(values: Reals) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    return np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

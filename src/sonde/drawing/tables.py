@@ -15,10 +15,10 @@ _TALL = 60  # rows; longer tables scroll, and are truncated in print
 
 def table(spec: Table) -> Element:
     """An HTML table; cells have their values as sort keys."""
-    units = [place for place, one in enumerate(spec.columns) if one.name == "unit"]
+    units = [index for index, column in enumerate(spec.columns) if column.name == "unit"]
     heads = [
-        element("th", one.title, scope="col", class_="r" if one.is_number else None)
-        for one in spec.columns
+        element("th", column.title, scope="col", class_="r" if column.is_number else None)
+        for column in spec.columns
     ]
     rows = [
         element("tr", *_cells(spec.columns, row, row[units[0]] if units else ""))
@@ -27,49 +27,49 @@ def table(spec: Table) -> Element:
     body = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
     is_tall = len(rows) > _TALL
     scrolled = element("div", body, class_="wide tall" if is_tall else "wide")
-    parts = [scrolled, *_left_out(spec, is_tall=is_tall)]
+    content = [scrolled, *_row_notes(spec, is_tall=is_tall)]
     if spec.is_quiet:
-        parts = [element("details", element("summary", spec.title), *parts)]
-    return element("div", *parts)
+        content = [element("details", element("summary", spec.title), *content)]
+    return element("div", *content)
 
 
-def _left_out(spec: Table, *, is_tall: bool) -> Iterator[Element]:
+def _row_notes(spec: Table, *, is_tall: bool) -> Iterator[Element]:
     """Notes about rows that are not shown, or not printed."""
     if is_tall:
-        said = f"{_TALL} of {len(spec.rows):,} rows printed. The page shows all of them."
-        yield element("p", said, class_="quiet paper")
+        note = f"{_TALL} of {len(spec.rows):,} rows printed. The page shows all of them."
+        yield element("p", note, class_="quiet paper")
     if spec.total is not None and spec.total > len(spec.rows):
         yield element("p", f"{len(spec.rows):,} of {spec.total:,} rows shown.", class_="quiet")
 
 
 def facts(spec: Facts) -> Element:
     """Values below their titles."""
-    parts = [
-        element("div", element("dt", one.title), element("dd", said), class_=_fact_width(said))
-        for one in spec.facts
-        for said in [format_cell(one.value, one.unit)]
+    entries = [
+        element("div", element("dt", fact.title), element("dd", text), class_=_fact_width(text))
+        for fact in spec.facts
+        for text in [format_cell(fact.value, fact.unit)]
     ]
-    return element("dl", *parts, class_="facts")
+    return element("dl", *entries, class_="facts")
 
 
 def paragraphs(spec: Text) -> Element:
     """Paragraphs of text."""
-    return element("div", *(element("p", *prose(one)) for one in spec.paragraphs))
+    return element("div", *(element("p", *prose(paragraph)) for paragraph in spec.paragraphs))
 
 
 def _cells(columns: Sequence[Column], row: Sequence[Cell], unit: Cell) -> list[Element]:
     cells = []
     for column, value in zip(columns, row, strict=True):
-        own = str(unit) if column.unit == "row" else column.unit
+        unit_name = str(unit) if column.unit == "row" else column.unit
         bar = _bar(column, value, row) if column.tone else None
-        said = unit_symbol(str(value)) if column.name == "unit" else format_cell(value, own)
+        text = unit_symbol(str(value)) if column.name == "unit" else format_cell(value, unit_name)
         sortable = None if isinstance(value, str) or value is None else float(value)
         cells.append(
             element(
                 "td",
                 bar,
-                *([element("span", said, class_="n")] if bar is not None else _content(said)),
-                class_="r" if column.is_number else _width(said),
+                *([element("span", text, class_="n")] if bar is not None else _content(text)),
+                class_="r" if column.is_number else _width(text),
                 data_value=sortable,
             )
         )

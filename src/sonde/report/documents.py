@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sonde import __version__
-from sonde.drawing.printable import writable
+from sonde.drawing.printable import replace_non_finite
 from sonde.records.chart import Facts, Group, Spec, Table
 from sonde.report.sentences import outcome
 from sonde.results.rule_coverage import coverage_in
@@ -33,14 +33,14 @@ def report_document(
         },
         "notes": {name: spec.note for name, spec in specs.items() if spec.note},
     }
-    return dict(writable(document))
+    return dict(replace_non_finite(document))
 
 
 def rule_documents(rules: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """One document per rule, with the keys of SageMaker Debugger's rule reports."""
     return {
         rule["rule"]: dict(
-            writable(
+            replace_non_finite(
                 {
                     "RuleTriggered": rule["triggered"],
                     "Violations": len(rule["findings"]),
@@ -68,8 +68,8 @@ def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tables(name: str, spec: Spec) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(spec, Group):
-        for index, part in enumerate(spec.parts):
-            yield from _tables(f"{name}/{index}", part)
+        for index, inner in enumerate(spec.parts):
+            yield from _tables(f"{name}/{index}", inner)
     elif isinstance(spec, Table):
         units = {column.name: column.unit for column in spec.columns if column.unit}
         yield name, {"title": spec.title, "units": units, "rows": spec.records()}

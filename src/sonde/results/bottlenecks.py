@@ -14,15 +14,21 @@ from sonde.records.step import Phase
 from sonde.results.idle import Gaps
 from sonde.results.job import JobResults
 from sonde.results.machines import GPU, readers_of, samples_of
-from sonde.results.phase_lookup import OTHERS, in_order, mode_track, phase_track, spoken
+from sonde.results.phase_lookup import (
+    OUTSIDE_STEPS,
+    in_order,
+    mode_track,
+    phase_track,
+    readable_name,
+)
 
 GPU_LIMIT = 10.0  # percent; below it, GPUs count as idle
-_SHOWN_NODES = 32
-_SHOWN_PLACES = 10
+_MAX_NODES = 32
+_MAX_OPERATORS = 10
 
 
 @dataclass
-class _Found:
+class _Totals:
     """Results of all nodes."""
 
     rows: list[tuple[str, float, float, int]] = field(default_factory=list)
@@ -40,74 +46,81 @@ class Question:
     limit: float
 
 
-def bottleneck_chart(job: JobResults, asked: Question, node: str | None) -> Spec | None:
+def bottleneck_chart(job: JobResults, question: Question, node: str | None) -> Spec | None:
     """Share of low GPU utilization that coincides with a busy host, by node, mode and phase."""
-    found = _Found()
+    totals = _Totals()
     workers = {reader.rank: reader for reader in job.steps(None).readers}
     for reader in readers_of(job, node):
-        own = [workers[one.info.rank] for one in job.lives if one.info.node == reader.node]
-        _look(reader, own[0] if own else None, asked, found)
-    if not found.rows:
+        local_workers = [
+            workers[life.info.rank] for life in job.lives if life.info.node == reader.node
+        ]
+        _add_node(reader, local_workers[0] if local_workers else None, question, totals)
+    if not totals.rows:
         return None
-    found.rows.sort(key=lambda row: -row[2])
-    parts: list[Spec] = [_table(asked, found)]
-    parts += list(_splits(found))
-    parts += list(_gap_tables(job.gaps()))
-    return Group(title=asked.title, note=_sentence(asked, found), parts=tuple(parts))
+    totals.rows.sort(key=lambda row: -row[2])
+    specs: list[Spec] = [_table(question, totals)]
+    specs += list(_splits(totals))
+    specs += list(_gap_tables(job.gaps()))
+    return Group(title=question.title, note=_sentence(question, totals), parts=tuple(specs))
 
 
-def _look(
-    reader: SystemReader, worker: WorkerReader | None, asked: Question, found: _Found
+def _add_node(
+    reader: SystemReader, worker: WorkerReader | None, question: Question, totals: _Totals
 ) -> None:
     gpu = samples_of(reader, GPU)
-    host = samples_of(reader, asked.metric, is_whole=True)
+    host = samples_of(reader, question.metric, is_whole=True)
     if gpu is None or host is None:
         return
     load, used = mean_of_devices(host.values), mean_of_devices(gpu.values)
-    one = find_bottleneck(load, used, asked.limit, GPU_LIMIT)
-    found.rows.append((reader.node, one.low_percent, one.held_up_percent, one.count))
-    if worker is None or not one.is_low.any():
+    bottleneck = find_bottleneck(load, used, question.limit, GPU_LIMIT)
+    totals.rows.append(
+        (reader.node, bottleneck.low_percent, bottleneck.held_up_percent, bottleneck.count)
+    )
+    if worker is None or not bottleneck.is_low.any():
         return
     modes, phases = mode_track(worker), phase_track(worker)
-    kinds = {"host saturated": one.is_held_up, "other causes": one.is_low & ~one.is_held_up}
+    kinds = {
+        "host saturated": bottleneck.is_held_up,
+        "other causes": bottleneck.is_low & ~bottleneck.is_held_up,
+    }
     for kind, marks in kinds.items():
         times_ns = host.times_ns[marks]
-        found.modes.setdefault(kind, Counter()).update(modes.at(times_ns, OTHERS))
-        found.phases.setdefault(kind, Counter()).update(phases.at(times_ns, Phase.BETWEEN.value))
+        totals.modes.setdefault(kind, Counter()).update(modes.at(times_ns, OUTSIDE_STEPS))
+        totals.phases.setdefault(kind, Counter()).update(phases.at(times_ns, Phase.BETWEEN.value))
 
 
-def _table(asked: Question, found: _Found) -> Table:
+def _table(question: Question, totals: _Totals) -> Table:
     return Table(
         title="By node",
         columns=(
             Column(name="node", title="Node", is_number=False),
             Column(name="low", title="GPUs below 10%", unit="percent", tone="gpu"),
             Column(
-                name="held_up", title=f"… with {asked.condition}", unit="percent", tone="warning"
+                name="held_up", title=f"… with {question.condition}", unit="percent", tone="warning"
             ),
             Column(name="samples", title="Samples"),
         ),
-        rows=tuple(found.rows[:_SHOWN_NODES]),
-        total=len(found.rows) if len(found.rows) > _SHOWN_NODES else None,
+        rows=tuple(totals.rows[:_MAX_NODES]),
+        total=len(totals.rows) if len(totals.rows) > _MAX_NODES else None,
     )
 
 
-def _splits(found: _Found) -> Iterator[Spec]:
+def _splits(totals: _Totals) -> Iterator[Spec]:
     """Modes and phases of the training during samples with idle GPUs."""
     for title, counts in (
-        ("Idle GPU samples by mode", found.modes),
-        ("Idle GPU samples by phase", found.phases),
+        ("Idle GPU samples by mode", totals.modes),
+        ("Idle GPU samples by phase", totals.phases),
     ):
-        names = in_order([name for one in counts.values() for name in one])
-        whole = sum(sum(one.values()) for one in counts.values())
-        if whole:
+        names = in_order([name for count in counts.values() for name in count])
+        samples = sum(sum(count.values()) for count in counts.values())
+        if samples:
             yield StackedBars(
                 title=title,
                 labels=tuple(counts),
                 parts=tuple(
                     BarSeries(
-                        label=spoken(name),
-                        values=tuple(100 * one[name] / whole for one in counts.values()),
+                        label=readable_name(name),
+                        values=tuple(100 * count[name] / samples for count in counts.values()),
                         tone=name,
                     )
                     for name in names
@@ -118,8 +131,8 @@ def _splits(found: _Found) -> Iterator[Spec]:
 
 def _gap_tables(gaps: Gaps) -> Iterator[Table]:
     """Causes of idle device time in profiled steps, and the operators that ended it."""
-    places = gaps.places().documents() if gaps.rows else []
-    if places:
+    rows = gaps.places().documents() if gaps.rows else []
+    if rows:
         yield Table(
             title="Idle GPU time in profiled steps by operator",
             columns=(
@@ -132,23 +145,23 @@ def _gap_tables(gaps: Gaps) -> Iterator[Table]:
             ),
             rows=tuple(
                 (
-                    *(one[name] for name in ("cause", "operator", "phase", "gaps", "percent")),
-                    one["total_seconds"],
+                    *(each[name] for name in ("cause", "operator", "phase", "gaps", "percent")),
+                    each["total_seconds"],
                 )
-                for one in places[:_SHOWN_PLACES]
+                for each in rows[:_MAX_OPERATORS]
             ),
-            total=len(places),
+            total=len(rows),
         )
 
 
-def _sentence(asked: Question, found: _Found) -> str:
-    count = sum(row[3] for row in found.rows)
-    low = sum(row[1] * row[3] for row in found.rows) / max(1, count)
-    held_up = sum(row[2] * row[3] for row in found.rows) / max(1, count)
+def _sentence(question: Question, totals: _Totals) -> str:
+    count = sum(row[3] for row in totals.rows)
+    low = sum(row[1] * row[3] for row in totals.rows) / max(1, count)
+    held_up = sum(row[2] * row[3] for row in totals.rows) / max(1, count)
     if not low:
         return f"GPU utilization was never below 10% ({pluralize(count, 'sample')})."
     coinciding = format_percent(held_up, 1) if held_up else "none"
     return (
         f"GPU utilization was below 10% in {format_percent(low, 1)} of "
-        f"{pluralize(count, 'sample')}; {coinciding} coincided with {asked.condition}."
+        f"{pluralize(count, 'sample')}; {coinciding} coincided with {question.condition}."
     )

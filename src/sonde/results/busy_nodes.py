@@ -27,21 +27,21 @@ def busy_nodes(readers: Sequence[SystemReader], columns: int = _COLUMNS) -> Busy
     """The utilization of all nodes on a common time axis; None without samples."""
     has_gpus = any(series_of(reader, GPU) for reader in readers)
     metric = GPU if has_gpus else CPU
-    spans = [one for reader in readers if (one := reader.extent) is not None]
+    spans = [extent for reader in readers if (extent := reader.extent) is not None]
     if not spans:
         return None
-    first_ns, last_ns = min(one.first_ns for one in spans), max(one.last_ns for one in spans)
+    first_ns, last_ns = min(span.first_ns for span in spans), max(span.last_ns for span in spans)
     grid = np.linspace(first_ns, last_ns + 1, columns + 1).astype(np.int64)
     rows = [_row(reader, _series(reader, metric), grid) for reader in readers]
     return BusyNodes("GPU" if has_gpus else "CPU", grid, np.array(rows))
 
 
-def most_unlike(readers: Sequence[SystemReader], most: int) -> list[SystemReader]:
+def most_unlike(readers: Sequence[SystemReader], limit: int) -> list[SystemReader]:
     """The nodes that differ most from the others; all nodes if there are few."""
-    found = busy_nodes(readers) if len(readers) > most else None
-    if found is None:
-        return list(readers[:most])
-    return [readers[place] for place in unlike_first(found.values)[:most]]
+    busy = busy_nodes(readers) if len(readers) > limit else None
+    if busy is None:
+        return list(readers[:limit])
+    return [readers[index] for index in unlike_first(busy.values)[:limit]]
 
 
 def _series(reader: SystemReader, metric: str) -> tuple[Series, ...]:

@@ -35,12 +35,12 @@ def step_lines(
     keys = [column for column in by if len(table[column].unique()) > 1]
     rows = table.select(keys).to_pylist() if keys else [{}] * table.num_rows
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for place, row in enumerate(rows):
-        groups.setdefault(tuple(row[key] for key in keys), []).append(place)
+    for index, row in enumerate(rows):
+        groups.setdefault(tuple(row[key] for key in keys), []).append(index)
     steps, values = to_numpy(table["step"]), to_numpy(table[value]).astype(np.float64)
     shown = list(groups.items())[:_MAX_CURVES]
     series = {
-        _label(keys, group) or title: (steps[places], values[places]) for group, places in shown
+        _label(keys, group) or title: (steps[indices], values[indices]) for group, indices in shown
     }
     return lines(series, title, unit, coarsened=_truncation_note(len(shown), len(groups), "curves"))
 
@@ -64,7 +64,7 @@ def lines(
     else:
         edges = np.linspace(every[0], np.nextafter(every[-1], np.inf), _MAX_POINTS + 1)
         axis = (edges[:-1] + edges[1:]) / 2
-        curves = [_band(name, *one, edges) for name, one in series.items()]
+        curves = [_band(name, *each, edges) for name, each in series.items()]
     return LineChart(
         title=title,
         x=tuple(axis.tolist()),
@@ -81,18 +81,18 @@ def bars(
 ) -> Bars:
     """A bar per row and column, for the first rows."""
     labels, named, coarsened = _bars(table, label, values)
-    parts = tuple(
-        replace(one, tone="") for one in named
+    groups = tuple(
+        replace(each, tone="") for each in named
     )  # colors by position, which are all different
-    return Bars(title=title, labels=labels, parts=parts, unit=unit, coarsened=coarsened)
+    return Bars(title=title, labels=labels, parts=groups, unit=unit, coarsened=coarsened)
 
 
 def stacked_bars(
     table: pa.Table, title: str, label: str | Sequence[str], values: Sequence[str], unit: str = ""
 ) -> StackedBars:
     """A bar per row, made of columns that add up."""
-    labels, parts, coarsened = _bars(table, label, values)
-    return StackedBars(title=title, labels=labels, parts=parts, unit=unit, coarsened=coarsened)
+    labels, layers, coarsened = _bars(table, label, values)
+    return StackedBars(title=title, labels=labels, parts=layers, unit=unit, coarsened=coarsened)
 
 
 def rows_of(
@@ -130,16 +130,16 @@ def _bars(
         ", ".join(filter(None, (_label_of(name, row[name]) for name in names))) or "(none)"
         for row in shown.select(names).to_pylist()
     )
-    parts = tuple(
+    groups = tuple(
         BarSeries(label=_column_label(name), values=tuple(shown[name].to_pylist()), tone=name)
         for name in values
     )
-    return labels, parts, _truncation_note(shown.num_rows, table.num_rows, "rows")
+    return labels, groups, _truncation_note(shown.num_rows, table.num_rows, "rows")
 
 
 def _distinguishing(table: pa.Table, columns: Sequence[str]) -> list[str]:
     """The columns that distinguish rows; the last one if none does."""
-    return [one for one in columns if len(table[one].unique()) > 1] or [columns[-1]]
+    return [column for column in columns if len(table[column].unique()) > 1] or [columns[-1]]
 
 
 def _label_of(column: str, value: object) -> str:
@@ -154,21 +154,21 @@ def _at(every: FloatArray, x: npt.NDArray[Any], values: FloatArray) -> tuple[flo
 
 
 def _band(label: str, x: npt.NDArray[Any], values: FloatArray, edges: FloatArray) -> Curve:
-    found = bucketed(x, values, edges)
+    buckets = bucketed(x, values, edges)
     return Curve(
         label=label,
-        values=tuple(found.mean.tolist()),
-        low=tuple(found.low.tolist()),
-        high=tuple(found.high.tolist()),
+        values=tuple(buckets.mean.tolist()),
+        low=tuple(buckets.low.tolist()),
+        high=tuple(buckets.high.tolist()),
     )
 
 
 def _label(keys: Sequence[str], group: Sequence[Any]) -> str:
-    said = [
-        f"{key} {one}" if isinstance(one, int | None) else str(one)
-        for key, one in zip(keys, group, strict=True)
+    texts = [
+        f"{key} {answer}" if isinstance(answer, int | None) else str(answer)
+        for key, answer in zip(keys, group, strict=True)
     ]
-    return ", ".join(said)
+    return ", ".join(texts)
 
 
 def _truncation_note(shown: int, count: int, noun: str) -> str:
@@ -186,9 +186,10 @@ def _short(text: str) -> str:
 def _cells(column: pa.ChunkedArray, kind: pa.DataType) -> list[Cell]:
     if pa.types.is_timestamp(kind):
         texts = column.cast(pa.string()).to_pylist()
-        return [None if one is None else one[:23].replace(" ", "T") + "Z" for one in texts]
+        return [None if text is None else text[:23].replace(" ", "T") + "Z" for text in texts]
     return [
-        one if isinstance(one, str | float | int | None) else str(one) for one in column.to_pylist()
+        each if isinstance(each, str | float | int | None) else str(each)
+        for each in column.to_pylist()
     ]
 
 

@@ -24,7 +24,7 @@ from sonde.store.tables import texts_of, to_numpy
 Advance = Callable[[int], None]
 
 _BATCH = 1 << 14
-_ON_DEVICE = tuple(one.value for one in DEVICE_CATEGORIES)
+_ON_DEVICE = tuple(category.value for category in DEVICE_CATEGORIES)
 # tracks in this order, by the beginning of their names; others follow, before the last
 _ORDER = ("steps", "phases", "device phases", "collectives", "loader", "python", "thread")
 _LAST = "profile windows"
@@ -46,9 +46,9 @@ def write_trace(timeline: Timeline, sink: BinaryIO, advance: Advance) -> None:
 
 
 def _first_ns(timeline: Timeline) -> int:
-    starts = [to_numpy(one.table["start_ns"]) for one in timeline.workers]
-    starts += [one.times_ns for one in timeline.nodes]
-    return min((int(one.min()) for one in starts if len(one)), default=0)
+    starts = [to_numpy(worker.table["start_ns"]) for worker in timeline.workers]
+    starts += [node.times_ns for node in timeline.nodes]
+    return min((int(start.min()) for start in starts if len(start)), default=0)
 
 
 def _about(timeline: Timeline, base_ns: int) -> dict[str, str]:
@@ -75,7 +75,10 @@ class _Trace:
         self._base_ns = base_ns
         self._nodes = list(
             dict.fromkeys(
-                [*(one.node for one in timeline.nodes), *(one.node for one in timeline.workers)]
+                [
+                    *(node.node for node in timeline.nodes),
+                    *(worker.node for worker in timeline.workers),
+                ]
             )
         )
         processes = len(self._nodes) + len(timeline.workers)
@@ -96,21 +99,21 @@ class _Trace:
             yield from self._names(pid, title, slices.node, slices.worker + 1)
             yield from self._slices(pid, slices)
 
-    def _names(self, pid: int, title: str, node: str, place: int) -> Iterator[str]:
-        order = self._nodes.index(node) * 1_000_000 + place
+    def _names(self, pid: int, title: str, node: str, index: int) -> Iterator[str]:
+        order = self._nodes.index(node) * 1_000_000 + index
         yield _metadata("process_name", pid, {"name": title})
         yield _metadata("process_sort_index", pid, {"sort_index": order})
 
     def _counters(self, pid: int, counters: NodeCounters) -> Iterator[str]:
-        times = [_microseconds(one) for one in (counters.times_ns - self._base_ns).tolist()]
+        times = [_microseconds(times_n) for times_n in (counters.times_ns - self._base_ns).tolist()]
         for series, row in zip(counters.series, counters.values, strict=True):
             name, unit = json.dumps(series.key), json.dumps(series.metric.unit or "value")
-            known = np.flatnonzero(np.isfinite(row)).tolist()
+            finite = np.flatnonzero(np.isfinite(row)).tolist()
             values = row.tolist()
-            for place in known:
+            for index in finite:
                 yield (
-                    f'{{"ph":"C","name":{name},"pid":{pid},"ts":{times[place]},'
-                    f'"args":{{{unit}:{values[place]:.7g}}}}}'
+                    f'{{"ph":"C","name":{name},"pid":{pid},"ts":{times[index]},'
+                    f'"args":{{{unit}:{values[index]:.7g}}}}}'
                 )
 
     def _slices(self, pid: int, slices: WorkerSlices) -> Iterator[str]:
@@ -123,9 +126,9 @@ class _Trace:
             tids[rows] = tid
             yield _metadata("thread_name", pid, {"name": title}, tid)
             yield _metadata("thread_sort_index", pid, {"sort_index": tid}, tid)
-        numbers = (one.tolist() for one in (tids, starts_ns, durations_ns))
-        said = zip(_heads(table), _arguments(table), *numbers, strict=True)
-        for head, arguments, tid, start, duration in said:
+        numbers = (each.tolist() for each in (tids, starts_ns, durations_ns))
+        rows_text = zip(_heads(table), _arguments(table), *numbers, strict=True)
+        for head, arguments, tid, start, duration in rows_text:
             yield (
                 f'{{"ph":"X",{head},"pid":{pid},"tid":{tid},"ts":{_microseconds(start)},'
                 f'"dur":{_microseconds(duration)},"args":{{{arguments}}}}}'
@@ -161,12 +164,12 @@ def _rows_of_tracks(table: pa.Table) -> Iterator[tuple[str, IntArray]]:
     titles, tracks = texts_of(table["track"])
     starts_ns = to_numpy(table["start_ns"])
     ends_ns = starts_ns + to_numpy(table["duration_ns"])
-    for number in sorted(set(tracks.tolist()), key=lambda one: track_order(titles[one])):
-        mine = np.flatnonzero(tracks == number)
-        places = side_by_side(starts_ns[mine], ends_ns[mine])
-        for place in range(int(places.max()) + 1):
-            title = titles[number] if not place else f"{titles[number]} ({place + 1})"
-            yield title, mine[places == place]
+    for number in sorted(set(tracks.tolist()), key=lambda track: track_order(titles[track])):
+        indices = np.flatnonzero(tracks == number)
+        levels = side_by_side(starts_ns[indices], ends_ns[indices])
+        for index in range(int(levels.max()) + 1):
+            title = titles[number] if not index else f"{titles[number]} ({index + 1})"
+            yield title, indices[levels == index]
 
 
 def _microseconds(nanoseconds: int) -> str:
@@ -186,28 +189,28 @@ def track_order(title: str) -> tuple[int, str]:
     """Sort key of tracks: training first, then devices and threads, profile windows last."""
     if title == _LAST:
         return len(_ORDER) + 1, title
-    places = (place for place, first in enumerate(_ORDER) if title.startswith(first))
-    return next(places, len(_ORDER)), title
+    positions = (index for index, first in enumerate(_ORDER) if title.startswith(first))
+    return next(positions, len(_ORDER)), title
 
 
 def _heads(table: pa.Table) -> Iterator[str]:
     names, which = texts_of(table["name"])
     categories, kinds = texts_of(table["category"])
-    said = [json.dumps(name or "?") for name in names]
-    kinds_said = [json.dumps(category) for category in categories]
+    name_texts = [json.dumps(name or "?") for name in names]
+    category_texts = [json.dumps(category) for category in categories]
     steps = to_numpy(table["step"]).tolist()
     for name, kind, step in zip(which.tolist(), kinds.tolist(), steps, strict=True):
-        title = json.dumps(f"step {step}") if categories[kind] == _STEP else said[name]
-        yield f'"name":{title},"cat":{kinds_said[kind]}'
+        title = json.dumps(f"step {step}") if categories[kind] == _STEP else name_texts[name]
+        yield f'"name":{title},"cat":{category_texts[kind]}'
 
 
 def _arguments(table: pa.Table) -> Iterator[str]:
     modules, which = texts_of(table["module"])
-    details, said = texts_of(table["detail"])
-    of_module = [f'"module":{json.dumps(one)}' if one else "" for one in modules]
-    of_detail = [_detail(one) for one in details]
+    details, detail_numbers = texts_of(table["detail"])
+    of_module = [f'"module":{json.dumps(module)}' if module else "" for module in modules]
+    of_detail = [_detail(detail) for detail in details]
     steps = to_numpy(table["step"]).tolist()
-    for module, detail, step in zip(which.tolist(), said.tolist(), steps, strict=True):
+    for module, detail, step in zip(which.tolist(), detail_numbers.tolist(), steps, strict=True):
         of_step = f'"step":{step}' if step != NO_STEP else ""
         yield ",".join(filter(None, (of_step, of_module[module], of_detail[detail])))
 
@@ -217,11 +220,11 @@ def _detail(text: str) -> str:
     if not text:
         return ""
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except ValueError:
-        found = text
-    if not isinstance(found, dict):
-        found = {"detail": found}
-    for taken in ("step", "module"):
-        found.pop(taken, None)
-    return json.dumps(found, separators=(",", ":"))[1:-1]
+        content = text
+    if not isinstance(content, dict):
+        content = {"detail": content}
+    for key in ("step", "module"):
+        content.pop(key, None)
+    return json.dumps(content, separators=(",", ":"))[1:-1]

@@ -48,67 +48,69 @@ class Clocks(Frame):
     @property
     def offsets_ns(self) -> Mapping[str, int]:
         """How far each node's clock is ahead of the first node's."""
-        return {one.node: one.offset_ns for one in self.nodes}
+        return {node.node: node.offset_ns for node in self.nodes}
 
     @property
     def error_ns(self) -> int | None:
         """Maximum error between corrected times of two nodes; None if unknown."""
-        errors = [one.error_ns for one in self.nodes]
-        known = [one for one in errors if one is not None]
-        return sum(sorted(known)[-2:]) if len(known) == len(errors) else None
+        errors = [node.error_ns for node in self.nodes]
+        finite = [error for error in errors if error is not None]
+        return sum(sorted(finite)[-2:]) if len(finite) == len(errors) else None
 
     def to_arrow(self) -> pa.Table:
         """One row per node."""
-        errors = [np.nan if one.error_ns is None else one.error_ns for one in self.nodes]
-        offsets = np.array([one.offset_ns for one in self.nodes], dtype=np.float64)
+        errors = [np.nan if node.error_ns is None else node.error_ns for node in self.nodes]
+        offsets = np.array([node.offset_ns for node in self.nodes], dtype=np.float64)
         return pa.table(
             {
-                "node": from_texts([one.node for one in self.nodes]),
+                "node": from_texts([node.node for node in self.nodes]),
                 "offset_seconds": from_numpy(offsets / NANOSECONDS),
                 "error_seconds": from_numpy(np.array(errors, dtype=np.float64) / NANOSECONDS),
-                "source": from_texts([one.source for one in self.nodes]),
-                "meetings": from_numpy(np.array([one.meetings for one in self.nodes], np.int64)),
+                "source": from_texts([node.source for node in self.nodes]),
+                "meetings": from_numpy(np.array([node.meetings for node in self.nodes], np.int64)),
             }
         )
 
     def __repr__(self) -> str:
         rows = [
             (
-                one.node,
-                format_duration(one.offset_ns / NANOSECONDS),
-                "unknown" if one.error_ns is None else format_duration(one.error_ns / NANOSECONDS),
-                one.source,
+                node.node,
+                format_duration(node.offset_ns / NANOSECONDS),
+                "unknown"
+                if node.error_ns is None
+                else format_duration(node.error_ns / NANOSECONDS),
+                node.source,
             )
-            for one in self.nodes
+            for node in self.nodes
         ]
-        return aligned([("node", "offset", "error", "source"), *rows], left=1)
+        return aligned([("node", "offset", "error", "source"), *rows], left_columns=1)
 
     def _picture(self) -> Spec:
         values = ("offset_seconds", "error_seconds")
         return bars(self.to_arrow(), "Clock offsets", "node", values, "seconds")
 
 
-def kinds_of(parts: Sequence[Calls]) -> IntArray:
+def kinds_of(calls_by_worker: Sequence[Calls]) -> IntArray:
     """A number for each group, operation, life and step, for the calls of all workers."""
-    known: dict[tuple[object, ...], int] = {}
+    numbers_by_key: dict[tuple[object, ...], int] = {}
     numbers = []
-    for part in parts:
-        places = zip(part.calls, part.lives.tolist(), part.steps.tolist(), strict=True)
-        for call, life, step in places:
-            own = part.worker if call.name in _BETWEEN_TWO else None
-            key = (call.group, call.name, call.source, life, step, own)
-            numbers.append(known.setdefault(key, len(known)))
+    for calls in calls_by_worker:
+        rows = zip(calls.calls, calls.lives.tolist(), calls.steps.tolist(), strict=True)
+        for call, life, step in rows:
+            worker = calls.worker if call.name in _BETWEEN_TWO else None
+            key = (call.group, call.name, call.source, life, step, worker)
+            numbers.append(numbers_by_key.setdefault(key, len(numbers_by_key)))
     return np.array(numbers, dtype=np.int64)
 
 
 def estimate_clocks(
-    readers: Sequence[WorkerReader], parts: Sequence[Calls], within: TimeRange
+    readers: Sequence[WorkerReader], calls_by_worker: Sequence[Calls], within: TimeRange
 ) -> Clocks:
     """Estimate the clock offset of every node in a time range.
 
     Args:
         readers: The workers.
-        parts: Their collectives.
+        calls_by_worker: Their collectives.
         within: Time range of the steps to use if collectives are not sufficient.
     """
     first: dict[str, WorkerReader] = {}
@@ -117,55 +119,59 @@ def estimate_clocks(
     names = list(first)
     if len(names) <= 1:
         return Clocks(tuple(NodeClock(name, 0, 0, REFERENCE) for name in names))
-    found = [NodeClock(names[0], 0, 0, REFERENCE)]
-    met = _Meeting(parts)
+    clocks = [NodeClock(names[0], 0, 0, REFERENCE)]
+    met = _Meeting(calls_by_worker)
     for name in names[1:]:
         offset, source = offset_from_meetings(met.of(names[0], name)), COLLECTIVES
         if offset is None:
             offset, source = _from_steps(first[names[0]], first[name], within), STEPS
-        found.append(
+        clocks.append(
             NodeClock(name, offset.offset_ns, offset.error_ns, source, offset.meetings)
             if offset is not None
             else NodeClock(name, 0, None, NOTHING)
         )
-    return Clocks(tuple(found))
+    return Clocks(tuple(clocks))
 
 
 class _Meeting:
     """Collectives in which workers of two nodes took part."""
 
-    def __init__(self, parts: Sequence[Calls]) -> None:
-        parts = [part for part in parts if len(part)]
-        ranks = [np.full(len(part), part.worker, dtype=np.int64) for part in parts]
-        nodes = [part.node for part in parts for _ in range(len(part))]
-        is_symmetric = [call.name.startswith(_SYMMETRIC) for part in parts for call in part.calls]
+    def __init__(self, calls_by_worker: Sequence[Calls]) -> None:
+        calls_by_worker = [calls for calls in calls_by_worker if len(calls)]
+        ranks = [np.full(len(calls), calls.worker, dtype=np.int64) for calls in calls_by_worker]
+        nodes = [calls.node for calls in calls_by_worker for _ in range(len(calls))]
+        is_symmetric = [
+            call.name.startswith(_SYMMETRIC) for calls in calls_by_worker for call in calls.calls
+        ]
         nothing = np.empty(0, dtype=np.int64)
-        self._starts_ns = np.concatenate([nothing, *(part.starts_ns for part in parts)])
-        self._ends_ns = np.concatenate([nothing, *(part.ends_ns for part in parts)])
+        self._starts_ns = np.concatenate([nothing, *(calls.starts_ns for calls in calls_by_worker)])
+        self._ends_ns = np.concatenate([nothing, *(calls.ends_ns for calls in calls_by_worker)])
         self._nodes = np.array(nodes, dtype=np.str_)
         # matched by order, independent of the clocks
-        kinds, workers = kinds_of(parts), np.concatenate([nothing, *ranks])
+        kinds, workers = kinds_of(calls_by_worker), np.concatenate([nothing, *ranks])
         matched: Matched = match(kinds, workers, self._starts_ns, self._ends_ns)
         self._numbers = np.where(np.array(is_symmetric, np.bool_), matched.collectives, ALONE)
 
-    def of(self, node: str, other: str) -> Meetings:
+    def of(self, node: str, other_node: str) -> Meetings:
         """Common collectives of two nodes: the last entry and the first exit on each."""
         numbers, came_ns, left_ns = self._side(node)
-        others, other_came_ns, other_left_ns = self._side(other)
-        _, here, there = np.intersect1d(numbers, others, return_indices=True)
+        other_numbers, other_came_ns, other_left_ns = self._side(other_node)
+        _, here, there = np.intersect1d(numbers, other_numbers, return_indices=True)
         return Meetings(came_ns[here], left_ns[here], other_came_ns[there], other_left_ns[there])
 
     def _side(self, node: str) -> tuple[IntArray, IntArray, IntArray]:
         mine = np.flatnonzero((self._nodes == node) & (self._numbers != ALONE))
-        numbers, places = np.unique(self._numbers[mine], return_inverse=True)
+        numbers, indices = np.unique(self._numbers[mine], return_inverse=True)
         came_ns = np.full(len(numbers), np.iinfo(np.int64).min)
         left_ns = np.full(len(numbers), np.iinfo(np.int64).max)
-        np.maximum.at(came_ns, places, self._starts_ns[mine])
-        np.minimum.at(left_ns, places, self._ends_ns[mine])
+        np.maximum.at(came_ns, indices, self._starts_ns[mine])
+        np.minimum.at(left_ns, indices, self._ends_ns[mine])
         return numbers, came_ns, left_ns
 
 
-def _from_steps(one: WorkerReader, other: WorkerReader, within: TimeRange) -> Offset | None:
-    here, there = steps_of(one, within), steps_of(other, within)
+def _from_steps(
+    reader: WorkerReader, other_reader: WorkerReader, within: TimeRange
+) -> Offset | None:
+    here, there = steps_of(reader, within), steps_of(other_reader, within)
     _, mine, theirs = np.intersect1d(here.steps, there.steps, return_indices=True)
     return offset_from_ends(here.ends_ns[mine], there.ends_ns[theirs])

@@ -57,22 +57,26 @@ class Collectives(Frame):
     steps: StepRange = ANY_STEP
 
     @cached_property
-    def parts(self) -> tuple[Calls, ...]:
+    def calls_by_worker(self) -> tuple[Calls, ...]:
         """The calls by worker, as read."""
         return tuple(read_collectives(reader).within(self.steps) for reader in self.readers)
 
     @cached_property
     def clocks(self) -> Clocks:
         """Clock offsets between nodes; times here are corrected by them."""
-        spans = [(part.starts_ns.min(), part.ends_ns.max()) for part in self.parts if len(part)]
+        spans = [
+            (calls.starts_ns.min(), calls.ends_ns.max())
+            for calls in self.calls_by_worker
+            if len(calls)
+        ]
         first_ns = min((int(start) for start, _ in spans), default=0) - _STEP_MARGIN_NS
         last_ns = max((int(end) for _, end in spans), default=0) + _STEP_MARGIN_NS
-        return estimate_clocks(self.readers, self.parts, TimeRange(first_ns, last_ns))
+        return estimate_clocks(self.readers, self.calls_by_worker, TimeRange(first_ns, last_ns))
 
     @cached_property
     def matched(self) -> Matched:
         """Matched calls and their waits, in the order of the table."""
-        return match(kinds_of(self.parts), self._ranks, self._starts_ns, self._ends_ns)
+        return match(kinds_of(self.calls_by_worker), self._ranks, self._starts_ns, self._ends_ns)
 
     @cached_property
     def workers(self) -> tuple[Lateness, ...]:
@@ -85,11 +89,11 @@ class Collectives(Frame):
         return None if self._slow is None else self._slow.worker
 
     def __len__(self) -> int:
-        return sum(map(len, self.parts))
+        return sum(map(len, self.calls_by_worker))
 
     def to_arrow(self) -> pa.Table:
         """One row per worker and call; `collective` is -1 for calls without a match."""
-        calls = [call for part in self.parts for call in part.calls]
+        calls = [call for worker_calls in self.calls_by_worker for call in worker_calls.calls]
         matched, durations_ns = self.matched, self._ends_ns - self._starts_ns
         is_async = np.array([call.is_async for call in calls], dtype=np.bool_)
         sizes = np.array([call.bytes for call in calls], dtype=np.float64)
@@ -103,8 +107,16 @@ class Collectives(Frame):
         return pa.table(
             {
                 "worker": from_numpy(self._ranks),
-                "node": from_texts([part.node for part in self.parts for _ in part.calls]),
-                "step": from_numpy(_joined([part.steps for part in self.parts])),
+                "node": from_texts(
+                    [
+                        worker_calls.node
+                        for worker_calls in self.calls_by_worker
+                        for _ in worker_calls.calls
+                    ]
+                ),
+                "step": from_numpy(
+                    _joined([worker_calls.steps for worker_calls in self.calls_by_worker])
+                ),
                 "operation": from_texts([call.name for call in calls]),
                 "group": from_texts([call.group for call in calls]),
                 "time": from_numpy(self._starts_ns).cast(TIME),
@@ -122,23 +134,25 @@ class Collectives(Frame):
 
     def by_operation(self) -> RecordRows:
         """Time by operation and group over all workers, most exposed time first."""
-        places: dict[tuple[str, str, str], list[int]] = {}
-        calls = [call for part in self.parts for call in part.calls]
-        for place, call in enumerate(calls):
-            places.setdefault((call.name, call.group, call.source), []).append(place)
+        indices: dict[tuple[str, str, str], list[int]] = {}
+        calls = [call for worker_calls in self.calls_by_worker for call in worker_calls.calls]
+        for index, call in enumerate(calls):
+            indices.setdefault((call.name, call.group, call.source), []).append(index)
         waiting_ns, durations_ns = self.matched.waiting_ns, self._ends_ns - self._starts_ns
-        found = [
+        operations = [
             OperationTime(
                 *key,
                 calls=len(mine),
-                bytes=sum(max(0, calls[place].bytes) for place in mine),
+                bytes=sum(max(0, calls[index].bytes) for index in mine),
                 exposed_ns=int(self._exposed_ns[mine].sum()),
                 waiting_ns=int(waiting_ns[mine].sum()),
                 transfer_ns=int((durations_ns - waiting_ns)[mine].sum()),
             )
-            for key, mine in places.items()
+            for key, mine in indices.items()
         ]
-        return RecordRows(tuple(sorted(found, key=lambda one: -one.exposed_ns)), OperationTime)
+        return RecordRows(
+            tuple(sorted(operations, key=lambda each: -each.exposed_ns)), OperationTime
+        )
 
     def __repr__(self) -> str:
         if not len(self):
@@ -184,46 +198,54 @@ class Collectives(Frame):
     @cached_property
     def _step_numbers(self) -> IntArray:
         """A number for each life and step."""
-        return _joined([(part.lives << _STEP_BITS) + part.steps for part in self.parts])
+        return _joined(
+            [(calls.lives << _STEP_BITS) + calls.steps for calls in self.calls_by_worker]
+        )
 
     @cached_property
     def _ranks(self) -> IntArray:
-        return _joined([np.full(len(part), part.worker, np.int64) for part in self.parts])
+        return _joined(
+            [np.full(len(calls), calls.worker, np.int64) for calls in self.calls_by_worker]
+        )
 
     @cached_property
     def _starts_ns(self) -> IntArray:
         offsets = self.clocks.offsets_ns
-        return _joined([part.starts_ns - offsets.get(part.node, 0) for part in self.parts])
+        return _joined(
+            [calls.starts_ns - offsets.get(calls.node, 0) for calls in self.calls_by_worker]
+        )
 
     @cached_property
     def _ends_ns(self) -> IntArray:
         offsets = self.clocks.offsets_ns
-        return _joined([part.ends_ns - offsets.get(part.node, 0) for part in self.parts])
+        return _joined(
+            [calls.ends_ns - offsets.get(calls.node, 0) for calls in self.calls_by_worker]
+        )
 
     @cached_property
     def _exposed_ns(self) -> IntArray:
-        pairs = zip(self.readers, self.parts, strict=True)
-        return _joined([_exposed(reader, part) for reader, part in pairs])
+        pairs = zip(self.readers, self.calls_by_worker, strict=True)
+        return _joined([_exposed(reader, calls) for reader, calls in pairs])
 
     def _picture(self) -> Spec:
-        parts = ("waiting_seconds", "transfer_seconds")
+        columns = ("waiting_seconds", "transfer_seconds")
         label = ("operation", "group")
         table = self.by_operation().to_arrow()
-        return stacked_bars(table, "Collectives of all workers", label, parts, "seconds")
+        return stacked_bars(table, "Collectives of all workers", label, columns, "seconds")
 
 
-def _joined(parts: Sequence[IntArray]) -> IntArray:
-    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+def _joined(arrays: Sequence[IntArray]) -> IntArray:
+    return np.concatenate([np.empty(0, dtype=np.int64), *arrays])
 
 
-def _exposed(reader: WorkerReader, part: Calls) -> IntArray:
+def _exposed(reader: WorkerReader, calls: Calls) -> IntArray:
     """Exposed time: as recorded, or the part of a call not covered by computation."""
-    exposed = np.array([call.exposed_ns for call in part.calls], dtype=np.int64)
-    for device in {call.device for call in part.calls if call.exposed_ns == UNKNOWN}:
+    exposed = np.array([call.exposed_ns for call in calls.calls], dtype=np.int64)
+    for device in {call.device for call in calls.calls if call.exposed_ns == UNKNOWN}:
         mine = np.array(
-            [call.device == device and call.exposed_ns == UNKNOWN for call in part.calls]
+            [call.device == device and call.exposed_ns == UNKNOWN for call in calls.calls]
         )
-        starts_ns, ends_ns = part.starts_ns[mine], part.ends_ns[mine]
+        starts_ns, ends_ns = calls.starts_ns[mine], calls.ends_ns[mine]
         computing = _computing(reader, device, int(starts_ns.min()), int(ends_ns.max()))
         exposed[mine] = ends_ns - starts_ns - computing.covered_ns(starts_ns, ends_ns)
     return exposed

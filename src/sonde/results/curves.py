@@ -21,9 +21,11 @@ def losses_over_steps(
 ) -> LineChart | None:
     """Training losses, and the result of every evaluation at its training step."""
     named: dict[str, list[tuple[int, float]]] = {}
-    for one in evaluations:
-        if one["loss"] is not None:
-            named.setdefault(one["name"], []).append((one["step"], one["loss"]))
+    for evaluation in evaluations:
+        if evaluation["loss"] is not None:
+            named.setdefault(evaluation["name"], []).append(
+                (evaluation["step"], evaluation["loss"])
+            )
     trained = rows.filter(pc.not_equal(rows["mode"], Mode.EVAL.value))
     if not trained.num_rows:
         return curves_over_steps(rows, title)
@@ -37,11 +39,13 @@ def losses_over_steps(
     results = []
     for name, points in named.items():
         steps, losses = (np.array(column) for column in zip(*points, strict=True))
-        found = bucketed(steps, losses, edges)
+        buckets = bucketed(steps, losses, edges)
         tone = Mode.EVAL.value if len(named) == 1 else ""
-        values = tuple(found.mean.tolist())
+        values = tuple(buckets.mean.tolist())
         results.append(Curve(label=name, values=values, tone=tone, has_markers=True))
-    curves = chart.curves if len(named) == 1 else [replace(one, tone="") for one in chart.curves]
+    curves = (
+        chart.curves if len(named) == 1 else [replace(curve, tone="") for curve in chart.curves]
+    )
     return replace(chart, curves=(*curves, *results))
 
 
@@ -64,7 +68,7 @@ def curves_over_steps(
     modes, in_mode = texts_of(rows["mode"].dictionary_encode())
     names, named = texts_of(rows["name"].dictionary_encode())
     curves = []
-    for name, of_name in sorted((name, place) for place, name in enumerate(names)):
+    for name, of_name in sorted((name, index) for index, name in enumerate(names)):
         for mode, of_mode in sorted(zip(modes, range(len(modes)), strict=True), key=_order):
             mine = (named == of_name) & (in_mode == of_mode)
             if mine.any():
@@ -81,18 +85,18 @@ def curves_over_steps(
     )
 
 
-def _curve(name: str, mode: str, found: Stretches, modes: int) -> Curve:
-    has_band = bool((found.high > found.low).any())
+def _curve(name: str, mode: str, buckets: Stretches, modes: int) -> Curve:
+    has_band = bool((buckets.high > buckets.low).any())
     return Curve(
         label=f"{name} ({mode})" if modes > 1 else name,
-        values=tuple(found.mean.tolist()),
-        low=tuple(found.low.tolist()) if has_band else None,
-        high=tuple(found.high.tolist()) if has_band else None,
+        values=tuple(buckets.mean.tolist()),
+        low=tuple(buckets.low.tolist()) if has_band else None,
+        high=tuple(buckets.high.tolist()) if has_band else None,
         tone=mode,
     )
 
 
 def _order(mode: tuple[str, int]) -> int:
     """Training first, then the other modes."""
-    known = [one.value for one in Mode]
-    return known.index(mode[0]) if mode[0] in known else len(known)
+    modes = [mode.value for mode in Mode]
+    return modes.index(mode[0]) if mode[0] in modes else len(modes)

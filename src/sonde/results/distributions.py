@@ -14,7 +14,7 @@ from sonde.records.chart import BarSeries, Histogram, Spec
 from sonde.results.tables import Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
-_MOST_GROUPS = 16
+_MAX_GROUPS = 16
 _BAR = 30
 _PERCENT = "percent"
 
@@ -33,7 +33,7 @@ class Distribution(Frame):
     def to_arrow(self) -> pa.Table:
         """One row per group and bin: from, to, count, and share of the group."""
         bins = len(self.edges) - 1
-        shares = [100 * one / max(1, one.sum()) for one in self.counts]
+        shares = [100 * count / max(1, count.sum()) for count in self.counts]
         nothing = np.empty(0)
         return pa.table(
             {
@@ -53,17 +53,17 @@ class Distribution(Frame):
             (f"{low:.4g}", f"{high:.4g}", str(int(count)), "█" * round(_BAR * count / total.max()))
             for low, high, count in zip(self.edges[:-1], self.edges[1:], total, strict=True)
         ]
-        left = [(*row[:3], row[3].ljust(_BAR)) for row in rows]
+        lines = [(*row[:3], row[3].ljust(_BAR)) for row in rows]
         titles = (f"from {self.unit}", "to", self.counted, " " * _BAR)
-        return f"{self.title}\n{aligned([titles, *left], left=0)}"
+        return f"{self.title}\n{aligned([titles, *lines], left_columns=0)}"
 
     def _picture(self) -> Spec:
-        shown = list(zip(self.groups, self.counts, strict=True))[:_MOST_GROUPS]
+        shown = list(zip(self.groups, self.counts, strict=True))[:_MAX_GROUPS]
         count = len(self.groups)
         return Histogram(
             title=self.title,
-            coarsened=f"Only {_MOST_GROUPS} of {count:,} groups are shown."
-            if count > _MOST_GROUPS
+            coarsened=f"Only {_MAX_GROUPS} of {count:,} groups are shown."
+            if count > _MAX_GROUPS
             else "",
             edges=tuple(self.edges.tolist()),
             parts=tuple(BarSeries(label=name, values=tuple(row.tolist())) for name, row in shown),
@@ -92,11 +92,13 @@ def distribution_of(
     if isinstance(bins, int):
         if bins < 1:
             raise UsageError(f"Invalid number of bins: {bins}. Use 1 or more.")
-        is_share = unit == _PERCENT and all(np.nanmax(one, initial=0.0) <= 100 for one in values)
+        is_share = unit == _PERCENT and all(
+            np.nanmax(value, initial=0.0) <= 100 for value in values
+        )
         edges = np.linspace(0.0, 100.0, bins + 1) if is_share else edges_for(values, bins)
     else:
         edges = np.array(bins, dtype=np.float64)
         if len(edges) < 2 or not (np.diff(edges) > 0).all():
             raise UsageError(f"Invalid edges: {list(bins)}. Use two or more increasing numbers.")
-    counts = tuple(count_between(one, edges) for one in values)
+    counts = tuple(count_between(value, edges) for value in values)
     return Distribution(title, unit, counted, edges, tuple(groups), counts)

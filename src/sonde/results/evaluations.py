@@ -29,7 +29,7 @@ class Evaluations(Frame):
 
     def __getitem__(self, name: str) -> "Evaluations":
         """One series."""
-        return Evaluations(tuple(one for one in self.results if one.name == name))
+        return Evaluations(tuple(result for result in self.results if result.name == name))
 
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.results)
@@ -41,16 +41,16 @@ class Evaluations(Frame):
         """One row per evaluation; a column per metric that a framework reported."""
         rows = self.results
         columns = {
-            "name": pa.array([one.name for one in rows], pa.string()),
-            "data": pa.array([one.data for one in rows], pa.string()),
-            "step": pa.array([one.step for one in rows], pa.int64()),
-            "time": pa.array([one.time_ns for one in rows], pa.int64()).cast(TIME),
-            "samples": pa.array([one.samples for one in rows], pa.int64()),
-            "batches": pa.array([one.batches for one in rows], pa.int64()),
-            "loss": pa.array([one.loss for one in rows], pa.float64()),
+            "name": pa.array([row.name for row in rows], pa.string()),
+            "data": pa.array([row.data for row in rows], pa.string()),
+            "step": pa.array([row.step for row in rows], pa.int64()),
+            "time": pa.array([row.time_ns for row in rows], pa.int64()).cast(TIME),
+            "samples": pa.array([row.samples for row in rows], pa.int64()),
+            "batches": pa.array([row.batches for row in rows], pa.int64()),
+            "loss": pa.array([row.loss for row in rows], pa.float64()),
         }
-        for metric in sorted({name for one in rows for name in one.metrics}):
-            columns.setdefault(metric, pa.array([one.metrics.get(metric) for one in rows]))
+        for metric in sorted({name for row in rows for name in row.metrics}):
+            columns.setdefault(metric, pa.array([row.metrics.get(metric) for row in rows]))
         return pa.table(columns)
 
     def __repr__(self) -> str:
@@ -58,11 +58,11 @@ class Evaluations(Frame):
             return "No evaluations recorded"
         titles = ("name", "step", "samples", "loss", "data")
         lines = [
-            (one.name, str(one.step), str(one.samples), _loss(one), one.data)
-            for one in self.results[-_MAX_LINES:]
+            (result.name, str(result.step), str(result.samples), _loss(result), result.data)
+            for result in self.results[-_MAX_LINES:]
         ]
         earlier = len(self) - _MAX_LINES
-        shown = aligned([titles, *lines], left=1)
+        shown = aligned([titles, *lines], left_columns=1)
         return shown if earlier <= 0 else f"{shown}\n(and {earlier} earlier)"
 
     def _picture(self) -> Spec:
@@ -72,10 +72,10 @@ class Evaluations(Frame):
         return step_lines(table, "Evaluations", "loss", ("name",))
 
 
-def _loss(one: Evaluation) -> str:
-    return "none" if one.loss is None else f"{one.loss:.5g}"
+def _loss(evaluation: Evaluation) -> str:
+    return "none" if evaluation.loss is None else f"{evaluation.loss:.5g}"
 
 
 def latest_evaluations(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The last evaluation of each series."""
-    return list({one["name"]: one for one in results}.values())
+    return list({result["name"]: result for result in results}.values())

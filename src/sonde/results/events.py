@@ -23,7 +23,7 @@ from sonde.results.worker_rows import WorkerRows
 from sonde.store.format import EVENTS
 from sonde.store.tables import from_numpy, from_texts, to_numpy
 
-_MOST_LINES = 40
+_MAX_LINES = 40
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Events(WorkerRows):
     within: TimeRange = EVER
     steps: StepRange = ANY_STEP
 
-    def _part(self, reader: WorkerReader) -> pa.Table:
+    def _worker_table(self, reader: WorkerReader) -> pa.Table:
         categories = Matching(self.category or "*")
         only = {"name": Matching(self.name), "category": categories}
         rows = reader.folder(EVENTS).rows(self.within, self.steps, only=only)
@@ -73,14 +73,16 @@ class Events(WorkerRows):
     def __repr__(self) -> str:
         if not len(self):
             everything = Events(self.readers).to_arrow()
-            asked, column = (self.category, "category") if self.name == "*" else (self.name, "name")
-            known = everything[column].unique().to_pylist() if everything.num_rows else ()
-            return no_match_text("event", asked or "*", known)
+            pattern, column = (
+                (self.category, "category") if self.name == "*" else (self.name, "name")
+            )
+            names = everything[column].unique().to_pylist() if everything.num_rows else ()
+            return no_match_text("event", pattern or "*", names)
         kinds = self._table.select(["category", "name"])
         seconds = to_numpy(self._table["seconds"])
         lines: dict[tuple[str, str], list[float]] = {}
-        for kind, one in zip(kinds.to_pylist(), seconds.tolist(), strict=True):
-            lines.setdefault((kind["category"], kind["name"]), []).append(one)
+        for kind, each in zip(kinds.to_pylist(), seconds.tolist(), strict=True):
+            lines.setdefault((kind["category"], kind["name"]), []).append(each)
         rows = [
             (
                 *kind,
@@ -90,8 +92,8 @@ class Events(WorkerRows):
             for kind, all_ in sorted(lines.items())
         ]
         titles = ("category", "name", "events", "total", "mean", "maximum")
-        more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
-        return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
+        more = f"\n… and {len(rows) - _MAX_LINES} more" if len(rows) > _MAX_LINES else ""
+        return aligned([titles, *rows[:_MAX_LINES]], left_columns=2) + more
 
     def _picture(self) -> Spec:
         """Durations of events over steps."""
@@ -99,11 +101,11 @@ class Events(WorkerRows):
 
 
 def _instants(instants_ns: Sequence[int | None]) -> pa.ChunkedArray:
-    parts = [
-        pa.nulls(1, TIME) if one is None else from_numpy(np.array([one])).cast(TIME)
-        for one in instants_ns
+    columns = [
+        pa.nulls(1, TIME) if instants_n is None else from_numpy(np.array([instants_n])).cast(TIME)
+        for instants_n in instants_ns
     ]
-    return pa.chunked_array(parts, TIME)
+    return pa.chunked_array(columns, TIME)
 
 
 @dataclass(frozen=True)
@@ -114,21 +116,21 @@ class Stages(Frame):
 
     def __getitem__(self, stage: str) -> StageSpan:
         """One of `initialization`, `training_loop`, `finalization`."""
-        found = {one.stage.value: one for one in self.spans}
-        if stage not in found:
-            known = ", ".join(Stage) if found else "none (no training recorded)"
-            raise UsageError(f"Unknown stage {stage!r}. Known: {known}")
-        return found[stage]
+        spans = {span.stage.value: span for span in self.spans}
+        if stage not in spans:
+            names = ", ".join(Stage) if spans else "none (no training recorded)"
+            raise UsageError(f"Unknown stage {stage!r}. Known: {names}")
+        return spans[stage]
 
     def to_arrow(self) -> pa.Table:
         """One row per stage."""
         return pa.table(
             {
-                "stage": from_texts([one.stage.value for one in self.spans]),
-                "seconds": from_numpy(np.array([one.seconds for one in self.spans])),
-                "percent": from_numpy(np.array([one.percent for one in self.spans])),
-                "start": _instants([one.start_ns for one in self.spans]),
-                "end": _instants([one.end_ns for one in self.spans]),
+                "stage": from_texts([span.stage.value for span in self.spans]),
+                "seconds": from_numpy(np.array([span.seconds for span in self.spans])),
+                "percent": from_numpy(np.array([span.percent for span in self.spans])),
+                "start": _instants([span.start_ns for span in self.spans]),
+                "end": _instants([span.end_ns for span in self.spans]),
             }
         )
 
@@ -137,21 +139,21 @@ class Stages(Frame):
             return "No training recorded"
         rows = [
             (
-                one.stage.value,
-                format_duration(one.seconds),
-                format_percent(one.percent, 1),
-                "" if one.start_ns is None else iso(one.start_ns),
-                "" if one.end_ns is None else iso(one.end_ns),
+                span.stage.value,
+                format_duration(span.seconds),
+                format_percent(span.percent, 1),
+                "" if span.start_ns is None else iso(span.start_ns),
+                "" if span.end_ns is None else iso(span.end_ns),
             )
-            for one in self.spans
+            for span in self.spans
         ]
-        return aligned([("stage", "duration", "share", "start", "end"), *rows], left=1)
+        return aligned([("stage", "duration", "share", "start", "end"), *rows], left_columns=1)
 
     def _picture(self) -> Spec:
-        parts = tuple(
-            BarSeries(label=one.stage.value, values=(one.seconds,), tone=one.stage.value)
-            for one in self.spans
+        stages = tuple(
+            BarSeries(label=span.stage.value, values=(span.seconds,), tone=span.stage.value)
+            for span in self.spans
         )
         return StackedBars(
-            title="Stages", labels=("job",) if self.spans else (), parts=parts, unit="seconds"
+            title="Stages", labels=("job",) if self.spans else (), parts=stages, unit="seconds"
         )

@@ -16,18 +16,18 @@ class Lives(tuple[WorkerLife, ...], Frame):
 
     def to_arrow(self) -> pa.Table:
         """One row per start."""
-        infos = [one.info for one in self]
+        infos = [each.info for each in self]
         numbers = ("rank", "attempt", "restart", "pid", "world_size", "local_rank")
-        starts = from_numpy(np.array([one.start_ns for one in infos], dtype=np.int64))
+        starts = from_numpy(np.array([info.start_ns for info in infos], dtype=np.int64))
         return pa.table(
             {
-                **{name: _integers([getattr(one, name) for one in infos]) for name in numbers},
-                "node": from_texts([one.node for one in infos]),
-                "device": from_texts([one.device for one in infos]),
-                "framework": from_texts([one.framework for one in infos]),
+                **{name: _integers([getattr(info, name) for info in infos]) for name in numbers},
+                "node": from_texts([info.node for info in infos]),
+                "device": from_texts([info.device for info in infos]),
+                "framework": from_texts([info.framework for info in infos]),
                 "start": starts.cast(TIME),
-                "train_steps": _integers([_steps(one).get("train", 0) for one in self]),
-                "failure": from_texts([_failure(one) for one in self]),
+                "train_steps": _integers([_steps(each).get("train", 0) for each in self]),
+                "failure": from_texts([_failure(each) for each in self]),
             }
         )
 
@@ -47,14 +47,14 @@ class Lives(tuple[WorkerLife, ...], Frame):
         )
         rows = [
             (
-                *(str(one.info.rank), one.info.node, one.info.device, str(one.info.pid)),
-                *(iso(one.info.start_ns), str(one.info.attempt), str(one.info.restart)),
-                ", ".join(f"{count:,} {mode}" for mode, count in _steps(one).items()),
-                _failure(one),
+                *(str(each.info.rank), each.info.node, each.info.device, str(each.info.pid)),
+                *(iso(each.info.start_ns), str(each.info.attempt), str(each.info.restart)),
+                ", ".join(f"{count:,} {mode}" for mode, count in _steps(each).items()),
+                _failure(each),
             )
-            for one in self
+            for each in self
         ]
-        return aligned([titles, *rows], left=len(titles))
+        return aligned([titles, *rows], left_columns=len(titles))
 
 
 def _steps(life: WorkerLife) -> Mapping[str, int]:

@@ -18,7 +18,7 @@ from sonde.results.rule_verdict import coverage_of, root_first, verdict
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
-_MOST_LINES = 40
+_MAX_LINES = 40
 _ORDER = (
     *(RuleStatus.ISSUES_FOUND, RuleStatus.ERROR, RuleStatus.IN_PROGRESS, RuleStatus.STOPPED),
     *(RuleStatus.NO_ISSUES_FOUND, RuleStatus.NOT_ENOUGH_DATA, RuleStatus.NOT_APPLICABLE),
@@ -41,11 +41,11 @@ class Findings(Frame):
     @property
     def worst(self) -> Severity | None:
         """The highest severity."""
-        return max((one.severity for one in self.episodes), key=_rank, default=None)
+        return max((episode.severity for episode in self.episodes), key=_rank, default=None)
 
     def documents(self) -> list[dict[str, Any]]:
         """As plain JSON values."""
-        return [episode_document(one, self.actions) for one in self.episodes]
+        return [episode_document(episode, self.actions) for episode in self.episodes]
 
     def to_arrow(self) -> pa.Table:
         """One row per finding."""
@@ -54,11 +54,13 @@ class Findings(Frame):
         columns = {name: from_texts([str(row[name] or "") for row in rows]) for name in texts}
         columns["evidence"] = from_texts([json.dumps(row["evidence"]) for row in rows])
         for name in ("first_ns", "last_ns"):
-            instants = np.array([getattr(one, name) for one in self.episodes], dtype=np.int64)
+            instants = np.array(
+                [getattr(episode, name) for episode in self.episodes], dtype=np.int64
+            )
             columns[name.removesuffix("_ns")] = from_numpy(instants).cast(TIME)
         for name in ("first_step", "last_step"):
-            steps = [getattr(one, name) for one in self.episodes]
-            numbers = np.array([-1 if one is None else one for one in steps], dtype=np.int64)
+            steps = [getattr(episode, name) for episode in self.episodes]
+            numbers = np.array([-1 if step is None else step for step in steps], dtype=np.int64)
             columns[name] = from_numpy(numbers)
         return pa.table(columns)
 
@@ -67,11 +69,13 @@ class Findings(Frame):
             return "No findings"
         rows = [("severity", "rule", "where", "message")]
         rows += [
-            (one.severity.value, one.finding.rule, where(one), one.finding.message)
-            for one in self.episodes[:_MOST_LINES]
+            (episode.severity.value, episode.finding.rule, where(episode), episode.finding.message)
+            for episode in self.episodes[:_MAX_LINES]
         ]
-        left = len(self.episodes) - _MOST_LINES
-        return aligned(rows, left=4) + (f"\n… and {left} more" if left > 0 else "")
+        remaining = len(self.episodes) - _MAX_LINES
+        return aligned(rows, left_columns=4) + (
+            f"\n… and {remaining} more" if remaining > 0 else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -91,19 +95,21 @@ class Judgement(Frame):
 
     def __getitem__(self, rule: str) -> Evaluation:
         """The evaluation of a rule, by its name in CamelCase or snake_case."""
-        for one in self.evaluations:
-            if plain_name(one.rule) == plain_name(rule):
-                return one
-        asked = ", ".join(one.rule for one in self.evaluations) or "none"
+        for evaluation in self.evaluations:
+            if plain_name(evaluation.rule) == plain_name(rule):
+                return evaluation
+        names = ", ".join(evaluation.rule for evaluation in self.evaluations) or "none"
         raise UsageError(
-            f"Rule {rule!r} was not run for job {self.job!r}. Rules that were run: {asked}"
+            f"Rule {rule!r} was not run for job {self.job!r}. Rules that were run: {names}"
         )
 
     @property
     def findings(self) -> Findings:
         """Findings by severity and time, each followed by its consequences."""
-        found = root_first(episode for one in self.evaluations for episode in one.episodes)
-        return Findings(found, self.actions)
+        episodes = root_first(
+            episode for evaluation in self.evaluations for episode in evaluation.episodes
+        )
+        return Findings(episodes, self.actions)
 
     @property
     def verdict(self) -> str:
@@ -117,7 +123,7 @@ class Judgement(Frame):
 
     def documents(self) -> list[dict[str, Any]]:
         """As plain JSON values, as in `sonde status --json`."""
-        return [evaluation_document(one, self.actions) for one in self.evaluations]
+        return [evaluation_document(evaluation, self.actions) for evaluation in self.evaluations]
 
     def to_arrow(self) -> pa.Table:
         """One row per rule."""
@@ -126,34 +132,41 @@ class Judgement(Frame):
         columns = {name: from_texts([str(row[name] or "") for row in rows]) for name in texts}
         for name in ("datapoints", "triggered"):
             columns[name] = from_numpy(np.array([row[name] for row in rows], dtype=np.int64))
-        columns["seconds"] = from_numpy(np.array([one.seconds for one in self.evaluations]))
+        columns["seconds"] = from_numpy(
+            np.array([evaluation.seconds for evaluation in self.evaluations])
+        )
         return pa.table(columns)
 
     def _shown(self) -> pa.Table:
         """Rules with findings first, rules that do not apply last."""
-        order = sorted(range(len(self)), key=lambda at: _place(self.evaluations[at]))
+        order = sorted(range(len(self)), key=lambda at: _sort_key(self.evaluations[at]))
         columns = ["rule", "status", "triggered", "datapoints", "reason"]
-        places = from_numpy(np.array(order, dtype=np.int64))
-        return self.to_arrow().select(columns).take(places)
+        indices = from_numpy(np.array(order, dtype=np.int64))
+        return self.to_arrow().select(columns).take(indices)
 
     @property
     def standings(self) -> str:
         """The status of each rule, as a text table."""
         counts = [
-            (one.rule, one.status.value, f"{one.datapoints:,}", f"{one.triggered:,}")
-            for one in self.evaluations
+            (
+                evaluation.rule,
+                evaluation.status.value,
+                f"{evaluation.datapoints:,}",
+                f"{evaluation.triggered:,}",
+            )
+            for evaluation in self.evaluations
         ]
-        lines = aligned([("rule", "status", "samples", "triggered"), *counts], left=2)
-        whys = ["reason", *(one.reason or "" for one in self.evaluations)]
+        lines = aligned([("rule", "status", "samples", "triggered"), *counts], left_columns=2)
+        whys = ["reason", *(evaluation.reason or "" for evaluation in self.evaluations)]
         pairs = zip(lines.split("\n"), whys, strict=True)
         return "\n".join(f"{line}  {why}".rstrip() for line, why in pairs)
 
     def __repr__(self) -> str:
-        found = self.findings
-        return f"{self.standings}\n\n{found!r}" if len(found) else self.standings
+        findings = self.findings
+        return f"{self.standings}\n\n{findings!r}" if len(findings) else self.standings
 
 
-def _place(evaluation: Evaluation) -> tuple[int, str]:
+def _sort_key(evaluation: Evaluation) -> tuple[int, str]:
     return _ORDER.index(evaluation.status), evaluation.rule
 
 
@@ -169,13 +182,13 @@ def _rank(severity: Severity) -> int:
 def where(episode: Episode) -> str:
     """Device, node, worker and steps of a finding, as text."""
     finding = episode.finding
-    parts = []
+    labels = []
     if finding.device:
-        parts.append(f"{finding.device} of {finding.node}" if finding.node else finding.device)
+        labels.append(f"{finding.device} of {finding.node}" if finding.node else finding.device)
     elif finding.node:
-        parts.append(finding.node)
+        labels.append(finding.node)
     if finding.worker is not None:
-        parts.append(f"worker {finding.worker}")
+        labels.append(f"worker {finding.worker}")
     if episode.first_step is not None:
-        parts.append(f"steps {episode.first_step}–{episode.last_step}")
-    return ", ".join(parts)
+        labels.append(f"steps {episode.first_step}–{episode.last_step}")
+    return ", ".join(labels)

@@ -15,9 +15,9 @@ from sonde.results.tables import TIME, Frame
 from sonde.store.rollups import Rollup
 from sonde.store.tables import from_numpy, from_texts, repeated
 
-_MOST_CURVES = 12
-_MOST_CHARTS = 6
-_FEW = 3
+_MAX_CURVES = 12
+_MAX_CHARTS = 6
+_MAX_NAMED = 3
 _PERCENT = "percent"
 _SINCE = "Time since start"
 
@@ -27,12 +27,12 @@ class Buckets(Frame):
     """Series in time buckets."""
 
     series: tuple[Series, ...]
-    parts: tuple[tuple[str, Rollup], ...]
+    rollups: tuple[tuple[str, Rollup], ...]
     start_ns: int | None = None  # start of the job
 
     def to_arrow(self) -> pa.Table:
         """One row per node, series and bucket."""
-        tables = [self._table(node, rollup) for node, rollup in self.parts]
+        tables = [self._table(node, rollup) for node, rollup in self.rollups]
         return pa.concat_tables(tables) if tables else pa.table({})
 
     def _table(self, node: str, rollup: Rollup) -> pa.Table:
@@ -41,7 +41,7 @@ class Buckets(Frame):
             {
                 "time": from_numpy(np.tile(rollup.starts_ns, len(self.series))).cast(TIME),
                 "node": repeated(node, buckets * len(self.series)),
-                "series": from_texts([one.key for one in self.series for _ in range(buckets)]),
+                "series": from_texts([each.key for each in self.series for _ in range(buckets)]),
                 "minimum": from_numpy(rollup.minimum.reshape(-1)),
                 "mean": from_numpy(rollup.mean.reshape(-1)),
                 "maximum": from_numpy(rollup.maximum.reshape(-1)),
@@ -52,39 +52,37 @@ class Buckets(Frame):
     def __repr__(self) -> str:
         if not self.series:
             return "No matching metric recorded"
-        names = list(dict.fromkeys(one.metric.name for one in self.series))
-        said = ", ".join(names) if len(names) <= _FEW else f"{len(names)} metrics"
-        widths = {format_duration(rollup.width_ns / NANOSECONDS) for _, rollup in self.parts}
-        count = max((len(rollup.starts_ns) for _, rollup in self.parts), default=0)
+        names = list(dict.fromkeys(each.metric.name for each in self.series))
+        label = ", ".join(names) if len(names) <= _MAX_NAMED else f"{len(names)} metrics"
+        widths = {format_duration(rollup.width_ns / NANOSECONDS) for _, rollup in self.rollups}
+        count = max((len(rollup.starts_ns) for _, rollup in self.rollups), default=0)
         series = pluralize(len(self.series), "series", "series")
-        return f"{said}: {series} in {pluralize(count, 'bucket')} of {', '.join(sorted(widths))}"
+        return f"{label}: {series} in {pluralize(count, 'bucket')} of {', '.join(sorted(widths))}"
 
     def _picture(self) -> Spec:
         """A chart per metric."""
-        metrics = list(dict.fromkeys(one.metric.name for one in self.series))
-        charts = tuple(self._chart(name) for name in metrics[:_MOST_CHARTS])
+        metrics = list(dict.fromkeys(each.metric.name for each in self.series))
+        charts = tuple(self._chart(name) for name in metrics[:_MAX_CHARTS])
         if len(charts) == 1:
             return charts[0]
-        left = len(metrics) - len(charts)
+        remaining = len(metrics) - len(charts)
         return Group(
             title="System metrics",
             parts=charts,
-            coarsened=f"{pluralize(left, 'more metric')} not shown. Select fewer metrics."
-            if left
+            coarsened=f"{pluralize(remaining, 'more metric')} not shown. Select fewer metrics."
+            if remaining
             else "",
         )
 
     def _chart(self, metric: str) -> LineChart:
         axis = self._axis
-        rows = [one for one in self._rows() if one[1].metric.name == metric]
+        rows = [row for row in self._rows() if row[1].metric.name == metric]
         unit = rows[0][1].metric.unit if rows else ""
-        curves = tuple(self._curve(axis, *row) for row in rows[:_MOST_CURVES])
-        is_coarse = len(rows) > _MOST_CURVES
+        curves = tuple(self._curve(axis, *row) for row in rows[:_MAX_CURVES])
+        is_coarse = len(rows) > _MAX_CURVES
         return LineChart(
             title=metric,
-            coarsened=f"Only {_MOST_CURVES} of {len(rows):,} series are shown."
-            if is_coarse
-            else "",
+            coarsened=f"Only {_MAX_CURVES} of {len(rows):,} series are shown." if is_coarse else "",
             x=tuple(((axis - self._origin_ns) / NANOSECONDS).tolist()),
             x_title=_SINCE,
             x_unit="seconds",
@@ -99,33 +97,33 @@ class Buckets(Frame):
         axis: "np.ndarray[tuple[int], np.dtype[np.int64]]",
         label: str,
         _: Series,
-        place: int,
+        index: int,
         rollup: Rollup,
     ) -> Curve:
         at = np.searchsorted(axis, rollup.starts_ns)
         rows = {}
         for name in ("mean", "minimum", "maximum"):
             placed = np.full(len(axis), np.nan)
-            placed[at] = getattr(rollup, name)[place]
+            placed[at] = getattr(rollup, name)[index]
             rows[name] = tuple(placed.tolist())
         return Curve(label=label, values=rows["mean"], low=rows["minimum"], high=rows["maximum"])
 
     def _rows(self) -> Iterator[tuple[str, Series, int, Rollup]]:
         """Every series of every node, with its label."""
-        for node, rollup in self.parts:
-            devices = [counting_order(one.device) for one in self.series]
-            places = sorted(range(len(self.series)), key=devices.__getitem__)
-            for place in places:
-                one = self.series[place]
-                named = one.device or "whole node"
-                label = named if len(self.parts) == 1 else f"{node} {named}"
-                if np.isfinite(rollup.mean[place]).any():
-                    yield label, one, place, rollup
+        for node, rollup in self.rollups:
+            devices = [counting_order(each.device) for each in self.series]
+            indices = sorted(range(len(self.series)), key=devices.__getitem__)
+            for index in indices:
+                series = self.series[index]
+                named = series.device or "whole node"
+                label = named if len(self.rollups) == 1 else f"{node} {named}"
+                if np.isfinite(rollup.mean[index]).any():
+                    yield label, series, index, rollup
 
     @property
     def _axis(self) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         nothing = np.empty(0, dtype=np.int64)
-        return np.unique(np.concatenate([nothing, *(one.starts_ns for _, one in self.parts)]))
+        return np.unique(np.concatenate([nothing, *(each.starts_ns for _, each in self.rollups)]))
 
     @property
     def _origin_ns(self) -> int:
@@ -134,7 +132,7 @@ class Buckets(Frame):
 
     @staticmethod
     def _highest(rows: "list[tuple[str, Series, int, Rollup]]") -> float:
-        return max((float(np.nanmax(one.maximum[place])) for _, _, place, one in rows), default=0.0)
+        return max((float(np.nanmax(row.maximum[index])) for _, _, index, row in rows), default=0.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,10 +144,10 @@ class Heat(Buckets):
         rows = list(self._rows())
         unit = rows[0][1].metric.unit if rows else ""
         means = [self._curve(axis, *row).values for row in rows]
-        known = np.array([[one for one in row if one is not None] for row in means])
-        finite = known[np.isfinite(known)] if known.size else np.zeros(1)
+        means_array = np.array([[each for each in row if each is not None] for row in means])
+        finite = means_array[np.isfinite(means_array)] if means_array.size else np.zeros(1)
         is_share = unit == _PERCENT and float(finite.max()) <= 100
-        names = list(dict.fromkeys(one.metric.name for one in self.series))
+        names = list(dict.fromkeys(each.metric.name for each in self.series))
         return Heatmap(
             title=", ".join(names) or "Heatmap",
             rows=tuple(label for label, *_ in rows),

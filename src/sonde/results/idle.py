@@ -40,10 +40,12 @@ class Breakdowns(Frame):
                 "device": from_texts([row.device for row in self.rows]),
                 "seconds": from_numpy(walls / NANOSECONDS),
                 **{
-                    f"{part}_percent": from_numpy(
-                        100 * np.array([getattr(row, f"{part}_ns") for row in self.rows]) / walls
+                    f"{activity}_percent": from_numpy(
+                        100
+                        * np.array([getattr(row, f"{activity}_ns") for row in self.rows])
+                        / walls
                     )
-                    for part in TIME_SHARES
+                    for activity in TIME_SHARES
                 },
             }
         )
@@ -52,22 +54,27 @@ class Breakdowns(Frame):
         if not self.rows:
             return "No operators recorded"
         rows = self.to_arrow().to_pylist()
-        titles = ("device", "worker", "duration", *(part.replace("_", " ") for part in TIME_SHARES))
+        titles = (
+            "device",
+            "worker",
+            "duration",
+            *(activity.replace("_", " ") for activity in TIME_SHARES),
+        )
         lines = [
             (
                 row["device"],
                 str(row["worker"]),
                 format_duration(row["seconds"]),
-                *(format_percent(row[f"{part}_percent"], 1) for part in TIME_SHARES),
+                *(format_percent(row[f"{activity}_percent"], 1) for activity in TIME_SHARES),
             )
             for row in rows
         ]
-        return aligned([titles, *lines], left=1)
+        return aligned([titles, *lines], left_columns=1)
 
     def _picture(self) -> Spec:
-        parts = [f"{part}_percent" for part in TIME_SHARES]
+        columns = [f"{activity}_percent" for activity in TIME_SHARES]
         label = ("worker", "device")
-        return stacked_bars(self.to_arrow(), "Device time", label, parts, "percent")
+        return stacked_bars(self.to_arrow(), "Device time", label, columns, "percent")
 
 
 @dataclass(frozen=True)
@@ -101,13 +108,13 @@ class Gaps(Frame):
     profiles: tuple[Profile, ...]
 
     @cached_property
-    def _found(self) -> tuple[IdleTime, ...]:
+    def _idle_times(self) -> tuple[IdleTime, ...]:
         return tuple(find_gaps(profile) for profile in self.profiles)
 
     @cached_property
     def rows(self) -> tuple[Gap, ...]:
         """Gaps by device, in order of time."""
-        return tuple(gap for one in self._found for gap in one.gaps)
+        return tuple(gap for each in self._idle_times for gap in each.gaps)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -116,44 +123,46 @@ class Gaps(Frame):
         """One row per gap."""
         return RecordRows(self.rows, Gap).to_arrow()
 
-    def longest(self, most: int = 20) -> RecordRows:
+    def longest(self, max_rows: int = 20) -> RecordRows:
         """The longest gaps, each with its cause."""
         ordered = sorted(self.rows, key=lambda gap: -gap.duration_ns)
-        return RecordRows(tuple(ordered[:most]), Gap, _EMPTY)
+        return RecordRows(tuple(ordered[:max_rows]), Gap, _EMPTY)
 
     def causes(self) -> RecordRows:
         """Idle time by cause, the longest first."""
-        found = [
+        rows = [
             CauseRow(cause.value, len(mine), self._percent(sum(mine)), sum(mine), max(mine))
             for cause in Cause
             for mine in [[gap.duration_ns for gap in self.rows if gap.cause is cause]]
             if mine
         ]
-        found.sort(key=lambda row: -row.total_ns)
-        return RecordRows(tuple(found), CauseRow, _EMPTY)
+        rows.sort(key=lambda row: -row.total_ns)
+        return RecordRows(tuple(rows), CauseRow, _EMPTY)
 
     def places(self) -> RecordRows:
         """Idle time by the operator that the device waited for, the longest first."""
-        found: dict[tuple[str, str, str, str], list[int]] = {}
+        durations: dict[tuple[str, str, str, str], list[int]] = {}
         for gap in self.rows:
             where = (gap.cause.value, gap.operator, gap.module, gap.phase)
-            found.setdefault(where, []).append(gap.duration_ns)
+            durations.setdefault(where, []).append(gap.duration_ns)
         rows = [
             GapPlace(*where, len(mine), self._percent(sum(mine)), sum(mine))
-            for where, mine in found.items()
+            for where, mine in durations.items()
         ]
         rows.sort(key=lambda row: -row.total_ns)
         return RecordRows(tuple(rows), GapPlace, _EMPTY)
 
     def _percent(self, spent_ns: int) -> float:
         """Share of the time of all devices."""
-        devices = ((one.wall_ns, len(one.operations.device_names)) for one in self.profiles)
+        devices = (
+            (profile.wall_ns, len(profile.operations.device_names)) for profile in self.profiles
+        )
         return 100 * spent_ns / sum(wall_ns * count for wall_ns, count in devices)
 
     def synchronizations(self) -> RecordRows:
         """Where the host waits for a device, the longest first."""
-        found = added_up(row for one in self._found for row in one.synchronizations)
-        return RecordRows(found, Synchronization, "No synchronizations recorded")
+        rows = added_up(row for each in self._idle_times for row in each.synchronizations)
+        return RecordRows(rows, Synchronization, "No synchronizations recorded")
 
     def __repr__(self) -> str:
         return f"{self.causes()}\n\n{self.places()}" if self.rows else _EMPTY

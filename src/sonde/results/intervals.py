@@ -27,8 +27,8 @@ def extents_by_node(table: pa.Table, readers: Sequence[WorkerReader]) -> dict[st
     ranks: dict[str, list[int]] = {}
     for reader in readers:
         ranks.setdefault(node_of(reader), []).append(reader.rank)
-    found = {}
-    for node, own in ranks.items():
-        mine = np.isin(workers, own)
-        found[node] = Extents.of(starts_ns[mine], ends_ns[mine])
-    return found
+    extents = {}
+    for node, node_ranks in ranks.items():
+        mine = np.isin(workers, node_ranks)
+        extents[node] = Extents.of(starts_ns[mine], ends_ns[mine])
+    return extents

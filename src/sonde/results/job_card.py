@@ -14,8 +14,12 @@ _SECONDS = "seconds"
 def job_card(status: Mapping[str, Any]) -> str:
     """Render the status document of a job as an HTML table."""
     steps = ", ".join(f"{count:,} {mode}" for mode, count in status["steps"].items())
-    found = [one["severity"] for rule in status["rules"] for one in rule["findings"]]
-    counts = [f"{found.count(one)} {one}" for one in _SEVERITIES if one in found]
+    severities = [finding["severity"] for rule in status["rules"] for finding in rule["findings"]]
+    counts = [
+        f"{severities.count(severity)} {severity}"
+        for severity in _SEVERITIES
+        if severity in severities
+    ]
     figures: dict[str, Cell] = {
         "job": status["job"],
         "state": status["state"],

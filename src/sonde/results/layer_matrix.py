@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.updates import COLUMNS as MOVED
+from sonde.analyze.updates import COLUMNS as UPDATE_COLUMNS
 from sonde.analyze.updates import least_updates
 from sonde.read.tensors import (
     Columns,
@@ -46,7 +46,7 @@ class Layers:
 
 def as_recorded(readers: Sequence[WorkerReader], names: Iterable[str]) -> list[str]:
     """Sort names by their order in the model, as the first worker recorded them."""
-    order = {name: place for place, name in enumerate(read_infos(readers[:1], []))}
+    order = {name: index for index, name in enumerate(read_infos(readers[:1], []))}
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
@@ -60,33 +60,33 @@ def read_layers(
     divided by its norm at that step.
     """
     rows = _rows_by_name(readers, holders, mode, reduction)
-    names = tuple(name for name, parts in rows.items() if parts)
-    found = {name: _reduced(rows[name], reduction) for name in names}
+    names = tuple(name for name, shards in rows.items() if shards)
+    reduced = {name: _reduced(rows[name], reduction) for name in names}
     nothing = np.empty(0, dtype=np.int64)
-    steps = np.unique(np.concatenate([nothing, *(one[0] for one in found.values())]))
+    steps = np.unique(np.concatenate([nothing, *(each[0] for each in reduced.values())]))
     values = np.full((len(names), len(steps)), np.nan)
-    for place, name in enumerate(names):
-        own, numbers = found[name]
-        values[place, np.searchsorted(steps, own)] = numbers
+    for index, name in enumerate(names):
+        tensor_steps, numbers = reduced[name]
+        values[index, np.searchsorted(steps, tensor_steps)] = numbers
     return Layers(names, steps, values)
 
 
 def _rows_by_name(
     readers: Sequence[WorkerReader], holders: Mapping[str, Holders], mode: str, reduction: str
 ) -> dict[str, list[TensorRows]]:
-    wanted = {name: _ranks(by_rank) for name, by_rank in holders.items()}
-    has_parts = any(len(ranks) > 1 for ranks in wanted.values())
-    columns = MOVED if reduction == UPDATE_RATIO else columns_for(reduction)
+    ranks_by_name = {name: _ranks(by_rank) for name, by_rank in holders.items()}
+    has_parts = any(len(ranks) > 1 for ranks in ranks_by_name.values())
+    columns = UPDATE_COLUMNS if reduction == UPDATE_RATIO else columns_for(reduction)
     if has_parts:
         columns = tuple(dict.fromkeys((*COLUMNS, *columns)))
-    found: dict[str, list[TensorRows]] = {name: [] for name in wanted}
+    rows_by_name: dict[str, list[TensorRows]] = {name: [] for name in ranks_by_name}
     for reader in readers:
-        mine = {name for name, ranks in wanted.items() if reader.rank in ranks}
+        mine = {name for name, ranks in ranks_by_name.items() if reader.rank in ranks}
         if mine:
             rows = read_statistics_by_name(reader, mode, (ANY_STEP, EVER), columns)
             for name in mine & rows.keys():
-                found[name].append(rows[name])
-    return found
+                rows_by_name[name].append(rows[name])
+    return rows_by_name
 
 
 def _ranks(holders: Holders) -> tuple[int, ...]:
@@ -95,20 +95,22 @@ def _ranks(holders: Holders) -> tuple[int, ...]:
     return (min(holders),)
 
 
-def _reduced(parts: Sequence[TensorRows], reduction: str) -> tuple[IntArray, FloatArray]:
-    if len(parts) > 1:
-        steps, _, columns = merge_shards(parts)
+def _reduced(shards: Sequence[TensorRows], reduction: str) -> tuple[IntArray, FloatArray]:
+    if len(shards) > 1:
+        steps, _, columns = merge_shards(shards)
     else:
-        steps, columns = parts[0].steps, parts[0].columns
+        steps, columns = shards[0].steps, shards[0].columns
     if reduction == UPDATE_RATIO:
         return steps, _ratios(columns)
     return steps, np.asarray(reduce_columns(reduction, columns), dtype=np.float64)
 
 
 def _ratios(columns: Columns) -> FloatArray:
-    rows = np.stack([np.asarray(columns[name], dtype=np.float64) for name in MOVED], axis=1)
-    found = np.full(len(rows), np.nan)
+    rows = np.stack(
+        [np.asarray(columns[name], dtype=np.float64) for name in UPDATE_COLUMNS], axis=1
+    )
+    ratios = np.full(len(rows), np.nan)
     with np.errstate(all="ignore"):  # NaN stays NaN
         norms = np.sqrt(rows[:-1, 1])
-        found[1:] = np.where(norms > 0, least_updates(rows[:-1], rows[1:]) / norms, np.nan)
-    return found
+        ratios[1:] = np.where(norms > 0, least_updates(rows[:-1], rows[1:]) / norms, np.nan)
+    return ratios

@@ -11,9 +11,9 @@ from sonde.results.series import Reduction
 from sonde.results.tables import Frame, aligned
 from sonde.store.tables import repeated
 
-_MOST_LINES = 40
-_MOST_ROWS = 60
-_MOST_COLUMNS = 200
+_MAX_LINES = 40
+_MAX_ROWS = 60
+_MAX_COLUMNS = 200
 
 
 @dataclass(frozen=True)
@@ -21,50 +21,52 @@ class Layers(Frame):
     """The same reduction of several tensors; of replicas, the first worker's."""
 
     reduction: str
-    parts: tuple[Reduction, ...]
+    reductions: tuple[Reduction, ...]
 
     def __len__(self) -> int:
-        return len(self.parts)
+        return len(self.reductions)
 
     def to_arrow(self) -> pa.Table:
         """One row per tensor, worker and step."""
         tables = [
-            rows.add_column(0, "tensor", repeated(one.tensor, rows.num_rows))
-            for one in self.parts
-            if (rows := one.to_arrow()).num_rows
+            rows.add_column(0, "tensor", repeated(each.tensor, rows.num_rows))
+            for each in self.reductions
+            if (rows := each.to_arrow()).num_rows
         ]
         return pa.concat_tables(tables) if tables else pa.table({})
 
     def __repr__(self) -> str:
-        known = [(one.tensor, np.array([value for _, value in one])) for one in self.parts]
+        values_by_name = [
+            (each.tensor, np.array([value for _, value in each])) for each in self.reductions
+        ]
         rows = [
             (name, str(len(values)), *(f"{number:.4g}" for number in _described(values)))
-            for name, values in known
+            for name, values in values_by_name
             if len(values)
         ]
         if not rows:
             return f"No {self.reduction} of a matching tensor recorded"
         titles = (f"{self.reduction} of", "steps", "first", "last", "minimum", "maximum")
-        more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
-        return aligned([titles, *rows[:_MOST_LINES]], left=1) + more
+        more = f"\n… and {len(rows) - _MAX_LINES} more" if len(rows) > _MAX_LINES else ""
+        return aligned([titles, *rows[:_MAX_LINES]], left_columns=1) + more
 
     def _picture(self) -> Spec:
         """A row per tensor, a column per step; logarithmic if all values are positive or zero."""
-        shown = [one for one in self.parts if any(True for _ in one)][:_MOST_ROWS]
-        steps = np.array(sorted({step for one in shown for step, _ in one}), dtype=np.int64)
-        steps = steps[np.unique(np.linspace(0, len(steps) - 1, _MOST_COLUMNS).astype(np.int64))]
+        shown = [each for each in self.reductions if any(True for _ in each)][:_MAX_ROWS]
+        steps = np.array(sorted({step for each in shown for step, _ in each}), dtype=np.int64)
+        steps = steps[np.unique(np.linspace(0, len(steps) - 1, _MAX_COLUMNS).astype(np.int64))]
         values = np.array(
-            [[dict(one).get(step, np.nan) for step in steps.tolist()] for one in shown]
+            [[dict(each).get(step, np.nan) for step in steps.tolist()] for each in shown]
         )
         finite = values[np.isfinite(values)]
         above = finite[finite > 0]
         is_logarithmic = bool(len(above)) and bool((finite >= 0).all())
         scale = above if is_logarithmic else finite if len(finite) else np.zeros(1)
-        left = len(self.parts) - len(shown)
+        remaining = len(self.reductions) - len(shown)
         return Heatmap(
             title=f"{self.reduction} over steps",
-            coarsened=f"{pluralize(left, 'more tensor')} not shown." if left else "",
-            rows=tuple(one.tensor for one in shown),
+            coarsened=f"{pluralize(remaining, 'more tensor')} not shown." if remaining else "",
+            rows=tuple(each.tensor for each in shown),
             x=tuple(steps.tolist()),
             x_title="Step",
             values=tuple(tuple(row.tolist()) for row in values),
@@ -75,6 +77,6 @@ class Layers(Frame):
 
 
 def _described(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, ...]:
-    known = values[~np.isnan(values)]
-    extremes = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
+    finite = values[~np.isnan(values)]
+    extremes = (finite.min(), finite.max()) if len(finite) else (np.nan, np.nan)
     return float(values[0]), float(values[-1]), float(extremes[0]), float(extremes[1])

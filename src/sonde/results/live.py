@@ -25,7 +25,7 @@ from sonde.results.rule_verdict import root_first
 from sonde.store.backends import Backend
 
 BUSY_GPU_PERCENT = 10.0
-_MOST_WORKERS = 8  # whose steps are read; workers of a distributed training progress together
+_MAX_WORKERS = 8  # whose steps are read; workers of a distributed training progress together
 _SILENT_SECONDS = 15.0  # a node without samples for this time (plus a few intervals) is silent
 
 
@@ -154,10 +154,10 @@ class JobNow:
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
-        kept = ("job", "state", "exit", "start_time", "end_time", "duration_seconds", "overhead")
+        keys = ("job", "state", "exit", "start_time", "end_time", "duration_seconds", "overhead")
         return {
             "time": iso(self.time_ns),
-            **{key: self.status[key] for key in kept},
+            **{key: self.status[key] for key in keys},
             **{key: self.status[key] for key in ("steps", "phases", "losses", "workers")},
             "seen": self.status["seen"],
             "coverage": coverage_in(self.status).document(),
@@ -183,39 +183,40 @@ class Observer:
             self._opened.refresh()
         self._is_first = False
         facts, now_ns = self._opened.facts, self._opened.now_ns
-        wanted = [one for one in facts.latest if node in (None, one.attempt.node)]
+        attempts = [each for each in facts.latest if node in (None, each.attempt.node)]
         # many nodes are shown in a line each, without history
-        columns = COLUMNS if len(wanted) == 1 else 0
-        nodes = tuple(self._node(one, now_ns, columns) for one in wanted)
+        columns = COLUMNS if len(attempts) == 1 else 0
+        nodes = tuple(self._node(each, now_ns, columns) for each in attempts)
         status = status_document(facts, now_ns, training=self._training(facts, now_ns))
         evaluations = read_evaluations(self._opened.backend, [], self._episodes)
-        status["rules"] = [evaluation_document(one) for one in evaluations]
-        found = root_first(one for rule in evaluations for one in rule.episodes)
-        findings = tuple(episode_document(one) for one in found)
+        status["rules"] = [evaluation_document(evaluation) for evaluation in evaluations]
+        episodes = root_first(episode for rule in evaluations for episode in rule.episodes)
+        findings = tuple(episode_document(each) for each in episodes)
         return JobNow(status, now_ns, facts.state.is_over, nodes, findings)
 
     def _training(self, facts: JobFacts, now_ns: int) -> Training:
-        readers = tuple(self._opened.worker(int(rank)) for rank in facts.workers[:_MOST_WORKERS])
+        readers = tuple(self._opened.worker(int(rank)) for rank in facts.workers[:_MAX_WORKERS])
         return read_recent_training(readers, facts, now_ns)
 
-    def _node(self, one: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
-        return node_now(self._opened.node(one.attempt.node), one, now_ns, columns)
+    def _node(self, attempt: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
+        return node_now(self._opened.node(attempt.attempt.node), attempt, now_ns, columns)
 
 
-def node_now(reader: SystemReader, one: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
+def node_now(reader: SystemReader, attempt: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
     """The current state of a node."""
-    beat = one.heartbeat
-    interval = (beat and beat.interval_seconds) or one.attempt.interval_seconds
+    beat = attempt.heartbeat
+    interval = (beat and beat.interval_seconds) or attempt.attempt.interval_seconds
     recent = Recent(reader, interval, columns)
     extent = reader.extent
     silent = None if extent is None else max(0.0, (now_ns - extent.last_ns) / NANOSECONDS)
-    since_start = (now_ns - one.attempt.start_ns) / NANOSECONDS
+    since_start = (now_ns - attempt.attempt.start_ns) / NANOSECONDS
     patience = _SILENT_SECONDS + 3 * interval + (beat.every_seconds if beat else 0)
     return NodeNow(
         node=reader.node,
-        state=one.state,
+        state=attempt.state,
         silent_seconds=silent,
-        is_silent=not one.state.is_over and (since_start if silent is None else silent) > patience,
+        is_silent=not attempt.state.is_over
+        and (since_start if silent is None else silent) > patience,
         processor=_processor(recent),
         memory=_memory(recent),
         gpus=tuple(_gpu(recent, device) for device in recent.devices("gpu.utilization_percent")),
@@ -231,7 +232,9 @@ def _processor(recent: Recent) -> Processor:
         percent=recent.now(metric),
         iowait_percent=recent.now("cpu.iowait_percent"),
         available_cores=recent.last("cgroup.cpus_available"),
-        cores=tuple((one, recent.now(f"{metric}/{one}")) for one in recent.devices(metric)),
+        cores=tuple(
+            (device, recent.now(f"{metric}/{device}")) for device in recent.devices(metric)
+        ),
         history=recent.history(metric),
     )
 
@@ -304,8 +307,8 @@ def _traffic(recent: Recent) -> Traffic:
 
 
 def _total(recent: Recent, metric: str) -> float | None:
-    known = _each(recent, metric)
-    return float(np.sum(known)) if known else None
+    values = _each(recent, metric)
+    return float(np.sum(values)) if values else None
 
 
 def _each(recent: Recent, metric: str) -> Sequence[float]:

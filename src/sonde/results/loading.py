@@ -24,7 +24,7 @@ from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
 _NUMBERS = ("p25", "p50", "p95", "maximum", "total")
-_MOST_FUNCTIONS = 20
+_MAX_FUNCTIONS = 20
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Loaders(Frame):
         return tuple(self._examined())
 
     def _examined(self) -> Iterator[LoaderReport]:
-        machines = {one.node: one for one in self.machines}
+        machines = {machine.node: machine for machine in self.machines}
         workers = Counter(map(node_of, self.everyone))
         for reader in self.readers:
             node = node_of(reader)
@@ -54,8 +54,8 @@ class Loaders(Frame):
     @property
     def advice(self) -> tuple[str, ...]:
         """Advice as sentences, without duplicates."""
-        said = (one.text for report in self.reports for one in report.advice)
-        return tuple(dict.fromkeys(said))
+        texts = (advice_item.text for report in self.reports for advice_item in report.advice)
+        return tuple(dict.fromkeys(texts))
 
     @property
     def functions(self) -> "LoaderFunctions":
@@ -69,13 +69,13 @@ class Loaders(Frame):
 
     def to_arrow(self) -> pa.Table:
         """One row per worker, loader and operation; durations in seconds."""
-        rows = [(report, one) for report in self.reports for one in report.operations]
+        rows = [(report, operation) for report in self.reports for operation in report.operations]
         return pa.table(
             {
-                **_whose([report for report, _ in rows]),
-                "operation": from_texts([one.operation for _, one in rows]),
-                "count": _integers([one.count for _, one in rows]),
-                **{name: _reals([getattr(one, name) for _, one in rows]) for name in _NUMBERS},
+                **_loader_columns([report for report, _ in rows]),
+                "operation": from_texts([row.operation for _, row in rows]),
+                "count": _integers([row.count for _, row in rows]),
+                **{name: _reals([getattr(row, name) for _, row in rows]) for name in _NUMBERS},
             }
         )
 
@@ -86,23 +86,28 @@ class Loaders(Frame):
     def __repr__(self) -> str:
         rows = [
             (
-                *(str(report.record.worker), str(report.record.number), one.operation),
-                *(str(one.count), *(format_duration(getattr(one, name)) for name in _NUMBERS)),
+                *(str(report.record.worker), str(report.record.number), operation.operation),
+                *(
+                    str(operation.count),
+                    *(format_duration(getattr(operation, name)) for name in _NUMBERS),
+                ),
             )
             for report in self.reports
-            for one in report.operations
+            for operation in report.operations
         ]
         if not rows:
             return "No data loaders recorded"
         titles = ("worker", "loader", "operation", "count", *_NUMBERS)
-        said = "".join(f"\n- {text}" for text in self.advice)
-        return aligned([titles, *rows], left=3) + (f"\n{said}" if said else "")
+        advice_text = "".join(f"\n- {text}" for text in self.advice)
+        return aligned([titles, *rows], left_columns=3) + (
+            f"\n{advice_text}" if advice_text else ""
+        )
 
     _units = dict.fromkeys(_NUMBERS, "seconds")
 
     def _below(self) -> Sequence[Element]:
-        said = [element("li", text) for text in self.advice]
-        return [element("ul", *said)] if said else []
+        items = [element("li", text) for text in self.advice]
+        return [element("ul", *items)] if items else []
 
     def _picture(self) -> Spec:
         label = ("worker", "loader", "operation")
@@ -117,32 +122,32 @@ class LoaderFunctions(Frame):
 
     def to_arrow(self) -> pa.Table:
         """One row per worker, loader and function; `percent` includes callees."""
-        rows = [(report, one) for report in self.reports for one in report.functions]
+        rows = [(report, function) for report in self.reports for function in report.functions]
         return pa.table(
             {
-                **_whose([report for report, _ in rows]),
-                "function": from_texts([one.name for _, one in rows]),
-                "file": from_texts([one.file for _, one in rows]),
-                "line": _integers([one.line for _, one in rows]),
-                "percent": _reals([one.percent for _, one in rows]),
-                "own_percent": _reals([one.own_percent for _, one in rows]),
+                **_loader_columns([report for report, _ in rows]),
+                "function": from_texts([row.name for _, row in rows]),
+                "file": from_texts([row.file for _, row in rows]),
+                "line": _integers([row.line for _, row in rows]),
+                "percent": _reals([row.percent for _, row in rows]),
+                "own_percent": _reals([row.own_percent for _, row in rows]),
             }
         )
 
     def __repr__(self) -> str:
-        found = [(report, one) for report in self.reports for one in report.functions]
-        if not found:
+        functions = [(report, function) for report in self.reports for function in report.functions]
+        if not functions:
             return "No batches profiled"
         rows = [
             (
-                one.name,
-                f"{one.file}:{one.line}",
-                format_percent(one.percent, 1),
-                format_percent(one.own_percent, 1),
+                each.name,
+                f"{each.file}:{each.line}",
+                format_percent(each.percent, 1),
+                format_percent(each.own_percent, 1),
             )
-            for _, one in found[:_MOST_FUNCTIONS]
+            for _, each in functions[:_MAX_FUNCTIONS]
         ]
-        return aligned([("function", "file", "total", "self"), *rows], left=2)
+        return aligned([("function", "file", "total", "self"), *rows], left_columns=2)
 
     def _picture(self) -> Spec:
         values = ("percent", "own_percent")
@@ -157,14 +162,14 @@ class LoaderStarts(Frame):
 
     def to_arrow(self) -> pa.Table:
         """One row per start; `outlier` marks starts that took much longer than the others."""
-        rows = [(report, one) for report in self.reports for one in report.record.starts]
-        is_slow = [int(one in report.slow_starts) for report, one in rows]
+        rows = [(report, start) for report in self.reports for start in report.record.starts]
+        is_slow = [int(row in report.slow_starts) for report, row in rows]
         return pa.table(
             {
-                **_whose([report for report, _ in rows]),
-                "time": _integers([one.time_ns for _, one in rows]).cast(TIME),
-                "seconds": _reals([one.seconds for _, one in rows]),
-                "first_wait_seconds": _reals([one.first_wait_seconds for _, one in rows]),
+                **_loader_columns([report for report, _ in rows]),
+                "time": _integers([row.time_ns for _, row in rows]).cast(TIME),
+                "seconds": _reals([row.seconds for _, row in rows]),
+                "first_wait_seconds": _reals([row.first_wait_seconds for _, row in rows]),
                 "outlier": _integers(is_slow).cast(pa.bool_()),
             }
         )
@@ -174,25 +179,25 @@ class LoaderStarts(Frame):
             (
                 str(report.record.worker),
                 str(report.record.number),
-                iso(one.time_ns),
-                format_duration(one.seconds),
-                format_duration(one.first_wait_seconds),
+                iso(start.time_ns),
+                format_duration(start.seconds),
+                format_duration(start.first_wait_seconds),
             )
             for report in self.reports
-            for one in report.record.starts
+            for start in report.record.starts
         ]
         titles = ("worker", "loader", "time", "duration", "first wait")
-        return aligned([titles, *rows], left=3) if rows else "No iterator starts recorded"
+        return aligned([titles, *rows], left_columns=3) if rows else "No iterator starts recorded"
 
     def _picture(self) -> Spec:
         label, values = ("worker", "loader"), ("seconds", "first_wait_seconds")
         return bars(self.to_arrow(), "Iterator starts", label, values, "seconds")
 
 
-def _whose(reports: Sequence[LoaderReport]) -> dict[str, pa.ChunkedArray]:
+def _loader_columns(reports: Sequence[LoaderReport]) -> dict[str, pa.ChunkedArray]:
     return {
-        "worker": _integers([one.record.worker for one in reports]),
-        "loader": _integers([one.record.number for one in reports]),
+        "worker": _integers([report.record.worker for report in reports]),
+        "loader": _integers([report.record.number for report in reports]),
     }
 
 
@@ -217,17 +222,18 @@ def _document(report: LoaderReport) -> dict[str, Any]:
         "busy_percent": record.busy_percent,
         **_advised(report),
         "starts": len(record.starts),
-        "operations": [asdict(one) for one in report.operations],
+        "operations": [asdict(operation) for operation in report.operations],
         "slowest_function": _function(report.slowest),
-        "functions": [_function(one) for one in report.functions[:_MOST_FUNCTIONS]],
+        "functions": [_function(function) for function in report.functions[:_MAX_FUNCTIONS]],
         "slow_starts": [
-            {"time": iso(one.time_ns), "seconds": one.total_seconds} for one in report.slow_starts
+            {"time": iso(slow_start.time_ns), "seconds": slow_start.total_seconds}
+            for slow_start in report.slow_starts
         ],
         "slow_waits": [
-            {"time": iso(one.time_ns), "step": one.step, "seconds": one.seconds}
-            for one in report.slow_waits
+            {"time": iso(slow_wait.time_ns), "step": slow_wait.step, "seconds": slow_wait.seconds}
+            for slow_wait in report.slow_waits
         ],
-        "advice": [asdict(one) for one in report.advice],
+        "advice": [asdict(advice_item) for advice_item in report.advice],
     }
 
 
@@ -241,5 +247,5 @@ def _advised(report: LoaderReport) -> dict[str, Any]:
     }
 
 
-def _function(one: FunctionShare | None) -> dict[str, Any] | None:
-    return asdict(one) if one is not None else None
+def _function(function: FunctionShare | None) -> dict[str, Any] | None:
+    return asdict(function) if function is not None else None

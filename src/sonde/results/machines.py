@@ -37,8 +37,8 @@ def readers_of(job: JobResults, node: str | None = None) -> tuple[SystemReader, 
 
 def series_of(reader: SystemReader, metric: str, *, is_whole: bool = False) -> tuple[Series, ...]:
     """The series of a metric's devices in order, or the series of the whole node."""
-    found = [one for one in reader.series(metric) if bool(one.device) is not is_whole]
-    return tuple(sorted(found, key=lambda one: counting_order(one.device)))
+    series = [each for each in reader.series(metric) if bool(each.device) is not is_whole]
+    return tuple(sorted(series, key=lambda each: counting_order(each.device)))
 
 
 def samples_of(
@@ -49,16 +49,16 @@ def samples_of(
     if not series:
         return None
     times_ns, values = reader.samples(series, within)
-    devices = tuple(one.device for one in series)
+    devices = tuple(each.device for each in series)
     return Samples(reader.node, devices, series[0].metric.unit, times_ns, values)
 
 
 def each_node(job: JobResults, metric: str, node: str | None = None) -> Iterator[Samples]:
     """Samples of a metric's devices, one item per node."""
     for reader in readers_of(job, node):
-        found = samples_of(reader, metric)
-        if found is not None:
-            yield found
+        samples = samples_of(reader, metric)
+        if samples is not None:
+            yield samples
 
 
 def device_label(node: str, device: str, nodes: Sequence[str]) -> str:

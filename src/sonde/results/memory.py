@@ -64,7 +64,7 @@ def _by_step(reader: WorkerReader, window: MemoryWindow, device: DeviceChanges) 
     before = float("nan") if device.before_bytes is None else float(device.before_bytes)
     uses = use_of(_changes(device), steps.starts_ns, steps.ends_ns)
     rows = zip(
-        *(one.tolist() for one in (steps.steps, steps.starts_ns, steps.ends_ns)), strict=True
+        *(each.tolist() for each in (steps.steps, steps.starts_ns, steps.ends_ns)), strict=True
     )
     return [
         StepMemory(reader.rank, device.device, number, start_ns, before_bytes=before, **asdict(use))
@@ -78,8 +78,8 @@ def _by_module(
 ) -> list[ModuleMemory]:
     changes, calls = _changes(device), window.calls
     uses = use_of(changes, calls.starts_ns, calls.ends_ns)
-    found = use_by_module(changes, calls.names, device.inside, uses)
-    return [ModuleMemory(reader.rank, device.device, **asdict(one)) for one in found]
+    uses_by_module = use_by_module(changes, calls.names, device.inside, uses)
+    return [ModuleMemory(reader.rank, device.device, **asdict(each)) for each in uses_by_module]
 
 
 def _changes(device: DeviceChanges) -> Changes:

@@ -13,15 +13,15 @@ def known_mode(mode: str) -> str:
     Raises:
         UsageError: If there is no such mode.
     """
-    known = [one.value for one in Mode]
-    if mode not in known:
-        raise UsageError(f"Unknown mode {mode!r}. Known: {', '.join(known)}")
+    modes = [mode.value for mode in Mode]
+    if mode not in modes:
+        raise UsageError(f"Unknown mode {mode!r}. Known: {', '.join(modes)}")
     return str(mode)
 
 
-def no_match_text(noun: str, pattern: str, known: Iterable[str]) -> str:
+def no_match_text(noun: str, pattern: str, candidates: Iterable[str]) -> str:
     """The text for a query without results, with similar names."""
-    names = sorted(set(known))
+    names = sorted(set(candidates))
     if not names or any(fnmatchcase(name, pattern) for name in names):
         return f"No matching {noun} recorded"  # other arguments of the query exclude it
     return f"No {noun} {pattern!r} recorded.{known_names(pattern, names)}"

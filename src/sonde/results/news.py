@@ -48,14 +48,16 @@ class News:
         return bool(self.steps.num_rows or self.scalars.num_rows or len(self.findings))
 
     def __repr__(self) -> str:
-        said = [self.state.value]
+        texts = [self.state.value]
         if self.steps.num_rows:
             last = int(np.max(to_numpy(self.steps["step"])))
-            said.append(f"{pluralize(self.steps.num_rows, 'step')}, up to {last}")
+            texts.append(f"{pluralize(self.steps.num_rows, 'step')}, up to {last}")
         latest = {row["name"]: row["value"] for row in self.scalars.to_pylist()}
-        said += [f"{name} {value:.4g}" for name, value in list(latest.items())[:3]]
-        said += [f"{one.severity.value}: {one.finding.message}" for one in self.findings]
-        return "; ".join(said)
+        texts += [f"{name} {value:.4g}" for name, value in list(latest.items())[:3]]
+        texts += [
+            f"{finding.severity.value}: {finding.finding.message}" for finding in self.findings
+        ]
+        return "; ".join(texts)
 
 
 class Reporter:
@@ -77,8 +79,8 @@ class Reporter:
                 self._scalars[rank] = NewRows(reader.folder(SCALARS), _SCALARS)
             steps += [_steps_of(rows, rank) for rows in self._steps[rank].poll()]
             scalars += [_scalars_of(rows, rank) for rows in self._scalars[rank].poll()]
-        changed = [one for one in self._episodes.read() if self._told.get(one.id) != one]
-        self._told.update({one.id: one for one in changed})
+        changed = [each for each in self._episodes.read() if self._told.get(each.id) != each]
+        self._told.update({each.id: each for each in changed})
         return News(
             state,
             pa.concat_tables([_NO_STEPS, *steps]),
@@ -109,7 +111,7 @@ class Threshold:
 
 
 def _steps_of(rows: pa.Table, rank: int) -> pa.Table:
-    is_step = [one == EventCategory.STEP.value for one in rows["category"].to_pylist()]
+    is_step = [each == EventCategory.STEP.value for each in rows["category"].to_pylist()]
     rows = rows.take(from_numpy(np.flatnonzero(np.array(is_step, dtype=np.bool_))))
     return pa.table(
         {

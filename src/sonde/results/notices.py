@@ -7,10 +7,10 @@ from typing import Any
 def latest_notices(notices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The last notice of each kind and subject, with the number of repetitions."""
     about: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for one in sorted(notices, key=lambda one: str(one["time"])):
-        about.setdefault((one["kind"], one["what"]), []).append(one)
+    for notice in sorted(notices, key=lambda notice: str(notice["time"])):
+        about.setdefault((notice["kind"], notice["what"]), []).append(notice)
     latest = [_last_of(several) for several in about.values()]
-    return sorted(latest, key=lambda one: str(one["time"]))
+    return sorted(latest, key=lambda each: str(each["time"]))
 
 
 def _last_of(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

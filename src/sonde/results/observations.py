@@ -13,7 +13,7 @@ from sonde.results.worker_rows import WorkerRows
 from sonde.store.format import OBSERVATIONS
 from sonde.store.tables import from_numpy, from_texts
 
-_MOST_LINES = 40
+_MAX_LINES = 40
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Observations(WorkerRows):
 
     kind: str = "*"
 
-    def _part(self, reader: WorkerReader) -> pa.Table:
+    def _worker_table(self, reader: WorkerReader) -> pa.Table:
         rows = reader.folder(OBSERVATIONS).rows(only={"kind": Matching(self.kind)})
         texts = {
             name: rows[name].cast(pa.string()) for name in ("kind", "subject", "mode", "detail")
@@ -45,8 +45,8 @@ class Observations(WorkerRows):
             return "No matching observation recorded"
         rows = [(*of, str(count), steps) for of, count, steps in self._counted()]
         titles = ("kind", "subject", "observations", "steps")
-        more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
-        return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
+        more = f"\n… and {len(rows) - _MAX_LINES} more" if len(rows) > _MAX_LINES else ""
+        return aligned([titles, *rows[:_MAX_LINES]], left_columns=2) + more
 
     def _counted(self) -> Iterator[tuple[tuple[str, str], int, str]]:
         """Kind and subject, count, and range of steps."""

@@ -16,13 +16,15 @@ _EARLY_NS = NANOSECONDS // 1000  # tolerance for the clock of a trace
 _LONGEST_PHASE_NS = 600 * NANOSECONDS
 _TEXTS = ("name", "category", "lane", "device", "module")
 _NUMBERS = ("start_ns", "duration_ns", "correlation")
-_CATEGORIES = frozenset(one.value for one in OperationCategory if one != OperationCategory.LOADING)
+_CATEGORIES = frozenset(
+    category.value for category in OperationCategory if category != OperationCategory.LOADING
+)
 
 
 def read_operator_profiles(readers: Iterable[WorkerReader]) -> tuple[Profile, ...]:
     """All operator profiles by worker; an imported trace is one profile."""
-    found = [_profile(reader, within) for reader in readers for within in _windows(reader)]
-    return tuple(one for one in found if one.wall_ns)
+    profiles = [_profile(reader, within) for reader in readers for within in _windows(reader)]
+    return tuple(each for each in profiles if each.wall_ns)
 
 
 def _windows(reader: WorkerReader) -> Iterator[TimeRange]:
@@ -30,7 +32,7 @@ def _windows(reader: WorkerReader) -> Iterator[TimeRange]:
     windows = windows_of(reader)
     for window in windows:
         if window.kind == ProfileKind.OPERATORS.value:
-            later = [one.start_ns for one in windows if one.start_ns > window.start_ns]
+            later = [each.start_ns for each in windows if each.start_ns > window.start_ns]
             end_ns = later[0] - _EARLY_NS if later else None
             yield TimeRange(window.start_ns - _EARLY_NS, end_ns)
     if not windows:

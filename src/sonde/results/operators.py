@@ -37,8 +37,8 @@ EMPTY = "No operators recorded. Record some with: sonde run --profile operators 
 
 _SHOWN = 20
 _PHASES = [phase.value for phase in Phase]
-_OWN = ("self", "total")
-_STARTED = ("device_self", "device_total")
+_SELF_TIMES = ("self", "total")
+_DEVICE_TIMES = ("device_self", "device_total")
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,16 @@ class Operators(Frame):
         """Time by phase of the step; device operations count in the phase that started them."""
         add_up = device_operators if self.shown_device == GPU else host_operators
         table = add_up(self.profiles, "phase")
-        rows = sorted(table.rows, key=lambda row: (_place(row.name), row.name))
+        rows = sorted(table.rows, key=lambda row: (_phase_position(row.name), row.name))
         return self._rows(table, rows)
 
     def _rows(self, table: OperatorTable, rows: Sequence[OperatorRow]) -> "OperatorRows":
         # the host also has the time of the device operations that it started
-        times = _OWN if self.shown_device == GPU or not self.has_gpu else (*_OWN, *_STARTED)
+        times = (
+            _SELF_TIMES
+            if self.shown_device == GPU or not self.has_gpu
+            else (*_SELF_TIMES, *_DEVICE_TIMES)
+        )
         return OperatorRows(tuple(rows), table.wall_ns, table.not_covered_ns, times)
 
     def breakdown(self) -> Breakdowns:
@@ -149,7 +153,7 @@ class Operators(Frame):
         return self.top().to_arrow()
 
 
-def _place(phase: str) -> int:
+def _phase_position(phase: str) -> int:
     return _PHASES.index(phase) if phase in _PHASES else len(_PHASES)
 
 
@@ -160,7 +164,7 @@ class OperatorRows(Frame):
     rows: tuple[OperatorRow, ...]
     wall_ns: float
     not_covered_ns: float
-    times: tuple[str, ...] = _OWN
+    times: tuple[str, ...] = _SELF_TIMES
 
     @property
     def not_covered_percent(self) -> float:
@@ -195,7 +199,7 @@ class OperatorRows(Frame):
         ]
         empty = ("",) * len(self.times)
         last = ("not covered", "", format_percent(self.not_covered_percent, 2), *empty)
-        return aligned([titles, *lines, last], left=1)
+        return aligned([titles, *lines, last], left_columns=1)
 
     def _picture(self) -> Spec:
         values = [f"{name}_seconds" for name in self.times]

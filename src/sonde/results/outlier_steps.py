@@ -31,7 +31,7 @@ class StepOutliers:
 class Excess:
     """An outlier, and the phase that exceeded its median most."""
 
-    place: int
+    index: int
     phase: str
     seconds: float  # above the median of the phase
 
@@ -52,14 +52,14 @@ def outliers_of(table: StepTable) -> StepOutliers:
     return StepOutliers(table, seconds, limit, is_usual & is_long, is_usual & ~is_long)
 
 
-def excesses(one: StepOutliers) -> Iterator[Excess]:
+def excesses(outliers: StepOutliers) -> Iterator[Excess]:
     """The slowest phase of each outlier; empty without normal steps to compare with."""
-    if not one.is_outlier.any() or not one.is_normal.any():
+    if not outliers.is_outlier.any() or not outliers.is_normal.any():
         return
-    phases = one.table.phases_ns
+    phases = outliers.table.phases_ns
     names = list(phases)
-    usual = np.array([np.median(phases[name][one.is_normal]) for name in names])
-    for place in np.flatnonzero(one.is_outlier).tolist():
-        more = np.array([phases[name][place] for name in names]) - usual
+    medians = np.array([np.median(phases[name][outliers.is_normal]) for name in names])
+    for index in np.flatnonzero(outliers.is_outlier).tolist():
+        more = np.array([phases[name][index] for name in names]) - medians
         worst = int(np.argmax(more))
-        yield Excess(place, names[worst], float(more[worst]) / NANOSECONDS)
+        yield Excess(index, names[worst], float(more[worst]) / NANOSECONDS)

@@ -15,15 +15,15 @@ from sonde.read.steps import StepTable
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
 from sonde.records.chart import Bars, BarSeries, Curve, LineChart, Spec
-from sonde.results.outlier_steps import StepOutliers as Found
+from sonde.results.outlier_steps import StepOutliers as OutlierGroup
 from sonde.results.outlier_steps import excesses, outliers_of
 from sonde.results.record_rows import RecordRows
 from sonde.results.tables import Frame
 
 Systems = Callable[[], tuple[SystemReader, ...]]
 
-_USUAL_METRICS = "*_percent"
-_MOST_BARS = 20
+_DEFAULT_METRICS = "*_percent"
+_MAX_BARS = 20
 _EMPTY = "No outliers among the steps"
 
 
@@ -65,14 +65,14 @@ class StepOutliers(Frame):
     systems: Systems = tuple
 
     @cached_property
-    def found(self) -> tuple[Found, ...]:
+    def groups(self) -> tuple[OutlierGroup, ...]:
         """Per worker and mode."""
-        return tuple(outliers_of(one) for one in self.tables if len(one.steps))
+        return tuple(outliers_of(table) for table in self.tables if len(table.steps))
 
     @cached_property
     def steps(self) -> tuple[OutlierStep, ...]:
         """The longest first."""
-        rows = [row for one in self.found for row in _rows(one)]
+        rows = [row for each in self.groups for row in _rows(each)]
         return tuple(sorted(rows, key=lambda row: -row.seconds))
 
     def __len__(self) -> int:
@@ -82,19 +82,19 @@ class StepOutliers(Frame):
         """One row per outlier, the longest first."""
         return self._records.to_arrow()
 
-    def system(self, metric: str = _USUAL_METRICS) -> "OutlierMetrics":
+    def system(self, metric: str = _DEFAULT_METRICS) -> "OutlierMetrics":
         """System metrics during outliers and during normal steps.
 
         Args:
             metric: A metric's name, or a pattern; all percentages by default.
         """
-        nodes = {one.rank: node_of(one) for one in self.readers}
-        systems = {one.node: one for one in self.systems()}
+        nodes = {reader.rank: node_of(reader) for reader in self.readers}
+        systems = {system.node: system for system in self.systems()}
         rows = [
             row
-            for one in self.found
-            if one.is_outlier.any() and nodes.get(one.table.worker) in systems
-            for row in _during(one, systems[nodes[one.table.worker]], metric)
+            for each in self.groups
+            if each.is_outlier.any() and nodes.get(each.table.worker) in systems
+            for row in _during(each, systems[nodes[each.table.worker]], metric)
         ]
         rows.sort(key=lambda row: -abs(row.difference))
         return OutlierMetrics(tuple(rows))
@@ -108,13 +108,14 @@ class StepOutliers(Frame):
 
     def _picture(self) -> Spec:
         """Durations of all steps, and the outlier limit."""
-        one = max(self.found, key=lambda one: int(one.is_outlier.sum()))
-        limit = np.full(len(one.seconds), one.limit)
-        named = {"steps": one.seconds, "outlier limit": limit}
+        group = max(self.groups, key=lambda each: int(each.is_outlier.sum()))
+        limit = np.full(len(group.seconds), group.limit)
+        outliers = pluralize(int(group.is_outlier.sum()), "outlier")
+        named = {"steps": group.seconds, "outlier limit": limit}
         return LineChart(
             title="Step outliers",
-            note=f"Worker {one.table.worker}: {pluralize(int(one.is_outlier.sum()), 'outlier')}.",
-            x=tuple(one.table.steps.tolist()),
+            note=f"Worker {group.table.worker}: {outliers}.",
+            x=tuple(group.table.steps.tolist()),
             x_title="Step",
             unit="seconds",
             curves=tuple(
@@ -141,54 +142,54 @@ class OutlierMetrics(Frame):
         return repr(RecordRows(self.rows, MetricDuring, nothing))
 
     def _picture(self) -> Spec:
-        shown = self.rows[:_MOST_BARS]
+        shown = self.rows[:_MAX_BARS]
         return Bars(
             title="Normal steps and outliers",
-            labels=tuple(f"{one.device} {one.metric}".strip() for one in shown),
+            labels=tuple(f"{each.device} {each.metric}".strip() for each in shown),
             parts=tuple(
-                BarSeries(label=name, values=tuple(getattr(one, name) for one in shown))
+                BarSeries(label=name, values=tuple(getattr(each, name) for each in shown))
                 for name in ("normal", "outliers")
             ),
-            unit="percent" if all(one.metric.endswith("_percent") for one in shown) else "",
+            unit="percent" if all(each.metric.endswith("_percent") for each in shown) else "",
         )
 
 
-def _rows(one: Found) -> Iterator[OutlierStep]:
-    table = one.table
-    for found in excesses(one):
-        place = found.place
+def _rows(outliers: OutlierGroup) -> Iterator[OutlierStep]:
+    table = outliers.table
+    for excess in excesses(outliers):
+        index = excess.index
         yield OutlierStep(
             table.worker,
             table.mode,
-            int(table.steps[place]),
-            int(table.starts_ns[place]),
-            float(one.seconds[place]),
-            one.median_seconds,
-            found.phase,
-            found.seconds,
+            int(table.steps[index]),
+            int(table.starts_ns[index]),
+            float(outliers.seconds[index]),
+            outliers.median_seconds,
+            excess.phase,
+            excess.seconds,
         )
 
 
-def _during(one: Found, system: SystemReader, metric: str) -> Iterator[MetricDuring]:
-    order = np.argsort(one.table.starts_ns, kind="stable")
-    order = order[(one.is_outlier | one.is_normal)[order]]
-    starts_ns, ends_ns = one.table.starts_ns[order], one.table.ends_ns[order]
+def _during(outliers: OutlierGroup, system: SystemReader, metric: str) -> Iterator[MetricDuring]:
+    order = np.argsort(outliers.table.starts_ns, kind="stable")
+    order = order[(outliers.is_outlier | outliers.is_normal)[order]]
+    starts_ns, ends_ns = outliers.table.starts_ns[order], outliers.table.ends_ns[order]
     series = system.series(metric)
     times_ns, values = system.samples(series)
-    places = place_of(times_ns, starts_ns, ends_ns)
+    indices = place_of(times_ns, starts_ns, ends_ns)
     for which, row in zip(series, values, strict=True):
-        found = meanwhile(row.astype(np.float64), places, one.is_outlier[order])
-        if found is None:
+        comparison = meanwhile(row.astype(np.float64), indices, outliers.is_outlier[order])
+        if comparison is None:
             continue
-        together = correlation(means_by_place(row, places, len(order)), one.seconds[order])
+        together = correlation(means_by_place(row, indices, len(order)), outliers.seconds[order])
         yield MetricDuring(
             which.metric.name,
             which.device,
             system.node,
-            one.table.worker,
-            found.outside,
-            found.inside,
-            found.inside - found.outside,
+            outliers.table.worker,
+            comparison.outside,
+            comparison.inside,
+            comparison.inside - comparison.outside,
             together,
-            found.inside_count,
+            comparison.inside_count,
         )

@@ -13,7 +13,7 @@ from sonde.store.format import EVENTS
 from sonde.store.rollups import Instants
 from sonde.store.tables import texts_of, to_numpy
 
-OTHERS = "others"  # outside of steps
+OUTSIDE_STEPS = "others"  # outside of steps
 _COLUMNS = ("name", "mode", "start_ns", "duration_ns")
 _PHASES = {EventCategory.PHASE.value, EventCategory.USER.value}
 _ORDER = [phase.value for phase in Phase]
@@ -30,11 +30,11 @@ class Track:
 
     def at(self, times_ns: Instants, outside: str) -> list[str]:
         """The name of the interval that contains each instant."""
-        places = place_of(times_ns, self.starts_ns, self.ends_ns)
+        indices = place_of(times_ns, self.starts_ns, self.ends_ns)
         named = (*self.names, outside)
-        found = np.full(len(places), len(self.names))
-        found[places != OUTSIDE] = self.which[places[places != OUTSIDE]]
-        return [named[number] for number in found.tolist()]
+        numbers = np.full(len(indices), len(self.names))
+        numbers[indices != OUTSIDE] = self.which[indices[indices != OUTSIDE]]
+        return [named[number] for number in numbers.tolist()]
 
 
 def phase_track(reader: WorkerReader) -> Track:
@@ -61,10 +61,10 @@ def _track(reader: WorkerReader, label: str, categories: set[str]) -> Track:
 
 def in_order(phases: list[str]) -> list[str]:
     """Sort phases by their order in a step; names from the script come last."""
-    known = {name: place for place, name in enumerate(_ORDER)}
-    return sorted(set(phases), key=lambda name: (known.get(name, len(known)), name))
+    positions = {name: index for index, name in enumerate(_ORDER)}
+    return sorted(set(phases), key=lambda name: (positions.get(name, len(positions)), name))
 
 
-def spoken(name: str) -> str:
+def readable_name(name: str) -> str:
     """The name of a phase, stage or mode with spaces instead of underscores."""
     return name.replace("_", " ")

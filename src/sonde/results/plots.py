@@ -15,7 +15,7 @@ from sonde.errors import UsageError
 from sonde.records.chart import LineChart, Spec, Text
 
 _WIDTH = 60
-_MOST_LINES = 8
+_MAX_LINES = 8
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,15 @@ class Plot:
         return file
 
     def __repr__(self) -> str:
-        said = f"<Plot {self.spec.mark}: {self.spec.title}; save as .html or .svg>"
+        header = f"<Plot {self.spec.mark}: {self.spec.title}; save as .html or .svg>"
         if not isinstance(self.spec, LineChart):
-            return said
-        curves = [one for one in self.spec.curves if any(value is not None for value in one.values)]
-        names = max((len(one.label) for one in curves), default=0)
-        lines = [f"{one.label:<{names}} {_small(one.values)}" for one in curves[:_MOST_LINES]]
-        return "\n".join([said, *lines])
+            return header
+        curves = [
+            curve for curve in self.spec.curves if any(value is not None for value in curve.values)
+        ]
+        names = max((len(curve.label) for curve in curves), default=0)
+        lines = [f"{curve.label:<{names}} {_small(curve.values)}" for curve in curves[:_MAX_LINES]]
+        return "\n".join([header, *lines])
 
     def _repr_html_(self) -> str:
         return chart_frame(self.spec)
@@ -78,10 +80,12 @@ def _write(content: bytes, sink: BinaryIO) -> None:
 def _small(values: Any) -> str:
     """A sparkline from the minimum to the maximum of a curve."""
     every = max(1, -(-len(values) // _WIDTH))
-    shown = [None if one is None or math.isnan(one) else float(one) for one in values[::every]]
-    known = [one for one in shown if one is not None]
-    if not known:
+    shown = [
+        None if value is None or math.isnan(value) else float(value) for value in values[::every]
+    ]
+    finite = [each for each in shown if each is not None]
+    if not finite:
         return ""
-    low, most = min(known), max(known)
-    above = [None if one is None else one - low for one in shown]
-    return f"{levels(above, most - low)} {low:.4g} … {most:.4g}"
+    low, high = min(finite), max(finite)
+    above = [None if each is None else each - low for each in shown]
+    return f"{levels(above, high - low)} {low:.4g} … {high:.4g}"

@@ -42,7 +42,7 @@ from sonde.store.tables import from_numpy, from_texts, inside_of
 
 _LABELS: dict[str, Label] = {"function": of_function, "file": of_file, "module": of_module}
 _SHOWN = 20
-_LONGEST_NAME = 60
+_MAX_NAME_LENGTH = 60
 _SINCE_EPOCH = partial(instant_of, start_ns=0)
 
 
@@ -84,13 +84,15 @@ class PythonTime(Frame):
     @cached_property
     def windows(self) -> PythonWindows:
         """The profiles of the requested profiler; by default of the one used last."""
-        found = [
-            one for reader in self.readers for one in read_python_profiles(reader, self.damages)
+        profiles = [
+            profile
+            for reader in self.readers
+            for profile in read_python_profiles(reader, self.damages)
         ]
-        wanted = self.choice.profiler
-        if wanted is None and found:
-            wanted = max(found, key=lambda one: one.profile.start_ns).profile.profiler
-        return PythonWindows(one for one in found if one.profile.profiler == wanted)
+        profiler = self.choice.profiler
+        if profiler is None and profiles:
+            profiler = max(profiles, key=lambda each: each.profile.start_ns).profile.profiler
+        return PythonWindows(each for each in profiles if each.profile.profiler == profiler)
 
     @property
     def profiler(self) -> str:
@@ -115,7 +117,7 @@ class PythonTime(Frame):
         if what not in _LABELS:
             raise UsageError(f"Unknown grouping {what!r}. Known: {', '.join(_LABELS)}")
         return HotTable(
-            tuple(hot(self._parts(self.choice.has), _LABELS[what])), what, self._counted
+            tuple(hot(self._all_amounts(self.choice.has), _LABELS[what])), what, self._counted
         )
 
     def between(self, start: When = None, end: When = None) -> "PythonTime":
@@ -134,7 +136,7 @@ class PythonTime(Frame):
         Args:
             min_share: Frames below this share of the total time are excluded.
         """
-        return CallTree.of(flame_of(self._parts(self.choice.has), min_share))
+        return CallTree.of(flame_of(self._all_amounts(self.choice.has), min_share))
 
     def outliers(self, factor: float = STEP_FACTOR) -> "Comparison":
         """Compare functions in slow training steps and in the others.
@@ -149,40 +151,42 @@ class PythonTime(Frame):
             return Comparison(names, (), (), why)
         groups: dict[str, tuple[list[Amounts], int]] = {name: ([], 0) for name in names}
         for window in self.windows:
-            seen = {step for mode, step in window.steps if mode == Mode.TRAIN}
+            profiled = {step for mode, step in window.steps if mode == Mode.TRAIN}
             mine = {step for worker, step in slow if worker == window.worker}
-            for name, steps in zip(names, (seen & mine, seen - mine), strict=True):
-                parts, count = groups[name]
-                part = self._part(window, self.choice.has)
-                is_in = np.isin(window.training_steps[part.times], sorted(steps))
-                groups[name] = ([*parts, part.take(is_in)], count + len(steps))
+            for name, steps in zip(names, (profiled & mine, profiled - mine), strict=True):
+                amounts_list, count = groups[name]
+                amounts = self._amounts_of(window, self.choice.has)
+                is_in = np.isin(window.training_steps[amounts.times], sorted(steps))
+                groups[name] = ([*amounts_list, amounts.take(is_in)], count + len(steps))
         return Comparison(names, tuple(compare(groups)), tuple(sorted(slow)))
 
     def modes(self) -> "Comparison":
         """Compare functions in training and evaluation, per step."""
-        found = sorted({mode for mode, _ in self.phases()})
+        modes = sorted({mode for mode, _ in self.phases()})
         groups = {}
-        for mode in found:
-            steps = sum(one[0] == mode for window in self.windows for one in window.steps)
-            groups[mode] = (self._parts(self._is_in(mode)), steps)
-        only = f": all profiled steps are {found[0]} steps" if found else ""
+        for mode in modes:
+            steps = sum(step[0] == mode for window in self.windows for step in window.steps)
+            groups[mode] = (self._all_amounts(self._is_in(mode)), steps)
+        only = f": all profiled steps are {modes[0]} steps" if modes else ""
         why = f"Fewer than two modes to compare{only}"
-        return Comparison(tuple(found), tuple(compare(groups)) if len(found) > 1 else (), (), why)
+        return Comparison(tuple(modes), tuple(compare(groups)) if len(modes) > 1 else (), (), why)
 
     def phases(self) -> PythonPhases:
         """Time by mode and phase."""
-        moments = {one for window in self.windows for one in window.moments}
-        kinds = sorted({(one.mode, one.phase) for one in moments if self.choice.has(one)})
-        found = PythonPhases()
+        moments = {moment for window in self.windows for moment in window.moments}
+        kinds = sorted(
+            {(moment.mode, moment.phase) for moment in moments if self.choice.has(moment)}
+        )
+        phases = PythonPhases()
         for kind in kinds:
-            seconds = sum(part.seconds for part in self._parts(self._is_in(*kind)))
+            seconds = sum(amounts.seconds for amounts in self._all_amounts(self._is_in(*kind)))
             if seconds:
-                found[kind] = seconds
-        return found
+                phases[kind] = seconds
+        return phases
 
     def _is_in(self, mode: str, phase: str | None = None) -> Callable[[Moment], bool]:
         choice = self.choice
-        return lambda one: one.mode == mode and phase in (None, one.phase) and choice.has(one)
+        return lambda each: each.mode == mode and phase in (None, each.phase) and choice.has(each)
 
     @cached_property
     def _amounts(self) -> dict[int, Amounts]:
@@ -192,49 +196,51 @@ class PythonTime(Frame):
     def _counted(self) -> str:
         return "calls" if self.profiler == PythonProfiler.CPROFILE else "looks"
 
-    def _parts(self, is_wanted: Callable[[Moment], bool]) -> list[Amounts]:
-        return [self._part(window, is_wanted) for window in self.windows]
+    def _all_amounts(self, matches: Callable[[Moment], bool]) -> list[Amounts]:
+        return [self._amounts_of(window, matches) for window in self.windows]
 
-    def _part(self, window: ReadProfile, is_wanted: Callable[[Moment], bool]) -> Amounts:
+    def _amounts_of(self, window: ReadProfile, matches: Callable[[Moment], bool]) -> Amounts:
         amounts = self._amounts[id(window)]
-        wanted = np.array([is_wanted(one) for one in window.moments], dtype=np.bool_)
+        is_match = np.array([matches(moment) for moment in window.moments], dtype=np.bool_)
         within = self.choice.within
         times_ns = np.array(window.profile.times_ns, dtype=np.int64)
-        wanted_times = wanted[window.times] & inside_of(times_ns, within.start_ns, within.end_ns)
-        here = wanted_times[amounts.times] if len(window.times) else amounts.times < 0
+        is_match_time = is_match[window.times] & inside_of(times_ns, within.start_ns, within.end_ns)
+        here = is_match_time[amounts.times] if len(window.times) else amounts.times < 0
         return amounts.take(here & self._threads(window)[amounts.threads])
 
     def _threads(self, window: ReadProfile) -> Any:
-        names, wanted = window.profile.threads, self.choice.thread
-        if wanted is None:
+        names, thread = window.profile.threads, self.choice.thread
+        if thread is None:
             return np.arange(len(names)) == 0
-        if wanted != "*" and wanted not in names:
-            raise UsageError(f"Unknown thread {wanted!r}. Known: *, {', '.join(names)}")
-        return np.array([wanted in ("*", name) for name in names], dtype=np.bool_)
+        if thread != "*" and thread not in names:
+            raise UsageError(f"Unknown thread {thread!r}. Known: *, {', '.join(names)}")
+        return np.array([thread in ("*", name) for name in names], dtype=np.bool_)
 
     def _slow_steps(self, factor: float) -> set[tuple[int, int]]:
         slow = set()
         for reader in self.readers:
-            seen = {
+            profiled = {
                 step
                 for window in self.windows
                 for mode, step in window.steps
                 if window.worker == reader.rank and mode == Mode.TRAIN
             }
-            if seen:
-                table = read_steps(reader, Mode.TRAIN.value, StepRange(min(seen), max(seen) + 1))
+            if profiled:
+                table = read_steps(
+                    reader, Mode.TRAIN.value, StepRange(min(profiled), max(profiled) + 1)
+                )
                 pairs = zip(table.steps.tolist(), table.durations_ns.tolist(), strict=True)
-                durations = {step: ns / NANOSECONDS for step, ns in pairs if step in seen}
+                durations = {step: ns / NANOSECONDS for step, ns in pairs if step in profiled}
                 slow |= {(reader.rank, step) for step in outlier_steps(durations, factor)}
         return slow
 
     def __repr__(self) -> str:
         if not self.windows:
             return "No Python profile recorded"
-        steps = {one for window in self.windows for one in window.steps if one[1] != NO_STEP}
+        steps = {step for window in self.windows for step in window.steps if step[1] != NO_STEP}
         windows = pluralize(len(self.windows), "window")
-        said = f"{self.profiler} of {pluralize(len(steps), 'step')} in {windows}"
-        return f"{said}; functions by self time:\n{self.top()}"
+        header = f"{self.profiler} of {pluralize(len(steps), 'step')} in {windows}"
+        return f"{header}; functions by self time:\n{self.top()}"
 
     def _picture(self) -> Spec:
         return self.top().plot().spec
@@ -256,21 +262,21 @@ class HotTable(Frame):
         fields = {"self": "self_seconds", "total": "total_seconds", self.counted: "count"}
         if by not in fields:
             raise UsageError(f"Unknown order {by!r}. Known: {', '.join(fields)}")
-        rows = sorted(self.rows, key=lambda one: -getattr(one, fields[by]))
+        rows = sorted(self.rows, key=lambda row: -getattr(row, fields[by]))
         return HotTable(tuple(rows[:max_rows]), self.what, self.counted)
 
     def to_arrow(self) -> pa.Table:
         """One row each."""
         return pa.table(
             {
-                self.what: from_texts([one.name for one in self.rows]),
-                "file": from_texts([one.file for one in self.rows]),
-                "line": from_numpy(np.array([one.line for one in self.rows], dtype=np.int64)),
+                self.what: from_texts([row.name for row in self.rows]),
+                "file": from_texts([row.file for row in self.rows]),
+                "line": from_numpy(np.array([row.line for row in self.rows], dtype=np.int64)),
                 **{
-                    name: from_numpy(np.array([getattr(one, name) for one in self.rows]))
+                    name: from_numpy(np.array([getattr(row, name) for row in self.rows]))
                     for name in ("self_seconds", "total_seconds", "self_percent", "total_percent")
                 },
-                self.counted: from_numpy(np.array([one.count for one in self.rows], np.int64)),
+                self.counted: from_numpy(np.array([row.count for row in self.rows], np.int64)),
             }
         )
 
@@ -280,17 +286,17 @@ class HotTable(Frame):
         titles = (self.what, "where", "self", "share", "total", "share", self.counted)
         rows = [
             (
-                one.name[-_LONGEST_NAME:],
-                short_where(one.where),
-                format_duration(one.self_seconds),
-                format_percent(one.self_percent, 1),
-                format_duration(one.total_seconds),
-                format_percent(one.total_percent, 1),
-                str(one.count),
+                row.name[-_MAX_NAME_LENGTH:],
+                short_where(row.where),
+                format_duration(row.self_seconds),
+                format_percent(row.self_percent, 1),
+                format_duration(row.total_seconds),
+                format_percent(row.total_percent, 1),
+                str(row.count),
             )
-            for one in self.rows
+            for row in self.rows
         ]
-        return aligned([titles, *rows], left=2)
+        return aligned([titles, *rows], left_columns=2)
 
     def _picture(self) -> Spec:
         values = ("self_seconds", "total_seconds")
@@ -312,12 +318,12 @@ class Comparison(Frame):
     def to_arrow(self) -> pa.Table:
         """One row per function; self and total seconds per step of each group."""
         columns: dict[str, Any] = {
-            "function": from_texts([one.function.name for one in self.rows]),
-            "where": from_texts([one.where for one in self.rows]),
+            "function": from_texts([row.function.name for row in self.rows]),
+            "where": from_texts([row.where for row in self.rows]),
         }
-        for place, group in enumerate(self.groups):
+        for index, group in enumerate(self.groups):
             for kind in ("self_seconds", "total_seconds"):
-                values = np.array([getattr(one, kind)[place] for one in self.rows])
+                values = np.array([getattr(row, kind)[index] for row in self.rows])
                 columns[f"{group.replace(' ', '_')}_{kind}"] = from_numpy(values)
         return pa.table(columns)
 
@@ -327,13 +333,13 @@ class Comparison(Frame):
         titles = ("function", "where", *self.groups)
         rows = [
             (
-                one.function.name[-_LONGEST_NAME:],
-                short_where(one.where),
-                *(format_duration(seconds) for seconds in one.self_seconds),
+                row.function.name[-_MAX_NAME_LENGTH:],
+                short_where(row.where),
+                *(format_duration(seconds) for seconds in row.self_seconds),
             )
-            for one in self.rows[:_SHOWN]
+            for row in self.rows[:_SHOWN]
         ]
-        return aligned([titles, *rows], left=2)
+        return aligned([titles, *rows], left_columns=2)
 
     def _picture(self) -> Spec:
         values = [f"{group.replace(' ', '_')}_self_seconds" for group in self.groups]

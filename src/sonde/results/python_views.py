@@ -17,9 +17,9 @@ from sonde.results.charts import bars
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
-_MOST_LINES = 30
-_MOST_LANES = 40
-_LEAST_SHARE = 0.002  # narrower frames are invisible
+_MAX_LINES = 30
+_MAX_LANES = 40
+_MIN_SHARE = 0.002  # narrower frames are invisible
 
 
 class PythonWindows(tuple[ReadProfile, ...], Frame):
@@ -27,18 +27,20 @@ class PythonWindows(tuple[ReadProfile, ...], Frame):
 
     def to_arrow(self) -> pa.Table:
         """One row per window."""
-        profiles = [one.profile for one in self]
-        starts = from_numpy(np.array([one.start_ns for one in profiles], dtype=np.int64))
-        spent = np.array([one.end_ns - one.start_ns for one in profiles], dtype=np.int64)
+        profiles = [each.profile for each in self]
+        starts = from_numpy(np.array([profile.start_ns for profile in profiles], dtype=np.int64))
+        spent = np.array(
+            [profile.end_ns - profile.start_ns for profile in profiles], dtype=np.int64
+        )
         return pa.table(
             {
-                "worker": from_numpy(np.array([one.worker for one in self], dtype=np.int64)),
-                "profiler": from_texts([one.profiler.value for one in profiles]),
-                "timer": from_texts([one.timer.value for one in profiles]),
+                "worker": from_numpy(np.array([each.worker for each in self], dtype=np.int64)),
+                "profiler": from_texts([profile.profiler.value for profile in profiles]),
+                "timer": from_texts([profile.timer.value for profile in profiles]),
                 "time": starts.cast(TIME),
                 "seconds": from_numpy(spent / NANOSECONDS),
-                "steps": from_texts([_steps(one) for one in self]),
-                "threads": from_texts([", ".join(one.threads) for one in profiles]),
+                "steps": from_texts([_steps(each) for each in self]),
+                "threads": from_texts([", ".join(profile.threads) for profile in profiles]),
             }
         )
 
@@ -47,13 +49,15 @@ class PythonWindows(tuple[ReadProfile, ...], Frame):
             return "No Python profile recorded"
         rows = [
             (
-                *(str(one.worker), one.profile.profiler.value, one.profile.timer.value),
-                format_duration((one.profile.end_ns - one.profile.start_ns) / NANOSECONDS),
-                _steps(one),
+                *(str(each.worker), each.profile.profiler.value, each.profile.timer.value),
+                format_duration((each.profile.end_ns - each.profile.start_ns) / NANOSECONDS),
+                _steps(each),
             )
-            for one in self
+            for each in self
         ]
-        return aligned([("worker", "profiler", "timer", "duration", "steps"), *rows], left=5)
+        return aligned(
+            [("worker", "profiler", "timer", "duration", "steps"), *rows], left_columns=5
+        )
 
 
 def _steps(window: ReadProfile) -> str:
@@ -61,7 +65,7 @@ def _steps(window: ReadProfile) -> str:
     for mode, step in window.steps:
         if step != NO_STEP:
             by_mode.setdefault(mode, []).append(step)
-    return ", ".join(f"{mode} {min(own)}–{max(own)}" for mode, own in by_mode.items())
+    return ", ".join(f"{mode} {min(steps)}–{max(steps)}" for mode, steps in by_mode.items())
 
 
 class PythonPhases(dict[tuple[str, str], float], Frame):
@@ -91,7 +95,7 @@ class PythonPhases(dict[tuple[str, str], float], Frame):
             )
             for row in self.to_arrow().to_pylist()
         ]
-        return aligned([("mode", "phase", "duration", "share"), *rows], left=2)
+        return aligned([("mode", "phase", "duration", "share"), *rows], left_columns=2)
 
     def _picture(self) -> Spec:
         label = ("mode", "phase")
@@ -105,16 +109,18 @@ class CallTree(Flame, Frame):
     @classmethod
     def of(cls, flame: Flame) -> "CallTree":
         """Wrap a flame graph as a data frame."""
-        return cls(**{one.name: getattr(flame, one.name) for one in fields(flame)})
+        return cls(**{field.name: getattr(flame, field.name) for field in fields(flame)})
 
     def to_arrow(self) -> pa.Table:
         """One row per frame, a parent before its children; `parent` is a row number."""
         called = [self.functions[number] for number in self.frames.tolist()]
         return pa.table(
             {
-                "function": from_texts([one.name for one in called]),
-                "file": from_texts([one.file for one in called]),
-                "line": from_numpy(np.array([one.line for one in called], dtype=np.int64)),
+                "function": from_texts([function.name for function in called]),
+                "file": from_texts([function.file for function in called]),
+                "line": from_numpy(
+                    np.array([function.line for function in called], dtype=np.int64)
+                ),
                 "depth": from_numpy(np.array(self._depths, dtype=np.int64)),
                 "parent": from_numpy(self.parents),
                 "self_seconds": from_numpy(self.own_ns / NANOSECONDS),
@@ -134,35 +140,37 @@ class CallTree(Flame, Frame):
         """The longest frames, indented below their callers."""
         if not len(self.frames):
             return "No matching data recorded"
-        kept = set(np.argsort(-self.total_ns, kind="stable")[:_MOST_LINES].tolist())
+        shown = set(np.argsort(-self.total_ns, kind="stable")[:_MAX_LINES].tolist())
         rows = [("total", "self", "function")]
-        rows += [self._line(place, depth) for place, depth in self._shown_frames(kept)]
-        left = len(self.frames) - len(rows) + 1
-        more = f"\n… and {pluralize(left, 'shorter frame')}" if left else ""
-        return aligned(rows, left=3) + more
+        rows += [self._line(index, depth) for index, depth in self._shown_frames(shown)]
+        remaining = len(self.frames) - len(rows) + 1
+        more = f"\n… and {pluralize(remaining, 'shorter frame')}" if remaining else ""
+        return aligned(rows, left_columns=3) + more
 
-    def _shown_frames(self, kept: set[int]) -> Iterator[tuple[int, int]]:
-        return ((place, depth) for place, depth in enumerate(self._depths) if place in kept)
+    def _shown_frames(self, shown: set[int]) -> Iterator[tuple[int, int]]:
+        return ((index, depth) for index, depth in enumerate(self._depths) if index in shown)
 
-    def _line(self, place: int, depth: int) -> tuple[str, str, str]:
-        called = self.functions[int(self.frames[place])]
-        total, own = (format_duration(int(one[place]) / NANOSECONDS) for one in _times(self))
+    def _line(self, index: int, depth: int) -> tuple[str, str, str]:
+        called = self.functions[int(self.frames[index])]
+        total, self_time = (
+            format_duration(int(each[index]) / NANOSECONDS) for each in _times(self)
+        )
         where = f" ({short_file(called.file)}:{called.line})" if called.file else ""
-        return total, own, f"{'  ' * depth}{called.name}{where}"
+        return total, self_time, f"{'  ' * depth}{called.name}{where}"
 
     def _picture(self) -> Spec:
         """A lane per depth; the width of a frame is its time."""
-        starts_ns, lanes = self._starts_ns, [list[Span]() for _ in range(_MOST_LANES)]
+        starts_ns, lanes = self._starts_ns, [list[Span]() for _ in range(_MAX_LANES)]
         whole_ns = int(self.total_ns[self.parents < 0].sum())
         left_out = self.left_out
-        for place, depth in enumerate(self._depths):
-            took_ns = int(self.total_ns[place])
-            if depth >= _MOST_LANES or took_ns < _LEAST_SHARE * whole_ns:
+        for index, depth in enumerate(self._depths):
+            took_ns = int(self.total_ns[index])
+            if depth >= _MAX_LANES or took_ns < _MIN_SHARE * whole_ns:
                 left_out += 1
                 continue
-            name = self.functions[int(self.frames[place])].name
+            name = self.functions[int(self.frames[index])].name
             start, end = (
-                one / NANOSECONDS for one in (starts_ns[place], starts_ns[place] + took_ns)
+                each / NANOSECONDS for each in (starts_ns[index], starts_ns[index] + took_ns)
             )
             lanes[depth].append(Span(start=start, end=end, label=name, tone=name))
         return Lanes(
@@ -182,11 +190,11 @@ class CallTree(Flame, Frame):
         """Start of each frame if siblings are placed next to each other."""
         used_ns: dict[int, int] = {-1: 0}  # end of the last child, by parent
         starts_ns = []
-        for place, parent in enumerate(self.parents.tolist()):
+        for index, parent in enumerate(self.parents.tolist()):
             start_ns = used_ns[parent]
             starts_ns.append(start_ns)
-            used_ns[place] = start_ns
-            used_ns[parent] = start_ns + int(self.total_ns[place])
+            used_ns[index] = start_ns
+            used_ns[parent] = start_ns + int(self.total_ns[index])
         return starts_ns
 
 

@@ -16,7 +16,7 @@ COLUMNS: Final = 60  # five minutes
 _NOW_SECONDS = 2.0  # a single sample is too noisy
 _LAST_SECONDS = 25.0  # limits and free space are sampled every 10 seconds
 
-_WANTED = frozenset(
+_METRICS = frozenset(
     (
         *("cpu.utilization_percent", "cpu.iowait_percent", "cgroup.cpus_available"),
         *("memory.used_bytes", "memory.total_bytes", "memory.used_percent"),
@@ -38,8 +38,8 @@ class Recent:
     """Samples of a node in the seconds before its last sample."""
 
     def __init__(self, reader: SystemReader, interval_seconds: float, columns: int) -> None:
-        self._wanted = [one for one in reader.series() if one.metric.name in _WANTED]
-        self._rows = {one.key: row for row, one in enumerate(self._wanted)}
+        self._series = [each for each in reader.series() if each.metric.name in _METRICS]
+        self._rows = {each.key: row for row, each in enumerate(self._series)}
         self._columns = columns
         self._end_ns = reader.extent.last_ns if reader.extent else 0
         self._now_seconds = max(_NOW_SECONDS, 1.5 * interval_seconds)
@@ -48,22 +48,24 @@ class Recent:
         within = TimeRange(self._end_ns - int(seconds * NANOSECONDS))
         self._times: Instants
         self._values: Floats
-        self._times, self._values = reader.samples(self._wanted, within)
+        self._times, self._values = reader.samples(self._series, within)
 
     def devices(self, metric: str) -> list[str]:
         """The devices that have a metric, in natural order."""
-        found = {one.device for one in self._wanted if one.metric.name == metric and one.device}
-        return sorted(found, key=counting_order)
+        devices = {
+            each.device for each in self._series if each.metric.name == metric and each.device
+        }
+        return sorted(devices, key=counting_order)
 
     def now(self, key: str) -> float | None:
         """The mean of the last samples."""
-        known = self._known(key, self._now_seconds)
-        return float(known.mean(dtype=np.float64)) if len(known) else None
+        values = self._recent_values(key, self._now_seconds)
+        return float(values.mean(dtype=np.float64)) if len(values) else None
 
     def last(self, key: str) -> float | None:
         """The last value of a metric that is sampled rarely."""
-        known = self._known(key, self._last_seconds)
-        return float(known[-1]) if len(known) else None
+        values = self._recent_values(key, self._last_seconds)
+        return float(values[-1]) if len(values) else None
 
     def history(self, key: str) -> tuple[float | None, ...]:
         """The mean of each column of the history, the latest last."""
@@ -72,16 +74,16 @@ class Recent:
             return tuple(unknown)
         # columns begin at multiples of their width, so that past columns do not change
         width_ns = COLUMN_SECONDS * NANOSECONDS
-        places = self._times // width_ns - self._end_ns // width_ns + self._columns - 1
+        columns = self._times // width_ns - self._end_ns // width_ns + self._columns - 1
         values = self._values[self._rows[key]]
-        for place in range(self._columns):
-            here = values[places == place]
-            known = here[~np.isnan(here)]
-            if len(known):
-                unknown[place] = float(known.mean(dtype=np.float64))
+        for index in range(self._columns):
+            here = values[columns == index]
+            finite = here[~np.isnan(here)]
+            if len(finite):
+                unknown[index] = float(finite.mean(dtype=np.float64))
         return tuple(unknown)
 
-    def _known(self, key: str, seconds: float) -> Floats:
+    def _recent_values(self, key: str, seconds: float) -> Floats:
         if key not in self._rows:
             return np.empty(0, dtype=np.float32)
         first = np.searchsorted(self._times, self._end_ns - int(seconds * NANOSECONDS), "right")

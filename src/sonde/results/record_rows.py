@@ -17,8 +17,8 @@ from sonde.store.tables import from_numpy, from_texts
 _NS = "_ns"
 _START = "start_ns"
 _TIME = "time"
-_MOST_LINES = 20
-_LONGEST_TEXT = 60
+_MAX_LINES = 20
+_MAX_TEXT_LENGTH = 60
 
 
 @dataclass(frozen=True)
@@ -36,26 +36,29 @@ class RecordRows(Frame):
     def to_arrow(self) -> pa.Table:
         """One row per record."""
         columns = {}
-        for one in fields(self.kind):
-            values = [getattr(record, one.name) for record in self.records]
-            if one.name == _START:
+        for field in fields(self.kind):
+            values = [getattr(record, field.name) for record in self.records]
+            if field.name == _START:
                 columns[_TIME] = from_numpy(np.array(values, dtype=np.int64)).cast(TIME)
-            elif one.name.endswith(_NS):
+            elif field.name.endswith(_NS):
                 spent = np.array(values, dtype=np.float64) / NANOSECONDS
-                columns[_name(one.name)] = from_numpy(spent)
+                columns[_name(field.name)] = from_numpy(spent)
             else:
-                columns[one.name] = _column(one, values)
+                columns[field.name] = _column(field, values)
         return pa.table(columns)
 
     def documents(self) -> list[dict[str, Any]]:
         """As plain JSON values."""
         return [
-            {_name(one.name): _value(one.name, getattr(record, one.name)) for one in fields(record)}
+            {
+                _name(field.name): _value(field.name, getattr(record, field.name))
+                for field in fields(record)
+            }
             for record in self.records
         ]
 
     def __repr__(self) -> str:
-        rows = self.documents()[:_MOST_LINES]
+        rows = self.documents()[:_MAX_LINES]
         if not rows:
             return self.nothing
         titles = [name for name in rows[0] if name != _TIME]
@@ -63,7 +66,10 @@ class RecordRows(Frame):
         # text columns first, aligned left
         titles.sort(key=lambda name: not isinstance(rows[0][name], str))
         more = f"\n… and {len(self) - len(rows)} more" if len(self) > len(rows) else ""
-        return aligned([titles, *(self._cells(row, titles) for row in rows)], left=texts) + more
+        return (
+            aligned([titles, *(self._cells(row, titles) for row in rows)], left_columns=texts)
+            + more
+        )
 
     def _cells(self, row: Mapping[str, Any], titles: Sequence[str]) -> list[str]:
         return [
@@ -112,4 +118,4 @@ def _cell(value: Any, *, is_time: bool) -> str:
 
 def shortened(text: str) -> str:
     """Truncate a long name, such as that of a kernel."""
-    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[: _MAX_TEXT_LENGTH - 1]}…"

@@ -44,8 +44,15 @@ class Coverage:
 def answers_of(evaluations: Iterable[Evaluation]) -> list[Answer]:
     """The results of rules."""
     return [
-        Answer(one.rule, one.status, one.datapoints, one.reason or "", one.missing, one.shortfall)
-        for one in evaluations
+        Answer(
+            evaluation.rule,
+            evaluation.status,
+            evaluation.datapoints,
+            evaluation.reason or "",
+            evaluation.missing,
+            evaluation.shortfall,
+        )
+        for evaluation in evaluations
     ]
 
 
@@ -53,14 +60,14 @@ def answers_in(documents: Iterable[Mapping[str, Any]]) -> list[Answer]:
     """The results of rules, from `rules` of a status document."""
     return [
         Answer(
-            one["rule"],
-            RuleStatus(one["status"]),
-            one["datapoints"],
-            one["reason"] or "",
-            tuple(one.get("missing", ())),
-            _shortfall(one.get("shortfall")),
+            document["rule"],
+            RuleStatus(document["status"]),
+            document["datapoints"],
+            document["reason"] or "",
+            tuple(document.get("missing", ())),
+            _shortfall(document.get("shortfall")),
         )
-        for one in documents
+        for document in documents
     ]
 
 
@@ -72,20 +79,24 @@ def coverage(answers: Sequence[Answer], *, is_training: bool, is_inside: bool) -
         is_training: Whether the job trains something: a framework was imported, or steps recorded.
         is_inside: Whether its steps were recorded.
     """
-    lacking = [one for one in answers if _lacks(one, is_training=is_training, is_inside=is_inside)]
+    lacking = [
+        answer for answer in answers if _lacks(answer, is_training=is_training, is_inside=is_inside)
+    ]
     collecting = [
-        one for one in answers if one.status is RuleStatus.IN_PROGRESS and not one.datapoints
+        answer
+        for answer in answers
+        if answer.status is RuleStatus.IN_PROGRESS and not answer.datapoints
     ]
-    others = [
-        one
-        for one in answers
-        if one.status is not RuleStatus.NOT_APPLICABLE and one not in lacking + collecting
+    judging = [
+        answer
+        for answer in answers
+        if answer.status is not RuleStatus.NOT_APPLICABLE and answer not in lacking + collecting
     ]
-    is_live = any(one.status is RuleStatus.IN_PROGRESS for one in answers)
+    is_live = any(answer.status is RuleStatus.IN_PROGRESS for answer in answers)
     if is_live:
         lacking, collecting = [], lacking + collecting
     return Coverage(
-        applicable=len(lacking) + len(collecting) + len(others),
+        applicable=len(lacking) + len(collecting) + len(judging),
         lacking=len(lacking),
         collecting=len(collecting),
         reasons=_reasons(lacking or collecting),
@@ -126,12 +137,12 @@ def _lacks(answer: Answer, *, is_training: bool, is_inside: bool) -> bool:
 def _reasons(answers: Sequence[Answer]) -> tuple[str, ...]:
     """What rules lack, grouped by the kind of data, the most common first."""
     groups: dict[str, list[Answer]] = {}
-    for one in answers:
-        groups.setdefault(_key(one), []).append(one)
+    for answer in answers:
+        groups.setdefault(_key(answer), []).append(answer)
     ordered = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     reasons = [_reason(group) for _, group in ordered[:_MAX_REASONS]]
-    left = sum(len(group) for _, group in ordered[_MAX_REASONS:])
-    return (*reasons, f"{left} for other reasons") if left else tuple(reasons)
+    remaining = sum(len(group) for _, group in ordered[_MAX_REASONS:])
+    return (*reasons, f"{remaining} for other reasons") if remaining else tuple(reasons)
 
 
 def _key(answer: Answer) -> str:
@@ -146,12 +157,12 @@ def _reason(group: Sequence[Answer]) -> str:
     subject = f"{len(group)} need" if len(group) > 1 else f"{first.rule} needs"
     if first.missing:
         return f"{subject} training steps (none recorded)"
-    amounts = [one.shortfall for one in group if one.shortfall]
+    amounts = [answer.shortfall for answer in group if answer.shortfall]
     if not amounts:
         return f"{first.rule}: {first.reason}"
-    needs = {one.needs for one in amounts}
+    needs = {amount.needs for amount in amounts}
     limit = "up to " if len(needs) > 1 else ""
-    counts = {one.has for one in amounts}
+    counts = {amount.has for amount in amounts}
     recorded = f"{'up to ' if len(counts) > 1 else ''}{max(counts):,} recorded"
     return f"{subject} {limit}{amounts[0].unit.amount(max(needs))} ({recorded})"
 

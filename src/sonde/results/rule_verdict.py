@@ -41,7 +41,7 @@ def coverage_of(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> 
 
 def verdict(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> str:
     """The verdict on a job in one sentence."""
-    episodes = root_first(episode for one in evaluations for episode in one.episodes)
+    episodes = root_first(episode for evaluation in evaluations for episode in evaluation.episodes)
     if episodes:
         return _with_findings(episodes)
     if not evaluations:
@@ -53,12 +53,16 @@ def last_words(
     evaluations: Sequence[Evaluation], *, is_final: bool, seen: Seen | None = None
 ) -> Verdict:
     """The verdict with the first few findings, as printed at the end of a run."""
-    episodes = root_first(episode for one in evaluations for episode in one.episodes)
+    episodes = root_first(episode for evaluation in evaluations for episode in evaluation.episodes)
     return Verdict(
         sentence=verdict(evaluations, seen),
         seen=seen,
         findings=len(episodes),
-        worst=max((one.severity for one in episodes), key=lambda one: one.rank, default=None),
+        worst=max(
+            (episode.severity for episode in episodes),
+            key=lambda episode: episode.rank,
+            default=None,
+        ),
         first=episodes[:_MAX_FIRST],
         is_final=is_final,
     )

@@ -3,20 +3,23 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars, reduce_scalars
 from sonde.read.workers import WorkerReader
-from sonde.records.arrays import IntArray
 from sonde.records.chart import Spec
 from sonde.results.charts import step_lines
 from sonde.results.names import no_match_text
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, texts_of, to_numpy
 
-_MOST_LINES = 40
+if TYPE_CHECKING:
+    from sonde.records.arrays import IntArray
+
+_MAX_LINES = 40
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class Scalars(Frame):
 
     def __repr__(self) -> str:
         if not len(self) and isinstance(self.question.names, Matching):
-            known = Scalars(self.readers, ScalarQuestion(Matching("*"))).names
-            return no_match_text("scalar", self.question.names.patterns[0], known)
+            names = Scalars(self.readers, ScalarQuestion(Matching("*"))).names
+            return no_match_text("scalar", self.question.names.patterns[0], names)
         return described(self._rows, ("name", "mode", "source", "worker"))
 
     def _picture(self) -> Spec:
@@ -93,9 +96,9 @@ class ReducedScalars(Frame):
 
 def _for_people(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     table = rows.append_column("time", rows["time_ns"].cast(TIME)).select(list(columns))
-    for place, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
-            table = table.set_column(place, field.name, table[field.name].cast(pa.string()))
+            table = table.set_column(index, field.name, table[field.name].cast(pa.string()))
     return table
 
 
@@ -104,9 +107,9 @@ def described(rows: pa.Table, keys: Sequence[str]) -> str:
     if not rows.num_rows:
         return "No matching scalar recorded"
     titles = (*keys, "values", "steps", "first", "last", "minimum", "maximum")
-    lines = [_line(part, keys) for part in _series(rows, keys)]
-    shown = aligned([titles, *lines[:_MOST_LINES]], left=len(keys))
-    more = len(lines) - _MOST_LINES
+    lines = [_line(series, keys) for series in _series(rows, keys)]
+    shown = aligned([titles, *lines[:_MAX_LINES]], left_columns=len(keys))
+    more = len(lines) - _MAX_LINES
     return shown if more <= 0 else f"{shown}\n… and {more} more"
 
 
@@ -117,17 +120,17 @@ def _series(rows: pa.Table, keys: Sequence[str]) -> Iterator[pa.Table]:
     ]
     order = np.lexsort([to_numpy(rows["time_ns"]), *reversed(groups)])
     changes = [group[order][1:] != group[order][:-1] for group in groups]
-    for places in np.split(order, np.flatnonzero(np.logical_or.reduce(changes)) + 1):
-        yield rows.take(from_numpy(places))
+    for indices in np.split(order, np.flatnonzero(np.logical_or.reduce(changes)) + 1):
+        yield rows.take(from_numpy(indices))
 
 
-def _line(part: pa.Table, keys: Sequence[str]) -> tuple[str, ...]:
-    values, steps = to_numpy(part["value"]), to_numpy(part["step"])
-    known = values[~np.isnan(values)]
-    extremes = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
+def _line(rows: pa.Table, keys: Sequence[str]) -> tuple[str, ...]:
+    values, steps = to_numpy(rows["value"]), to_numpy(rows["step"])
+    finite = values[~np.isnan(values)]
+    extremes = (finite.min(), finite.max()) if len(finite) else (np.nan, np.nan)
     return (
-        *(str(part[key][0].as_py()) for key in keys),
-        str(part.num_rows),
+        *(str(rows[key][0].as_py()) for key in keys),
+        str(rows.num_rows),
         f"{steps.min()}–{steps.max()}",
         *(f"{number:.5g}" for number in (values[0], values[-1], *extremes)),
     )

@@ -25,8 +25,8 @@ from sonde.store.tables import texts_of, to_numpy
 
 _EARLIER_NS = 600 * NANOSECONDS  # events that began up to this long before may overlap it
 _COLUMNS = ("name", "category", "lane", "start_ns", "duration_ns", "step", "mode")
-_MOST_SPANS = 300
-_MOST_LANES = 20
+_MAX_SPANS = 300
+_MAX_LANES = 20
 _UTILIZATION = "*.utilization_percent"
 
 
@@ -45,7 +45,7 @@ class EventTotal:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _EventGroup:
     """Events of one name of one worker, clipped to the time range."""
 
     worker: int
@@ -81,7 +81,7 @@ class Selection(Frame):
     @cached_property
     def totals(self) -> tuple[EventTotal, ...]:
         """Totals by worker, category and name, the longest first."""
-        rows = [_total(part, self.seconds) for part in self._parts]
+        rows = [_total(group, self.seconds) for group in self._groups]
         return tuple(sorted(rows, key=lambda row: (row.worker, -row.seconds)))
 
     def to_arrow(self) -> pa.Table:
@@ -96,10 +96,10 @@ class Selection(Frame):
         return f"{format_duration(self.seconds)}\n{rows}"
 
     @cached_property
-    def _parts(self) -> tuple[_Part, ...]:
-        return tuple(part for reader in self.readers for part in self._of(reader))
+    def _groups(self) -> tuple[_EventGroup, ...]:
+        return tuple(group for reader in self.readers for group in self._of(reader))
 
-    def _of(self, reader: WorkerReader) -> Iterator[_Part]:
+    def _of(self, reader: WorkerReader) -> Iterator[_EventGroup]:
         first_ns, last_ns = self.within.start_ns or 0, self.within.end_ns or 0
         rows = reader.folder(EVENTS).rows(
             TimeRange(first_ns - _EARLIER_NS, last_ns), columns=_COLUMNS
@@ -112,7 +112,7 @@ class Selection(Frame):
         groups = name_numbers.astype(np.int64) * max(1, len(kinds)) + kind_numbers
         for group in np.unique(groups[is_in]).tolist():
             mine = is_in & (groups == group)
-            yield _Part(
+            yield _EventGroup(
                 reader.rank,
                 kinds[group % max(1, len(kinds))],
                 names[group // max(1, len(kinds))],
@@ -123,7 +123,7 @@ class Selection(Frame):
     def _picture(self) -> Spec:
         """The utilization of the machines above the events of training."""
         first, last = self._since(self.within.start_ns or 0), self._since(self.within.end_ns or 0)
-        lanes = tuple(self._lane(part) for part in self._parts[:_MOST_LANES])
+        lanes = tuple(self._lane(group) for group in self._groups[:_MAX_LANES])
         drawn: list[Spec] = []
         if self.system(_UTILIZATION).series:
             drawn.append(self.system(_UTILIZATION).plot().spec)
@@ -132,17 +132,17 @@ class Selection(Frame):
             title=f"{format_duration(first)} to {format_duration(last)}", parts=tuple(drawn)
         )
 
-    def _lane(self, part: _Part) -> Lane:
-        longest = np.argsort(part.starts_ns - part.ends_ns, kind="stable")[:_MOST_SPANS]
-        label = f"{part.worker} {part.name}" if len(self.readers) > 1 else part.name
+    def _lane(self, group: _EventGroup) -> Lane:
+        longest = np.argsort(group.starts_ns - group.ends_ns, kind="stable")[:_MAX_SPANS]
+        label = f"{group.worker} {group.name}" if len(self.readers) > 1 else group.name
         spans = [
             Span(
-                start=self._since(int(part.starts_ns[place])),
-                end=self._since(int(part.ends_ns[place])),
-                label=part.name,
-                tone=part.name if part.category == EventCategory.PHASE else Mode.TRAIN.value,
+                start=self._since(int(group.starts_ns[index])),
+                end=self._since(int(group.ends_ns[index])),
+                label=group.name,
+                tone=group.name if group.category == EventCategory.PHASE else Mode.TRAIN.value,
             )
-            for place in np.sort(longest).tolist()
+            for index in np.sort(longest).tolist()
         ]
         return Lane(label=label, spans=tuple(spans))
 
@@ -150,17 +150,17 @@ class Selection(Frame):
         return (instant_ns - self.start_ns) / NANOSECONDS
 
 
-def _total(part: _Part, whole: float) -> EventTotal:
-    seconds = (part.ends_ns - part.starts_ns) / NANOSECONDS
+def _total(group: _EventGroup, range_seconds: float) -> EventTotal:
+    seconds = (group.ends_ns - group.starts_ns) / NANOSECONDS
     [[p95]] = percentiles(seconds[None, :], (95,))
     total = float(seconds.sum())
     return EventTotal(
-        part.worker,
-        part.category,
-        part.name,
+        group.worker,
+        group.category,
+        group.name,
         len(seconds),
         total,
         float(seconds.mean()),
         float(p95),
-        100 * total / whole if whole else 0.0,
+        100 * total / range_seconds if range_seconds else 0.0,
     )

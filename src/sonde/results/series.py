@@ -62,26 +62,26 @@ class Reduction(Frame):
         return zip(first.steps.tolist(), first.values.tolist(), strict=True)
 
     def __len__(self) -> int:
-        return sum(len(one.steps) for one in self.series)
+        return sum(len(each.steps) for each in self.series)
 
     def by_worker(self) -> dict[int | None, tuple[IntArray, FloatArray]]:
         """Steps and values per worker as NumPy arrays; None is the merged tensor."""
-        return {one.worker: (one.steps, one.values) for one in self.series}
+        return {each.worker: (each.steps, each.values) for each in self.series}
 
     def to_arrow(self) -> pa.Table:
         """One row per worker and step; `worker` is null for a merged tensor."""
-        return pa.concat_tables([one.table({"value": one.values}) for one in self.series])
+        return pa.concat_tables([each.table({"value": each.values}) for each in self.series])
 
     def __repr__(self) -> str:
         if not len(self):
             return f"No {self.reduction} of {self.tensor} recorded"
         titles = ("worker", "steps", "first", "last", "minimum", "maximum")
-        rows = [_described(one) for one in self.series if len(one.steps)]
-        return f"{self.reduction} of {self.tensor}\n{aligned([titles, *rows], left=1)}"
+        rows = [_described(each) for each in self.series if len(each.steps)]
+        return f"{self.reduction} of {self.tensor}\n{aligned([titles, *rows], left_columns=1)}"
 
     def _picture(self) -> Spec:
         title = f"{self.reduction} of {self.tensor}"
-        series = {f"worker {_rank(one.worker)}": (one.steps, one.values) for one in self.series}
+        series = {f"worker {_rank(each.worker)}": (each.steps, each.values) for each in self.series}
         return lines(series, title)
 
 
@@ -97,13 +97,13 @@ class Quantiles(Frame):
         """One row per worker and step, one column per quantile: `p50` is the median."""
         return pa.concat_tables(
             [
-                one.table(
+                each.table(
                     {
-                        f"p{100 * fraction:g}": one.values[:, place]
-                        for place, fraction in enumerate(self.fractions)
+                        f"p{100 * fraction:g}": each.values[:, index]
+                        for index, fraction in enumerate(self.fractions)
                     }
                 )
-                for one in self.series
+                for each in self.series
             ]
         )
 
@@ -112,23 +112,23 @@ class Quantiles(Frame):
         if not table.num_rows:
             return f"No statistics of {self.tensor} recorded"
         names = [name for name in table.column_names if name.startswith("p")]
-        known = [row for row in table.to_pylist() if not np.isnan(row[names[0]])]
-        if not known:
+        rows_known = [row for row in table.to_pylist() if not np.isnan(row[names[0]])]
+        if not rows_known:
             return f"No histograms of {self.tensor} recorded; quantiles are computed from them"
         rows = [
             (_rank(row["worker"]), str(row["step"]), *(f"{row[name]:.4g}" for name in names))
-            for row in known[-_LAST:]
+            for row in rows_known[-_LAST:]
         ]
-        said = f"Quantiles of {self.tensor} at {len(known)} of {table.num_rows} steps"
-        which = "; latest:" if len(known) > _LAST else ""
-        return f"{said}{which}\n{aligned([('worker', 'step', *names), *rows], left=1)}"
+        header = f"Quantiles of {self.tensor} at {len(rows_known)} of {table.num_rows} steps"
+        which = "; latest:" if len(rows_known) > _LAST else ""
+        return f"{header}{which}\n{aligned([('worker', 'step', *names), *rows], left_columns=1)}"
 
     def _picture(self) -> Spec:
         first = self.series[0]
-        taken = ~np.isnan(first.values).all(axis=1)  # steps with a histogram
+        has_histogram = ~np.isnan(first.values).all(axis=1)  # steps with a histogram
         series = {
-            f"p{100 * fraction:g}": (first.steps[taken], first.values[taken, place])
-            for place, fraction in enumerate(self.fractions)
+            f"p{100 * fraction:g}": (first.steps[has_histogram], first.values[has_histogram, index])
+            for index, fraction in enumerate(self.fractions)
         }
         return lines(series, f"Quantiles of {self.tensor}")
 
@@ -148,37 +148,37 @@ class Histogram(Frame):
 
     def to_arrow(self) -> pa.Table:
         """One row per non-empty bin: from, to, count."""
-        places = np.flatnonzero(self.counts)
+        bins = np.flatnonzero(self.counts)
         return pa.table(
             {
-                "from": from_numpy(self.edges[places]),
-                "to": from_numpy(self.edges[places + 1]),
-                "count": from_numpy(self.counts[places]),
+                "from": from_numpy(self.edges[bins]),
+                "to": from_numpy(self.edges[bins + 1]),
+                "count": from_numpy(self.counts[bins]),
             }
         )
 
     def __repr__(self) -> str:
-        places = np.flatnonzero(self.counts).tolist()
-        if not places:
+        bins = np.flatnonzero(self.counts).tolist()
+        if not bins:
             return "Empty histogram"
-        most = int(self.counts.max())
-        rows = [self._row(place) for place in places]
-        bars = ["", *("█" * max(1, round(40 * int(self.counts[at]) / most)) for at in places)]
-        lines = aligned([("from", "to", "count"), *rows], left=0).split("\n")
+        highest = int(self.counts.max())
+        rows = [self._row(index) for index in bins]
+        bars = ["", *("█" * max(1, round(40 * int(self.counts[at]) / highest)) for at in bins)]
+        lines = aligned([("from", "to", "count"), *rows], left_columns=0).split("\n")
         return "\n".join(f"{line}  {bar}".rstrip() for line, bar in zip(lines, bars, strict=True))
 
-    def _row(self, place: int) -> Sequence[str]:
-        low, high = self.edges[place], self.edges[place + 1]
-        return f"{low:.3g}", f"{high:.3g}", str(self.counts[place])
+    def _row(self, index: int) -> Sequence[str]:
+        low, high = self.edges[index], self.edges[index + 1]
+        return f"{low:.3g}", f"{high:.3g}", str(self.counts[index])
 
     def _picture(self) -> Spec:
         """A bar per non-empty bin."""
-        places = np.flatnonzero(self.counts).tolist()
+        bins = np.flatnonzero(self.counts).tolist()
         return Bars(
             title="Histogram",
             note="Empty bins are not shown.",
-            labels=tuple(f"{self.edges[at]:.3g} to {self.edges[at + 1]:.3g}" for at in places),
-            parts=(BarSeries(label="count", values=tuple(int(self.counts[at]) for at in places)),),
+            labels=tuple(f"{self.edges[at]:.3g} to {self.edges[at + 1]:.3g}" for at in bins),
+            parts=(BarSeries(label="count", values=tuple(int(self.counts[at]) for at in bins)),),
         )
 
 
@@ -205,14 +205,14 @@ class Histograms(Frame):
         rows, bins = np.nonzero(self.counts)
         with_zeros = np.flatnonzero(self.zeros)
         nothing = np.zeros(len(with_zeros))
-        found = {
+        columns = {
             "step": np.concatenate([self.steps[rows], self.steps[with_zeros]]),
             "from": np.concatenate([self.edges[bins], nothing]),
             "to": np.concatenate([self.edges[bins + 1], nothing]),
             "count": np.concatenate([self.counts[rows, bins], self.zeros[with_zeros]]),
         }
-        order = np.lexsort((found["from"], found["step"]))
-        return pa.table({name: from_numpy(column[order]) for name, column in found.items()})
+        order = np.lexsort((columns["from"], columns["step"]))
+        return pa.table({name: from_numpy(column[order]) for name, column in columns.items()})
 
     def __repr__(self) -> str:
         if not len(self):
@@ -238,11 +238,11 @@ class Histograms(Frame):
         )
 
 
-def _described(one: TensorSeries) -> tuple[str, ...]:
-    known = one.values[~np.isnan(one.values)]
-    extremes = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
-    numbers = (one.values[0], one.values[-1], *extremes)
-    return (_rank(one.worker), str(len(one.steps)), *(f"{number:.5g}" for number in numbers))
+def _described(series: TensorSeries) -> tuple[str, ...]:
+    finite = series.values[~np.isnan(series.values)]
+    extremes = (finite.min(), finite.max()) if len(finite) else (np.nan, np.nan)
+    numbers = (series.values[0], series.values[-1], *extremes)
+    return (_rank(series.worker), str(len(series.steps)), *(f"{number:.5g}" for number in numbers))
 
 
 def _rank(worker: int | None) -> str:

@@ -24,7 +24,7 @@ from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts, repeated, to_numpy
 
 DEVICE_PREFIX = "device_"
-_OWN_PREFIX = "phase_"  # for phases whose name from the script is that of another column
+_PHASE_PREFIX = "phase_"  # for phases whose name from the script is that of another column
 _FIRST = ("worker", "mode", "step", "time", "seconds")
 _LAST = ("micro_steps", "skipped", "profiled")
 _PERCENTAGES = (50, 90, 95, 99, 100)
@@ -68,8 +68,8 @@ class Steps(Frame):
     def slowest(self, max_rows: int = 5) -> "StepRows":
         """The longest steps, the slowest first; profiled steps are excluded."""
         seconds = self._seconds("seconds")
-        usual = np.flatnonzero(self._is_usual)
-        order = usual[np.argsort(-seconds[usual], kind="stable")][:max_rows]
+        indices = np.flatnonzero(self._is_usual)
+        order = indices[np.argsort(-seconds[indices], kind="stable")][:max_rows]
         return StepRows(self._table.take(from_numpy(order)))
 
     def histogram(self, bins: int | Sequence[float] = 40) -> Distribution:
@@ -79,11 +79,12 @@ class Steps(Frame):
             bins: Number of bins of equal width, or their edges in seconds.
         """
         groups = {
-            f"worker {one.worker}"
+            f"worker {table.worker}"
             if len(self.modes) == 1
-            else f"worker {one.worker}, {one.mode}": one.durations_ns[one.is_usual] / NANOSECONDS
-            for one in self.tables
-            if len(one.steps)
+            else f"worker {table.worker}, {table.mode}": table.durations_ns[table.is_usual]
+            / NANOSECONDS
+            for table in self.tables
+            if len(table.steps)
         }
         return distribution_of(groups, bins, "Step durations", "seconds", "steps")
 
@@ -96,20 +97,20 @@ class Steps(Frame):
 
         Profiled steps are excluded unless there are no others.
         """
-        usual = self._is_usual
-        total = float(self._seconds("seconds")[usual].sum())
+        is_usual = self._is_usual
+        total = float(self._seconds("seconds")[is_usual].sum())
         names = ["seconds", *map(_column, self.phases)]
         names += [f"{DEVICE_PREFIX}{name}" for name in self.device_phases]
         return PhaseStatistics(
-            tuple(PhaseRow.of(name, self._seconds(name)[usual], total) for name in names)
+            tuple(PhaseRow.of(name, self._seconds(name)[is_usual], total) for name in names)
         )
 
     @cached_property
     def _table(self) -> pa.Table:
-        parts = [self._part(table) for table in self.tables]
-        return pa.concat_tables(parts) if parts else pa.table({})
+        tables = [self._step_columns(table) for table in self.tables]
+        return pa.concat_tables(tables) if tables else pa.table({})
 
-    def _part(self, table: StepTable) -> pa.Table:
+    def _step_columns(self, table: StepTable) -> pa.Table:
         rows = len(table.steps)
         nothing = np.zeros(rows, dtype=np.int64)
         columns: dict[str, Any] = {
@@ -133,7 +134,7 @@ class Steps(Frame):
 
     @property
     def _is_usual(self) -> BoolArray:
-        return np.concatenate([np.empty(0, np.bool_), *(one.is_usual for one in self.tables)])
+        return np.concatenate([np.empty(0, np.bool_), *(table.is_usual for table in self.tables)])
 
     def _seconds(self, column: str) -> FloatArray:
         if not len(self):
@@ -146,12 +147,12 @@ class Steps(Frame):
         counts = dict.fromkeys(self.modes, 0)
         for table in self.tables:
             counts[table.mode] = max(counts[table.mode], len(table.steps))
-        said = ", ".join(
+        counts_text = ", ".join(
             pluralize(count, f"{mode} step") for mode, count in counts.items() if count
         )
         workers = len({table.worker for table in self.tables})
         whose = f" of {workers} workers" if workers > 1 else ""
-        return f"{said}{whose}; latest:\n{self._latest()}\n\n{self.statistics()}"
+        return f"{counts_text}{whose}; latest:\n{self._latest()}\n\n{self.statistics()}"
 
     def _shown(self) -> pa.Table:
         return self._latest().to_arrow() if len(self) else self._table
@@ -171,7 +172,7 @@ class Steps(Frame):
 
 def _column(phase: str) -> str:
     is_taken = phase in (*_FIRST, *_LAST) or phase.startswith(DEVICE_PREFIX)
-    return f"{_OWN_PREFIX}{phase}" if is_taken else phase
+    return f"{_PHASE_PREFIX}{phase}" if is_taken else phase
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ class StepRows(Frame):
         spent = [name for name in spent if any(row[name] for row in rows)]
         titles = ("worker", "mode", "step", "duration", *spent, *_LAST)
         lines = [_line(row, spent) for row in rows]
-        return aligned([titles, *lines], left=2)
+        return aligned([titles, *lines], left_columns=2)
 
 
 def _line(row: dict[str, Any], spent: Sequence[str]) -> tuple[str, ...]:
@@ -234,12 +235,12 @@ class PhaseRow:
     @classmethod
     def of(cls, phase: str, seconds: FloatArray, total: float) -> "PhaseRow":
         """Compute the statistics from the durations of a phase in each step."""
-        known = seconds[~np.isnan(seconds)]
-        if not len(known):
+        finite = seconds[~np.isnan(seconds)]
+        if not len(finite):
             return cls(phase, *[float("nan")] * 7)
-        [numbers] = percentiles(known[None, :], _PERCENTAGES)
-        share = 100 * float(known.sum()) / total if total else 0.0
-        return cls(phase, share, float(known.mean()), *map(float, numbers))
+        [numbers] = percentiles(finite[None, :], _PERCENTAGES)
+        share = 100 * float(finite.sum()) / total if total else 0.0
+        return cls(phase, share, float(finite.mean()), *map(float, numbers))
 
 
 _TIMES = ("mean", "p50", "p90", "p95", "p99", "maximum")
@@ -274,7 +275,7 @@ class PhaseStatistics(Frame):
             )
             for row in shown
         ]
-        return aligned([("phase", *_NUMBERS), *lines], left=1)
+        return aligned([("phase", *_NUMBERS), *lines], left_columns=1)
 
     _units = dict.fromkeys(_TIMES, "seconds")
 

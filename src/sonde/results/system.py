@@ -46,12 +46,12 @@ class SystemMetrics(Frame):
     @cached_property
     def series(self) -> tuple[Series, ...]:
         """The matching series of all nodes."""
-        found = {
-            one.key: one
+        series_by_key = {
+            each.key: each
             for reader in self.readers
-            for one in reader.series(self.metric, self.device)
+            for each in reader.series(self.metric, self.device)
         }
-        return tuple(found.values())
+        return tuple(series_by_key.values())
 
     def to_arrow(self) -> pa.Table:
         """One row per tick and node, one column per series."""
@@ -63,7 +63,7 @@ class SystemMetrics(Frame):
                 "node": repeated(reader.node, len(times)),
             }
             columns |= {
-                one.key: from_numpy(row) for one, row in zip(self.series, values, strict=True)
+                each.key: from_numpy(row) for each, row in zip(self.series, values, strict=True)
             }
             tables.append(pa.table(columns))
         return pa.concat_tables(tables) if tables else pa.table({})
@@ -74,11 +74,11 @@ class SystemMetrics(Frame):
         Keys are device names if they are sufficient to distinguish the series.
         """
         result = {}
-        is_one_metric = len({one.metric.name for one in self.series}) == 1
+        is_one_metric = len({each.metric.name for each in self.series}) == 1
         for reader in self.readers:
             times, values = self._samples(reader)
-            for one, row in zip(self.series, values, strict=True):
-                label = one.device if is_one_metric and one.device else one.key
+            for each, row in zip(self.series, values, strict=True):
+                label = each.device if is_one_metric and each.device else each.key
                 result[label if len(self.readers) == 1 else f"{reader.node}:{label}"] = (times, row)
         return result
 
@@ -86,11 +86,11 @@ class SystemMetrics(Frame):
         """Minimum, mean and maximum in up to `max_buckets` time buckets."""
         if max_buckets < 1:
             raise UsageError(f"Invalid number of buckets: {max_buckets}. Use 1 or more.")
-        return Buckets(self.series, self._parts(max_buckets), self.start_ns)
+        return Buckets(self.series, self._rollups(max_buckets), self.start_ns)
 
     def heatmap(self, columns: int = 300) -> "Heat":
         """The mean of each device in up to `columns` time buckets, plotted as a heatmap."""
-        return Heat(self.series, self._parts(columns), self.start_ns)
+        return Heat(self.series, self._rollups(columns), self.start_ns)
 
     def histogram(self, bins: int | Sequence[float] = 20) -> Distribution:
         """Distribution of the samples of each series.
@@ -98,7 +98,7 @@ class SystemMetrics(Frame):
         Args:
             bins: Number of bins of equal width, or their edges such as `(0, 10, 90, 100)`.
         """
-        units = {one.metric.unit for one in self.series}
+        units = {each.metric.unit for each in self.series}
         if len(units) > 1:
             raise UsageError(
                 f"{self.metric!r} has several units: {', '.join(sorted(units))}. Select one."
@@ -122,8 +122,8 @@ class SystemMetrics(Frame):
             _, values = self._samples(reader)
             counts = np.count_nonzero(~np.isnan(values), axis=1)
             table = percentiles(values, _PERCENTAGES)
-            for one, count, numbers in zip(self.series, counts, table, strict=True):
-                rows.append(StatisticsRow(reader.node, one, int(count), *map(float, numbers)))
+            for each, count, numbers in zip(self.series, counts, table, strict=True):
+                rows.append(StatisticsRow(reader.node, each, int(count), *map(float, numbers)))
         return Statistics(tuple(rows))
 
     def _samples(self, reader: SystemReader) -> tuple[Instants, Floats]:
@@ -133,7 +133,7 @@ class SystemMetrics(Frame):
         is_in = self.spans[reader.node].holds(times) if reader.node in self.spans else times < 0
         return times[is_in], values[:, is_in]
 
-    def _parts(self, max_buckets: int) -> tuple[tuple[str, Rollup], ...]:
+    def _rollups(self, max_buckets: int) -> tuple[tuple[str, Rollup], ...]:
         if self.spans is not None:
             raise UsageError("Buckets cannot be combined with during(). Call buckets() without it.")
         return tuple(
@@ -143,7 +143,7 @@ class SystemMetrics(Frame):
 
     def __repr__(self) -> str:
         if not self.series:
-            names = {one.metric.name for reader in self.readers for one in reader.series("*")}
+            names = {each.metric.name for reader in self.readers for each in reader.series("*")}
             groups = {f"{name.partition('.')[0]}.*" for name in names}
             return no_match_text("metric", self.metric, groups if "*" in self.metric else names)
         return repr(self.statistics())
@@ -208,7 +208,7 @@ class Statistics(Frame):
             )
             for row in self.rows
         ]
-        return aligned([titles, *lines], left=4)
+        return aligned([titles, *lines], left_columns=4)
 
     _units = dict.fromkeys(_NUMBERS, "row")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 TIME = pa.timestamp("ns", tz="UTC")
-_MOST_ROWS = 20
+_MAX_ROWS = 20
 
 
 class Frame(Drawn):
@@ -61,7 +61,7 @@ class Frame(Drawn):
         table = self._shown()
         if not table.num_rows:
             return str(element("p", repr(self)))
-        rows = rows_of(table, "", _MOST_ROWS, self._units)
+        rows = rows_of(table, "", _MAX_ROWS, self._units)
         return str(element("div", html_table(rows), *self._below()))
 
     def _below(self) -> Sequence[Element]:
@@ -75,13 +75,13 @@ def _missing(package: str) -> MissingExtraError:
     )
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
+def aligned(rows: Sequence[Sequence[str]], left_columns: int) -> str:
     """Format rows as a text table; the first `left` columns are aligned left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         cells = [
-            text.ljust(width) if index < left else text.rjust(width)
+            text.ljust(width) if index < left_columns else text.rjust(width)
             for index, (text, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())

@@ -39,8 +39,17 @@ from sonde.store.statistics import (
 from sonde.store.tables import from_numpy, from_texts, to_numpy
 
 _PRODUCT = "prod"  # recorded as a scalar: it cannot be computed from the statistics
-_FEW = 8
-_USUAL = ("min", "max", "mean", "std", "abs_mean", "l2_norm", "zero_fraction", "nan_count")
+_MAX_STEPS = 8
+_COMMON_REDUCTIONS = (
+    "min",
+    "max",
+    "mean",
+    "std",
+    "abs_mean",
+    "l2_norm",
+    "zero_fraction",
+    "nan_count",
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +83,8 @@ class Tensors(Frame):
             name: Such as `l2_norm`, `abs_max`, `zero_fraction`.
             mode: `train`, `eval` or `predict`.
         """
-        parts = (Tensor(one, self.readers, self.holders[one]) for one in self.holders)
-        return Layers(name, tuple(one.reduction(name, mode=mode) for one in parts))
+        tensors = (Tensor(holder, self.readers, self.holders[holder]) for holder in self.holders)
+        return Layers(name, tuple(each.reduction(name, mode=mode) for each in tensors))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,7 +122,7 @@ class Tensors(Frame):
             (info.name, ", ".join(info.collections), info.dtype, _shape(info), info.said)
             for info in infos
         ]
-        return aligned([titles, *rows], left=5)
+        return aligned([titles, *rows], left_columns=5)
 
     def _damaged_lists(self) -> list[str]:
         """Errors of tensor lists that could not be read."""
@@ -132,7 +141,7 @@ class Tensor(Frame):
     def __init__(self, name: str, readers: Sequence[WorkerReader], holders: Holders) -> None:
         self.name = name
         self.infos = holders
-        self._readers = tuple(one for one in readers if one.rank in holders)
+        self._readers = tuple(reader for reader in readers if reader.rank in holders)
 
     @property
     def info(self) -> TensorInfo:
@@ -151,23 +160,23 @@ class Tensor(Frame):
 
     def steps(self, mode: str = "train", worker: int | None = None) -> list[int]:
         """The steps with recorded statistics or values."""
-        found: set[int] = set()
+        steps: set[int] = set()
         for reader in self._of(worker):
-            found.update(read_statistics(reader, self.name, mode, ()).steps.tolist())
-            found.update(ValuesReader(reader).files(mode, self.name))
-        return sorted(found)
+            steps.update(read_statistics(reader, self.name, mode, ()).steps.tolist())
+            steps.update(ValuesReader(reader).files(mode, self.name))
+        return sorted(steps)
 
     def to_arrow(self) -> pa.Table:
         """One row per worker and training step, a column per common reduction."""
         return pa.concat_tables(
             [
-                one.table(
+                each.table(
                     {
-                        name: np.asarray(reduce_columns(name, one.columns), dtype=np.float64)
-                        for name in _USUAL
+                        name: np.asarray(reduce_columns(name, each.columns), dtype=np.float64)
+                        for name in _COMMON_REDUCTIONS
                     }
                 )
-                for one in self._series(COLUMNS, "train", None)
+                for each in self._series(COLUMNS, "train", None)
             ]
         )
 
@@ -179,15 +188,18 @@ class Tensor(Frame):
         """
         if name == _PRODUCT:
             return Reduction(self.name, name, self._products(mode, worker))
-        known = (*(one for one in REDUCTIONS if one != "quantiles"), _PRODUCT)
-        if name not in known:
-            raise UsageError(f"Unknown reduction {name!r}.{known_names(name, known)}")
+        reductions = (
+            *(reduction for reduction in REDUCTIONS if reduction != "quantiles"),
+            _PRODUCT,
+        )
+        if name not in reductions:
+            raise UsageError(f"Unknown reduction {name!r}.{known_names(name, reductions)}")
         series = [
-            one.with_values(reduce_columns(name, one.columns))
-            for one in self._series(columns_for(name), mode, worker)
+            each.with_values(reduce_columns(name, each.columns))
+            for each in self._series(columns_for(name), mode, worker)
         ]
         if name == "median" and not self._is_put_together(worker):
-            series = [self._exact(one, mode) for one in series]
+            series = [self._exact(each, mode) for each in series]
         return Reduction(self.name, name, tuple(series))
 
     def quantiles(
@@ -202,30 +214,32 @@ class Tensor(Frame):
         return Quantiles(
             self.name,
             tuple(at),
-            tuple(one.with_values(quantiles(one.columns, tuple(at))) for one in series),
+            tuple(each.with_values(quantiles(each.columns, tuple(at))) for each in series),
         )
 
     def histogram(self, step: int, *, mode: str = "train", worker: int | None = None) -> Histogram:
         """The distribution of its values at a step."""
-        known: set[int] = set()
-        for one in self._series((*COLUMNS, HISTOGRAM), mode, worker):
-            texts, steps = one.columns[HISTOGRAM], one.steps
-            known.update(int(at) for at, text in zip(steps, texts, strict=True) if text)
-            places = np.flatnonzero(steps == step)
-            if step in known and len(places):
-                zeros = int(one.columns["zeros"][places[0]])
-                return _histogram(texts[places[0]], zeros)
-        raise UsageError(_no_step(f"histogram of {self.name!r}", step, known))
+        recorded: set[int] = set()
+        for each in self._series((*COLUMNS, HISTOGRAM), mode, worker):
+            texts, steps = each.columns[HISTOGRAM], each.steps
+            recorded.update(int(at) for at, text in zip(steps, texts, strict=True) if text)
+            indices = np.flatnonzero(steps == step)
+            if step in recorded and len(indices):
+                zeros = int(each.columns["zeros"][indices[0]])
+                return _histogram(texts[indices[0]], zeros)
+        raise UsageError(_no_step(f"histogram of {self.name!r}", step, recorded))
 
     def histograms(self, *, mode: str = "train", worker: int | None = None) -> Histograms:
         """The distribution of its values over steps; of replicas, the first worker's."""
-        one = self._series((*COLUMNS, HISTOGRAM), mode, worker)[0]
-        return _histograms(self.name, one)
+        series = self._series((*COLUMNS, HISTOGRAM), mode, worker)[0]
+        return _histograms(self.name, series)
 
     def value_steps(self, *, mode: str = "train", worker: int | None = None) -> list[int]:
         """The steps with full values."""
-        found = [ValuesReader(reader).files(mode, self.name) for reader in self._of(worker)]
-        return sorted({step for files in found for step in files})
+        files_by_worker = [
+            ValuesReader(reader).files(mode, self.name) for reader in self._of(worker)
+        ]
+        return sorted({step for files in files_by_worker for step in files})
 
     def value(
         self, step: int, *, mode: str = "train", worker: int | None = None
@@ -240,28 +254,32 @@ class Tensor(Frame):
             raise UsageError(
                 f"{self.name!r} is sharded. Pass the worker whose shard you want: {ranks}"
             )
-        known: set[int] = set()
+        recorded: set[int] = set()
         for reader in self._of(worker):
             values = ValuesReader(reader)
             files = values.files(mode, self.name)
-            known.update(files)
+            recorded.update(files)
             if step in files:
                 return values.value(files[step], self.name)
             if (mode, step) in values.damaged:
                 raise DamagedError(values.damaged[mode, step])
-        raise UsageError(_no_step(f"value of {self.name!r}", step, known))
+        raise UsageError(_no_step(f"value of {self.name!r}", step, recorded))
 
     def _series(
         self, columns: Sequence[str], mode: str, worker: int | None
     ) -> tuple[TensorSeries, ...]:
         is_merged = self._is_put_together(worker)
-        needed = (*COLUMNS, *(one for one in columns if one == HISTOGRAM)) if is_merged else columns
-        parts = [read_statistics(one, self.name, mode, needed) for one in self._of(worker)]
+        needed = (
+            (*COLUMNS, *(column for column in columns if column == HISTOGRAM))
+            if is_merged
+            else columns
+        )
+        rows = [read_statistics(each, self.name, mode, needed) for each in self._of(worker)]
         if is_merged:
-            return (TensorSeries(None, *merge_shards(parts), np.empty(0)),)
+            return (TensorSeries(None, *merge_shards(rows), np.empty(0)),)
         return tuple(
-            TensorSeries(one.worker, one.steps, one.times_ns, one.columns, np.empty(0))
-            for one in parts
+            TensorSeries(each.worker, each.steps, each.times_ns, each.columns, np.empty(0))
+            for each in rows
         )
 
     def _is_put_together(self, worker: int | None) -> bool:
@@ -270,12 +288,12 @@ class Tensor(Frame):
     def _products(self, mode: str, worker: int | None) -> tuple[TensorSeries, ...]:
         """Products, which are recorded as scalars."""
         question = ScalarQuestion((f"{_PRODUCT}/{self.name}",), mode, "reduction")
-        found = []
+        series = []
         for reader in self._of(worker):
             rows = read_scalars([reader], question)
             steps, times_ns = to_numpy(rows["step"]), to_numpy(rows["time_ns"])
-            found.append(TensorSeries(reader.rank, steps, times_ns, {}, to_numpy(rows["value"])))
-        return tuple(found)
+            series.append(TensorSeries(reader.rank, steps, times_ns, {}, to_numpy(rows["value"])))
+        return tuple(series)
 
     def _exact(self, series: TensorSeries, mode: str) -> TensorSeries:
         """Replace medians by exact ones at steps with full values."""
@@ -292,42 +310,44 @@ class Tensor(Frame):
     def _of(self, worker: int | None) -> tuple[WorkerReader, ...]:
         if worker is not None and worker not in self.workers:
             ranks = ", ".join(map(str, self.workers))
-            raise UsageError(f"{self.name!r} was not recorded by worker {worker}. Known: {ranks}")
-        return tuple(one for one in self._readers if worker in (None, one.rank))
+            raise UsageError(
+                f"{self.name!r} was not recorded by worker {worker}. Known: {ranks}"
+            )
+        return tuple(reader for reader in self._readers if worker in (None, reader.rank))
 
     def __repr__(self) -> str:
         info = self.info
-        said = f", {info.said}" if info.said else ""
-        parts = f", sharded over {len(self.workers)} workers" if self.is_shard else ""
-        return f"<Tensor {self.name}: {info.dtype} {_shape(info)}{parts}{said}>"
+        note = f", {info.said}" if info.said else ""
+        shards = f", sharded over {len(self.workers)} workers" if self.is_shard else ""
+        return f"<Tensor {self.name}: {info.dtype} {_shape(info)}{shards}{note}>"
 
     def _picture(self) -> Spec:
         return self.reduction("l2_norm").plot().spec
 
 
-def tensor_of(name: str, readers: Sequence[WorkerReader], known: Mapping[str, Holders]) -> Tensor:
+def tensor_of(name: str, readers: Sequence[WorkerReader], holders: Mapping[str, Holders]) -> Tensor:
     """Find a tensor by name.
 
     Raises:
         UsageError: If there is no such tensor; suggests similar names.
     """
-    if name not in known:
-        raise UsageError(f"Unknown tensor {name!r}.{known_names(name, known)}")
-    return Tensor(name, readers, known[name])
+    if name not in holders:
+        raise UsageError(f"Unknown tensor {name!r}.{known_names(name, holders)}")
+    return Tensor(name, readers, holders[name])
 
 
-def _no_step(what: str, step: int, known: set[int]) -> str:
-    if not known:
+def _no_step(what: str, step: int, recorded: set[int]) -> str:
+    if not recorded:
         return f"No {what} was recorded at any step."
-    near = sorted(sorted(known, key=lambda one: abs(one - step))[:_FEW])
-    more = ", …" if len(known) > len(near) else ""
+    near = sorted(sorted(recorded, key=lambda each: abs(each - step))[:_MAX_STEPS])
+    more = ", …" if len(recorded) > len(near) else ""
     return f"No {what} at step {step}. Recorded steps: {', '.join(map(str, near))}{more}"
 
 
 def _histogram(text: str, zeros: int) -> Histogram:
     counts = np.zeros(BINS, dtype=np.int64)
-    for place, count in decode_histogram(text).items():
-        counts[place] = count
+    for index, count in decode_histogram(text).items():
+        counts[index] = count
     counts[LEVELS] += zeros
     return Histogram(np.array(bin_edges()), counts)
 
@@ -336,20 +356,22 @@ def _histograms(name: str, series: TensorSeries) -> Histograms:
     texts, zeros = series.columns[HISTOGRAM], series.columns["zeros"]
     finite = series.columns["count"] - series.columns["nans"] - series.columns["infinities"]
     # a histogram of only zeros has no bins
-    taken = [place for place, text in enumerate(texts) if text or 0 < zeros[place] == finite[place]]
-    counts = np.zeros((len(taken), BINS), dtype=np.int64)
-    for row, place in enumerate(taken):
-        for bin_, count in decode_histogram(texts[place]).items():
+    indices = [
+        index for index, text in enumerate(texts) if text or 0 < zeros[index] == finite[index]
+    ]
+    counts = np.zeros((len(indices), BINS), dtype=np.int64)
+    for row, index in enumerate(indices):
+        for bin_, count in decode_histogram(texts[index]).items():
             counts[row, bin_] = count
     used = np.flatnonzero(counts.any(axis=0))
     first, end = (int(used[0]), int(used[-1]) + 1) if len(used) else (LEVELS, LEVELS)
     return Histograms(
         name,
         series.worker,
-        series.steps[taken],
+        series.steps[indices],
         np.array(bin_edges()[first : end + 1]),
         counts[:, first:end],
-        np.asarray(zeros)[taken].astype(np.int64),
+        np.asarray(zeros)[indices].astype(np.int64),
     )
 
 

@@ -33,7 +33,7 @@ from sonde.store.rollups import Rollup
 from sonde.store.tables import from_numpy, repeated, texts_of, to_numpy
 
 _NEARBY_NS = 600 * NANOSECONDS  # steps used to estimate clock offsets
-_MOST_SLICES = 5000
+_MAX_SLICES = 5000
 _BUCKETS = 500
 
 
@@ -49,37 +49,39 @@ class Timeline(Frame):
     readers: tuple[WorkerReader, ...]
     systems: tuple[SystemReader, ...]
     instant: Callable[[Moment], int | None]
-    asked: TimeRange = EVER
+    requested: TimeRange = EVER
     steps: StepRange = ANY_STEP
     metrics: tuple[str, ...] = ("*",)
     everyone: tuple[WorkerReader, ...] = ()  # workers used to estimate clock offsets
 
     def on(self, node: str) -> "Timeline":
         """The timeline of a single node."""
-        systems = tuple(one for one in self.systems if one.node == node)
-        readers = tuple(one for one in self.readers if node_of(one) == node)
+        systems = tuple(system for system in self.systems if system.node == node)
+        readers = tuple(reader for reader in self.readers if node_of(reader) == node)
         if not systems and not readers:
-            known = ", ".join(one.node for one in self.systems)
-            raise UsageError(f"Job {self.job!r} has no node {node!r}. Known: {known}")
+            names = ", ".join(system.node for system in self.systems)
+            raise UsageError(f"Job {self.job!r} has no node {node!r}. Known: {names}")
         return replace(self, systems=systems, readers=readers)
 
     @cached_property
     def clocks(self) -> Clocks:
         """Clock offsets between nodes, with their errors."""
         nodes = {node_of(reader) for reader in self.everyone}
-        parts = [read_collectives(reader) for reader in self.everyone] if len(nodes) > 1 else []
+        calls_by_worker = (
+            [read_collectives(reader) for reader in self.everyone] if len(nodes) > 1 else []
+        )
         start_ns, end_ns = self._own_range.start_ns, self._own_range.end_ns
         nearby = TimeRange(
             None if start_ns is None else start_ns - _NEARBY_NS,
             None if end_ns is None else end_ns + _NEARBY_NS,
         )
-        return estimate_clocks(self.everyone, parts, nearby)
+        return estimate_clocks(self.everyone, calls_by_worker, nearby)
 
     @cached_property
     def within(self) -> TimeRange:
         """The time range, on the corrected clock."""
         if self.steps == ANY_STEP:
-            return self.asked
+            return self.requested
         offsets = self.clocks.offsets_ns
         spans = [
             (span.start_ns - offsets.get(node, 0), span.end_ns - offsets.get(node, 0))
@@ -92,16 +94,16 @@ class Timeline(Frame):
     def data(self) -> TimelineData:
         """The complete timeline, as read."""
         facts: dict[str, object] = {
-            f"clock of {one.node}": "reference"
-            if one.source == "reference"
-            else f"corrected by {-one.offset_ns} ns, error {one.error_ns} ns, from {one.source}"
-            for one in self.clocks.nodes
+            f"clock of {node.node}": "reference"
+            if node.source == "reference"
+            else f"corrected by {-node.offset_ns} ns, error {node.error_ns} ns, from {node.source}"
+            for node in self.clocks.nodes
         }
         slices, counters = self._sources.slices(self.within), self._sources.counters(self.within)
         return TimelineData(self.job, slices, counters, facts)
 
     def window(
-        self, start: Moment = None, end: Moment = None, max_slices: int = _MOST_SLICES
+        self, start: Moment = None, end: Moment = None, max_slices: int = _MAX_SLICES
     ) -> "TimelineWindow":
         """A time range as arrays, small enough to be drawn.
 
@@ -116,7 +118,7 @@ class Timeline(Frame):
             self.within.end_ns if last_ns is None else last_ns,
         )
         tracks = tuple(
-            track for one in self._sources.slices(within) for track in _tracks(one, max_slices)
+            track for slice in self._sources.slices(within) for track in _tracks(slice, max_slices)
         )
         return TimelineWindow(within, tracks, tuple(self._counters(within)))
 
@@ -128,38 +130,38 @@ class Timeline(Frame):
 
     def to_arrow(self) -> pa.Table:
         """One row per slice."""
-        return pa.concat_tables([_frame(one) for one in self.data.workers] or [pa.table({})])
+        return pa.concat_tables([_frame(worker) for worker in self.data.workers] or [pa.table({})])
 
     def __repr__(self) -> str:
         counts = {
-            f"worker {one.worker} ({one.node})": len(texts_of(one.table["track"])[0])
-            for one in self.data.workers
+            f"worker {worker.worker} ({worker.node})": len(texts_of(worker.table["track"])[0])
+            for worker in self.data.workers
         }
         rows = [
-            (title, str(one.table.num_rows), str(counts[title]))
-            for title, one in zip(counts, self.data.workers, strict=True)
+            (title, str(worker.table.num_rows), str(counts[title]))
+            for title, worker in zip(counts, self.data.workers, strict=True)
         ]
         rows += [
-            (f"{one.node}: machine", str(one.values.size), str(len(one.series)))
-            for one in self.data.nodes
+            (f"{node.node}: machine", str(node.values.size), str(len(node.series)))
+            for node in self.data.nodes
         ]
-        text = aligned([("", "slices or samples", "tracks"), *rows], left=1)
+        text = aligned([("", "slices or samples", "tracks"), *rows], left_columns=1)
         return f"{text}\n{self.clocks}" if len(self.clocks.nodes) > 1 else text
 
     @cached_property
     def _spans(self) -> tuple[tuple[str, TimeRange], ...]:
         """Node and time range of the steps of each worker, by the clock of its node."""
-        spans = [(node_of(one), time_of_steps(one, self.steps)) for one in self.readers]
-        known = tuple((node, span) for node, span in spans if span is not None)
-        if not known:
+        spans = [(node_of(reader), time_of_steps(reader, self.steps)) for reader in self.readers]
+        recorded = tuple((node, span) for node, span in spans if span is not None)
+        if not recorded:
             raise UsageError(f"Job {self.job!r} has not recorded these steps.")
-        return known
+        return recorded
 
     @property
     def _own_range(self) -> TimeRange:
         """The time range on the uncorrected clock."""
         if self.steps == ANY_STEP:
-            return self.asked
+            return self.requested
         starts = [span.start_ns for _, span in self._spans if span.start_ns is not None]
         ends = [span.end_ns for _, span in self._spans if span.end_ns is not None]
         return TimeRange(min(starts), max(ends))
@@ -169,19 +171,19 @@ class Timeline(Frame):
         return Sources(self.readers, self.systems, self.clocks.offsets_ns, self.metrics)
 
     def _counters(self, within: TimeRange) -> "list[CounterTrack]":
-        found = []
+        tracks = []
         for reader in self.systems:
             offset_ns = self.clocks.offsets_ns.get(reader.node, 0)
             start_ns, end_ns = within.start_ns, within.end_ns
-            own = TimeRange(
+            local_range = TimeRange(
                 None if start_ns is None else start_ns + offset_ns,
                 None if end_ns is None else end_ns + offset_ns,
             )
             series = self._sources.series_of(reader)
-            rollup = reader.buckets(series, _BUCKETS, own)
+            rollup = reader.buckets(series, _BUCKETS, local_range)
             moved = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
-            found.append(CounterTrack(reader.node, series, moved))
-        return found
+            tracks.append(CounterTrack(reader.node, series, moved))
+        return tracks
 
     def _picture(self) -> Spec:
         return timeline_lanes(self.window())
@@ -220,10 +222,10 @@ class TimelineWindow:
     counters: tuple[CounterTrack, ...]
 
     def __repr__(self) -> str:
-        shown = sum(len(one.starts_ns) for one in self.slices)
-        left_out = sum(one.left_out for one in self.slices)
+        shown = sum(len(slice.starts_ns) for slice in self.slices)
+        left_out = sum(slice.left_out for slice in self.slices)
         start_ns, end_ns = self.within.start_ns, self.within.end_ns
-        times = " to ".join("…" if one is None else iso(one) for one in (start_ns, end_ns))
+        times = " to ".join("…" if each is None else iso(each) for each in (start_ns, end_ns))
         counts = f"{pluralize(shown, 'slice')} in {pluralize(len(self.slices), 'track')}"
         return f"{counts}, {left_out} not shown; {times}"
 
@@ -234,26 +236,26 @@ def _tracks(slices: WorkerSlices, max_slices: int) -> list[SliceTrack]:
     names, numbers = texts_of(table["name"])
     starts_ns, durations_ns = to_numpy(table["start_ns"]), to_numpy(table["duration_ns"])
     steps = to_numpy(table["step"])
-    found = []
+    slice_tracks = []
     for number in sorted(set(tracks.tolist())):
         mine = np.flatnonzero(tracks == number)
         longest = np.argsort(-durations_ns[mine], kind="stable")[:max_slices]
-        kept = mine[np.sort(longest)]
-        distinct, places = np.unique(numbers[kept], return_inverse=True)
-        found.append(
+        shown = mine[np.sort(longest)]
+        distinct, name_indices = np.unique(numbers[shown], return_inverse=True)
+        slice_tracks.append(
             SliceTrack(
                 slices.node,
                 slices.worker,
                 titles[number],
-                tuple(names[one] for one in distinct.tolist()),
-                places.astype(np.int32),
-                starts_ns[kept],
-                durations_ns[kept],
-                steps[kept],
-                len(mine) - len(kept),
+                tuple(names[each] for each in distinct.tolist()),
+                name_indices.astype(np.int32),
+                starts_ns[shown],
+                durations_ns[shown],
+                steps[shown],
+                len(mine) - len(shown),
             )
         )
-    return found
+    return slice_tracks
 
 
 def _frame(slices: WorkerSlices) -> pa.Table:

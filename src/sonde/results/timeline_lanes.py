@@ -12,34 +12,36 @@ from sonde.records.step import EventCategory
 if TYPE_CHECKING:
     from sonde.results.timeline import SliceTrack, TimelineWindow
 
-_MOST_LANES = 30
-_MOST_SPANS = 200
+_MAX_LANES = 30
+_MAX_SPANS = 200
 _STEP_TONES = ("place 0", "place 4")  # alternating, so that adjacent steps differ
 
 
 def timeline_lanes(window: "TimelineWindow") -> Spec:
     """The longest slices of each track, in seconds since the first of them."""
-    tracks = [one for one in window.slices if len(one.starts_ns)][:_MOST_LANES]
-    first_ns = min((int(one.starts_ns.min()) for one in tracks), default=0)
-    last_ns = max((int((one.starts_ns + one.durations_ns).max()) for one in tracks), default=0)
-    several = len({one.worker for one in tracks}) > 1
-    left_out = sum(max(0, len(one.starts_ns) - _MOST_SPANS) + one.left_out for one in tracks)
+    tracks = [slice for slice in window.slices if len(slice.starts_ns)][:_MAX_LANES]
+    first_ns = min((int(track.starts_ns.min()) for track in tracks), default=0)
+    last_ns = max(
+        (int((track.starts_ns + track.durations_ns).max()) for track in tracks), default=0
+    )
+    several = len({track.worker for track in tracks}) > 1
+    left_out = sum(max(0, len(track.starts_ns) - _MAX_SPANS) + track.left_out for track in tracks)
     return Lanes(
         title="Timeline",
         coarsened=f"{pluralize(left_out, 'shorter slice')} not shown." if left_out else "",
-        lanes=tuple(_lane(one, first_ns, is_named=several) for one in tracks),
+        lanes=tuple(_lane(track, first_ns, is_named=several) for track in tracks),
         end=(last_ns - first_ns) / NANOSECONDS,
     )
 
 
 def _lane(track: "SliceTrack", first_ns: int, *, is_named: bool) -> Lane:
-    longest = np.argsort(-track.durations_ns, kind="stable")[:_MOST_SPANS]
+    longest = np.argsort(-track.durations_ns, kind="stable")[:_MAX_SPANS]
     spans = []
-    for place in np.sort(longest).tolist():
-        start = (int(track.starts_ns[place]) - first_ns) / NANOSECONDS
-        name = track.names[int(track.name_numbers[place])]
-        end = start + int(track.durations_ns[place]) / NANOSECONDS
-        step = int(track.steps[place])
+    for index in np.sort(longest).tolist():
+        start = (int(track.starts_ns[index]) - first_ns) / NANOSECONDS
+        name = track.names[int(track.name_numbers[index])]
+        end = start + int(track.durations_ns[index]) / NANOSECONDS
+        step = int(track.steps[index])
         is_step = name == EventCategory.STEP
         label = f"{name} {step}" if is_step else name
         tone = _STEP_TONES[step % 2] if is_step else name

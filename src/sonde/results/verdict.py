@@ -14,15 +14,15 @@ def verdict(status: Mapping[str, Any]) -> str:
     if status["state"] == "running":
         return f"{status['job']} has been running for {format_duration(seconds)}."
     why = reason(status)
-    said = ending(status["job"], status["state"], seconds, why)
-    return said if why else f"{said}."
+    sentence = ending(status["job"], status["state"], seconds, why)
+    return sentence if why else f"{sentence}."
 
 
 def ending(job: str, state: str, seconds: float | None, why: str) -> str:
     """The sentence for a finished job, without a period."""
-    said = f"{job} {'was ' if state in ('stopped', 'lost') else ''}{state}"
-    said += f" after {format_duration(seconds)}" if seconds is not None else ""
-    return f"{said}: {why}" if why else said
+    sentence = f"{job} {'was ' if state in ('stopped', 'lost') else ''}{state}"
+    sentence += f" after {format_duration(seconds)}" if seconds is not None else ""
+    return f"{sentence}: {why}" if why else sentence
 
 
 def reason(status: Mapping[str, Any]) -> str:

@@ -25,9 +25,9 @@ class WorkerRows(Frame):
 
     @cached_property
     def _table(self) -> pa.Table:
-        parts = [self._part(reader) for reader in self.readers]
-        return pa.concat_tables(parts) if parts else pa.table({})
+        tables = [self._worker_table(reader) for reader in self.readers]
+        return pa.concat_tables(tables) if tables else pa.table({})
 
     @abstractmethod
-    def _part(self, reader: WorkerReader) -> pa.Table:
+    def _worker_table(self, reader: WorkerReader) -> pa.Table:
         """The rows of one worker."""
