@@ -22,12 +22,12 @@ def program(code: str, more: str = "") -> str:
 
 
 def test_a_program_is_told_all_of_a_finding(tmp_path: Path) -> None:
-    said = action(tmp_path, program(TELL)).perform(occasion())
-    told = json.loads((tmp_path / "told.json").read_text())
-    assert said == f"ran {sys.executable}"
-    assert told["given"]["rule"] == "LossSpike"
-    assert told["variables"]["SONDE_FINDING_MESSAGE"] == "The loss jumped to 17."
-    assert told["variables"]["SONDE_FINDING_SEVERITY"] == "critical"
+    message = action(tmp_path, program(TELL)).perform(occasion())
+    reported = json.loads((tmp_path / "told.json").read_text())
+    assert message == f"ran {sys.executable}"
+    assert reported["given"]["rule"] == "LossSpike"
+    assert reported["variables"]["SONDE_FINDING_MESSAGE"] == "The loss jumped to 17."
+    assert reported["variables"]["SONDE_FINDING_SEVERITY"] == "critical"
 
 
 def test_a_program_that_fails_says_why(tmp_path: Path) -> None:

@@ -21,18 +21,18 @@ def with_login(folder: Path, password: str = PASSWORD) -> str:
 def test_a_mail_says_what_was_found_and_what_to_do(tmp_path: Path) -> None:
     with MailServer() as server:
         settings = mailing(tmp_path, server, 'from = "Sonde <probe@example.org>"')
-        said = action(tmp_path, settings).perform(occasion(worker=3))
+        text = action(tmp_path, settings).perform(occasion(worker=3))
 
     (envelope,) = server.envelopes
     message = envelope.message
-    assert said == "sent mail to me@example.org"
+    assert text == "sent mail to me@example.org"
     assert envelope.recipients == ["me@example.org"]
     assert message["Subject"] == "[sonde] resnet: LossSpike (critical)"
     assert message["From"] == "Sonde <probe@example.org>"
     assert message["Date"]
     content = message.get_content()
-    for part in ("The loss jumped to 17.", "worker 3, steps 210–240", "Lower the learning rate."):
-        assert part in content
+    for chunk in ("The loss jumped to 17.", "worker 3, steps 210–240", "Lower the learning rate."):
+        assert chunk in content
 
 
 @pytest.mark.parametrize("is_tls_at_once", [False, True])
@@ -117,12 +117,12 @@ def test_a_server_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
 def test_who_does_not_exist_is_named_and_the_others_get_it(tmp_path: Path) -> None:
     with MailServer(refused=("gone@example.org",)) as server:
         to = '["gone@example.org", "Me <me@example.org>"]'
-        said = action(tmp_path, mailing(tmp_path, server, to=to)).perform(occasion())
+        message = action(tmp_path, mailing(tmp_path, server, to=to)).perform(occasion())
         nobody = action(tmp_path, mailing(tmp_path, server, to='"gone@example.org"'))
         with pytest.raises(ActionError, match="refused all recipients: 550") as failed:
             nobody.perform(occasion())
 
-    assert said == "sent mail to me@example.org; refused: gone@example.org"
+    assert message == "sent mail to me@example.org; refused: gone@example.org"
     assert failed.value.is_final
 
 

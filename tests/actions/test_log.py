@@ -28,8 +28,8 @@ def test_lines_may_be_json(tmp_path: Path) -> None:
 
 def test_it_needs_no_settings(tmp_path: Path) -> None:
     log = load_action("log").build(ActionsSettings().of("log"), tmp_path)
-    said = log.perform(occasion())
-    assert said == f"appended to {tmp_path}/sonde-findings.log"
+    message = log.perform(occasion())
+    assert message == f"appended to {tmp_path}/sonde-findings.log"
 
 
 def test_a_file_that_cannot_be_written_is_an_error_before_the_job_starts(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.fakes.job import FakeJob
 from tests.fakes.occasions import action, occasion
 
 
-def asked(folder: Path, settings: str = "", **about: object) -> Request:
+def sent_requests(folder: Path, settings: str = "", **about: object) -> Request:
     job = FakeJob()
     inbox = Inbox(job.backend, "worker-3")
     action(folder, f'kind = "profile"\n{settings}').perform(occasion(job, **about))
@@ -22,7 +22,7 @@ def asked(folder: Path, settings: str = "", **about: object) -> Request:
 
 def test_the_worker_that_a_finding_names_is_asked(tmp_path: Path) -> None:
     settings = 'kinds = ["operators"]\nsteps = 2'
-    assert asked(tmp_path, settings, worker=3, node="node-a").arguments == {
+    assert sent_requests(tmp_path, settings, worker=3, node="node-a").arguments == {
         "kinds": "operators",
         "steps": "2",
         "by": "LossSpike",
@@ -31,15 +31,15 @@ def test_the_worker_that_a_finding_names_is_asked(tmp_path: Path) -> None:
 
 
 def test_of_a_node_all_workers_are_asked_and_else_everybody(tmp_path: Path) -> None:
-    assert asked(tmp_path, node="node-a").arguments["nodes"] == "node-a"
-    assert asked(tmp_path).arguments.keys() == {"kinds", "steps", "by"}
+    assert sent_requests(tmp_path, node="node-a").arguments["nodes"] == "node-a"
+    assert sent_requests(tmp_path).arguments.keys() == {"kinds", "steps", "by"}
 
 
 def test_a_trial_asks_nobody(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, "worker-0")
-    said = action(tmp_path, 'kind = "profile"').trial(occasion(job))
-    assert said == "would request operators and python from all workers, 3 steps"
+    message = action(tmp_path, 'kind = "profile"').trial(occasion(job))
+    assert message == "would request operators and python from all workers, 3 steps"
     assert inbox.new_requests() == []
 
 

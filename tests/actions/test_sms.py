@@ -21,8 +21,8 @@ def sms(more: str, to: str = f'"{NUMBER}"') -> str:
 
 def test_a_provider_gets_number_and_text(tmp_path: Path) -> None:
     with WebServer() as server:
-        said = action(tmp_path, sms(f'url = "{server.url}"')).perform(occasion())
-    assert said == f"sent text message to {NUMBER}"
+        message = action(tmp_path, sms(f'url = "{server.url}"')).perform(occasion())
+    assert message == f"sent text message to {NUMBER}"
     assert json.loads(server.received[0].body) == {
         "to": NUMBER,
         "text": "sonde: resnet: LossSpike (critical): The loss jumped to 17.",
@@ -40,8 +40,8 @@ password_env = "SMS_PASSWORD"
 fields = {To = "{to}", From = "+15550001111", Body = "{text}"}
 """
     with WebServer() as server:
-        one = sms(f'url = "{server.url}/Messages.json"\n{more}')
-        action(tmp_path, one).perform(occasion(message="x" * 999))
+        item = sms(f'url = "{server.url}/Messages.json"\n{more}')
+        action(tmp_path, item).perform(occasion(message="x" * 999))
 
     (request,) = server.received
     fields = parse_qs(request.body.decode())
@@ -61,11 +61,11 @@ def test_a_mail_gateway_reaches_telephones_too(tmp_path: Path) -> None:
 
 def test_nobody_gets_it_twice_because_somebody_else_did_not(tmp_path: Path) -> None:
     with WebServer([200, 500, 500]) as server:
-        one = action(tmp_path, sms(f'url = "{server.url}"', f'["{NUMBER}", "+15550001111"]'))
+        item = action(tmp_path, sms(f'url = "{server.url}"', f'["{NUMBER}", "+15550001111"]'))
         with pytest.raises(ActionError, match=r"sent to \+49\d+, not to \+1555\d+: .* 500") as half:
-            one.perform(occasion())
+            item.perform(occasion())
         with pytest.raises(ActionError) as none:
-            one.perform(occasion())
+            item.perform(occasion())
     assert (half.value.is_final, none.value.is_final) == (True, False)
 
 

@@ -24,21 +24,21 @@ class AnsweringClock(FakeClock):
         self.inboxes: dict[int, Inbox] = {}
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        for rank, place in self.places.items():
+        for rank, index in self.places.items():
             for request in self.inboxes[rank].new_requests():
-                self.inboxes[rank].reply(request, self, is_done=True, message=json.dumps(place))
+                self.inboxes[rank].reply(request, self, is_done=True, message=json.dumps(index))
         return super().wait(event, seconds)
 
 
-def stopped(folder: Path, places: dict[int, dict[str, float]], settings: str = "") -> Request:
+def stopped(folder: Path, steps: dict[int, dict[str, float]], settings: str = "") -> Request:
     clock = AnsweringClock()
     job = FakeJob(clock=clock)
     node = Inbox(job.backend, job.node)
-    clock.inboxes = {rank: Inbox(job.backend, worker_name(rank)) for rank in places}
-    clock.places = places
+    clock.inboxes = {rank: Inbox(job.backend, worker_name(rank)) for rank in steps}
+    clock.places = steps
     action(folder, f'kind = "stop"\n{settings}').perform(occasion(job))
-    asked, request = node.new_requests()
-    assert (asked.kind, request.kind) == (RequestKind.PLACE, RequestKind.STOP)
+    requests, request = node.new_requests()
+    assert (requests.kind, request.kind) == (RequestKind.PLACE, RequestKind.STOP)
     return request
 
 
@@ -55,37 +55,37 @@ def test_a_worker_that_trains_alone_ends_after_its_step(tmp_path: Path) -> None:
 def test_workers_that_train_together_end_after_a_step_that_none_has_reached(
     tmp_path: Path,
 ) -> None:
-    places = {
+    steps = {
         0: {"step": 100, "seconds": 0.1, "workers": 2},
         1: {"step": 101, "seconds": 0.2, "workers": 2},
     }
-    assert 101 + 30 <= int(stopped(tmp_path, places).arguments["last_step"]) <= 101 + 40
+    assert 101 + 30 <= int(stopped(tmp_path, steps).arguments["last_step"]) <= 101 + 40
 
 
 def test_workers_with_long_steps_make_two_more(tmp_path: Path) -> None:
-    places = {rank: {"step": 7, "seconds": 60.0, "workers": 2} for rank in range(2)}
-    assert stopped(tmp_path, places).arguments["last_step"] == "9"
+    steps = {rank: {"step": 7, "seconds": 60.0, "workers": 2} for rank in range(2)}
+    assert stopped(tmp_path, steps).arguments["last_step"] == "9"
 
 
-@pytest.mark.parametrize("places", [{}, {0: {"step": 100, "seconds": 0.1, "workers": 2}}])
+@pytest.mark.parametrize("steps", [{}, {0: {"step": 100, "seconds": 0.1, "workers": 2}}])
 def test_where_nothing_trains_or_not_all_answer_the_command_is_ended_at_once(
-    tmp_path: Path, places: dict[int, dict[str, float]]
+    tmp_path: Path, steps: dict[int, dict[str, float]]
 ) -> None:
-    request = stopped(tmp_path, places, 'grace = "3s"')
+    request = stopped(tmp_path, steps, 'grace = "3s"')
     assert request.arguments.keys() == {"by", "grace_seconds"}
     assert request.arguments["grace_seconds"] == "3"
 
 
 def test_only_what_is_critical_stops_a_job_unless_somebody_says_so(tmp_path: Path) -> None:
-    usual, set_ = action(tmp_path, 'kind = "stop"'), 'kind = "stop"\nmin_severity = "warning"'
-    assert isinstance(usual, Stop)
-    assert usual.min_severity is Severity.CRITICAL
+    default, set_ = action(tmp_path, 'kind = "stop"'), 'kind = "stop"\nmin_severity = "warning"'
+    assert isinstance(default, Stop)
+    assert default.min_severity is Severity.CRITICAL
     assert action(tmp_path, set_).min_severity is Severity.WARNING
 
 
 def test_a_trial_stops_nothing(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, job.node)
-    said = action(tmp_path, 'kind = "stop"').trial(occasion(job))
-    assert said.startswith("not stopped")
+    message = action(tmp_path, 'kind = "stop"').trial(occasion(job))
+    assert message.startswith("not stopped")
     assert inbox.new_requests() == []

@@ -19,12 +19,12 @@ def hook(url: str, more: str = "") -> str:
 
 def test_a_program_gets_all_of_a_finding(tmp_path: Path) -> None:
     with WebServer() as server:
-        one = occasion(worker=3, message="mean is nan", subject="w")
-        said = action(tmp_path, hook(f"{server.url}/hook")).perform(one)
+        item = occasion(worker=3, message="mean is nan", subject="w")
+        message = action(tmp_path, hook(f"{server.url}/hook")).perform(item)
 
     (request,) = server.received
     document = json.loads(request.body)
-    assert said == "127.0.0.1 returned HTTP 200"
+    assert message == "127.0.0.1 returned HTTP 200"
     assert request.path == "/hook"
     assert request.headers["Content-Type"] == "application/json"
     assert {name: document[name] for name in ("event", "trial", "job", "rule", "severity")} == {
@@ -56,12 +56,12 @@ def test_who_has_the_secret_can_tell_who_has_sent_it(
 
 def test_attempts_can_be_told_from_findings(tmp_path: Path) -> None:
     with WebServer() as server:
-        one, other = occasion(), occasion(rule="Overfit")
+        item, another = occasion(), occasion(rule="Overfit")
         send = action(tmp_path, hook(server.url))
-        for again in (one, one, other):
-            send.perform(again)
+        for repeated in (item, item, another):
+            send.perform(repeated)
 
-    first, second, third = (one.headers["X-Sonde-Episode"] for one in server.received)
+    first, second, third = (item.headers["X-Sonde-Episode"] for item in server.received)
     assert first == second != third
 
 
@@ -109,13 +109,13 @@ def test_the_address_may_be_a_secret_and_is_never_told(tmp_path: Path) -> None:
     with WebServer() as server:
         (tmp_path / "address").write_text(f"{server.url}/services/T0/B0/hidden\n")
         send = action(tmp_path, 'kind = "webhook"\nurl_file = "address"')
-        said = send.perform(occasion())
+        message = send.perform(occasion())
     with pytest.raises(ActionError) as failed:
         send.perform(occasion())
 
     assert server.received[0].path == "/services/T0/B0/hidden"
-    for told in (said, str(failed.value), repr(send)):
-        assert "hidden" not in told
+    for reported in (message, str(failed.value), repr(send)):
+        assert "hidden" not in reported
 
 
 @pytest.mark.parametrize(

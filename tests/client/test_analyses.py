@@ -15,22 +15,22 @@ def reported() -> Reported:
 
 
 def test_a_histogram_of_steps_counts_every_step_of_every_worker(reported: Reported) -> None:
-    found = reported.job.steps().histogram(7).to_pandas()
+    result = reported.job.steps().histogram(7).to_pandas()
     for worker in (0, 1):
-        own = found[found["group"] == f"worker {worker}"]
-        edges = np.append(own["from"] - 1e-7, own["to"].iloc[-1] + 1e-7)
+        current = result[result["group"] == f"worker {worker}"]
+        edges = np.append(current["from"] - 1e-7, current["to"].iloc[-1] + 1e-7)
         expected = np.histogram(reported.durations(worker), edges)[0]
-        assert own["count"].tolist() == expected.tolist()
-        assert own["percent"].sum() == pytest.approx(100)
+        assert current["count"].tolist() == expected.tolist()
+        assert current["percent"].sum() == pytest.approx(100)
 
 
 def test_a_histogram_of_utilization_takes_the_edges_that_are_given(reported: Reported) -> None:
-    found = reported.job.system("gpu.utilization_percent", node="node-a").histogram(
+    result = reported.job.system("gpu.utilization_percent", node="node-a").histogram(
         (0, 10, 90, 100)
     )
-    for place, gpu in enumerate(found.groups):
+    for index, gpu in enumerate(result.groups):
         values = reported.samples["node-a"][f"gpu.utilization_percent/{gpu}"]
-        assert found.counts[place].tolist() == np.histogram(values, (0, 10, 90, 100))[0].tolist()
+        assert result.counts[index].tolist() == np.histogram(values, (0, 10, 90, 100))[0].tolist()
 
 
 def test_a_histogram_of_several_units_is_refused(reported: Reported) -> None:
@@ -43,8 +43,8 @@ def test_a_histogram_of_several_units_is_refused(reported: Reported) -> None:
 
 
 def test_devices_are_chosen_by_a_pattern(reported: Reported) -> None:
-    found = reported.job.system("cpu.utilization_percent", device="cpu*")
-    assert {one.device for one in found.series} == {"cpu0", "cpu1"}
+    result = reported.job.system("cpu.utilization_percent", device="cpu*")
+    assert {each_series.device for each_series in result.series} == {"cpu0", "cpu1"}
 
 
 def test_a_heatmap_has_a_row_per_device_with_its_means(reported: Reported) -> None:
@@ -56,29 +56,29 @@ def test_a_heatmap_has_a_row_per_device_with_its_means(reported: Reported) -> No
 
 
 def test_outliers_are_the_steps_that_waited_and_say_where(reported: Reported) -> None:
-    found = reported.job.steps().outliers().to_pandas()
-    assert sorted(found["step"]) == list(range(0, 200, 25))
-    assert set(found["phase"]) == {"data_wait"}
-    assert set(found["worker"]) == {1}
+    result = reported.job.steps().outliers().to_pandas()
+    assert sorted(result["step"]) == list(range(0, 200, 25))
+    assert set(result["phase"]) == {"data_wait"}
+    assert set(result["worker"]) == {1}
     normal = np.delete(reported.durations(1), slice(None, None, 25))
-    assert found["usual_seconds"].iloc[0] == pytest.approx(np.median(normal), abs=1e-6)
+    assert result["usual_seconds"].iloc[0] == pytest.approx(np.median(normal), abs=1e-6)
 
 
 def test_machines_during_outliers_are_told_from_those_during_normal_steps(
     reported: Reported,
 ) -> None:
-    found = reported.job.steps().outliers().system("cpu.iowait_percent").to_pandas().iloc[0]
+    result = reported.job.steps().outliers().system("cpu.iowait_percent").to_pandas().iloc[0]
     ends = LEAD_SECONDS + np.cumsum(reported.durations(1))
     ends += 0.25 * (np.arange(200) // 50)  # an evaluation after every fiftieth step
     starts = ends - reported.durations(1)
     ticks = TICK_SECONDS * np.arange(240)
     values = reported.samples["node-b"]["cpu.iowait_percent"]
     is_outlier = np.zeros(240, dtype=bool)
-    for place in range(0, 200, 25):
-        is_outlier |= (ticks >= starts[place]) & (ticks < ends[place])
-    assert found["samples"] == is_outlier.sum()
-    assert found["outliers"] == pytest.approx(values[is_outlier].mean(), rel=1e-4)
-    assert -1 <= found["correlation"] <= 1
+    for index in range(0, 200, 25):
+        is_outlier |= (ticks >= starts[index]) & (ticks < ends[index])
+    assert result["samples"] == is_outlier.sum()
+    assert result["outliers"] == pytest.approx(values[is_outlier].mean(), rel=1e-4)
+    assert -1 <= result["correlation"] <= 1
 
 
 def test_samples_during_events_are_those_of_the_same_node(reported: Reported) -> None:
@@ -96,13 +96,13 @@ def test_samples_during_events_are_those_of_the_same_node(reported: Reported) ->
 
 
 def test_a_stretch_between_two_moments_adds_up_to_it(reported: Reported) -> None:
-    part = reported.job.between(5, 8)
-    rows = part.to_pandas()
-    own = rows[(rows["worker"] == 0) & (rows["category"] == "phase")]
-    assert own["seconds"].sum() == pytest.approx(3, abs=1e-6)
-    assert part.seconds == 3
-    assert len(part.events) > 0
-    times = part.system("cpu.iowait_percent").to_pandas()["time"].astype("int64")
+    chunk = reported.job.between(5, 8)
+    rows = chunk.to_pandas()
+    current = rows[(rows["worker"] == 0) & (rows["category"] == "phase")]
+    assert current["seconds"].sum() == pytest.approx(3, abs=1e-6)
+    assert chunk.seconds == 3
+    assert len(chunk.events) > 0
+    times = chunk.system("cpu.iowait_percent").to_pandas()["time"].astype("int64")
     start_ns = reported.job.facts.start_ns or 0
     assert (times >= start_ns + 5 * NANOSECONDS).all()
     assert (times < start_ns + 8 * NANOSECONDS).all()

@@ -54,12 +54,12 @@ def _training(uri: str = "") -> tuple[FakeJob, Job, _Acts]:
 def test_news_come_once_and_end_with_the_job() -> None:
     _, job, _ = _training()
     news = list(job.follow())
-    steps = [row["step"] for one in news for row in one.steps.to_pylist()]
-    losses = [row["value"] for one in news for row in one.scalars.to_pylist()]
+    steps = [row["step"] for update in news for row in update.steps.to_pylist()]
+    losses = [row["value"] for update in news for row in update.scalars.to_pylist()]
     assert steps == [1, 2]
     assert losses == [0.5, 1 / 3]
     assert news[-1].state is JobState.COMPLETED
-    assert all(one or one.state.is_over for one in news)
+    assert all(update or update.state.is_over for update in news)
 
 
 def test_news_from_the_start_begin_with_what_is_there() -> None:
@@ -127,8 +127,8 @@ def test_what_rules_find_after_the_end_is_waited_for() -> None:
 
 def test_what_rules_find_after_the_end_is_news() -> None:
     news = list(_judged_after_the_end().follow())
-    assert [len(one.findings) for one in news] == [0, 1]
-    assert {one.state for one in news} == {JobState.COMPLETED}
+    assert [len(update.findings) for update in news] == [0, 1]
+    assert {update.state for update in news} == {JobState.COMPLETED}
 
 
 def test_waiting_ends_when_the_time_is_over() -> None:
@@ -140,7 +140,7 @@ def test_waiting_ends_when_the_time_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("what", "message"),
     [
         ({}, "one thing"),
         ({"step": 1, "state": "over"}, "one thing"),
@@ -148,8 +148,8 @@ def test_waiting_ends_when_the_time_is_over() -> None:
         ({"state": "asleep"}, "no state 'asleep'"),
     ],
 )
-def test_what_cannot_be_waited_for_is_said(what: dict, said: str) -> None:  # type: ignore[type-arg]
-    with pytest.raises(UsageError, match=said):
+def test_what_cannot_be_waited_for_is_said(what: dict, message: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(UsageError, match=message):
         _training()[1].wait_for(**what)
 
 
@@ -160,6 +160,6 @@ def test_a_job_in_an_object_store_is_followed_and_waited_for_likewise(
         lead_to(port, monkeypatch)
         _, job, _ = _training("s3://followed/store/job")
         assert len(job.wait_for(step=1).steps()) == 2
-        assert [one.state for one in job.follow()][-1] is JobState.COMPLETED
+        assert [item.state for item in job.follow()][-1] is JobState.COMPLETED
         assert len(job.steps().histogram(3).to_arrow()) == 3
         assert job.losses.plot()._repr_html_()

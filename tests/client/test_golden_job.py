@@ -99,8 +99,8 @@ def test_tensors_keep_their_statistics_and_values(job: Job) -> None:
     value = gradient.value(step=20)
     assert (value.shape, value.dtype.name) == ((24, 16), "float32")
     assert value.ravel()[:2].tolist() == [-0.001821068930439651, 0.005404675379395485]
-    kept = norms[norms["step"] == 20]["value"].item()
-    assert kept == pytest.approx(float(np.linalg.norm(value.astype(np.float64))), rel=1e-6)
+    stored = norms[norms["step"] == 20]["value"].item()
+    assert stored == pytest.approx(float(np.linalg.norm(value.astype(np.float64))), rel=1e-6)
 
 
 def test_the_finding_is_told_in_the_words_of_then(job: Job) -> None:

@@ -60,33 +60,33 @@ def test_rules_and_command_advise_the_same_number(
     assert run_command_line(["dataloader", str(tmp_path / "starved"), "--json"]) == 0
     [loader] = json.loads(capsys.readouterr().out)["loaders"]
     assert (loader["processes_advised"], loader["limited_by"]) == (number, limit)
-    [said] = [one["text"] for one in loader["advice"] if one["about"] == "processes"]
-    assert f"(num_workers={number})" in said
+    [message] = [item["text"] for item in loader["advice"] if item["about"] == "processes"]
+    assert f"(num_workers={number})" in message
     findings = job.job().check(*RULES)
     for name in RULES:
-        assert findings[name].episodes[0].finding.advice.startswith(said)
+        assert findings[name].episodes[0].finding.advice.startswith(message)
 
 
 def test_what_profilers_saw_is_read_seldom_however_long_a_job_starves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    looks: list[int] = []
+    polls: list[int] = []
 
     def counted(reader: WorkerReader, within: TimeRange) -> tuple[LoaderRecord, ...]:
-        looks.append(reader.rank)
+        polls.append(reader.rank)
         return read_loaders(reader, within)
 
     monkeypatch.setattr("sonde.rules.measures.training_loader.read_loaders", counted)
     assert by_rules(starved(97.0)) == dict.fromkeys(RULES, 2)
-    assert len(looks) < 12  # of 13 windows of 20 steps, each asked twice, and two of 200
+    assert len(polls) < 12  # of 13 windows of 20 steps, each asked twice, and two of 200
 
 
 def test_the_page_shows_that_number() -> None:
     spec = Loaders().build(starved(97.0).job())
     assert isinstance(spec, Table)
-    places = {column.name: place for place, column in enumerate(spec.columns)}
+    indices = {column.name: index for index, column in enumerate(spec.columns)}
     [row] = spec.rows
-    assert (row[places["processes_advised"]], row[places["limited_by"]]) == (2, "cores")
+    assert (row[indices["processes_advised"]], row[indices["limited_by"]]) == (2, "cores")
     assert spec.note == "1 loader process ran on 2 cores; steps waited for data 80 % of their time."
 
 
@@ -94,7 +94,7 @@ def test_workers_that_share_a_machine_share_its_cores_in_every_answer() -> None:
     job = starved(97.0, ranks=2, processes=0)
     assert by_rules(job) == dict.fromkeys(RULES, 1)
     reports = job.job().dataloader(worker=1).reports
-    assert [one.processes.advised for one in reports if one.processes is not None] == [1]
+    assert [report.processes.advised for report in reports if report.processes is not None] == [1]
 
 
 @pytest.mark.parametrize("is_evaluated_last", [False, True])

@@ -46,8 +46,8 @@ def test_steps_that_a_profiler_slowed_tell_nothing_about_how_long_steps_take() -
 
     assert steps.to_arrow()["profiled"].to_pylist() == [False] * 4 + [True]
     assert steps.slowest(9).to_arrow()["step"].to_pylist() == [0, 1, 2, 3]
-    whole = steps.statistics().rows[0]
-    assert (whole.phase, whole.mean, whole.maximum) == ("seconds", 2.0, 2.0)
+    complete = steps.statistics().rows[0]
+    assert (complete.phase, complete.mean, complete.maximum) == ("seconds", 2.0, 2.0)
     shares = job.job().summary["phases"]["train"]
     assert (shares["steps"], shares["profiled"]) == (5, 1)
     assert shares["seconds"]["maximum"] == 2.0
@@ -74,7 +74,7 @@ def test_what_is_not_there_is_an_error_that_names_what_is() -> None:
     job = trained().job()
     with pytest.raises(UsageError, match=r"no worker 7. Known: 0, 1"):
         job.steps(worker=7)
-    with pytest.raises(UsageError, match=r"no mode 'test'. Known: train, eval, predict"):
+    with pytest.raises(UsageError, match=r"Unknown mode 'test'. Known: train, eval, predict"):
         job.steps("test")
 
 
@@ -129,7 +129,7 @@ def test_events_are_chosen_by_name_category_worker_step_and_time() -> None:
     assert forward.to_arrow()["seconds"].to_pylist() == [1.0, 1.0]
     assert len(job.events(category="step", start=0.0, end=4.0)) == 1
     assert "step      step           10   46 s   4.6 s      7 s" in repr(job.events())
-    assert repr(job.events("forward", steps=(900, None))) == "no such event has been recorded"
+    assert repr(job.events("forward", steps=(900, None))) == "No matching event recorded"
 
 
 def test_losses_are_the_true_values_of_every_worker() -> None:
@@ -162,7 +162,7 @@ def test_scalars_are_chosen_by_name_mode_worker_source_and_step() -> None:
     assert job.scalars("learning_rate/*").names == ("learning_rate/0",)
     assert len(job.scalars("loss", mode="train", worker=1, start_step=2)) == 2
     assert len(job.scalars(source="log")) == 0
-    assert repr(job.scalars("no*")).startswith("no scalar 'no*' has been recorded. Known: ")
+    assert repr(job.scalars("no*")).startswith("No scalar 'no*' recorded. Known: ")
 
 
 def test_stages_are_a_table_and_found_by_name() -> None:
@@ -172,7 +172,7 @@ def test_stages_are_a_table_and_found_by_name() -> None:
     assert stages["finalization"].seconds == 1.0
     assert stages.to_arrow()["stage"].to_pylist()[0] == "initialization"
     assert repr(stages).splitlines()[0].split() == ["stage", "seconds", "percent", "start", "end"]
-    assert repr(FakeJob().job().stages) == "no training has been recorded"
+    assert repr(FakeJob().job().stages) == "No training recorded"
 
 
 def test_a_stage_that_is_not_there_is_said_plainly() -> None:
@@ -180,7 +180,7 @@ def test_a_stage_that_is_not_there_is_said_plainly() -> None:
         UsageError, match=r"no stage 'loop'\. Known: initialization, training_loop, "
     ):
         trained().job().stages["loop"]
-    with pytest.raises(UsageError, match="no training has been recorded"):
+    with pytest.raises(UsageError, match="No training recorded"):
         FakeJob().job().stages["training_loop"]
 
 

@@ -14,15 +14,15 @@ from sonde.rules.tensors.loss_not_decreasing import LossNotDecreasing
 from sonde.settings import RunSettings, load_settings
 
 
-def settings(folder: Path, text: str, asked: str = "") -> RunSettings:
+def settings(folder: Path, text: str, requests: str = "") -> RunSettings:
     config = folder / "sonde.toml"
     config.write_text(text)
-    found = load_settings(config)
-    return replace(found, actions=found.actions.with_requested([asked]))
+    result = load_settings(config)
+    return replace(result, actions=result.actions.with_requested([requests]))
 
 
 def names(plan: ActionPlan) -> dict[str, list[str]]:
-    return {rule: [one.name for one in actions] for rule, actions in plan.by_rule.items()}
+    return {rule: [action.name for action in actions] for rule, actions in plan.by_rule.items()}
 
 
 def test_without_a_word_nothing_follows_anything(tmp_path: Path) -> None:
@@ -47,8 +47,8 @@ run = ["true"]
 
 def test_what_the_command_line_asks_for_follows_all_rules(tmp_path: Path) -> None:
     text = '[rules.StepOutlier]\nactions = ["stop"]'
-    told = settings(tmp_path, text, asked="log, stop,log")
-    plan = plan_actions(told, [StepOutlier(), LossNotDecreasing()], tmp_path)
+    reported = settings(tmp_path, text, requests="log, stop,log")
+    plan = plan_actions(reported, [StepOutlier(), LossNotDecreasing()], tmp_path)
     assert names(plan) == {"StepOutlier": ["stop", "log"], "LossNotDecreasing": ["log", "stop"]}
 
 

@@ -9,7 +9,7 @@ from tests.read.test_damage import damage_of, key_of
 from tests.rules.own_rules import LossTooLarge
 
 
-def found() -> FakeJob:
+def record_findings() -> FakeJob:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40).close()
     Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     return job
@@ -22,31 +22,31 @@ def cut_last_byte(job: FakeJob) -> str:
 
 
 def test_intact_findings_are_not_reported() -> None:
-    assert damage_of(found().job()) == []
+    assert damage_of(record_findings().job()) == []
 
 
 def test_a_cut_log_of_findings_is_reported() -> None:
-    job = found()
+    job = record_findings()
     key = cut_last_byte(job)
     assert (key, "damaged") in damage_of(job.job())
 
 
 def test_asking_again_does_not_hide_that_the_log_was_cut() -> None:
-    job = found()
+    job = record_findings()
     key = cut_last_byte(job)
     Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     assert (key, "damaged") in damage_of(job.job())
 
 
 def test_a_missing_log_of_findings_is_reported() -> None:
-    job = found()
+    job = record_findings()
     key = key_of(job, "/findings/")
     job.backend.delete([key])
     assert (key, "missing") in damage_of(job.job())
 
 
 def test_sealed_findings_are_not_missing() -> None:
-    job = found()
+    job = record_findings()
     seal_folder(FamilyFolder(job.backend, "findings", FINDINGS), is_over=True, merge_all=True)
     assert not any("/findings/" in key for key in job.stored(".frames"))
     assert damage_of(job.job()) == []

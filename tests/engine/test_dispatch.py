@@ -32,7 +32,7 @@ from tests.fakes.web_server import WebServer
 MINUTE = 60.0
 
 
-class Told(Action):
+class RecordingAction(Action):
     """Keeps what it is told, and fails as often as it is told to."""
 
     affects_job = False
@@ -46,15 +46,17 @@ class Told(Action):
         return f"told of {occasion.episode.finding.rule}"
 
 
-class OnTheJob(Told):
+class OnTheJob(RecordingAction):
     """Does something to the job that runs."""
 
     affects_job = True
 
 
-def told(kind: type[Told] = Told, **settings: Any) -> Told:
-    usual = {"min_severity": Severity.WARNING, "cool_down_seconds": 0.0}
-    return kind(name="tell", folder=Path("/"), **{**usual, **settings})
+def recording_action(
+    kind: type[RecordingAction] = RecordingAction, **settings: Any
+) -> RecordingAction:
+    defaults = {"min_severity": Severity.WARNING, "cool_down_seconds": 0.0}
+    return kind(name="tell", folder=Path("/"), **{**defaults, **settings})
 
 
 def open_dispatch(job: FakeJob, *actions: Action, rules: tuple[str, ...] = ("A", "B")) -> Dispatch:
@@ -76,7 +78,7 @@ def act(dispatch: Dispatch, *episodes: Episode) -> None:
 
 
 def test_an_action_follows_an_episode_once() -> None:
-    job, action = FakeJob(), told()
+    job, action = FakeJob(), recording_action()
     dispatch = open_dispatch(job, action)
     first = now(job)
     for _ in range(3):
@@ -92,20 +94,20 @@ def test_an_action_follows_an_episode_once() -> None:
 
 
 def test_nothing_is_done_twice_by_a_watcher_that_was_started_again() -> None:
-    job, action = FakeJob(), told()
+    job, action = FakeJob(), recording_action()
     act(open_dispatch(job, action), now(job))
     act(open_dispatch(job, action), now(job), now(job, "B"))
     assert action.episodes == ["A:///:1", "B:///:1"]
 
 
 def test_only_the_rules_that_have_it_are_followed_by_an_action() -> None:
-    job, action = FakeJob(), told()
+    job, action = FakeJob(), recording_action()
     act(open_dispatch(job, action, rules=("B",)), now(job), now(job, "B"))
     assert action.episodes == ["B:///:1"]
 
 
 def test_what_does_not_matter_enough_is_left_out_until_it_gets_worse() -> None:
-    job, action = FakeJob(), told()
+    job, action = FakeJob(), recording_action()
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job, severity=Severity.INFO))
     assert action.episodes == []
@@ -115,7 +117,7 @@ def test_what_does_not_matter_enough_is_left_out_until_it_gets_worse() -> None:
 
 
 def test_a_job_that_is_not_stopped_because_of_the_severity_is_told_why() -> None:
-    job, action = FakeJob(), told(OnTheJob, min_severity=Severity.CRITICAL)
+    job, action = FakeJob(), recording_action(OnTheJob, min_severity=Severity.CRITICAL)
     act(open_dispatch(job, action), now(job, severity=Severity.WARNING))
     (entry,) = log_of(job)
     assert entry.status is ActionStatus.REFUSED
@@ -123,13 +125,13 @@ def test_a_job_that_is_not_stopped_because_of_the_severity_is_told_why() -> None
 
 
 def test_after_an_action_its_rule_is_quiet_for_a_while() -> None:
-    job, action = FakeJob(), told(cool_down_seconds=10 * MINUTE)
+    job, action = FakeJob(), recording_action(cool_down_seconds=10 * MINUTE)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job, node="a"))
     job.clock.advance(MINUTE)
     act(dispatch, now(job, node="b"), now(job, "B"))
     assert action.episodes == ["A:a///:1", "B:///:1"]
-    assert [one.status.value for one in log_of(job)].count("held-back") == 1
+    assert [item.status.value for item in log_of(job)].count("held-back") == 1
 
     job.clock.advance(10 * MINUTE)
     act(dispatch)  # nothing is new, and the one of b still goes on
@@ -137,7 +139,7 @@ def test_after_an_action_its_rule_is_quiet_for_a_while() -> None:
 
 
 def test_what_has_recovered_within_the_pause_is_left_out() -> None:
-    job, action = FakeJob(), told(cool_down_seconds=10 * MINUTE)
+    job, action = FakeJob(), recording_action(cool_down_seconds=10 * MINUTE)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job, node="a"))
     act(dispatch, now(job, node="b"))
@@ -148,7 +150,7 @@ def test_what_has_recovered_within_the_pause_is_left_out() -> None:
 
 
 def test_what_is_worse_than_the_last_one_does_not_wait() -> None:
-    job, action = FakeJob(), told(cool_down_seconds=10 * MINUTE)
+    job, action = FakeJob(), recording_action(cool_down_seconds=10 * MINUTE)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job, node="a", severity=Severity.WARNING))
     act(dispatch, now(job, node="b", severity=Severity.CRITICAL))
@@ -157,7 +159,7 @@ def test_what_is_worse_than_the_last_one_does_not_wait() -> None:
 
 def test_what_fails_is_tried_again_after_longer_and_longer_pauses() -> None:
     job = FakeJob()
-    action = told(failures=[ActionError("no answer"), ActionError("no answer")])
+    action = recording_action(failures=[ActionError("no answer"), ActionError("no answer")])
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
     (entry,) = log_of(job)
@@ -181,7 +183,7 @@ def test_what_fails_is_tried_again_after_longer_and_longer_pauses() -> None:
     ],
 )
 def test_what_does_not_work_is_given_up_in_the_end(failure: Exception, attempts: int) -> None:
-    job, action = FakeJob(), told(failures=[failure] * 20)
+    job, action = FakeJob(), recording_action(failures=[failure] * 20)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
     for pause in (*PAUSES_SECONDS, 3600.0):
@@ -195,7 +197,7 @@ def test_what_does_not_work_is_given_up_in_the_end(failure: Exception, attempts:
 
 
 def test_a_server_that_asks_for_more_time_gets_it() -> None:
-    job, action = FakeJob(), told(failures=[ActionError("busy", after_seconds=100.0)])
+    job, action = FakeJob(), recording_action(failures=[ActionError("busy", after_seconds=100.0)])
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
     job.clock.advance(99.0)
@@ -208,49 +210,52 @@ def test_a_server_that_asks_for_more_time_gets_it() -> None:
 
 def test_what_a_watcher_has_begun_and_not_done_the_next_one_does() -> None:
     job = FakeJob()
-    first = told(failures=[ActionError("no answer")])
-    found = now(job)
-    keep_finding(job, found)
-    act(open_dispatch(job, first), found)
-    again = told()
-    act(open_dispatch(job, again))
-    assert again.episodes == [found.id]
-    assert [one.status for one in log_of(job)] == [ActionStatus.DONE]
+    first = recording_action(failures=[ActionError("no answer")])
+    result = now(job)
+    keep_finding(job, result)
+    act(open_dispatch(job, first), result)
+    repeated = recording_action()
+    act(open_dispatch(job, repeated))
+    assert repeated.episodes == [result.id]
+    assert [item.status for item in log_of(job)] == [ActionStatus.DONE]
 
 
 def test_at_the_end_everything_is_tried_once_more() -> None:
-    job, action = FakeJob(), told(failures=[ActionError("no answer")])
+    job, action = FakeJob(), recording_action(failures=[ActionError("no answer")])
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
     dispatch.close(5.0)
-    assert [one.status for one in log_of(job)] == [ActionStatus.DONE]
+    assert [item.status for item in log_of(job)] == [ActionStatus.DONE]
 
-    hopeless = told(failures=[ActionError("no answer")] * 9)
+    hopeless = recording_action(failures=[ActionError("no answer")] * 9)
     dispatch = open_dispatch(job, hopeless)
     act(dispatch, now(job, "B"))
     dispatch.close(5.0)
-    assert [one.status.value for one in log_of(job)] == ["done", "failed"]
+    assert [item.status.value for item in log_of(job)] == ["done", "failed"]
 
 
 def test_a_broken_action_holds_up_no_other() -> None:
     job = FakeJob()
-    broken, other = told(failures=[KeyError("x")]), replace(told(), name="other", episodes=[])
-    act(open_dispatch(job, broken, other), now(job))
-    assert {one.action: one.status.value for one in log_of(job)} == {
+    broken, second = (
+        recording_action(failures=[KeyError("x")]),
+        replace(recording_action(), name="other", episodes=[]),
+    )
+    act(open_dispatch(job, broken, second), now(job))
+    assert {item.action: item.status.value for item in log_of(job)} == {
         "tell": "failed",
         "other": "done",
     }
 
 
 def test_what_an_earlier_attempt_of_the_job_did_does_not_stop_this_one() -> None:
-    job, action = FakeJob(), told(OnTheJob)
+    job, action = FakeJob(), recording_action(OnTheJob)
     old = replace(now(job), first_ns=0, last_ns=job.clock.now_ns() - 1)
     act(open_dispatch(job, action), old)
     assert action.episodes == []
 
 
 def test_a_job_that_was_stopped_and_resumed_can_be_stopped_again() -> None:
-    job, action = FakeJob(), told(OnTheJob)
+    job, action = FakeJob(), recording_action(OnTheJob)
     act(open_dispatch(job, action), now(job))
     job.clock.advance(MINUTE)
     resumed = Dispatch(job.backend, job.clock, ActionPlan({"A": (action,)}), is_in_background=False)
@@ -266,34 +271,34 @@ def test_a_job_is_stopped_once_whatever_else_is_found() -> None:
 
         runs_once = True
 
-    job, action = FakeJob(), told(Once)
+    job, action = FakeJob(), recording_action(Once)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job), now(job, "B"))
     assert action.episodes == ["A:///:1"]
-    assert [one.message for one in log_of(job)] == ["already performed for A", "told of A"]
+    assert [item.message for item in log_of(job)] == ["already performed for A", "told of A"]
 
 
 def test_a_job_that_is_over_is_not_stopped() -> None:
-    job, action = FakeJob(), told(OnTheJob)
+    job, action = FakeJob(), recording_action(OnTheJob)
     dispatch = open_dispatch(job, action)
-    found = now(job)
+    result = now(job)
     job.end()
-    act(dispatch, found)
+    act(dispatch, result)
     assert action.episodes == []
-    assert [one.message for one in log_of(job)] == ["the job has ended"]
+    assert [item.message for item in log_of(job)] == ["the job has ended"]
 
 
 def test_what_is_over_already_when_it_is_told_does_not_stop_the_job() -> None:
-    job, action = FakeJob(), told(OnTheJob)
-    found = now(job)
-    act(open_dispatch(job, action), found, replace(found, is_open=False))
+    job, action = FakeJob(), recording_action(OnTheJob)
+    result = now(job)
+    act(open_dispatch(job, action), result, replace(result, is_open=False))
     assert action.episodes == []
 
 
 def test_a_store_that_fails_does_not_keep_actions_from_being_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    job, action = FakeJob(), told()
+    job, action = FakeJob(), recording_action()
     dispatch = open_dispatch(job, action)
 
     def fail(*_: object) -> None:
@@ -305,13 +310,13 @@ def test_a_store_that_fails_does_not_keep_actions_from_being_taken(
     assert action.episodes == ["A:///:1"]
     act(dispatch, now(job))
     assert action.episodes == ["A:///:1"]
-    assert [one.status for one in log_of(job)] == [ActionStatus.DONE]
+    assert [item.status for item in log_of(job)] == [ActionStatus.DONE]
 
 
 def test_what_is_found_while_the_store_cannot_be_read_is_not_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    job, action = FakeJob(), told(OnTheJob)
+    job, action = FakeJob(), recording_action(OnTheJob)
     dispatch = open_dispatch(job, action)
 
     def fail(*_: object) -> None:
@@ -336,21 +341,21 @@ def test_a_web_server_that_fails_first_gets_it_in_the_end(tmp_path: Path) -> Non
             dispatch.work()
     (entry,) = log_of(job)
     assert (entry.status, entry.attempts) == (ActionStatus.DONE, 3)
-    assert len({one.body for one in server.received}) == 1
+    assert len({item.body for item in server.received}) == 1
 
 
 def test_in_the_background_a_slow_action_holds_up_nobody() -> None:
     job, gate = FakeJob(), threading.Event()
 
-    class Slow(Told):
+    class Slow(RecordingAction):
         """Waits for a sign."""
 
         def perform(self, occasion: Occasion) -> str:
             gate.wait(30)
             return super().perform(occasion)
 
-    slow = replace(told(Slow), name="slow")
-    quick = told()
+    slow = replace(recording_action(Slow), name="slow")
+    quick = recording_action()
     plan = ActionPlan({"A": (slow, quick)})
     # time that only tests move would be used up by threads that wait for each other
     dispatch = Dispatch(job.backend, SystemClock(), plan)
@@ -360,22 +365,22 @@ def test_in_the_background_a_slow_action_holds_up_nobody() -> None:
     gate.set()
     assert eventually(lambda: slow.episodes)
     dispatch.close(30.0)
-    assert {one.status for one in log_of(job)} == {ActionStatus.DONE}
+    assert {item.status for item in log_of(job)} == {ActionStatus.DONE}
 
 
-def keep_finding(job: FakeJob, found: Episode) -> None:
+def keep_finding(job: FakeJob, result: Episode) -> None:
     """As the watcher does before anybody acts on it."""
     writer = Writer(job.backend, FINDINGS_FOLDER, job.clock)
-    texts = (found.finding.rule, found.severity.value, found.finding.message)
-    writer.add(FINDINGS, (found.last_ns, *texts, json.dumps(asdict(found))))
+    texts = (result.finding.rule, result.severity.value, result.finding.message)
+    writer.add(FINDINGS, (result.last_ns, *texts, json.dumps(asdict(result))))
     writer.flush()
     writer.outbox.write_waiting()
 
 
 def restart(job: FakeJob) -> None:
     """The command is started again."""
-    again = replace(job._attempt(), number=2)
-    job.backend.write(attempt_key(job.node, 2, "start"), encode_facts(again))
+    repeated = replace(job._attempt(), number=2)
+    job.backend.write(attempt_key(job.node, 2, "start"), encode_facts(repeated))
 
 
 @pytest.mark.parametrize("is_over", [False, True])
@@ -383,7 +388,7 @@ def restart(job: FakeJob) -> None:
 def test_a_stop_by_the_training_process_counts_as_the_stop_of_its_rule(
     tmp_path: Path, is_over: bool, is_stop_first: bool
 ) -> None:
-    job, tell = FakeJob(), told()
+    job, tell = FakeJob(), recording_action()
     stop = build(tmp_path, 'kind = "stop"', name="stop")
     dispatch = open_dispatch(job, *((stop, tell) if is_stop_first else (tell, stop)))
     send_request(job.backend, job.clock, RequestKind.STOP, {"by": "A: non-finite gradients"})
@@ -391,9 +396,9 @@ def test_a_stop_by_the_training_process_counts_as_the_stop_of_its_rule(
         job.end()
     act(dispatch, now(job))
 
-    entries = {one.action: one for one in log_of(job)}
+    entries = {item.action: item for item in log_of(job)}
     assert entries["stop"].status is ActionStatus.DONE
     assert entries["stop"].message == "the training process stopped the job"
     assert tell.episodes == ["A:///:1"]
     stops = read_requests(job.backend, RequestKind.STOP, 0)
-    assert [one.arguments["by"] for one in stops] == ["A: non-finite gradients"]
+    assert [item.arguments["by"] for item in stops] == ["A: non-finite gradients"]

@@ -35,8 +35,8 @@ class SaysSo(TooLarge):
     recovers_after = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        found = list(super().check(window, state))
-        yield from found or [self.recovered("loss")]
+        result = list(super().check(window, state))
+        yield from result or [self.recovered("loss")]
 
 
 class Hot(Rule):
@@ -97,7 +97,7 @@ def test_how_long_it_was_quiet_survives_a_restart() -> None:
         recorder = Recorder(job.backend, job.clock, [SaysSo()])
         recorder.advance()
     [evaluation] = recorder.runner.evaluations
-    assert [one.triggered for one in evaluation.episodes] == [2]
+    assert [episode.triggered for episode in evaluation.episodes] == [2]
 
 
 def late(steps: int, is_bad: Callable[[int], bool]) -> FakeJob:

@@ -40,8 +40,17 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> FakeJob:
     return job.end()
 
 
-def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
-    return [(one.rule, one.status, one.triggered, one.reason, one.episodes) for one in evaluations]
+def summaries(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+    return [
+        (
+            evaluation.rule,
+            evaluation.status,
+            evaluation.triggered,
+            evaluation.reason,
+            evaluation.episodes,
+        )
+        for evaluation in evaluations
+    ]
 
 
 def alone(job: FakeJob) -> tuple[Evaluation, ...]:
@@ -53,8 +62,8 @@ def alone(job: FakeJob) -> tuple[Evaluation, ...]:
 
 def test_two_processes_say_what_one_says(job: FakeJob) -> None:
     together = run_selection(Local(2), job.backend.uri, QUESTION, len(NAMES))
-    assert said(together) == said(alone(job))
-    assert any(one.episodes for one in together)
+    assert summaries(together) == summaries(alone(job))
+    assert any(item.episodes for item in together)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 50])
@@ -63,7 +72,9 @@ def test_however_rules_are_shared_out_their_order_stays(
 ) -> None:
     engine = Local(size)
     monkeypatch.setattr(engine, "map", lambda function, shares: list(map(function, shares)))
-    assert said(run_selection(engine, job.backend.uri, QUESTION, len(NAMES))) == said(alone(job))
+    assert summaries(run_selection(engine, job.backend.uri, QUESTION, len(NAMES))) == summaries(
+        alone(job)
+    )
 
 
 def test_a_small_job_is_done_by_one_process(job: FakeJob) -> None:
@@ -102,7 +113,9 @@ def test_a_cluster_says_what_one_process_says(
     engine = executor_for(ExecutorKind.RAY, job.backend)
     assert started
     assert engine.size == 3
-    assert said(run_selection(engine, job.backend.uri, QUESTION, len(NAMES))) == said(alone(job))
+    assert summaries(run_selection(engine, job.backend.uri, QUESTION, len(NAMES))) == summaries(
+        alone(job)
+    )
 
 
 def test_a_rule_of_a_file_is_asked_too(job: FakeJob, tmp_path: Path) -> None:

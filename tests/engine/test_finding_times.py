@@ -43,17 +43,17 @@ def troubled(bad: Callable[[int], bool]) -> FakeJob:
 def test_no_finding_begins_with_the_job(setting: str, from_step: int) -> None:
     job = troubled(lambda step: step >= from_step)
     start_ns = job.job().facts.start_ns or 0
-    given = {name: {"setting": setting} for name in rule_names()}
-    judgement = job.job().check(*select_rules(parameters=given))
-    found = [episode for one in judgement for episode in one.episodes]
-    assert len({one.finding.rule for one in found}) >= 6
-    early = [one.id for one in found if one.first_ns < start_ns + LEAD_SECONDS * 1e9]
-    assert [one for one in early if not one.startswith("MaxInitializationTime")] == []
+    value = {name: {"setting": setting} for name in rule_names()}
+    judgement = job.job().check(*select_rules(parameters=value))
+    result = [episode for item in judgement for episode in item.episodes]
+    assert len({item.finding.rule for item in result}) >= 6
+    early = [item.id for item in result if item.first_ns < start_ns + LEAD_SECONDS * 1e9]
+    assert [item for item in early if not item.startswith("MaxInitializationTime")] == []
 
 
 def test_findings_of_the_second_half_begin_in_it() -> None:
     job = troubled(lambda step: step >= 200)
     steps = job.job().steps().to_arrow()
     middle_ns = steps["time"][150].value
-    for one in job.job().check("ExplodingTensor", "LossSpike", "LossDiverging"):
-        assert all(episode.first_ns >= middle_ns for episode in one.episodes)
+    for item in job.job().check("ExplodingTensor", "LossSpike", "LossDiverging"):
+        assert all(episode.first_ns >= middle_ns for episode in item.episodes)

@@ -17,9 +17,9 @@ def as_before() -> Iterator[None]:
 
 
 def test_what_is_loaded_is_not_gone_through_again() -> None:
-    kept: list[list[int]] = [[] for _ in range(100)]
+    stored: list[list[int]] = [[] for _ in range(100)]
     collect_rarely()
-    assert gc.get_freeze_count() > len(kept)
+    assert gc.get_freeze_count() > len(stored)
 
 
 def test_garbage_that_is_made_afterwards_is_found_still() -> None:

@@ -64,9 +64,9 @@ class Live:
 
     def _take(self, changed: Sequence[Episode]) -> None:
         self.taken += changed
-        for one in changed:
-            late = (self.job.clock.now_ns() - one.first_ns) / 1e9
-            self.found_at.setdefault(one.first_step or 0, late)
+        for item in changed:
+            late = (self.job.clock.now_ns() - item.first_ns) / 1e9
+            self.found_at.setdefault(item.first_step or 0, late)
 
 
 HEALTHY, BAD = [0.5] * 100, [2.0] * 20
@@ -109,9 +109,9 @@ def test_after_a_restart_what_is_open_is_told_again() -> None:
 
 def test_while_another_watches_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     live = Live(HEALTHY)
-    other = Launcher(1, "0", "another machine")
+    second = Launcher(1, "0", "another machine")
     with monkeypatch.context() as patch:
-        patch.setattr(lease_module, "this_process", lambda: other)
+        patch.setattr(lease_module, "this_process", lambda: second)
         Leasing(live.job.backend, live.job.clock, "node-b").take()
     assert not live.watch(live.watcher())
     assert live.job.stored("evaluations.json") == []
@@ -181,8 +181,8 @@ def test_looks_that_cost_much_are_made_less_often() -> None:
         return False
 
     live.watcher().watch(is_enough, cpu_seconds)
-    looks = times[::2]
-    gaps = [later - earlier for earlier, later in pairwise(looks)]
+    polls = times[::2]
+    gaps = [later - earlier for earlier, later in pairwise(polls)]
     assert min(gaps) >= 10.0
 
 
@@ -210,7 +210,7 @@ def test_what_a_look_writes_while_the_job_is_removed_is_taken_away() -> None:
         removed,
     )
     watcher.watch(lambda: True, lambda: FREE_OF_CHARGE)
-    assert [one.key for one in backend.entries("rules")] == []
+    assert [entry.key for entry in backend.entries("rules")] == []
 
 
 @pytest.mark.parametrize("moment", ["between looks", "when findings are handed on", EVALUATIONS])

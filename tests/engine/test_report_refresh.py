@@ -24,7 +24,7 @@ from tests.fakes.eventually import eventually
 from tests.fakes.job import FakeJob
 from tests.fakes.occasions import episode
 
-FOUND = [episode()]
+EPISODE = [episode()]
 
 
 class FakeProcess(SideProcess):
@@ -66,11 +66,11 @@ class Stage:
     def __post_init__(self) -> None:
         self.refreshing = ReportRefresh(self.process, self.job.backend, self.job.clock)
 
-    def look(self, seconds: float, found: Callable[[], list[Episode]] = list) -> int:
+    def poll(self, seconds: float, episodes: Callable[[], list[Episode]] = list) -> int:
         """How many reports are begun in that time."""
         before = self.process.starts
         for _ in range(round(seconds / 2)):
-            self.refreshing.take(found())
+            self.refreshing.take(episodes())
             self.job.clock.advance(2)
         return self.process.starts - before
 
@@ -85,40 +85,40 @@ def test_nothing_is_written_while_nothing_is_found() -> None:
 
 def test_the_first_one_comes_soon_after_the_first_finding() -> None:
     stage = Stage()
-    assert stage.look(2, lambda: FOUND) == 0
+    assert stage.look(2, lambda: EPISODE) == 0
     assert stage.look(8) == 1
 
 
 def test_while_one_is_written_no_other_begins() -> None:
     stage = Stage()
-    assert stage.look(10_000, lambda: FOUND) == 1
+    assert stage.look(10_000, lambda: EPISODE) == 1
 
 
 def test_in_the_long_run_they_take_a_five_hundredth_of_a_core() -> None:
     stage = Stage()
 
-    def found() -> list[Episode]:
+    def result() -> list[Episode]:
         if stage.process.is_busy:
             stage.process.end(cpu_seconds=1.0)
-        return FOUND
+        return EPISODE
 
-    assert 18 <= stage.look(10_000, found) <= 21
+    assert 18 <= stage.look(10_000, result) <= 21
     assert stage.cost == stage.process.spent
 
 
 def test_cheap_ones_are_a_minute_apart() -> None:
     stage = Stage()
 
-    def found() -> list[Episode]:
+    def result() -> list[Episode]:
         stage.process.end(cpu_seconds=0.0)
-        return FOUND
+        return EPISODE
 
-    assert 9 <= stage.look(600, found) <= 10
+    assert 9 <= stage.look(600, result) <= 10
 
 
 def test_without_a_change_it_is_not_written_again() -> None:
     stage = Stage()
-    stage.look(10, lambda: FOUND)
+    stage.look(10, lambda: EPISODE)
     stage.process.end(1.0)
     assert stage.look(600) == 1  # something was found while the first was written
     stage.process.end(1.0)
@@ -127,7 +127,7 @@ def test_without_a_change_it_is_not_written_again() -> None:
 
 def test_what_it_cost_is_handed_to_the_launcher_at_the_end() -> None:
     stage = Stage()
-    stage.look(10, lambda: FOUND)
+    stage.look(10, lambda: EPISODE)
     stage.process.end(3.0)
     stage.look(2)
     assert stage.cost == 3.0
@@ -150,7 +150,7 @@ def test_a_store_that_fails_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> Non
         raise OSError("gone")
 
     monkeypatch.setattr(stage.job.backend, "exists", fail)
-    assert stage.look(20, lambda: FOUND) == 1
+    assert stage.look(20, lambda: EPISODE) == 1
 
 
 def test_what_a_watcher_let_others_do_is_counted_when_it_has_ended() -> None:
@@ -165,12 +165,12 @@ def test_what_a_watcher_let_others_do_is_counted_when_it_has_ended() -> None:
 def test_a_job_that_runs_has_the_report_of_what_rules_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
-    monkeypatch.setattr("sonde.cli.report._lower_priority", lambda: asked.append("step back"))
+    requests = []
+    monkeypatch.setattr("sonde.cli.report._lower_priority", lambda: requests.append("step back"))
     later = FakeClock(SystemClock().now_ns() + 10**15)  # what begins then is not over yet
     job = FakeJob(str(tmp_path / "job"), clock=later)
     assert run_command_line(["report", job.backend.uri, "--refresh"]) == 0
-    assert asked == ["step back"]
+    assert requests == ["step back"]
     assert json.loads(job.backend.read(report_key("report.json")))["rules"] == []
 
 

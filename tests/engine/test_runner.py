@@ -47,7 +47,7 @@ def test_a_runner_can_be_told_how_rules_go_their_way() -> None:
     runner = Runner(JobData(job.backend, job.clock), rules, begin=Noting)
     runner.advance()
     assert shown == list(range(60 // LossTooLarge.window_steps))
-    assert [len(one.episodes) for one in runner.evaluations] == [1]
+    assert [len(evaluation.episodes) for evaluation in runner.evaluations] == [1]
 
 
 def all_rules() -> list[Rule]:
@@ -65,10 +65,10 @@ def all_rules() -> list[Rule]:
     ]
 
 
-def grow(job: FakeJob, looks: set[int], seed: int, look: "object") -> None:
+def grow(job: FakeJob, polls: set[int], seed: int, poll: "object") -> None:
     """A job of two workers that trains, dies, and comes back; somebody looks now and then."""
     rng = np.random.default_rng(seed)
-    place = 0
+    index = 0
     for attempt in (1, 2):
         workers = [job.worker(rank, attempt, world_size=2) for rank in (0, 1)]
         for worker in workers:
@@ -85,21 +85,28 @@ def grow(job: FakeJob, looks: set[int], seed: int, look: "object") -> None:
                 worker.step(step, {"data_wait": seconds - 0.05, "forward": 0.05})
             busy = [0.0 if step % 4 else 99.0]
             job.record({"gpu.utilization_percent/gpu0": busy}, 0.0)
-            place += 1
-            if place in looks:
+            index += 1
+            if index in polls:
                 for worker in workers:
                     worker.flush()
-                assert callable(look)
-                look()
+                assert callable(poll)
+                poll()
         for worker in workers:
             worker.flush()
     job.end()
 
 
-def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+def summaries(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
-        (one.rule, one.status, one.datapoints, one.triggered, one.reason, one.episodes)
-        for one in evaluations
+        (
+            evaluation.rule,
+            evaluation.status,
+            evaluation.datapoints,
+            evaluation.triggered,
+            evaluation.reason,
+            evaluation.episodes,
+        )
+        for evaluation in evaluations
     ]
 
 
@@ -110,23 +117,23 @@ def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     seed=st.integers(0, 3),
 )
 def test_findings_do_not_depend_on_how_the_stream_was_cut(
-    looks: set[int], restarts: list[bool], seed: int
+    polls: set[int], restarts: list[bool], seed: int
 ) -> None:
     job = FakeJob()
     watching = [Runner(JobData(job.backend, job.clock), all_rules())]
     pending = iter(restarts)
 
-    def look() -> None:
+    def poll() -> None:
         watching[0].advance()
         if next(pending, False):  # somebody killed the watcher: it goes on from what was saved
             recorder_state = watching[0].progress
             watching[0] = Runner(JobData(job.backend, job.clock), all_rules(), recorder_state)
 
-    grow(job, looks, seed, look)
+    grow(job, polls, seed, poll)
     watching[0].advance()
     afterwards = evaluate(job, *all_rules())
-    assert said(watching[0].evaluations) == said(afterwards)
-    assert {one.rule for one in afterwards if one.episodes} >= {
+    assert summaries(watching[0].evaluations) == summaries(afterwards)
+    assert {action.rule for action in afterwards if action.episodes} >= {
         *("VanishingGradient", "StepOutlier", "LowGPUUtilization", "LossTooLarge"),
     }
 
@@ -142,8 +149,8 @@ def test_a_window_is_shown_when_its_data_is_there_for_good() -> None:
     for step in range(10, 40):
         worker.scalar("loss", step, 0.1).step(step, {"forward": 0.1})
     worker.flush()
-    [found] = runner.advance()
-    assert (found.first_step, found.last_step, found.triggered) == (0, 9, 10)
+    [result] = runner.advance()
+    assert (result.first_step, result.last_step, result.triggered) == (0, 9, 10)
 
 
 def test_a_broken_rule_stops_alone_with_its_traceback() -> None:
@@ -178,11 +185,11 @@ def test_a_state_that_cannot_be_kept_is_the_rule_s_own_failure() -> None:
     job = with_losses([2.0] * 60)
     runner = Runner(JobData(job.backend, job.clock), [Hoarder(), LossTooLarge()])
     runner.advance()
-    kept = {one.rule: one for one in runner.progress.rules}
+    stored = {rule.rule: rule for rule in runner.progress.rules}
     hoarder, good = runner.evaluations
     assert hoarder.status is RuleStatus.ERROR
     assert "cannot store a set" in (hoarder.reason or "")
-    assert kept["LossTooLarge"].state == '{"sum":120.0}'
+    assert stored["LossTooLarge"].state == '{"sum":120.0}'
     assert good.status is RuleStatus.ISSUES_FOUND
 
 
@@ -216,7 +223,7 @@ def test_time_and_steps_of_a_finding_come_from_its_data() -> None:
     [rule] = evaluate(job, LossTooLarge())
     [episode] = rule.episodes
     began = JobData(job.backend, job.clock).attempts[0].start_ns
-    seconds = [(one - began) / NANOSECONDS for one in (episode.first_ns, episode.last_ns)]
+    seconds = [(item - began) / NANOSECONDS for item in (episode.first_ns, episode.last_ns)]
     assert seconds == pytest.approx([2.0, 3.0])
 
 
@@ -225,7 +232,7 @@ def test_what_is_found_is_recorded_once_and_found_again() -> None:
     for _ in range(2):  # the second one finds everything done
         Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     judged = job.job().judgement()
-    assert [one.rule for one in judged] == ["LossTooLarge"]
+    assert [item.rule for item in judged] == ["LossTooLarge"]
     [finding] = job.job().findings()
     assert (finding.first_step, finding.triggered, finding.is_open) == (20, 10, False)
     assert judged["LossTooLarge"].triggered == 10
@@ -240,16 +247,16 @@ def test_where_rules_stand_is_kept_at_once_when_something_is_new_and_seldom_whil
     job = FakeJob()
     worker = job.worker()
     recorder = Recorder(job.backend, job.clock, [LossTooLarge()])
-    kept, seconds = [], []
-    for look in range(8):
-        for step in range(40 * look, 40 * look + 40):
-            worker.scalar("loss", step, 2.0 if look < 7 else 0.1).step(step, {"forward": 0.1})
+    stored, seconds = [], []
+    for poll in range(8):
+        for step in range(40 * poll, 40 * poll + 40):
+            worker.scalar("loss", step, 2.0 if poll < 7 else 0.1).step(step, {"forward": 0.1})
         worker.flush()
         assert recorder.advance()  # it opens, goes on, and is over
-        kept.append(load_progress(job.backend).rules[0].index)
+        stored.append(load_progress(job.backend).rules[0].index)
         seconds.append(job.clock.seconds())
     assert seconds[6] - seconds[0] < 30
-    assert kept[0] == kept[6] < kept[7]
+    assert stored[0] == stored[6] < stored[7]
 
 
 def test_what_another_question_found_does_not_stand_any_more() -> None:
@@ -265,7 +272,7 @@ def test_rules_that_are_not_asked_any_more_keep_what_they_said() -> None:
     Recorder(job.backend, job.clock, [LossTooLarge(), Broken()]).advance()
     Recorder(job.backend, job.clock, [Quiet()]).advance()
     judged = job.job().judgement()
-    assert [one.rule for one in judged] == ["Quiet", "LossTooLarge", "Broken"]
+    assert [item.rule for item in judged] == ["Quiet", "LossTooLarge", "Broken"]
     assert judged["LossTooLarge"].triggered == 10
     [finding] = job.job().findings()
     assert finding.triggered == 10
@@ -279,17 +286,20 @@ def test_a_rule_that_is_left_in_its_midst_is_stopped() -> None:
     worker.flush()
     Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     Recorder(job.backend, job.clock, [Quiet()]).advance()
-    left = job.job().judgement()["LossTooLarge"]
-    assert (left.status, left.reason) == (RuleStatus.STOPPED, "the rule is not active anymore")
+    remaining = job.job().judgement()["LossTooLarge"]
+    assert (remaining.status, remaining.reason) == (
+        RuleStatus.STOPPED,
+        "the rule is not active anymore",
+    )
 
 
 def test_another_question_begins_anew() -> None:
     job = with_losses([2.0] * 40)
     runner = Runner(JobData(job.backend, job.clock), [LossTooLarge()])
     runner.advance()
-    again = Runner(JobData(job.backend, job.clock), [LossTooLarge(limit=1.5)], runner.progress)
-    again.advance()
-    assert [one.triggered for one in again.evaluations] == [40]
+    repeated = Runner(JobData(job.backend, job.clock), [LossTooLarge(limit=1.5)], runner.progress)
+    repeated.advance()
+    assert [evaluation.triggered for evaluation in repeated.evaluations] == [40]
     assert Progress().of("LossTooLarge", "").index == 0
 
 

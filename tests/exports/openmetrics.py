@@ -61,9 +61,9 @@ def _add(line: str, current: str, families: dict[str, Family]) -> None:
     family = families[current]
     family.has_samples = True
     labels = _labels(match[2] or "")
-    known = list(family.points)
+    expected = list(family.points)
     points = family.points.setdefault(labels, [])
-    if points and known[-1] != labels:
+    if points and expected[-1] != labels:
         raise ValueError(f"the points of {labels} are not together")
     time = float(match[4])
     if points and time <= points[-1][0]:
@@ -72,15 +72,15 @@ def _add(line: str, current: str, families: dict[str, Family]) -> None:
 
 
 def _labels(text: str) -> Labels:
-    found, end = [], 0
+    result, end = [], 0
     for match in _LABEL.finditer(text):
         if match.start() != end:
             raise ValueError(f"not labels: {text!r}")
-        found.append((match[1], _unescape(match[2])))
+        result.append((match[1], _unescape(match[2])))
         end = match.end()
-    if end != len(text) or len({name for name, _ in found}) != len(found):
+    if end != len(text) or len({name for name, _ in result}) != len(result):
         raise ValueError(f"not labels: {text!r}")
-    return tuple(found)
+    return tuple(result)
 
 
 def _unescape(text: str) -> str:

@@ -12,7 +12,7 @@ def select(
     job: FakeJob, *, nodes: tuple[str, ...] = (), within: TimeRange = EVER, buckets: int = 0
 ) -> Selection:
     readers = tuple(SystemReader(job.backend, node) for node in nodes or (job.node,))
-    series = {one.key: one for reader in readers for one in reader.series()}
+    series = {each_series.key: each_series for reader in readers for each_series in reader.series()}
     return Selection("resnet", readers, tuple(series.values()), within, buckets or None)
 
 

@@ -52,13 +52,13 @@ def check(document: dict[str, Any]) -> None:
         }
         assert (profile["type"], profile["unit"]) == ("sampled", "nanoseconds")
         assert len(profile["samples"]) == len(profile["weights"]) > 0
-        assert all(type(one) is int and one >= 0 for one in profile["weights"])
+        assert all(type(item) is int and item >= 0 for item in profile["weights"])
         assert profile["endValue"] - profile["startValue"] == sum(profile["weights"])
         for stack in profile["samples"]:
-            assert all(type(one) is int and 0 <= one < len(frames) for one in stack)
+            assert all(type(item) is int and 0 <= item < len(frames) for item in stack)
 
 
-def told(document: dict[str, Any]) -> dict[str, list[tuple[list[str], int]]]:
+def weights_by_stack(document: dict[str, Any]) -> dict[str, list[tuple[list[str], int]]]:
     names = [frame["name"] for frame in document["shared"]["frames"]]
     return {
         profile["name"]: [
@@ -76,7 +76,7 @@ def test_the_document_is_what_the_format_knows(profiler: PythonProfiler) -> None
 
 @pytest.mark.parametrize("profiler", list(PythonProfiler))
 def test_stacks_stand_in_order_of_time_under_their_phase(profiler: PythonProfiler) -> None:
-    training = told(exported(profiler))["worker 0, training, steps 0 to 0"]
+    training = weights_by_stack(exported(profiler))["worker 0, training, steps 0 to 0"]
     assert training == [
         (["train: data_wait", "main", "load", "io.read"], 2_000_000),
         (["train: forward", "main"], 3_000_000),
@@ -84,5 +84,5 @@ def test_stacks_stand_in_order_of_time_under_their_phase(profiler: PythonProfile
 
 
 def test_every_thread_has_a_profile() -> None:
-    found = told(exported(PythonProfiler.STACKS))
-    assert found["worker 0, prefetch, steps 0 to 0"] == [(["load"], 5_000_000)]
+    result = weights_by_stack(exported(PythonProfiler.STACKS))
+    assert result["worker 0, prefetch, steps 0 to 0"] == [(["load"], 5_000_000)]

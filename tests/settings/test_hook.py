@@ -152,10 +152,10 @@ def test_callers_give_texts_tables_or_a_list_of_both() -> None:
     assert read_collections([text, table]) == read_collections((table, text)) == (expected,) * 2
 
 
-@pytest.mark.parametrize("given", [3, [None], {"every": 2}, {"name": 3}])
-def test_callers_that_give_something_else_are_told(given: object) -> None:
+@pytest.mark.parametrize("value", [3, [None], {"every": 2}, {"name": 3}])
+def test_callers_that_give_something_else_are_told(value: object) -> None:
     with pytest.raises(UsageError, match="save"):
-        read_collections(given)
+        read_collections(value)
 
 
 def test_collections_of_the_command_line_take_the_place_of_those_of_the_file() -> None:

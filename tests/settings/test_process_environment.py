@@ -161,7 +161,7 @@ def test_without_a_launcher_the_hook_keeps_the_usual() -> None:
 
 
 def test_what_the_hook_keeps_travels_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = HookSettings(
+    requests = HookSettings(
         statistics=("weights",),
         histogram_every=0,
         stop_on_non_finite=True,
@@ -171,11 +171,11 @@ def test_what_the_hook_keeps_travels_in_a_variable(monkeypatch: pytest.MonkeyPat
         ),
         overhead_percent=2.5,
     )
-    line = asked.to_json()
+    line = requests.to_json()
     assert "\n" not in line
     assert line.isascii()
     monkeypatch.setenv("SONDE_HOOK", line)
-    assert hook_settings() == asked
+    assert hook_settings() == requests
 
 
 def test_variables_are_announced_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,11 +196,11 @@ def test_a_disabled_worker_has_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "file"),
+    ("reported", "file"),
     [("/home/me/deep learning.ipynb", "/home/me/deep learning.ipynb"), ("x", None)],
 )
 def test_jupyter_tells_the_name_of_a_notebook(
-    monkeypatch: pytest.MonkeyPatch, told: str, file: str | None
+    monkeypatch: pytest.MonkeyPatch, reported: str, file: str | None
 ) -> None:
-    monkeypatch.setenv("JPY_SESSION_NAME", told)
+    monkeypatch.setenv("JPY_SESSION_NAME", reported)
     assert notebook_file() == file

@@ -27,7 +27,7 @@ lengths = st.fixed_dictionaries({"num_steps": st.integers(1, 10**6)}) | st.fixed
 )
 options = st.dictionaries(st.just("profiler"), st.sampled_from(["stacks", "cprofile"]))
 windows = st.builds(
-    lambda start, length, given: Window(ProfileKind.PYTHON, **start, **length, options=given),
+    lambda start, length, chosen: Window(ProfileKind.PYTHON, **start, **length, options=chosen),
     *(starts, lengths, options),
 )
 
@@ -48,16 +48,16 @@ def test_without_a_word_three_kinds_look_at_a_few_early_steps() -> None:
 
 def test_an_option_changes_its_own_kind_and_leaves_the_others() -> None:
     changed = read_profiles(["operators:start_step=50,num_steps=2,shapes"], DEFAULT_WINDOWS)
-    own = Window(ProfileKind.OPERATORS, 50, 2, options={"shapes": "true"})
-    assert changed == (own, DATALOADER, PYTHON)
-    again = read_profiles(["python:start_time=30s,duration=500ms"], changed)
+    current = Window(ProfileKind.OPERATORS, 50, 2, options={"shapes": "true"})
+    assert changed == (current, DATALOADER, PYTHON)
+    repeated = read_profiles(["python:start_time=30s,duration=500ms"], changed)
     timed = Window(ProfileKind.PYTHON, None, 3, 30.0, 0.5)
-    assert again == (own, DATALOADER, timed)
+    assert repeated == (current, DATALOADER, timed)
 
 
 def test_several_windows_of_a_kind_are_all_kept() -> None:
-    asked = read_profiles(["memory:start_step=2", "memory:start_step=90"], DEFAULT_WINDOWS)
-    assert [one.start_step for one in asked if one.kind is ProfileKind.MEMORY] == [2, 90]
+    requests = read_profiles(["memory:start_step=2", "memory:start_step=90"], DEFAULT_WINDOWS)
+    assert [item.start_step for item in requests if item.kind is ProfileKind.MEMORY] == [2, 90]
 
 
 def test_none_switches_all_off_but_what_follows_it() -> None:
@@ -139,10 +139,10 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, named: tuple[str, ..
 
 
 def test_a_request_names_kinds_and_a_length_and_options_of_whom_they_concern() -> None:
-    asked = requested_windows(
+    requests = requested_windows(
         {"kinds": "operators,python", "steps": "10", "by": "alice", "profiler": "cprofile"}
     )
-    assert asked == (
+    assert requests == (
         Window(ProfileKind.OPERATORS, None, 10, by="alice"),
         Window(ProfileKind.PYTHON, None, 10, options={"profiler": "cprofile"}, by="alice"),
     )

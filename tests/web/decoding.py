@@ -16,11 +16,11 @@ def decode_frame(frame: bytes) -> tuple[dict[str, Any], memoryview]:
     return header, memoryview(frame)[start:]
 
 
-def column_of(place: dict[str, Any], data: memoryview) -> npt.NDArray[Any]:
+def column_of(index: dict[str, Any], data: memoryview) -> npt.NDArray[Any]:
     """One column as numbers, what is unknown as NaN."""
-    kind = np.dtype(_TYPES[place["type"]])
-    values = np.frombuffer(data, kind, place["length"], place["offset"])
-    if "scale" not in place:
+    kind = np.dtype(_TYPES[index["type"]])
+    values = np.frombuffer(data, kind, index["length"], index["offset"])
+    if "scale" not in index:
         return values
     unknown = values == np.iinfo(kind).max
-    return np.asarray(np.where(unknown, np.nan, values * place["scale"]))
+    return np.asarray(np.where(unknown, np.nan, values * index["scale"]))

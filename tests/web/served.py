@@ -40,7 +40,7 @@ def columns(client: TestClient, path: str) -> tuple[dict[str, Any], memoryview]:
     return decode_frame(answer.content)
 
 
-def column(place: dict[str, Any], data: memoryview) -> list[float]:
+def column(index: dict[str, Any], data: memoryview) -> list[float]:
     """One column as numbers."""
-    found: list[float] = column_of(place, data).tolist()
-    return found
+    result: list[float] = column_of(index, data).tolist()
+    return result

@@ -16,7 +16,7 @@ from tests.web.served import OURS, served, served_job
 
 
 @pytest.fixture
-def one() -> TestClient:
+def web_client() -> TestClient:
     job = FakeJob().record({"cpu.utilization_percent": [1.0, 2.0, 3.0, 4.0] * 300})
     return served_job(job.end())
 
@@ -29,7 +29,7 @@ def test_the_page_is_there_whatever_was_built(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("/api/jobs/nobody", 404, "No job 'nobody'"),
         ("/api/jobs/.hidden", 400, "cannot be the name"),
@@ -39,10 +39,10 @@ def test_the_page_is_there_whatever_was_built(tmp_path: Path) -> None:
         ("/api/jobs?state=%3Cscript%3E", 400, "Choose one of:"),
     ],
 )
-def test_an_error_is_a_sentence(tmp_path: Path, path: str, status: int, said: str) -> None:
+def test_an_error_is_a_sentence(tmp_path: Path, path: str, status: int, message: str) -> None:
     answer = served(str(tmp_path), FakeClock()).get(path)
     assert answer.status_code == status
-    assert said in answer.json()["error"]
+    assert message in answer.json()["error"]
     assert answer.headers["content-type"] == "application/json"
 
 
@@ -68,8 +68,8 @@ def test_an_error_is_a_sentence(tmp_path: Path, path: str, status: int, said: st
         "requests/..%5C..",
     ],
 )
-def test_questions_that_cannot_be_are_refused(one: TestClient, words: str) -> None:
-    answer = one.get(words)
+def test_questions_that_cannot_be_are_refused(web_client: TestClient, words: str) -> None:
+    answer = web_client.get(words)
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"]
 
@@ -98,19 +98,19 @@ def test_a_store_that_is_not_there_yet_is_an_empty_list(tmp_path: Path) -> None:
     assert (answer["jobs"], answer["total"]) == ([], 0)
 
 
-def test_an_answer_that_has_not_changed_is_not_sent_again(one: TestClient) -> None:
-    first = one.get("series?keys=cpu.utilization_percent")
-    again = one.get(
+def test_an_answer_that_has_not_changed_is_not_sent_again(web_client: TestClient) -> None:
+    first = web_client.get("series?keys=cpu.utilization_percent")
+    repeated = web_client.get(
         "series?keys=cpu.utilization_percent", headers={"If-None-Match": first.headers["etag"]}
     )
-    assert (again.status_code, again.content) == (304, b"")
-    assert again.headers["etag"] == first.headers["etag"]
+    assert (repeated.status_code, repeated.content) == (304, b"")
+    assert repeated.headers["etag"] == first.headers["etag"]
 
 
-def test_answers_are_compressed_for_those_who_can_read_it(one: TestClient) -> None:
+def test_answers_are_compressed_for_those_who_can_read_it(web_client: TestClient) -> None:
     path = "series?keys=cpu.utilization_percent"
-    plain = one.get(path, headers={"Accept-Encoding": "identity"})
-    packed = one.get(path, headers={"Accept-Encoding": "gzip"})
+    plain = web_client.get(path, headers={"Accept-Encoding": "identity"})
+    packed = web_client.get(path, headers={"Accept-Encoding": "gzip"})
     assert "content-encoding" not in plain.headers
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.content == plain.content
@@ -124,20 +124,20 @@ def test_answers_are_compressed_for_those_who_can_read_it(one: TestClient) -> No
         *((b"{}", 400), (b"[" * 60_000, 400)),
     ],
 )
-def test_what_is_sent_along_is_checked(one: TestClient, body: bytes, status: int) -> None:
-    answer = one.post("set", content=body, headers=OURS)
+def test_what_is_sent_along_is_checked(web_client: TestClient, body: bytes, status: int) -> None:
+    answer = web_client.post("set", content=body, headers=OURS)
     assert answer.status_code == status
     assert answer.json()["error"]
 
 
 def test_a_fault_of_ours_is_a_sentence_without_a_traceback(
-    one: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    web_client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret of the machine")
 
     monkeypatch.setattr("sonde.web.answers.heat.columns_of", broken)
-    answer = one.get("heat")
+    answer = web_client.get("heat")
     assert answer.status_code == 500
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
@@ -148,8 +148,8 @@ def test_names_that_would_be_programs_are_told_as_texts(tmp_path: Path) -> None:
     hostile(str(tmp_path))
     client = served(str(tmp_path), FakeClock(2_000_000_000 * 1_000_000_000))
     document = client.get("/api/jobs/hostile").json()
-    assert [one["name"] for one in document["nodes"]]
-    messages = {one["message"] for one in document["findings"]["findings"]}
+    assert [item["name"] for item in document["nodes"]]
+    messages = {item["message"] for item in document["findings"]["findings"]}
     assert messages == set(ATTACKS)
     for path in ("metrics", "rules", "charts/rules", "fleet", "scalars", "series?keys=x"):
         answer = client.get(f"/api/jobs/hostile/{path}")
@@ -161,10 +161,12 @@ def test_names_that_would_be_programs_are_told_as_texts(tmp_path: Path) -> None:
 def test_every_answer_about_a_job_without_anything_is_an_answer() -> None:
     client = served_job(FakeJob().end())
     paths = [
-        one.path.removeprefix("/jobs/{job}/")
+        endpoint.path.removeprefix("/jobs/{job}/")
         for name in ENDPOINTS.names()
-        for one in ENDPOINTS.load(name)().endpoints()
-        if one.method == "GET" and one.path.startswith("/jobs/{job}/") and one.path.count("{") == 1
+        for endpoint in ENDPOINTS.load(name)().endpoints()
+        if endpoint.method == "GET"
+        and endpoint.path.startswith("/jobs/{job}/")
+        and endpoint.path.count("{") == 1
     ]
     assert len(paths) >= 15
     for path in paths:

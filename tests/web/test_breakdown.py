@@ -8,76 +8,77 @@ from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
 from tests.fakes.job import FakeJob
-from tests.web.asked import Asked
+from tests.web.api_client import ApiClient
 
 TICK = 0.25  # every stretch begins and ends at a multiple of it: a picture of ticks can be counted
-WHOLE = 40
+FULL_WINDOW = 40
 NAMES = ("forward", "backward", "collective", "mine")
 
 Stretch = tuple[str, int, int]  # a name, its first tick, and how many
 
 stretches = st.lists(
-    st.tuples(st.sampled_from(NAMES), st.integers(0, WHOLE - 1), st.integers(1, 12)), max_size=12
+    st.tuples(st.sampled_from(NAMES), st.integers(0, FULL_WINDOW - 1), st.integers(1, 12)),
+    max_size=12,
 )
 
 
-def recorded(found: list[Stretch], steps: list[tuple[int, int]]) -> FakeJob:
+def recorded(result: list[Stretch], steps: list[tuple[int, int]]) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
-    for name, first, count in found:
+    for name, first, count in result:
         category = "user" if name == "mine" else "phase"
         worker.stretch(name, first * TICK, count * TICK, category=category)
     for number, (first, count) in enumerate(steps):
         worker.stretch("step", first * TICK, count * TICK, number, "step")
     worker.flush()
-    job.clock.advance(WHOLE * TICK)
+    job.clock.advance(FULL_WINDOW * TICK)
     return job.end()
 
 
-def owners(found: list[Stretch]) -> list[str | None]:
+def owners(result: list[Stretch]) -> list[str | None]:
     """Who owns each tick: the stretch that began last; of those that began together the shorter."""
-    ticks: list[str | None] = [None] * (WHOLE + 20)
-    order = sorted(range(len(found)), key=lambda one: (found[one][1], -found[one][2], one))
-    for name, first, count in (found[one] for one in order):
+    ticks: list[str | None] = [None] * (FULL_WINDOW + 20)
+    order = sorted(range(len(result)), key=lambda item: (result[item][1], -result[item][2], item))
+    for name, first, count in (result[item] for item in order):
         ticks[first : first + count] = [name] * count
     return ticks
 
 
-def asked(job: FakeJob, first: int, last: int) -> Any:
+def query(job: FakeJob, first: int, last: int) -> Any:
     start = job.job().facts.start_ns or 0
     t0, t1 = start / NANOSECONDS + first * TICK, start / NANOSECONDS + last * TICK
-    return Asked(job).document("breakdown", t0=t0, t1=t1)
+    return ApiClient(job).document("breakdown", t0=t0, t1=t1)
 
 
 @settings(max_examples=60, deadline=None)
-@given(stretches, st.integers(0, WHOLE - 1), st.integers(1, WHOLE))
+@given(stretches, st.integers(0, FULL_WINDOW - 1), st.integers(1, FULL_WINDOW))
 def test_totals_are_those_that_ticks_give_one_by_one(
-    found: list[Stretch], first: int, length: int
+    result: list[Stretch], first: int, length: int
 ) -> None:
-    last = min(WHOLE, first + length)
-    answer = asked(recorded(found, []), first, last)
-    expected = {name: owners(found)[first:last].count(name) * TICK for name in NAMES}
-    told = {one["name"]: one["seconds"] for one in answer["phases"]}
+    last = min(FULL_WINDOW, first + length)
+    answer = query(recorded(result, []), first, last)
+    expected = {name: owners(result)[first:last].count(name) * TICK for name in NAMES}
+    reported = {phase["name"]: phase["seconds"] for phase in answer["phases"]}
     for name, seconds in expected.items():
-        assert told.get(name, 0.0) == pytest.approx(seconds, abs=1e-6)
+        assert reported.get(name, 0.0) == pytest.approx(seconds, abs=1e-6)
     assert answer["other_seconds"] == pytest.approx(
         (last - first) * TICK - sum(expected.values()), abs=1e-6
     )
 
 
 @settings(max_examples=30, deadline=None)
-@given(stretches, st.integers(0, WHOLE - 1), st.integers(1, WHOLE))
+@given(stretches, st.integers(0, FULL_WINDOW - 1), st.integers(1, FULL_WINDOW))
 def test_what_of_the_steps_is_in_no_phase_is_between(
-    found: list[Stretch], first: int, length: int
+    result: list[Stretch], first: int, length: int
 ) -> None:
-    last = min(WHOLE, first + length)
+    last = min(FULL_WINDOW, first + length)
     steps = [(0, 10), (10, 5), (20, 15)]
-    answer = asked(recorded(found, steps), first, last)
-    in_step = [any(a <= tick < a + n for a, n in steps) for tick in range(WHOLE)]
-    free = [owner is None for owner in owners(found)]
+    answer = query(recorded(result, steps), first, last)
+    in_step = [any(a <= tick < a + n for a, n in steps) for tick in range(FULL_WINDOW)]
+    free = [owner is None for owner in owners(result)]
     ticks = sum(in_step[tick] and free[tick] for tick in range(first, last))
-    told = {one["name"]: one["seconds"] for one in answer["phases"]}
-    assert told.get("between", 0.0) == pytest.approx(ticks * TICK, abs=1e-6)
+    reported = {phase["name"]: phase["seconds"] for phase in answer["phases"]}
+    assert reported.get("between", 0.0) == pytest.approx(ticks * TICK, abs=1e-6)
 
 
 def test_a_phase_is_counted_with_its_mean_its_p95_and_its_share() -> None:
@@ -86,7 +87,7 @@ def test_a_phase_is_counted_with_its_mean_its_p95_and_its_share() -> None:
     for number in range(10):
         worker.step(number, {"forward": 0.5, "backward": 1.5 if number else 3.5})
     worker.flush()
-    answer = Asked(job.end()).document("breakdown")
+    answer = ApiClient(job.end()).document("breakdown")
     forward, backward = answer["phases"]
     assert (forward["name"], forward["count"], forward["seconds"]) == ("forward", 10, 5.0)
     assert forward["share"] == pytest.approx(5 / 22)
@@ -103,8 +104,8 @@ def test_a_range_is_told_beside_the_whole_run() -> None:
         worker.step(number, {"data_wait": 1.0 if number == 3 else 0.0, "forward": 1.0})
     worker.flush()
     start = (job.job().facts.start_ns or 0) / NANOSECONDS
-    answer = Asked(job.end()).document("breakdown", t0=start + 3, t1=start + 5)
-    shares = {one["name"]: (one["share"], one["run_share"]) for one in answer["phases"]}
+    answer = ApiClient(job.end()).document("breakdown", t0=start + 3, t1=start + 5)
+    shares = {phase["name"]: (phase["share"], phase["run_share"]) for phase in answer["phases"]}
     assert shares["data_wait"] == (0.5, pytest.approx(0.2))
 
 
@@ -118,11 +119,11 @@ def test_machines_are_told_by_the_mean_of_their_samples_not_of_buckets() -> None
         }
     )
     start = (job.job().facts.start_ns or 0) / NANOSECONDS
-    told = Asked(job.end()).document("breakdown", t0=start + 5, t1=start + 7)["system"]
-    assert told["range"]["cpu.utilization_percent"]["mean"] == pytest.approx(11.5)
-    assert told["run"]["cpu.utilization_percent"]["mean"] == pytest.approx(19.5)
-    assert told["range"]["gpu.utilization_percent"]["mean"] == 50.0
-    assert told["range"]["gpu.utilization_percent"]["devices"] == {"gpu0": 100.0, "gpu1": 0.0}
+    reported = ApiClient(job.end()).document("breakdown", t0=start + 5, t1=start + 7)["system"]
+    assert reported["range"]["cpu.utilization_percent"]["mean"] == pytest.approx(11.5)
+    assert reported["run"]["cpu.utilization_percent"]["mean"] == pytest.approx(19.5)
+    assert reported["range"]["gpu.utilization_percent"]["mean"] == 50.0
+    assert reported["range"]["gpu.utilization_percent"]["devices"] == {"gpu0": 100.0, "gpu1": 0.0}
 
 
 def test_a_profile_tells_which_modules_the_time_of_a_phase_goes_into() -> None:
@@ -136,7 +137,7 @@ def test_a_profile_tells_which_modules_the_time_of_a_phase_goes_into() -> None:
     for number in range(2):
         worker.step(number, {"forward": 1.0, "backward": 1.0})
     worker.flush()
-    phases = {one["name"]: one for one in Asked(job.end()).document("breakdown")["phases"]}
-    children = {one["name"]: one["seconds"] for one in phases["forward"]["children"]}
+    phases = {item["name"]: item for item in ApiClient(job.end()).document("breakdown")["phases"]}
+    children = {item["name"]: item["seconds"] for item in phases["forward"]["children"]}
     assert children == {"body.0": pytest.approx(0.8), "body.1": pytest.approx(0.4)}
     assert phases["forward"]["children"][0]["share"] == pytest.approx(0.2)

@@ -64,15 +64,15 @@ def test_a_row_tells_what_became_of_a_job(three: Catalogue) -> None:
     assert row["spark"]["values"][0] > row["spark"]["values"][-1]
 
 
-@pytest.mark.parametrize("told", [0, 5], ids=["it has told nothing", "it has told of fewer"])
+@pytest.mark.parametrize("reported", [0, 5], ids=["it has told nothing", "it has told of fewer"])
 def test_of_a_job_that_was_killed_the_steps_are_shown_that_it_wrote(
-    tmp_path: Path, told: int
+    tmp_path: Path, reported: int
 ) -> None:
     job = FakeJob(str(tmp_path / "killed"))
     worker = job.worker()
     for step in range(12):
         worker.step(step, {"forward": 60.0})
-        if step + 1 == told:
+        if step + 1 == reported:
             worker.beat()
     worker.step(0, {"forward": 1.0}, mode="eval").flush()
     job.fail(ExitReason.SIGNAL, "killed", code=-9)
@@ -113,21 +113,21 @@ def test_a_job_that_is_gone_leaves_the_list_and_a_new_one_joins_it(tmp_path: Pat
     clock = FakeClock()
     for name in ("one", "two"):
         FakeJob(str(tmp_path / name), clock=clock).end()
-    found = Catalogue(str(tmp_path), clock)
-    assert found.find("", "", "name") == ["one", "two"]
+    result = Catalogue(str(tmp_path), clock)
+    assert result.find("", "", "name") == ["one", "two"]
     FakeJob(str(tmp_path / "three"), clock=clock).end()
     FakeJob(str(tmp_path / "one"), clock=clock).backend.erase()
     clock.advance(5)
-    assert found.find("", "", "name") == ["three", "two"]
-    assert [row["name"] for row in found.rows(["one", "two"])] == ["two"]
+    assert result.find("", "", "name") == ["three", "two"]
+    assert [row["name"] for row in result.rows(["one", "two"])] == ["two"]
 
 
 def test_a_damaged_job_is_a_row_that_says_so(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "good")).end()
     FakeJob(str(tmp_path / "bad")).end()
     (tmp_path / "bad" / "job.json").write_bytes(b'{"crc32": "zz",\n"format": 99}')
-    found = Catalogue(str(tmp_path), FakeClock())
-    rows = found.rows(found.find("", "", "name"))
+    result = Catalogue(str(tmp_path), FakeClock())
+    rows = result.rows(result.find("", "", "name"))
     assert [row["name"] for row in rows] == ["bad", "good"]
     assert rows[1]["state"] == "completed"
 
@@ -136,10 +136,10 @@ def test_what_was_read_ahead_is_not_read_again_to_be_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many_jobs(str(tmp_path), 50)
-    found = Catalogue(str(tmp_path), FakeClock())
-    found.read_ahead()
+    result = Catalogue(str(tmp_path), FakeClock())
+    result.read_ahead()
     monkeypatch.setattr(catalogue, "read_job", None)
-    assert len(found.find("", "failed", "-findings")) == 25
+    assert len(result.find("", "failed", "-findings")) == 25
 
 
 def _slow(clock: FakeClock, looked: list[str]) -> Callable[[Backend, int], JobFacts]:
@@ -158,16 +158,16 @@ def test_a_search_of_many_answers_soon_with_names_and_then_with_all(
 ) -> None:
     many_jobs(str(tmp_path), 100)
     clock, looked = FakeClock(), list[str]()
-    found = Catalogue(str(tmp_path), clock)
+    result = Catalogue(str(tmp_path), clock)
     monkeypatch.setattr(catalogue, "read_job", _slow(clock, looked))
-    assert found.find("job-00007", "", "name") == ["job-00007"]
+    assert result.find("job-00007", "", "name") == ["job-00007"]
     assert 0 < len(looked) < 100
     assert "job-00099" in looked  # the latest first
-    assert found.unread == 100 - len(looked)
-    failed = found.find("", "failed", "name")
+    assert result.unread == 100 - len(looked)
+    failed = result.find("", "failed", "name")
     assert len(failed) < 50
-    while found.unread:
-        failed = found.find("", "failed", "name")
+    while result.unread:
+        failed = result.find("", "failed", "name")
     assert len(failed) == 50
     assert len(looked) == 100
 
@@ -176,10 +176,10 @@ def test_a_job_of_which_nothing_can_be_read_is_not_waited_for(tmp_path: Path) ->
     FakeJob(str(tmp_path / "good")).end()
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "job.json").write_bytes(b"{}")
-    found = Catalogue(str(tmp_path), FakeClock())
-    assert found.find("good", "", "name") == ["good"]
-    assert found.find("", "broken", "name") == ["bad"]
-    assert found.unread == 0
+    result = Catalogue(str(tmp_path), FakeClock())
+    assert result.find("good", "", "name") == ["good"]
+    assert result.find("", "broken", "name") == ["bad"]
+    assert result.unread == 0
 
 
 def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(

@@ -106,8 +106,8 @@ def test_when_there_are_too_many_the_one_that_waits_longest_makes_room(tmp_path:
         with connected(server) as client:
             assert status_line(client) == b"HTTP/1.1 200 OK"
         assert is_closed_by_server(silent[0])
-        for one in silent:
-            one.close()
+        for item in silent:
+            item.close()
 
 
 def test_a_client_that_does_not_read_its_answer_is_disconnected(tmp_path: Path) -> None:

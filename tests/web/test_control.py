@@ -24,8 +24,8 @@ def running() -> FakeJob:
 def post(client: TestClient, path: str, body: object) -> dict[str, object]:
     answer = client.post(path, json=body, headers=OURS)
     assert answer.status_code == 202, answer.text
-    found: dict[str, object] = answer.json()
-    return found
+    result: dict[str, object] = answer.json()
+    return result
 
 
 def test_a_job_is_asked_to_stop_and_what_it_answers_is_told() -> None:
@@ -35,12 +35,12 @@ def test_a_job_is_asked_to_stop_and_what_it_answers_is_told() -> None:
     assert sent["asked"] == [job.node]
     (request,) = inbox.new_requests()
     assert (request.kind, request.arguments["grace_seconds"]) == (RequestKind.STOP, "10")
-    told = client.get(f"requests/{sent['request']}").json()
-    assert (told["replies"], told["waiting"]) == ({}, [job.node])
+    reported = client.get(f"requests/{sent['request']}").json()
+    assert (reported["replies"], reported["waiting"]) == ({}, [job.node])
     inbox.reply(request, job.clock, is_done=True, message="sent SIGTERM")
-    told = client.get(f"requests/{sent['request']}").json()
-    assert told["waiting"] == []
-    assert told["replies"][job.node]["message"] == "sent SIGTERM"
+    reported = client.get(f"requests/{sent['request']}").json()
+    assert reported["waiting"] == []
+    assert reported["replies"][job.node]["message"] == "sent SIGTERM"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_a_job_of_a_newer_version_says_so_and_hides_no_other(tmp_path: Path) -> 
     text = path.read_text().partition("\n")[2].replace('"format": 1', '"format": 99')
     path.write_text(_with_checksum(text))
     client = served(str(tmp_path), FakeClock())
-    rows = {one["name"]: one for one in client.get("/api/jobs").json()["jobs"]}
+    rows = {job["name"]: job for job in client.get("/api/jobs").json()["jobs"]}
     assert "Upgrade" in rows["new"]["verdict"]
     assert rows["old"]["state"] == "completed"
     answer = client.get("/api/jobs/new")

@@ -8,7 +8,7 @@ import pytest
 from sonde.errors import UsageError
 from tests.fakes.job import FakeJob
 from tests.fakes.python_profile import FakeProfile
-from tests.web.asked import Asked
+from tests.web.api_client import ApiClient
 
 MAIN = ("main", "/home/user/train.py", 3)
 MODEL = ("forward", "/home/user/model.py", 8)
@@ -27,14 +27,14 @@ def profiled() -> FakeJob:
     return job.end()
 
 
-def told(frame: Any) -> list[tuple[str, float]]:
-    names = [frame["functions"][one][0] for one in frame["frames"]]
-    return list(zip(names, [round(one, 4) for one in frame["total"]], strict=True))
+def call_tree(frame: Any) -> list[tuple[str, float]]:
+    names = [frame["functions"][value][0] for value in frame["frames"]]
+    return list(zip(names, [round(value, 4) for value in frame["total"]], strict=True))
 
 
 def test_the_tree_has_every_call_with_its_time() -> None:
-    frame = Asked(profiled()).frame("flame")
-    assert told(frame) == [("main", 0.032), ("load", 0.024), ("forward", 0.008)]
+    frame = ApiClient(profiled()).frame("flame")
+    assert call_tree(frame) == [("main", 0.032), ("load", 0.024), ("forward", 0.008)]
     assert frame["parents"] == [4_294_967_295, 0, 0]
     assert frame["counted"] == "looks"
     assert frame["choices"]["steps"] == [0, 1]
@@ -43,42 +43,42 @@ def test_the_tree_has_every_call_with_its_time() -> None:
 
 
 def test_a_range_of_steps_and_a_phase_can_be_chosen() -> None:
-    asked = Asked(profiled())
-    first = asked.frame("flame", first_step=0, last_step=0)
-    assert told(first) == [("main", 0.006), ("forward", 0.004), ("load", 0.002)]
-    waiting = asked.frame("flame", phase="data_wait", first_step=1)
-    assert told(waiting) == [("main", 0.022), ("load", 0.022)]
-    assert told(asked.frame("flame", mode="eval")) == []
+    client = ApiClient(profiled())
+    first = client.frame("flame", first_step=0, last_step=0)
+    assert call_tree(first) == [("main", 0.006), ("forward", 0.004), ("load", 0.002)]
+    waiting = client.frame("flame", phase="data_wait", first_step=1)
+    assert call_tree(waiting) == [("main", 0.022), ("load", 0.022)]
+    assert call_tree(client.frame("flame", mode="eval")) == []
 
 
 def test_a_job_without_profiles_has_an_empty_tree() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 1.0}).flush()
-    frame = Asked(job).frame("flame")
+    frame = ApiClient(job).frame("flame")
     assert (frame["frames"], frame["windows"], frame["profiler"]) == ([], [], "")
     with pytest.raises(UsageError, match="sonde profile job --kinds python"):
-        Asked(job).reply("export", format="speedscope")
+        ApiClient(job).reply("export", format="speedscope")
 
 
 def test_a_trace_for_perfetto_is_a_download() -> None:
-    reply = Asked(profiled()).reply("export", format="chrome-trace")
+    reply = ApiClient(profiled()).reply("export", format="chrome-trace")
     assert reply.headers["Content-Disposition"] == 'attachment; filename="job.trace.json"'
     events = json.loads(reply.body)["traceEvents"]
-    assert {"step 0", "step 1", "forward"} <= {one["name"] for one in events}
+    assert {"step 0", "step 1", "forward"} <= {event["name"] for event in events}
 
 
 def test_a_part_of_the_time_can_be_downloaded() -> None:
-    reply = Asked(profiled()).reply("export", format="chrome-trace", start=0.007, end=0.020)
-    names = {one["name"] for one in json.loads(reply.body)["traceEvents"]}
+    reply = ApiClient(profiled()).reply("export", format="chrome-trace", start=0.007, end=0.020)
+    names = {event["name"] for event in json.loads(reply.body)["traceEvents"]}
     assert "step 1" in names
     assert "step 0" not in names
 
 
 def test_profiles_of_python_go_to_speedscope_and_samples_to_a_table() -> None:
-    asked = Asked(profiled().record({"cpu.utilization_percent": [50.0]}))
-    profiles = json.loads(asked.reply("export", format="speedscope").body)["profiles"]
-    assert [one["type"] for one in profiles] == ["sampled"]
-    table = asked.reply("export", format="csv").body.decode()
+    client = ApiClient(profiled().record({"cpu.utilization_percent": [50.0]}))
+    profiles = json.loads(client.reply("export", format="speedscope").body)["profiles"]
+    assert [profile["type"] for profile in profiles] == ["sampled"]
+    table = client.reply("export", format="csv").body.decode()
     assert "cpu.utilization_percent" in table.splitlines()[0]
 
 
@@ -86,10 +86,10 @@ def test_what_is_too_large_for_a_download_is_refused_with_another_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sonde.web.answers.export._MAX_VALUES", 10)
-    asked = Asked(profiled().record({"cpu.utilization_percent": [50.0] * 20}))
+    client = ApiClient(profiled().record({"cpu.utilization_percent": [50.0] * 20}))
     with pytest.raises(UsageError, match="sonde export job --format csv"):
-        asked.reply("export", format="csv")
-    assert asked.reply("export", format="csv", start=0, end=2).body
+        client.reply("export", format="csv")
+    assert client.reply("export", format="csv", start=0, end=2).body
 
 
 def test_a_trace_of_too_many_slices_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,5 +100,5 @@ def test_a_trace_of_too_many_slices_is_refused_too(monkeypatch: pytest.MonkeyPat
         worker.step(step, {"forward": 1.0})
     worker.flush()
     with pytest.raises(UsageError, match="sonde export job --format chrome-trace"):
-        Asked(job).reply("export", format="chrome-trace")
-    assert Asked(job).reply("export", format="chrome-trace", start=0, end=2).body
+        ApiClient(job).reply("export", format="chrome-trace")
+    assert ApiClient(job).reply("export", format="chrome-trace", start=0, end=2).body

@@ -16,31 +16,33 @@ TEXTS = st.dictionaries(st.text(max_size=20), st.text(max_size=40), max_size=4)
 @settings(max_examples=40, deadline=None)
 @given(COLUMNS, TEXTS)
 def test_every_column_comes_back_bit_by_bit_whatever_the_header_says(
-    given_columns: list[np.ndarray], said: dict[str, str]
+    given_columns: list[np.ndarray], message: dict[str, str]
 ) -> None:
     frame = FrameBuilder()
-    places = [frame.add(one) for one in given_columns]
-    header, data = decode_frame(frame.build({"said": said, "places": places}))
-    assert header["said"] == said
-    for place, one in zip(header["places"], given_columns, strict=True):
-        found = column_of(place, data)
-        assert found.dtype == one.dtype
-        assert found.tobytes() == one.tobytes()
+    indices = [frame.add(item) for item in given_columns]
+    header, data = decode_frame(frame.build({"said": message, "places": indices}))
+    assert header["said"] == message
+    for index, item in zip(header["places"], given_columns, strict=True):
+        result = column_of(index, data)
+        assert result.dtype == item.dtype
+        assert result.tobytes() == item.tobytes()
 
 
 @settings(max_examples=40, deadline=None)
 @given(COLUMNS, TEXTS)
 def test_columns_lie_where_typed_arrays_may_begin(
-    given_columns: list[np.ndarray], said: dict[str, str]
+    given_columns: list[np.ndarray], message: dict[str, str]
 ) -> None:
     frame = FrameBuilder()
-    places = [frame.add(one) for one in given_columns]
-    whole = frame.build(said)
-    start = 4 + int.from_bytes(whole[:4], "little")
+    indices = [frame.add(item) for item in given_columns]
+    complete = frame.build(message)
+    start = 4 + int.from_bytes(complete[:4], "little")
     assert start % 8 == 0
-    assert all(place["offset"] % 8 == 0 for place in places)
-    ends = [place["offset"] + one.nbytes for place, one in zip(places, given_columns, strict=True)]
-    assert all(start + end <= len(whole) for end in ends)
+    assert all(index["offset"] % 8 == 0 for index in indices)
+    ends = [
+        index["offset"] + item.nbytes for index, item in zip(indices, given_columns, strict=True)
+    ]
+    assert all(start + end <= len(complete) for end in ends)
 
 
 @settings(max_examples=40, deadline=None)
@@ -48,20 +50,20 @@ def test_columns_lie_where_typed_arrays_may_begin(
 def test_percentages_are_told_to_a_hundredth(values: np.ndarray) -> None:
     values[0] = np.nan
     frame = FrameBuilder()
-    place = frame.add_percent(values)
+    index = frame.add_percent(values)
     _, data = decode_frame(frame.build({}))
-    found = column_of(place, data)
-    assert np.isnan(found[0])
-    np.testing.assert_allclose(found[1:], values[1:], atol=0.00501)
+    result = column_of(index, data)
+    assert np.isnan(result[0])
+    np.testing.assert_allclose(result[1:], values[1:], atol=0.00501)
 
 
 def test_what_no_hundredth_of_a_percent_can_hold_is_told_as_it_is() -> None:
     values = np.array([12.5, 6400.0, np.inf, -3.0], dtype=np.float32)
     frame = FrameBuilder()
-    place = frame.add_percent(values)
+    index = frame.add_percent(values)
     _, data = decode_frame(frame.build({}))
-    assert place["type"] == "f32"
-    assert column_of(place, data).tolist() == values.tolist()
+    assert index["type"] == "f32"
+    assert column_of(index, data).tolist() == values.tolist()
 
 
 def test_values_beyond_the_scale_are_not_taken_for_missing_ones() -> None:

@@ -27,32 +27,34 @@ _pairs = st.lists(
 
 @given(st.lists(_pairs, min_size=1, max_size=4), st.integers(0, 9_000), st.integers(50, 4_000))
 def test_a_window_holds_what_each_stretch_has_in_it(
-    parts: list[list[tuple[int, int]]], first: int, length: int
+    chunks: list[list[tuple[int, int]]], first: int, length: int
 ) -> None:
     index, pixels = LaneIndex(), 50
-    for part in parts:
-        index.add(_intervals(part))
+    for chunk in chunks:
+        index.add(_intervals(chunk))
     start, end = _BEGAN_NS + first, _BEGAN_NS + first + length
     visible = index.view(TimeRange(start, end), pixels, max_wide=1000)
 
-    own = [
-        (_BEGAN_NS + begun, _BEGAN_NS + begun + lasted) for part in parts for begun, lasted in part
+    current = [
+        (_BEGAN_NS + begun, _BEGAN_NS + begun + lasted)
+        for chunk in chunks
+        for begun, lasted in chunk
     ]
-    inside = [(a, b) for a, b in own if a < end and b > start]
+    inside = [(a, b) for a, b in current if a < end and b > start]
     wide = sorted(pair for pair in inside if pair[1] - pair[0] > length / pixels)
     assert visible.count == len(inside)
     assert visible.total_ns == sum(min(b, end) - max(a, start) for a, b in inside)
-    told = zip(visible.wide.starts_ns.tolist(), visible.wide.ends_ns.tolist(), strict=True)
-    assert sorted(told) == wide
+    reported = zip(visible.wide.starts_ns.tolist(), visible.wide.ends_ns.tolist(), strict=True)
+    assert sorted(reported) == wide
     assert visible.wide.starts_ns.tolist() == [a for a, _ in wide]
     narrow = [pair for pair in inside if pair[1] - pair[0] <= length / pixels]
     assert (visible.cover is None) == (not narrow)
     if visible.cover is not None:
         edges = start + np.rint(np.arange(pixels + 1) * length / pixels).astype(np.int64)
-        for place, share in enumerate(visible.cover.tolist()):
-            left, right = int(edges[place]), int(edges[place + 1])
-            taken = sum(max(0, min(b, right) - max(a, left)) for a, b in narrow)
-            assert share == min(1.0, taken / (right - left))
+        for row_index, share in enumerate(visible.cover.tolist()):
+            remaining, right = int(edges[row_index]), int(edges[row_index + 1])
+            used = sum(max(0, min(b, right) - max(a, remaining)) for a, b in narrow)
+            assert share == min(1.0, used / (right - remaining))
 
 
 def test_too_many_wide_ones_become_cover() -> None:

@@ -31,7 +31,7 @@ def opened(job: FakeJob) -> SharedJob:
 
 
 def kinds(events: list[Event]) -> list[str]:
-    return [one.kind for one in events]
+    return [event.kind for event in events]
 
 
 def running() -> FakeJob:
@@ -43,7 +43,7 @@ def test_who_comes_first_is_told_everything_once() -> None:
     snapshot = take_snapshot(opened(running()))
     events = snapshot.updates("")
     assert kinds(events) == ["status", "steps", "findings", "samples"]
-    assert [one.id for one in events] == ["", "", "", snapshot.cursor]
+    assert [event.id for event in events] == ["", "", "", snapshot.cursor]
     assert snapshot.updates(snapshot.cursor) == []
 
 
@@ -71,7 +71,7 @@ def test_steps_are_told_as_they_are_written() -> None:
     shown = opened(job)
     cursor = take_snapshot(shown).cursor
     worker.step(1, {"forward": 0.5}).step(2, {"forward": 0.5}).flush()
-    events = {one.kind: one.data for one in take_snapshot(shown).updates(cursor)}
+    events = {update.kind: update.data for update in take_snapshot(shown).updates(cursor)}
     assert events["steps"]["steps"] == {"train": 3}
 
 
@@ -93,7 +93,7 @@ def test_the_end_is_told() -> None:
     job.clock.advance(5)
     job.end()
     job.clock.advance(5)
-    events = {one.kind: one.data for one in take_snapshot(shown).updates(cursor)}
+    events = {update.kind: update.data for update in take_snapshot(shown).updates(cursor)}
     assert events["status"]["state"] == "completed"
 
 
@@ -105,7 +105,7 @@ def test_an_event_is_one_block_whatever_its_texts_hold() -> None:
     assert json.loads(text.split("data: ", 1)[1]) == {"said": "a\n\ndata: b\r\u2028c", "nan": None}
 
 
-class Looks:
+class FakePoll:
     """A job that has changed whenever somebody lets a second pass."""
 
     def __init__(self) -> None:
@@ -128,57 +128,57 @@ async def next_of(news: AsyncIterator[bytes]) -> str:
 
 def test_all_who_listen_share_one_look_and_nobody_looks_when_they_have_left() -> None:
     async def listen() -> None:
-        looks = Looks()
-        feed = Feed(looks, looks.pause)
+        polls = FakePoll()
+        feed = Feed(polls, polls.pause)
         first, second = feed.updates(""), feed.updates("")
-        told = [await next_of(first), await next_of(second)]
-        assert told[0] == told[1]
-        assert looks.count == 1
-        looks.passed.release()
+        reported = [await next_of(first), await next_of(second)]
+        assert reported[0] == reported[1]
+        assert polls.count == 1
+        polls.passed.release()
         assert "event: samples" in await next_of(first)
         assert "event: samples" in await next_of(second)
-        assert looks.count == 2
+        assert polls.count == 2
         assert feed.listeners == 2
         await first.aclose()
         await second.aclose()
         assert feed.listeners == 0
-        looks.passed.release()
+        polls.passed.release()
         await asyncio.sleep(0)
-        assert looks.count == 2
+        assert polls.count == 2
 
     asyncio.run(listen())
 
 
 def test_who_comes_back_with_its_cursor_is_told_only_the_rest() -> None:
     async def listen() -> None:
-        looks = Looks()
-        feed = Feed(looks, looks.pause)
+        polls = FakePoll()
+        feed = Feed(polls, polls.pause)
         first = feed.updates("")
         text = await next_of(first)
         cursor = text.split("id: ")[1].split("\n")[0]
         await first.aclose()
-        again = feed.updates(cursor)  # a look finds one sample more
-        text = await next_of(again)
+        repeated = feed.updates(cursor)  # a look finds one sample more
+        text = await next_of(repeated)
         assert "event: status" not in text
         assert "event: samples" in text
-        await again.aclose()
+        await repeated.aclose()
 
     asyncio.run(listen())
 
 
 def test_a_look_that_fails_is_tried_again() -> None:
     async def listen() -> None:
-        looks = Looks()
+        polls = FakePoll()
 
         def sometimes() -> Snapshot:
-            snapshot = looks()
-            if looks.count == 1:
+            snapshot = polls()
+            if polls.count == 1:
                 raise OSError("the store does not answer")
             return snapshot
 
-        feed = Feed(sometimes, looks.pause)
+        feed = Feed(sometimes, polls.pause)
         news = feed.updates("")
-        looks.passed.release()
+        polls.passed.release()
         assert "event: status" in await next_of(news)
         await news.aclose()
 
@@ -201,13 +201,13 @@ def test_who_has_listened_keeps_no_job_open() -> None:
     job = running()
     store, _, name = job.backend.uri.rpartition("/")
     library = Library(store, job.clock)
-    known = weakref.ref(library.job(name))
+    expected = weakref.ref(library.job(name))
     feeds = Feeds(library)
     scope = {"type": "http", "path_params": {"job": name}, "headers": [], "query_string": b""}
     asyncio.run(feeds.endpoint(Request(scope)))
     library.forget(name)
     # the thread that has opened it may be about to leave only now
-    assert eventually(lambda: gc.collect() >= 0 and known() is None)
+    assert eventually(lambda: gc.collect() >= 0 and expected() is None)
 
 
 @pytest.mark.parametrize(("poll_seconds", "expected"), [(0.25, 1.0), (5.0, 5.0)])

@@ -28,7 +28,7 @@ def test_jobs_in_an_object_store_are_listed_read_and_removed(store: str) -> None
         job.end()
     client = served(store, clock)
     listed = client.get("/api/jobs").json()
-    assert [one["name"] for one in listed["jobs"]] == ["two", "one"]
+    assert [item["name"] for item in listed["jobs"]] == ["two", "one"]
     assert listed["jobs"][0]["spark"]["values"] == [2.0]
     assert client.get("/api/jobs/one/steps").json()["total"] == 1
     assert client.get("/api/jobs/one/heat").status_code == 200

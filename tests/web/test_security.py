@@ -141,12 +141,12 @@ def test_on_a_shared_machine_the_owner_opens_the_link_once(shared: TestClient) -
 
 
 def test_names_and_origins_are_checked_with_a_token_too(shared: TestClient, store: str) -> None:
-    known = {"Authorization": f"Bearer {TOKEN}"}
-    rebound = shared.get("/api/jobs", headers={**known, "Host": "evil.example"})
+    expected = {"Authorization": f"Bearer {TOKEN}"}
+    rebound = shared.get("/api/jobs", headers={**expected, "Host": "evil.example"})
     assert rebound.status_code == 421
-    forged = {**known, **OURS, "Origin": "http://evil.example"}
+    forged = {**expected, **OURS, "Origin": "http://evil.example"}
     assert shared.delete("/api/jobs/one", headers=forged).status_code == 403
-    assert shared.delete("/api/jobs/one", headers=known).status_code == 403
+    assert shared.delete("/api/jobs/one", headers=expected).status_code == 403
     assert Path(store, "one", "job.json").exists()
 
 
@@ -173,10 +173,10 @@ def test_a_link_on_another_page_leads_in_although_the_cookie_is_strict(
 
 
 def test_who_gets_hold_of_a_cookie_has_neither_the_token_nor_a_key_to_another_port() -> None:
-    door, other = Door(PORT, TOKEN), Door(PORT + 1, TOKEN)
+    door, second = Door(PORT, TOKEN), Door(PORT + 1, TOKEN)
     assert TOKEN not in door.cookie_value
     assert not door.admits(door.cookie_value)
-    assert not other.admits_cookie(door.cookie_value)
+    assert not second.admits_cookie(door.cookie_value)
     assert door.admits_cookie(door.cookie_value)
 
 

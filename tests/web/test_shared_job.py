@@ -7,31 +7,31 @@ import pytest
 
 from sonde.errors import JobNotFoundError
 from tests.fakes.job import FakeJob
-from tests.web.asked import Asked
+from tests.web.api_client import ApiClient
 from tests.web.test_live import opened
 
 
 def test_threads_that_ask_while_a_job_grows_get_whole_answers() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [1.0] * 4})
     worker = job.worker().step(0, {"forward": 0.1}).flush()
-    asked, growing = Asked(job), threading.Lock()
+    client, growing = ApiClient(job), threading.Lock()
 
     def ask(number: int) -> int:
         if number % 8 == 0:
             with growing:
                 job.record({"cpu.utilization_percent": [1.0] * 4}, every_seconds=0.1)
                 worker.step(number + 1, {"forward": 0.1}).flush()
-        frame = asked.frame("series", keys="cpu.utilization_percent")
-        asked.frame("spans")
-        asked.document("steps")
+        frame = client.frame("series", keys="cpu.utilization_percent")
+        client.frame("spans")
+        client.document("steps")
         assert len(frame["x"]) == len(frame["series"][0]["parts"]["mean"])
         return len(frame["x"])
 
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(ask, range(48)))
-    assert max(found) <= 4 * 7
+        result = list(pool.map(ask, range(48)))
+    assert max(result) <= 4 * 7
     job.clock.advance(1)
-    assert asked.document("steps")["total"] == 7
+    assert client.document("steps")["total"] == 7
 
 
 def test_what_was_looked_at_a_moment_ago_is_not_looked_at_again() -> None:
@@ -59,17 +59,17 @@ def test_a_job_that_was_removed_is_gone_and_one_of_its_name_is_another() -> None
     job = FakeJob()
     for step in range(3):
         job.worker().step(step, {"forward": 0.1}).flush()
-    asked = Asked(job.end())
-    assert asked.document("steps")["total"] == 3
+    client = ApiClient(job.end())
+    assert client.document("steps")["total"] == 3
     job.backend.erase()
     job.clock.advance(600)
     with pytest.raises(JobNotFoundError):
-        asked.document("steps")
-    again = FakeJob(job.backend.uri, clock=job.clock)
-    again.worker().step(0, {"forward": 0.1}).flush()
-    again.end()
-    assert asked.document("steps")["total"] == 1
-    again.backend.erase()
+        client.document("steps")
+    repeated = FakeJob(job.backend.uri, clock=job.clock)
+    repeated.worker().step(0, {"forward": 0.1}).flush()
+    repeated.end()
+    assert client.document("steps")["total"] == 1
+    repeated.backend.erase()
     FakeJob(job.backend.uri, clock=job.clock)  # nobody looked in between
     job.clock.advance(600)
-    assert asked.document("steps")["total"] == 0
+    assert client.document("steps")["total"] == 0

@@ -9,7 +9,7 @@ from sonde.store.statistics import BINS, encode_histogram
 from sonde.web.tensor_values import value_document
 from tests.fakes.job import FakeJob
 from tests.fakes.worker import statistics_of
-from tests.web.asked import Asked
+from tests.web.api_client import ApiClient
 
 
 def trained() -> FakeJob:
@@ -28,26 +28,26 @@ def trained() -> FakeJob:
 
 
 def test_names_come_by_collection_and_search_in_the_order_people_count() -> None:
-    asked = Asked(trained())
-    document = asked.document("tensors")
+    client = ApiClient(trained())
+    document = client.document("tensors")
     assert document["collections"] == [
         {"name": "gradients", "count": 1},
         {"name": "weights", "count": 2},
     ]
-    names = [one["name"] for one in document["tensors"]]
+    names = [tensor["name"] for tensor in document["tensors"]]
     assert names == ["fc.2.weight", "fc.10.weight", "gradient/fc.2.weight"]
-    weights = asked.document("tensors", collection="weights", search="FC.1")
-    assert [one["name"] for one in weights["tensors"]] == ["fc.10.weight"]
+    weights = client.document("tensors", collection="weights", search="FC.1")
+    assert [tensor["name"] for tensor in weights["tensors"]] == ["fc.10.weight"]
     assert "update_ratio" in document["reductions"]
-    page = asked.document("tensors", offset=1, limit=1)
-    assert (page["total"], [one["name"] for one in page["tensors"]]) == (3, ["fc.10.weight"])
+    page = client.document("tensors", offset=1, limit=1)
+    assert (page["total"], [tensor["name"] for tensor in page["tensors"]]) == (3, ["fc.10.weight"])
 
 
 def test_a_number_of_several_tensors_over_steps() -> None:
-    document = Asked(trained()).document(
+    document = ApiClient(trained()).document(
         "tensors/statistics", names="fc.10.weight\nfc.2.weight", reduction="l2_norm"
     )
-    curves = {one["name"]: (one["steps"], one["values"]) for one in document["series"]}
+    curves = {curve["name"]: (curve["steps"], curve["values"]) for curve in document["series"]}
     assert curves == {
         "fc.10.weight": ([0, 5, 10], [5.0, 5.0, 5.0]),
         "fc.2.weight": ([0, 5, 10], [0.0, 5.0, 10.0]),
@@ -60,7 +60,9 @@ def test_more_steps_than_pixels_keep_their_extremes() -> None:
     for step, value in enumerate([1.0, 9.0, 2.0, 4.0]):
         worker.statistics("w", step, [value])
     worker.flush()
-    [curve] = Asked(job).document("tensors/statistics", names="w", reduction="max", px=2)["series"]
+    [curve] = ApiClient(job).document("tensors/statistics", names="w", reduction="max", px=2)[
+        "series"
+    ]
     assert curve == {
         "name": "w",
         "worker": 0,
@@ -72,7 +74,7 @@ def test_more_steps_than_pixels_keep_their_extremes() -> None:
 
 
 def test_histograms_over_steps_count_every_value_once() -> None:
-    frame = Asked(trained()).frame("tensors/histograms", name="fc.2.weight")
+    frame = ApiClient(trained()).frame("tensors/histograms", name="fc.2.weight")
     assert frame["steps"] == [0, 5, 10]
     assert frame["zeros"] == [2, 1, 1]
     assert sum(frame["counts"]) == 2
@@ -86,7 +88,7 @@ def test_histograms_of_many_steps_are_put_together() -> None:
     for step in range(6):
         worker.statistics("w", step, [1.0, 0.0])
     worker.flush()
-    frame = Asked(job).frame("tensors/histograms", name="w", px=2)
+    frame = ApiClient(job).frame("tensors/histograms", name="w", px=2)
     assert (frame["steps"], frame["zeros"], frame["merged"]) == ([0, 3], [3, 3], 3)
     assert frame["counts"] == [3, 3]
 
@@ -99,44 +101,44 @@ def test_a_histogram_of_very_many_values_counts_them_all() -> None:
         row = (*statistics_of(np.ones(1))[:-1], encode_histogram(counts))
         worker.writer.add(STATISTICS, ("w", job.clock.now_ns(), step, "train", *row))
     worker.flush()
-    frame = Asked(job).frame("tensors/histograms", name="w", px=2)
+    frame = ApiClient(job).frame("tensors/histograms", name="w", px=2)
     assert sum(frame["counts"]) == 12_000_000_000
 
 
 def test_a_saved_value_is_a_table_a_picture_and_figures() -> None:
-    asked = Asked(trained())
-    assert asked.document("tensors/value", name="fc.2.weight")["steps"] == [5]
-    document = asked.document("tensors/value", name="fc.2.weight", step=5, column=1)
+    client = ApiClient(trained())
+    assert client.document("tensors/value", name="fc.2.weight")["steps"] == [5]
+    document = client.document("tensors/value", name="fc.2.weight", step=5, column=1)
     assert document["shape"] == [2, 3]
     assert document["figures"]["mean"] == 2.5
     assert document["figures"]["zeros"] == 1
     assert document["table"] == {"row": 0, "column": 1, "values": [[1.0, 2.0], [4.0, 5.0]]}
     assert document["picture"] == {"rows": 2, "columns": 3, "values": [0, 1, 2, 3, 4, 5]}
     with pytest.raises(UsageError, match="at step 6"):
-        asked.document("tensors/value", name="fc.2.weight", step=6)
+        client.document("tensors/value", name="fc.2.weight", step=6)
 
 
 def test_layers_over_steps_stand_in_the_order_of_the_model() -> None:
-    asked = Asked(trained())
-    frame = asked.frame("tensors/layers", collection="weights", reduction="zero_fraction")
+    client = ApiClient(trained())
+    frame = client.frame("tensors/layers", collection="weights", reduction="zero_fraction")
     assert frame["names"] == ["fc.10.weight", "fc.2.weight"]
     assert frame["steps"] == [0, 5, 10]
     assert frame["values"] == [0.0, 0.0, 0.0, 1.0, 0.5, 0.5]
-    ratios = asked.frame("tensors/layers", collection="weights", reduction="update_ratio")
+    ratios = client.frame("tensors/layers", collection="weights", reduction="update_ratio")
     assert np.isnan(ratios["values"][0])
     assert ratios["values"][5] == pytest.approx(1.0)
 
 
 def test_what_is_asked_wrongly_is_said() -> None:
-    asked = Asked(trained())
+    client = ApiClient(trained())
     with pytest.raises(UsageError, match="Unknown tensor 'fc"):
-        asked.document("tensors/statistics", names="fc.3.weight")
+        client.document("tensors/statistics", names="fc.3.weight")
     with pytest.raises(UsageError, match="names is empty"):
-        asked.document("tensors/statistics")
+        client.document("tensors/statistics")
     with pytest.raises(UsageError, match="limit is 12"):
-        asked.document("tensors/statistics", names="\n".join("abcdefghijklm"))
+        client.document("tensors/statistics", names="\n".join("abcdefghijklm"))
     with pytest.raises(UsageError, match="Unknown reduction 'size'"):
-        asked.frame("tensors/layers", reduction="size")
+        client.frame("tensors/layers", reduction="size")
 
 
 def test_a_large_tensor_becomes_a_picture_that_keeps_what_is_far_from_zero() -> None:
@@ -150,7 +152,7 @@ def test_a_large_tensor_becomes_a_picture_that_keeps_what_is_far_from_zero() -> 
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         (np.float32(3.5), [[3.5]]),
         (np.array([1, 2]), [[1, 2]]),
@@ -160,5 +162,5 @@ def test_a_large_tensor_becomes_a_picture_that_keeps_what_is_far_from_zero() -> 
         (np.empty((0,)), [[]]),
     ],
 )
-def test_any_kind_of_value_can_be_told(values: np.ndarray, said: list[list[object]]) -> None:
-    assert value_document(np.asarray(values), (0, 0))["table"]["values"] == said
+def test_any_kind_of_value_can_be_told(values: np.ndarray, message: list[list[object]]) -> None:
+    assert value_document(np.asarray(values), (0, 0))["table"]["values"] == message

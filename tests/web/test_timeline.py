@@ -6,7 +6,7 @@ import pytest
 
 from sonde.errors import UsageError
 from tests.fakes.job import FakeJob
-from tests.web.asked import Asked
+from tests.web.api_client import ApiClient
 
 
 def trained() -> FakeJob:
@@ -27,15 +27,15 @@ def trained() -> FakeJob:
 
 
 def tracks(frame: Any) -> dict[str, Any]:
-    return {one["title"]: one for one in frame["workers"][0]["tracks"]}
+    return {track["title"]: track for track in frame["workers"][0]["tracks"]}
 
 
 def names(frame: Any, title: str) -> list[str]:
-    return [frame["names"][one] for one in tracks(frame)[title]["names"]]
+    return [frame["names"][name] for name in tracks(frame)[title]["names"]]
 
 
 def test_a_window_has_every_track_in_the_order_people_read_them() -> None:
-    frame = Asked(trained()).frame("timeline", start=0, end=2, px=200)
+    frame = ApiClient(trained()).frame("timeline", start=0, end=2, px=200)
     assert list(tracks(frame)) == ["steps", "phases", "thread 1", "cuda:0 stream 7"]
     assert names(frame, "steps") == ["step 0", "step 1"]
     assert names(frame, "phases") == ["data_wait", "forward", "data_wait", "forward"]
@@ -45,7 +45,7 @@ def test_a_window_has_every_track_in_the_order_people_read_them() -> None:
 
 
 def test_what_lies_in_another_is_a_lane_below_it() -> None:
-    frame = Asked(trained()).frame("timeline", start=0.3, end=0.4, px=1000)
+    frame = ApiClient(trained()).frame("timeline", start=0.3, end=0.4, px=1000)
     thread = tracks(frame)["thread 1"]
     assert names(frame, "thread 1") == ["aten::mm", "aten::copy", "cudaLaunchKernel"]
     assert thread["lanes"] == [0, 1, 2]
@@ -53,7 +53,7 @@ def test_what_lies_in_another_is_a_lane_below_it() -> None:
 
 
 def test_slices_narrower_than_a_column_are_a_share_of_it() -> None:
-    frame = Asked(trained()).frame("timeline", start=0, end=2, px=200)
+    frame = ApiClient(trained()).frame("timeline", start=0, end=2, px=200)
     kernels = tracks(frame)["cuda:0 stream 7"]
     assert names(frame, "cuda:0 stream 7") == ["gemm<float>"]
     assert kernels["narrow"] == 1
@@ -63,7 +63,7 @@ def test_slices_narrower_than_a_column_are_a_share_of_it() -> None:
 
 
 def test_machines_are_seen_on_the_same_clock() -> None:
-    frame = Asked(trained()).frame("timeline", px=200)
+    frame = ApiClient(trained()).frame("timeline", px=200)
     [counter] = frame["counters"]
     assert (counter["metric"], counter["unit"]) == ("cpu.utilization_percent", "percent")
     assert counter["starts"][0] == pytest.approx(2.0)
@@ -72,28 +72,28 @@ def test_machines_are_seen_on_the_same_clock() -> None:
 
 def test_a_window_between_two_samples_has_both() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [10.0, 20.0, 30.0, 40.0]}).end()
-    [counter] = Asked(job).frame("timeline", start=0.6, end=0.9)["counters"]
+    [counter] = ApiClient(job).frame("timeline", start=0.6, end=0.9)["counters"]
     assert {20.0, 30.0} <= set(counter["mean"])
 
 
 def test_a_job_that_trains_nothing_still_has_its_machines() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [10.0, 20.0]}).end()
-    frame = Asked(job).frame("timeline")
+    frame = ApiClient(job).frame("timeline")
     assert frame["workers"] == []
-    assert [one["mean"] for one in frame["counters"]] == [[10.0, 20.0]]
+    assert [counter["mean"] for counter in frame["counters"]] == [[10.0, 20.0]]
 
 
 def test_windows_of_profilers_are_told_however_short_they_are() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.stretch("operators", 1.0, 0.001, 3, "window").step(0, {"forward": 900.0}).flush()
-    [window] = Asked(job.end()).frame("timeline", px=10)["windows"]
+    [window] = ApiClient(job.end()).frame("timeline", px=10)["windows"]
     assert (window["kind"], window["step"], window["start"]) == ("operators", 3, 1.0)
     assert window["end"] == pytest.approx(1.001)
 
 
 def test_sums_are_exact_and_cut_at_the_range() -> None:
-    document = Asked(trained()).document("timeline/totals", start=0.1, end=1.1)
+    document = ApiClient(trained()).document("timeline/totals", start=0.1, end=1.1)
     rows = {(row["track"], row["name"]): row for row in document["rows"]}
     wait = rows["phases", "data_wait"]
     assert wait["count"] == 2
@@ -102,28 +102,28 @@ def test_sums_are_exact_and_cut_at_the_range() -> None:
     assert rows["cuda:0 stream 7", "gemm<float>"]["seconds"] == pytest.approx(0.2001)
     assert rows["thread 1", "aten::mm"]["seconds"] == pytest.approx(0.1)
     assert rows["thread 1", "aten::mm"]["self_seconds"] == pytest.approx(0.06)
-    of_phases = Asked(trained()).document("timeline/totals", start=0, end=2, track="phases")
+    of_phases = ApiClient(trained()).document("timeline/totals", start=0, end=2, track="phases")
     assert [row["name"] for row in of_phases["rows"]] == ["forward", "data_wait"]
 
 
 def test_a_search_finds_every_slice_with_the_text_in_its_name() -> None:
-    document = Asked(trained()).document("timeline/search", text="GEMM")
+    document = ApiClient(trained()).document("timeline/search", text="GEMM")
     assert document["total"] == 2
     assert [round(hit["start"], 4) for hit in document["hits"]] == [0.5, 0.75]
     assert document["hits"][0]["track"] == "cuda:0 stream 7"
-    assert Asked(trained()).document("timeline/search", text="nowhere")["total"] == 0
+    assert ApiClient(trained()).document("timeline/search", text="nowhere")["total"] == 0
 
 
 def test_a_kernel_is_told_with_who_launched_it_and_when() -> None:
-    found = Asked(trained()).document(
+    result = ApiClient(trained()).document(
         "timeline/slice", worker=0, track="cuda:0 stream 7", lane=0, at=0.6
     )
-    assert found["name"] == "gemm<float>"
-    assert found["launched_by"] == "cudaLaunchKernel"
-    assert found["launch_seconds"] == pytest.approx(0.17)
-    assert (found["module"], found["phase"], found["step"]) == ("body.0", "forward", 0)
-    assert found["seconds"] == pytest.approx(0.2)
-    assert found["device"] == "cuda:0"
+    assert result["name"] == "gemm<float>"
+    assert result["launched_by"] == "cudaLaunchKernel"
+    assert result["launch_seconds"] == pytest.approx(0.17)
+    assert (result["module"], result["phase"], result["step"]) == ("body.0", "forward", 0)
+    assert result["seconds"] == pytest.approx(0.2)
+    assert result["device"] == "cuda:0"
 
 
 def test_a_kernel_belongs_to_the_call_of_its_own_life_where_numbers_begin_anew() -> None:
@@ -134,34 +134,34 @@ def test_a_kernel_belongs_to_the_call_of_its_own_life_where_numbers_begin_anew()
         gpu = {"device": "cuda:0", "lane": "stream 7"}
         worker.operation("gemm", "kernel", at + 0.2, 0.1, correlation=7, **gpu)
         worker.flush()
-    asked = Asked(job)
+    client = ApiClient(job)
     for attempt, at in ((1, 0.25), (2, 10.25)):
         words = {"worker": 0, "track": "cuda:0 stream 7", "lane": 0, "at": at}
-        found = asked.document("timeline/slice", **words)
-        assert found["launched_by"] == f"call {attempt}"
-        assert found["launch_seconds"] == pytest.approx(0.1)
+        result = client.document("timeline/slice", **words)
+        assert result["launched_by"] == f"call {attempt}"
+        assert result["launch_seconds"] == pytest.approx(0.1)
 
 
 def test_where_there_is_no_slice_that_is_said() -> None:
-    asked = Asked(trained())
+    client = ApiClient(trained())
     with pytest.raises(UsageError, match="Track 'steps' has no slice at 9"):
-        asked.document("timeline/slice", track="steps", lane=0, at=9)
+        client.document("timeline/slice", track="steps", lane=0, at=9)
     with pytest.raises(UsageError, match="no worker '8'"):
-        asked.frame("timeline", workers="0,8")
+        client.frame("timeline", workers="0,8")
     with pytest.raises(UsageError, match="end must be later than start"):
-        asked.frame("timeline", start=3, end=2)
+        client.frame("timeline", start=3, end=2)
 
 
 def test_what_grows_is_read_again_after_a_while() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.step(0, {"forward": 1.0}).flush()
-    asked = Asked(job)
-    assert names(asked.frame("timeline", start=0, end=5), "steps") == ["step 0"]
+    client = ApiClient(job)
+    assert names(client.frame("timeline", start=0, end=5), "steps") == ["step 0"]
     worker.step(1, {"forward": 1.0}).flush()
-    assert names(asked.frame("timeline", start=0, end=5), "steps") == ["step 0"]
+    assert names(client.frame("timeline", start=0, end=5), "steps") == ["step 0"]
     job.clock.advance(2.5)
-    assert names(asked.frame("timeline", start=0, end=5), "steps") == ["step 0", "step 1"]
+    assert names(client.frame("timeline", start=0, end=5), "steps") == ["step 0", "step 1"]
 
 
 def test_several_workers_stand_below_each_other() -> None:
@@ -169,6 +169,9 @@ def test_several_workers_stand_below_each_other() -> None:
     for rank in range(3):
         job.worker(rank, world_size=3).stretch("forward", 0, 1).flush()
     job.clock.advance(1)
-    asked = Asked(job.end())
-    assert [one["worker"] for one in asked.frame("timeline")["workers"]] == [0, 1, 2]
-    assert [one["worker"] for one in asked.frame("timeline", workers="2,0")["workers"]] == [2, 0]
+    client = ApiClient(job.end())
+    assert [worker["worker"] for worker in client.frame("timeline")["workers"]] == [0, 1, 2]
+    assert [worker["worker"] for worker in client.frame("timeline", workers="2,0")["workers"]] == [
+        2,
+        0,
+    ]

@@ -6,7 +6,7 @@ import pytest
 from sonde.clock import NANOSECONDS
 from tests.fakes.job import FakeJob
 from tests.fakes.stores import Shape, fleet, large_node, write_job
-from tests.web.asked import Asked
+from tests.web.api_client import ApiClient
 from tests.web.served import column, columns, served, served_job
 
 
@@ -16,25 +16,25 @@ def start_of(job: FakeJob) -> float:
 
 def test_where_there_is_room_every_sample_is_told_as_it_is() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [10.0, 20.5, 30.25], "own.count": [1, 2, 3]})
-    frame = Asked(job).frame("series", keys="cpu.utilization_percent,own.count")
+    frame = ApiClient(job).frame("series", keys="cpu.utilization_percent,own.count")
     assert frame["width"] == 0
     assert frame["x"] == [start_of(job) + offset for offset in (0.0, 0.5, 1.0)]
-    percent, own = frame["series"]
+    percent, current = frame["series"]
     assert percent["parts"]["mean"] == pytest.approx([10.0, 20.5, 30.25])
-    assert own["parts"]["max"] == [1.0, 2.0, 3.0]
+    assert current["parts"]["max"] == [1.0, 2.0, 3.0]
 
 
 def test_where_there_is_none_a_bucket_has_its_lowest_its_mean_and_its_highest() -> None:
     values = [float(number % 10) for number in range(4000)]
     job = FakeJob().record({"cpu.utilization_percent": values}, ticks_per_flush=500).end()
     job.seal()
-    frame = Asked(job).frame("series", keys="cpu.utilization_percent", px=100)
-    (one,) = frame["series"]
+    frame = ApiClient(job).frame("series", keys="cpu.utilization_percent", px=100)
+    (item,) = frame["series"]
     assert len(frame["x"]) <= 101
     assert frame["width"] > 5
-    assert set(one["parts"]["min"]) == {0.0}
-    assert set(one["parts"]["max"]) == {9.0}
-    assert one["parts"]["mean"] == pytest.approx([4.5] * len(frame["x"]), abs=0.3)
+    assert set(item["parts"]["min"]) == {0.0}
+    assert set(item["parts"]["max"]) == {9.0}
+    assert item["parts"]["mean"] == pytest.approx([4.5] * len(frame["x"]), abs=0.3)
 
 
 def test_a_hole_in_the_recording_is_a_hole_in_the_curve() -> None:
@@ -42,19 +42,21 @@ def test_a_hole_in_the_recording_is_a_hole_in_the_curve() -> None:
     job.clock.advance(60)
     job.record({"cpu.utilization_percent": [2.0] * 4}).end()
     for pixels in (1000, 30):
-        (one,) = Asked(job).frame("series", keys="cpu.utilization_percent", px=pixels)["series"]
-        known = [not np.isnan(value) for value in one["parts"]["mean"]]
-        assert not all(known), pixels
-        assert known[0]
-        assert known[-1]
+        (item,) = ApiClient(job).frame("series", keys="cpu.utilization_percent", px=pixels)[
+            "series"
+        ]
+        expected = [not np.isnan(value) for value in item["parts"]["mean"]]
+        assert not all(expected), pixels
+        assert expected[0]
+        assert expected[-1]
 
 
 def test_the_mean_of_devices_has_the_lowest_and_the_highest_of_them() -> None:
     curves = {f"gpu.utilization_percent/gpu{n}": [10.0 * n, 100.0] for n in range(3)}
-    frame = Asked(FakeJob().record(curves)).frame(
+    frame = ApiClient(FakeJob().record(curves)).frame(
         "series", keys="gpu.utilization_percent:*mean,gpu.utilization_percent:gpu2,nothing:gpu0"
     )
-    mean, second, nothing = (one["parts"] for one in frame["series"])
+    mean, second, nothing = (each_series["parts"] for each_series in frame["series"])
     assert (mean["min"][0], mean["mean"][0], mean["max"][0]) == (0.0, 10.0, 20.0)
     assert second["mean"] == [20.0, 100.0]
     assert np.isnan(nothing["mean"]).all()
@@ -63,8 +65,8 @@ def test_the_mean_of_devices_has_the_lowest_and_the_highest_of_them() -> None:
 def test_the_heat_of_a_machine_has_its_cores_first_in_the_order_people_count() -> None:
     curves = {f"cpu.utilization_percent/cpu{n}": [10.0 * n] * 4 for n in range(11)}
     curves |= {"gpu.utilization_percent/gpu0": [99.5] * 4, "cpu.utilization_percent": [7.0] * 4}
-    frame = Asked(FakeJob().record(curves)).frame("heat", px=50)
-    assert [one["device"] for one in frame["rows"]][9:] == ["cpu9", "cpu10", "gpu0"]
+    frame = ApiClient(FakeJob().record(curves)).frame("heat", px=50)
+    assert [row["device"] for row in frame["rows"]][9:] == ["cpu9", "cpu10", "gpu0"]
     count = frame["columns"]["count"]
     rows = np.array(frame["values"]).reshape(len(frame["rows"]), count)
     assert rows[10][0] == 100.0
@@ -75,7 +77,7 @@ def test_a_window_cuts_the_heat() -> None:
     curves = {"cpu.utilization_percent/cpu0": [float(number) for number in range(100)]}
     job = FakeJob().record(curves)
     start = start_of(job)
-    frame = Asked(job).frame("heat", t0=start + 10, t1=start + 20, px=500)
+    frame = ApiClient(job).frame("heat", t0=start + 10, t1=start + 20, px=500)
     assert frame["columns"]["start"] == start + 10
     assert frame["values"][0] == 20.0
     assert frame["values"][-1] == 39.0
@@ -87,8 +89,8 @@ def test_wide_stretches_are_told_one_by_one_and_narrow_ones_as_a_share() -> None
     for number in range(4):
         worker.step(number, {"forward": 1.0, "backward": 0.01}, rest=0.99)
     worker.flush()
-    frame = Asked(job.end()).frame("spans", px=40)
-    lanes = {one["name"]: one for one in frame["lanes"]}
+    frame = ApiClient(job.end()).frame("spans", px=40)
+    lanes = {lane["name"]: lane for lane in frame["lanes"]}
     assert list(lanes) == ["step", "forward", "backward"]
     assert lanes["forward"]["spans"]["start"] == [0.0, 2.0, 4.0, 6.0]
     assert lanes["forward"]["spans"]["step"] == [0, 1, 2, 3]
@@ -104,7 +106,7 @@ def test_a_stretch_that_reaches_into_a_window_from_before_is_in_it() -> None:
     job.worker().stretch("checkpoint", 0.0, 5000.0).flush()
     job.clock.advance(6000)
     start = start_of(job.end())
-    frame = Asked(job).frame("spans", t0=start + 4000, t1=start + 5500)
+    frame = ApiClient(job).frame("spans", t0=start + 4000, t1=start + 5500)
     (lane,) = frame["lanes"]
     assert lane["seconds"] == 1000.0
     assert lane["spans"]["start"] == [-4000.0]
@@ -116,25 +118,25 @@ def test_the_last_steps_are_told_with_the_median_of_all() -> None:
     for number in range(50):
         worker.step(number, {"forward": 0.5 if number < 40 else 2.0})
     worker.flush()
-    answer = Asked(job).document("steps", last=3)
+    answer = ApiClient(job).document("steps", last=3)
     assert (answer["total"], answer["median_seconds"]) == (50, 0.5)
-    assert [one["step"] for one in answer["steps"]] == [47, 48, 49]
+    assert [step["step"] for step in answer["steps"]] == [47, 48, 49]
     assert answer["steps"][0]["phases"] == {"forward": 2.0}
-    before = Asked(job).document("steps", last=2, before=10)
-    assert [one["step"] for one in before["steps"]] == [8, 9]
+    before = ApiClient(job).document("steps", last=2, before=10)
+    assert [step["step"] for step in before["steps"]] == [8, 9]
 
 
 def test_steps_that_come_while_somebody_looks_are_told_next_time() -> None:
     job = FakeJob()
     worker = job.worker().step(0, {"forward": 1.0}).flush()
-    asked = Asked(job)
-    assert asked.document("steps")["total"] == 1
+    client = ApiClient(job)
+    assert client.document("steps")["total"] == 1
     worker.step(1, {"forward": 1.0}).flush()
     worker.seal()
     worker.step(2, {"forward": 1.0}).flush()
-    answer = asked.document("steps")
+    answer = client.document("steps")
     assert answer["total"] == 3
-    assert [one["step"] for one in answer["steps"]] == [0, 1, 2]
+    assert [step["step"] for step in answer["steps"]] == [0, 1, 2]
 
 
 def test_scalars_are_the_mean_of_the_workers_with_the_extremes() -> None:
@@ -144,7 +146,7 @@ def test_scalars_are_the_mean_of_the_workers_with_the_extremes() -> None:
         for step in range(3):
             worker.scalar("loss", step, step + offset)
         worker.flush()
-    frame = Asked(job).frame("scalars", names="loss")
+    frame = ApiClient(job).frame("scalars", names="loss")
     (loss,) = frame["scalars"]
     assert loss["x"] == [0, 1, 2]
     assert loss["parts"] == {"min": [0, 1, 2], "mean": [0.5, 1.5, 2.5], "max": [1, 2, 3]}
@@ -157,7 +159,7 @@ def test_a_long_curve_keeps_its_spikes_and_says_what_is_no_number() -> None:
     for step in range(1000):
         worker.scalar("loss", step, 100.0 if step == 777 else float("nan") if step == 5 else 1.0)
     worker.flush()
-    (loss,) = Asked(job).frame("scalars", names="loss", px=20)["scalars"]
+    (loss,) = ApiClient(job).frame("scalars", names="loss", px=20)["scalars"]
     assert len(loss["x"]) == 20
     assert max(loss["parts"]["max"]) == 100.0
     assert loss["not_finite"] == {"count": 1, "first_step": 5}
@@ -168,9 +170,9 @@ def test_throughput_is_steps_per_second() -> None:
     job = FakeJob()
     worker = job.worker().step(0, {"forward": 0.5}).step(1, {"forward": 0.25})
     worker.flush()
-    (one,) = Asked(job).frame("scalars", names="throughput")["scalars"]
-    assert one["unit"] == "steps/s"
-    assert one["parts"]["mean"] == [2.0, 4.0]
+    (item,) = ApiClient(job).frame("scalars", names="throughput")["scalars"]
+    assert item["unit"] == "steps/s"
+    assert item["parts"]["mean"] == [2.0, 4.0]
 
 
 def test_of_many_nodes_the_one_that_differs_is_first_with_a_reason(tmp_path: object) -> None:
@@ -188,11 +190,11 @@ def test_of_many_nodes_the_one_that_differs_is_first_with_a_reason(tmp_path: obj
 
 def test_a_node_that_died_comes_before_all_others() -> None:
     first = FakeJob(node="node-a").record({"cpu.utilization_percent": [50.0] * 4})
-    other = FakeJob(first.backend.uri, "node-b", first.clock)
-    other.record({"cpu.utilization_percent": [50.0] * 4}).fail()
+    second = FakeJob(first.backend.uri, "node-b", first.clock)
+    second.record({"cpu.utilization_percent": [50.0] * 4}).fail()
     first.end()
-    ranking = Asked(first).frame("fleet")["ranking"]
-    assert [one["node"] for one in ranking] == ["node-b", "node-a"]
+    ranking = ApiClient(first).frame("fleet")["ranking"]
+    assert [item["node"] for item in ranking] == ["node-b", "node-a"]
     assert ranking[0]["reason"] == "this node failed"
 
 
@@ -201,7 +203,7 @@ def test_a_large_machine_has_a_row_for_every_device(tmp_path: object) -> None:
     client = served(str(tmp_path), FakeJob().clock)
     header, _ = columns(client, "/api/jobs/large-node/heat?px=100")
     assert len(header["rows"]) == 256 + 64
-    metrics = {one["metric"]: one for one in client.get("/api/jobs/large-node/metrics").json()}
+    metrics = {item["metric"]: item for item in client.get("/api/jobs/large-node/metrics").json()}
     assert metrics["gpu.utilization_percent"]["devices"][-1] == "gpu63"
 
 
@@ -215,7 +217,7 @@ def test_a_job_tells_what_a_page_needs_to_know_first(tmp_path: object) -> None:
         "gpus": ["gpu0"],
         "has_gpu": True,
     }
-    assert [one["rank"] for one in document["workers"]] == [0, 1]
+    assert [worker["rank"] for worker in document["workers"]] == [0, 1]
     assert document["has"]["steps"]
     assert not document["has"]["tensors"]
     assert document["controls"] == {"stop": False, "set": False, "profile": False, "delete": True}
@@ -229,7 +231,7 @@ def test_charts_are_listed_and_each_can_be_asked() -> None:
         worker.step(step, {"forward": 0.1}).scalar("loss", step, 1.0 / (1 + step))
     worker.flush()
     client = served_job(job.end())
-    names = [one["name"] for one in client.get("charts").json()]
+    names = [item["name"] for item in client.get("charts").json()]
     assert {"losses", "stages", "resources"} <= set(names)
     for name in names:
         answer = client.get(f"charts/{name}")
@@ -239,7 +241,7 @@ def test_charts_are_listed_and_each_can_be_asked() -> None:
 
 def test_a_window_beside_the_job_shows_nothing_of_it() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [50.0] * 100}).end()
-    for beside in (1000, -1000):
-        start = start_of(job) + beside
-        frame = Asked(job).frame("fleet", t0=start, t1=start + 100, px=400)
+    for outside in (1000, -1000):
+        start = start_of(job) + outside
+        frame = ApiClient(job).frame("fleet", t0=start, t1=start + 100, px=400)
         assert np.isnan(frame["values"]).all()

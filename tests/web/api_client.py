@@ -11,7 +11,7 @@ from tests.fakes.job import FakeJob
 from tests.web.decoding import column_of, decode_frame
 
 
-class Asked:
+class ApiClient:
     """One job, and what is answered about it."""
 
     def __init__(self, job: FakeJob) -> None:
