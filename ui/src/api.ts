@@ -1,6 +1,6 @@
-// Questions to the server, typed, and its errors as sentences.
+// Typed requests to the server; errors carry a message for the user.
 
-import { decodeFrame, type Frame, type Part } from "./frames";
+import { type BufferView, decodeFrame, type Frame } from "./frames";
 
 export type Severity = "critical" | "warning" | "info";
 
@@ -94,7 +94,7 @@ export type Overhead = {
   bytes_written: number;
 };
 
-/** What `sonde status --json` says, and what the dashboard needs beside it. */
+/** The document of `sonde status --json`, with additions for the dashboard. */
 export type JobDocument = {
   job: string;
   state: string;
@@ -175,10 +175,20 @@ export type MetricDocument = {
   has_whole: boolean;
 };
 
-export type SeriesPart = { key: string; unit: string; parts: Record<"min" | "mean" | "max", Part> };
-export type SeriesHeader = { t0: number; t1: number; width: number; x: Part; series: SeriesPart[] };
+export type SeriesPart = {
+  key: string;
+  unit: string;
+  parts: Record<"min" | "mean" | "max", BufferView>;
+};
+export type SeriesHeader = {
+  t0: number;
+  t1: number;
+  width: number;
+  x: BufferView;
+  series: SeriesPart[];
+};
 
-/** What went wrong, as a sentence that a person can act on. */
+/** A failed request; the message says what to do about it. */
 export class ApiError extends Error {
   constructor(
     message: string,
@@ -197,20 +207,20 @@ export function address(path: string, query: Query = {}): string {
   return pairs.length ? `${path}?${pairs.join("&")}` : path;
 }
 
-/** The path below one job: jobPath("a", "charts", "losses"). */
+/** A path below a job: jobPath("a", "charts", "losses"). */
 export function jobPath(job: string, ...parts: string[]): string {
   return ["/api/jobs", job, ...parts]
-    .map((part, i) => (i ? encodeURIComponent(part) : part))
+    .map((segment, i) => (i ? encodeURIComponent(segment) : segment))
     .join("/");
 }
 
-async function ask(url: string, init: RequestInit): Promise<Response> {
+async function request(url: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, { credentials: "same-origin", ...init });
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new ApiError("The server cannot be reached. Is `sonde ui` still running?", 0);
+    throw new ApiError("Cannot reach the server. Check that `sonde ui` is still running.", 0);
   }
   if (!response.ok) throw new ApiError(await errorText(response), response.status);
   return response;
@@ -219,12 +229,12 @@ async function ask(url: string, init: RequestInit): Promise<Response> {
 async function errorText(response: Response): Promise<string> {
   const text = await response.text();
   try {
-    const said = (JSON.parse(text) as { error?: unknown }).error;
-    if (typeof said === "string") return said;
+    const message = (JSON.parse(text) as { error?: unknown }).error;
+    if (typeof message === "string") return message;
   } catch {
-    // Not ours; the status says enough.
+    // Not an error of this server; report the HTTP status.
   }
-  return `The server answered ${response.status} ${response.statusText}.`;
+  return `The server responded with ${response.status} ${response.statusText}.`;
 }
 
 export async function getJson<T>(
@@ -232,7 +242,7 @@ export async function getJson<T>(
   query: Query = {},
   signal?: AbortSignal,
 ): Promise<T> {
-  const response = await ask(address(path, query), signal ? { signal } : {});
+  const response = await request(address(path, query), signal ? { signal } : {});
   return (await response.json()) as T;
 }
 
@@ -241,17 +251,17 @@ export async function getFrame<Header>(
   query: Query = {},
   signal?: AbortSignal,
 ): Promise<Frame<Header>> {
-  const response = await ask(address(path, query), signal ? { signal } : {});
+  const response = await request(address(path, query), signal ? { signal } : {});
   return decodeFrame<Header>(await response.arrayBuffer());
 }
 
-/** Changes something; the header tells the server that no other site's form sent it. */
+/** Sends a change; the header proves that no form of another site sent it. */
 export async function send<T>(
   method: "POST" | "DELETE",
   path: string,
   body: unknown = {},
 ): Promise<T> {
-  const response = await ask(path, {
+  const response = await request(path, {
     method,
     headers: { "Content-Type": "application/json", "X-Sonde": "1" },
     ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
@@ -262,5 +272,5 @@ export async function send<T>(
 export const unixOf = (stamp: string | null | undefined): number | null =>
   stamp ? Date.parse(stamp) / 1000 : null;
 
-/** What was found, as the server ranks it: causes before consequences, the worst first. */
+/** Findings in the server's order: causes before consequences, the most severe first. */
 export const allFindings = (document: JobDocument): Finding[] => document.findings?.findings ?? [];

@@ -1,4 +1,4 @@
-// The dashboard begins here.
+// Entry point of the dashboard.
 
 import { effect } from "@preact/signals";
 import { render } from "preact";

@@ -1,16 +1,16 @@
-// A canvas over time: sizes itself for sharp pixels, follows the window, shows a crosshair and a tip.
+// A canvas with a time axis: renders at device resolution, follows the time window, shows a crosshair and a tooltip.
 
 import { effect, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { color } from "./colors";
-import { attachGestures, type DragMeans, GUTTER, type Point, RIGHT, xAt } from "./gestures";
+import { attachGestures, type DragMode, GUTTER, type Point, RIGHT, xAt } from "./gestures";
 import { exposeChart } from "./inspect";
 import type { Range } from "./range";
 import { useVisible, useWidth } from "./resource";
 import { hover, selection, shownTheme, view } from "./state";
 
-/** Where to draw: the plot lies between `left` and `left + plot`. */
+/** The drawing area; the plot is between `left` and `left + plot`. */
 export type Area = { width: number; height: number; left: number; plot: number; window: Range };
 export type Draw = (g: CanvasRenderingContext2D, area: Area) => void;
 
@@ -21,16 +21,16 @@ type CanvasProps = {
   label: string;
   height: number;
   draw: Draw;
-  /** Reads the signals whose change needs a new drawing, beside window, selection and theme. */
+  /** Reads the signals that trigger a redraw, in addition to window, selection and theme. */
   depends?: () => unknown;
   tip?: (point: Point, area: Area) => string | null;
-  dragMeans?: DragMeans;
+  dragMode?: DragMode;
   onClick?: (point: Point, area: Area) => void;
   data?: () => unknown;
   children?: ComponentChildren;
 };
 
-/** Gives a canvas the size of its box in device pixels, and a context in CSS pixels. */
+/** Sizes a canvas in device pixels and returns a context scaled to CSS pixels. */
 export function sharpContext(
   canvas: HTMLCanvasElement,
   width: number,
@@ -68,7 +68,7 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
   });
   useEffect(() => {
     const element = canvas.current;
-    if (!element) return; // gone again before it was first drawn
+    if (!element) return; // unmounted before the first draw
     return repaintOn(isVisible, () => {
       const { draw, depends, height } = latest.current;
       void [shownTheme.value, view.value, selection.value, depends?.()];
@@ -77,9 +77,9 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
     });
   }, [props.height, props.draw]);
   useEffect(() => {
-    const [tipBox, brushBox] = [tip.current!, brush.current!]; // a pointer may leave when they are gone already
+    const [tipBox, brushBox] = [tip.current!, brush.current!]; // the pointer can leave after they are unmounted
     return attachGestures(box.current!, {
-      dragMeans: props.dragMeans ?? "zoom",
+      dragMode: props.dragMode ?? "zoom",
       onHover: (point) =>
         placeTip(
           tipBox,
@@ -90,7 +90,7 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
       onClick: (point) => latest.current.onClick?.(point, area()),
       onDrag: (range) => placeBrush(brushBox, range, width.peek()),
     });
-  }, [props.dragMeans]);
+  }, [props.dragMode]);
   useEffect(
     () => (props.data ? exposeChart(props.name, () => latest.current.data?.()) : undefined),
     [props.name],
@@ -106,7 +106,7 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
   );
 }
 
-/** Paints when a signal that `paint` reads changes, at most once a frame, and only on the screen. */
+/** Repaints when a signal that `paint` reads changes, while the element is visible. */
 export function repaintOn(isVisible: ReadonlySignal<boolean>, paint: () => void): () => void {
   return effect(() => {
     if (isVisible.value) paint();
@@ -129,7 +129,7 @@ export function placeBrush(element: HTMLElement, range: Range | null, width: num
   element.style.width = `${Math.max(1, xAt(range[1], width, view.peek()) - from)}px`;
 }
 
-/** The line at the hover time; moves without a new drawing. */
+/** The line at the hover time; it moves without a redraw. */
 export function Crosshair(): JSX.Element {
   const line = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -146,7 +146,7 @@ export function Crosshair(): JSX.Element {
   return <div class="cross" ref={line} hidden />;
 }
 
-/** Shades the selection behind what is drawn. */
+/** Shades the selection in the background. */
 export function drawSelection(g: CanvasRenderingContext2D, area: Area): void {
   const range = selection.peek();
   if (!range) return;
@@ -157,7 +157,7 @@ export function drawSelection(g: CanvasRenderingContext2D, area: Area): void {
   g.fillRect(from, 0, to - from, area.height);
 }
 
-/** Frames the selection over what is drawn, where shading would change its colors. */
+/** Outlines the selection where shading would change the colors of the chart. */
 export function drawSelectionFrame(g: CanvasRenderingContext2D, area: Area): void {
   const range = selection.peek();
   if (!range) return;

@@ -1,12 +1,10 @@
-// A cell of a table, a figure, a mark on an axis: whatever it holds, as text.
+// Values of table cells, facts and axis ticks as text.
 
-import { formatStamp, formatValue, unitLabel } from "./format";
+import { formatPercent, formatStamp, formatValue, UNKNOWN, unitLabel } from "./format";
 import type { Cell, Column } from "./specs";
 import { zone } from "./state";
 
-const UNKNOWN = "–";
-
-/** A value as people read it; `unit` is one of the store's, or `time` for an ISO text. */
+/** A value as text; `unit` is a unit of the store, or `time` for an ISO time stamp. */
 export function cellText(value: Cell | undefined, unit: string): string {
   if (value === null || value === undefined || value === "") return UNKNOWN;
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -15,14 +13,16 @@ export function cellText(value: Cell | undefined, unit: string): string {
   return value;
 }
 
-/** A cell among its neighbours: in some tables each row has a unit of its own. */
+/** A cell of a table; the unit can come from another column of the row. */
 export function tableCell(columns: readonly Column[], row: readonly Cell[], index: number): string {
   const column = columns[index];
   const value = row[index];
   if (column?.name === "unit") return unitLabel(String(value ?? ""));
   const unit =
-    column?.unit === "row" ? row[columns.findIndex((one) => one.name === "unit")] : column?.unit;
-  // below each other, shares are compared: all have one decimal
-  if (unit === "percent" && typeof value === "number") return `${value.toFixed(1)}\u202f%`;
+    column?.unit === "row"
+      ? row[columns.findIndex((candidate) => candidate.name === "unit")]
+      : column?.unit;
+  // one decimal for all, so that percentages in a column line up
+  if (unit === "percent" && typeof value === "number") return formatPercent(value, 1);
   return cellText(value, String(unit ?? ""));
 }

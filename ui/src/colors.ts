@@ -1,16 +1,16 @@
-// Colors of the style sheet for canvases, and which color means what.
+// Colors of the style sheet for canvases, and the color of each phase and severity.
 
 import { effect } from "@preact/signals";
 import { shownTheme } from "./state";
 
-const known = new Map<string, string>();
+const resolved = new Map<string, string>();
 
-/** The value of a style variable in the theme that is shown. */
+/** The value of a CSS variable in the current theme. */
 export function color(name: string): string {
-  let value = known.get(name);
+  let value = resolved.get(name);
   if (value === undefined) {
     value = getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
-    known.set(name, value);
+    resolved.set(name, value);
   }
   return value;
 }
@@ -18,11 +18,11 @@ export function color(name: string): string {
 export function startColors(): void {
   effect(() => {
     void shownTheme.value;
-    known.clear();
+    resolved.clear();
   });
 }
 
-/** Distinct colors for lines drawn together, the mean's first. */
+/** Distinct colors for lines in one chart; the mean gets the first. */
 export const LINES = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c7", "--c8", "--c6"] as const;
 
 const PHASES: Record<string, string> = {
@@ -43,7 +43,7 @@ const PHASES: Record<string, string> = {
   train: "--c1",
 };
 
-/** The style variable of a phase; phases of one's own get one by their name. */
+/** The CSS variable of a phase; custom phases get a color by their name. */
 export function phaseColor(phase: string): string {
   const fixed = PHASES[phase];
   if (fixed) return fixed;

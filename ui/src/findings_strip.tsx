@@ -1,8 +1,8 @@
-// The worst findings under the header; each leads to the time it speaks of.
+// The most severe findings below the header; each links to its time range.
 
 import type { JSX } from "preact";
 import { allFindings, type Finding, unixOf } from "./api";
-import { formatElapsed } from "./format";
+import { formatElapsed, pluralize } from "./format";
 import type { Range } from "./range";
 import { rangeText } from "./range";
 import { linkTo, route } from "./router";
@@ -10,7 +10,7 @@ import { job, jobStart } from "./state";
 
 const SHOWN = 3;
 
-/** When a finding was seen, in seconds since the start. */
+/** The time range of a finding, in seconds since the start. */
 export function findingRange(finding: Finding, start: number): Range | null {
   const from = unixOf(finding.time?.[0]),
     to = unixOf(finding.time?.[1]);
@@ -18,12 +18,12 @@ export function findingRange(finding: Finding, start: number): Range | null {
   return [Math.max(0, from - start), Math.max(Math.max(0, from - start) + 0.001, to - start)];
 }
 
-/** The address of the Nodes page at a finding's time, with some room around it. */
+/** A link to the Nodes page at the time of a finding, with some margin around it. */
 export function findingLink(finding: Finding, start: number, end: number): string {
   const range = findingRange(finding, start);
   if (!range) return linkTo("rules", undefined, { rule: finding.rule });
-  const room = Math.max((range[1] - range[0]) * 0.5, 1);
-  const shown: Range = [Math.max(0, range[0] - room), Math.min(end, range[1] + room)];
+  const margin = Math.max((range[1] - range[0]) * 0.5, 1);
+  const shown: Range = [Math.max(0, range[0] - margin), Math.min(end, range[1] + margin)];
   return linkTo("nodes", undefined, {
     t: rangeText(shown),
     sel: rangeText(range),
@@ -42,7 +42,7 @@ export function FindingsStrip(): JSX.Element | null {
   return (
     <section class="strip" aria-label="Findings">
       <a class={`count ${findings[0]!.severity}`} href={linkTo("rules")}>
-        {findings.length === 1 ? "1 finding" : `${findings.length} findings`}
+        {pluralize(findings.length, "finding")}
       </a>
       <ul>
         {findings.slice(0, SHOWN).map((finding) => {

@@ -1,65 +1,74 @@
+/// <reference types="node" />
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import * as format from "./format";
 
-const plain = (text: string): string => text.replace(/\u202f/g, " ");
+/** Text as the terminal writes it: plain spaces and ASCII minus signs. */
+const plain = (text: string): string => text.replaceAll("\u202f", " ").replaceAll("\u2212", "-");
+
+type Case = [number | null, string];
+type Golden = {
+  duration: Case[];
+  bytes: Case[];
+  percent: Case[];
+  count: [number, string][];
+  value: [number | null, string, string][];
+};
+const golden = JSON.parse(
+  readFileSync(new URL("../../tests/golden/formats.json", import.meta.url), "utf8"),
+) as Golden;
+
+describe("the cases shared with src/sonde/formats.py", () => {
+  it.each(golden.duration)("formats a duration of %s s as %s", (value, text) => {
+    expect(plain(format.formatDuration(value))).toBe(text);
+  });
+  it.each(golden.bytes)("formats %s bytes as %s", (value, text) => {
+    expect(plain(format.formatBytes(value))).toBe(text);
+  });
+  it.each(golden.percent)("formats %s percent as %s", (value, text) => {
+    expect(plain(format.formatPercent(value))).toBe(text);
+  });
+  it.each(golden.count)("formats a count of %s as %s", (value, text) => {
+    expect(plain(format.formatCount(value))).toBe(text);
+  });
+  it.each(golden.value)("formats %s in %s as %s", (value, unit, text) => {
+    expect(plain(format.formatValue(value, unit))).toBe(text);
+  });
+});
 
 describe("numbers", () => {
-  it("have units and three digits", () => {
-    const shown = (value: number, unit: string): string => plain(format.formatValue(value, unit));
-    expect(shown(0, "percent")).toBe("0 %");
-    expect(shown(12.34, "percent")).toBe("12 %");
-    expect(shown(2.468, "percent")).toBe("2.5 %");
-    expect(shown(0.012, "percent")).toBe("0.01 %");
-    expect(shown(1.5e9, "bytes")).toBe("1.50 GB");
-    expect(shown(320e6, "bytes_per_second")).toBe("320 MB/s");
-    expect(shown(0, "bytes_per_second")).toBe("0 B/s");
-    expect(shown(612.4, "watts")).toBe("612 W");
-    expect(shown(1980, "mhz")).toBe("1,980 MHz");
-    expect(shown(45.2, "celsius")).toBe("45 °C");
-    expect(shown(123456.5, "per_second")).toBe("123 k/s");
-    expect(shown(-3, "")).toBe("\u22123");
-    expect(shown(0.00012, "")).toBe("1.20e-4");
-    expect(shown(0.02328, "")).toBe("0.0233");
-    expect(shown(0.5, "")).toBe("0.500");
-    expect(shown(1.5, "")).toBe("1.50");
-  });
-
-  it("that are not known are a dash", () => {
+  it("show a dash for missing values", () => {
     for (const value of [null, undefined, NaN, Infinity])
       expect(format.formatValue(value, "percent")).toBe("–");
   });
 
-  it("are counted in groups of three", () => {
-    expect(plain(format.formatCount(1234567))).toBe("1,234,567");
+  it("use a real minus sign and scientific notation only for tiny values", () => {
+    const text = (value: number): string => format.formatValue(value, "");
+    expect(text(-3)).toBe("\u22123");
+    expect(text(0.00012)).toBe("0.00012");
+    expect(text(0.000012)).toBe("1.2e-05");
+    expect(text(123456.4)).toBe("123,456");
   });
 
-  it("never print 1000 of a unit that has a next one", () => {
-    expect(plain(format.formatBytes(999.9e6))).toBe("1.00 GB");
-    expect(plain(format.formatDuration(0.99999))).toBe("1.00 s");
+  it("agree with their nouns", () => {
+    expect(format.pluralize(1, "step")).toBe("1 step");
+    expect(format.pluralize(1615, "step")).toBe("1,615 steps");
+    expect(format.pluralize(2, "match", "matches")).toBe("2 matches");
   });
-  it("call what arithmetic leaves of nought nought", () => {
-    expect(plain(format.formatDuration(5.6e-17))).toBe("0 s");
-    expect(plain(format.formatDuration(2e-9))).toBe("2.00 ns");
+
+  it("show changes with a sign, and large ones as factors", () => {
+    expect([12.3, -40, 2400].map(format.formatChange)).toEqual(["+12%", "\u221240%", "×25"]);
+  });
+
+  it("show tensor elements with four significant digits", () => {
+    expect([0, -0.123456, 3, 0.0000123, 12345.6, undefined, NaN].map(format.formatElement)).toEqual(
+      ["0", "\u22120.1235", "3", "1.23e\u22125", "1.235e+4", "–", "–"],
+    );
   });
 });
 
-describe("durations", () => {
-  it("are read in the unit people would use", () => {
-    const cases: [number, string][] = [
-      [0, "0 s"],
-      [42e-9, "42.0 ns"],
-      [4.66e-5, "46.6 µs"],
-      [0.0466, "46.6 ms"],
-      [8.14, "8.14 s"],
-      [75, "75.0 s"],
-      [312, "5.2 min"],
-      [12000, "3 h 20 min"],
-      [187200, "2 d 4 h"],
-    ];
-    for (const [seconds, text] of cases) expect(plain(format.formatDuration(seconds))).toBe(text);
-  });
-
-  it("as a clock are as fine as the view", () => {
+describe("elapsed time", () => {
+  it("has more fractional digits in shorter views", () => {
     expect(format.formatElapsed(750)).toBe("12:30");
     expect(format.formatElapsed(12005)).toBe("3:20:05");
     expect(format.formatElapsed(7.52, 5)).toBe("0:07.5");
@@ -71,27 +80,27 @@ describe("durations", () => {
   });
 });
 
-describe("moments", () => {
+describe("time stamps", () => {
   const noon = Date.UTC(2026, 10, 14, 12, 0, 0) / 1000;
 
-  it("name the right month and their zone", () => {
+  it("include the date and the zone", () => {
     expect(format.formatStamp(noon, "UTC")).toBe("2026-11-14 12:00:00 UTC");
     expect(format.formatStamp(noon, "America/New_York")).toBe("2026-11-14 07:00:00 UTC\u22125");
     expect(format.formatStamp(noon, "Asia/Kolkata")).toBe("2026-11-14 17:30:00 UTC+5:30");
     expect(format.formatStamp(null, "UTC")).toBe("–");
   });
 
-  it("follow summer time", () => {
+  it("respect daylight saving time", () => {
     expect(format.zoneOffset(Date.UTC(2026, 6, 1) / 1000, "Europe/Berlin")).toBe(7200);
     expect(format.zoneOffset(Date.UTC(2026, 0, 1) / 1000, "Europe/Berlin")).toBe(3600);
   });
 
-  it("have fractions only where the view is short", () => {
+  it("show fractions of a second only in short views", () => {
     expect(format.formatClock(noon + 0.25, "UTC", 100)).toBe("12:00:00");
     expect(format.formatClock(noon + 0.25, "UTC", 1)).toBe("12:00:00.250");
   });
 
-  it("are told as an age", () => {
+  it("can be shown as an age", () => {
     expect(format.formatAgo(1)).toBe("just now");
     expect(plain(format.formatAgo(42.3))).toBe("42 s ago");
   });

@@ -1,133 +1,184 @@
-// Numbers, units and times as text. The only place that turns a value into words.
+// Numbers, units and times as text: the only formatter of the dashboard. It follows the rules of
+// `src/sonde/formats.py`; both pass the cases in `tests/golden/formats.json`.
 
+export const UNKNOWN = "–";
 const NARROW = "\u202f";
+const MINUS = "\u2212";
 
-function digits(value: number): string {
-  const size = Math.abs(value);
-  if (size === 0) return "0";
-  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2);
-}
+type Optional = number | null | undefined;
 
-function scaled(value: number, steps: [number, string][]): string {
-  const size = Math.abs(value);
-  const [factor, prefix] =
-    steps.find(([from]) => size >= from * 0.9995) ?? steps[steps.length - 1]!;
-  return `${digits(value / factor)}${NARROW}${prefix}`;
-}
-
-const SI: [number, string][] = [
-  [1e15, "P"],
-  [1e12, "T"],
-  [1e9, "G"],
-  [1e6, "M"],
-  [1e3, "k"],
-  [1, ""],
-];
-const SECONDS: [number, string][] = [
+const PREFIXES = ["", "k", "M", "G", "T", "P"];
+const SECOND_UNITS: readonly [number, string][] = [
   [1, "s"],
   [1e-3, "ms"],
   [1e-6, "µs"],
   [1e-9, "ns"],
 ];
+const LONG_UNITS: readonly [number, string, number, string][] = [
+  [86_400, "d", 3600, "h"],
+  [3600, "h", 60, "min"],
+  [60, "min", 1, "s"],
+];
+const SYMBOLS: Record<string, string> = { celsius: "°C", watts: "W", mhz: "MHz", count: "" };
+const ROUNDS_UP = 0.9995; // three digits of more than this are written as 1
+const ZERO_SECONDS = 1e-12; // rounding errors of arithmetic on instants
 
-/** A whole number, its thousands set off as in all sentences: 1,615. */
-export function formatCount(value: number): string {
-  return Math.round(value)
-    .toString()
-    .replace(/\B(?=(\d{3})+$)/g, ",");
+function isNumber(value: Optional): value is number {
+  return value !== null && value !== undefined && Number.isFinite(value);
 }
 
-export function formatPercent(value: number): string {
-  if (!Number.isFinite(value)) return "–";
-  const size = Math.abs(value);
-  return `${value.toFixed(size === 0 || size >= 10 ? 0 : size >= 0.1 ? 1 : 2)}${NARROW}%`;
+const signOf = (value: number): string => (value < 0 ? MINUS : "");
+
+/** Three significant digits of a positive number, without trailing zeros. */
+function threeDigits(size: number): string {
+  const digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  return String(Number(size.toFixed(digits)));
 }
 
-export function formatBytes(value: number): string {
-  return `${scaled(value, SI)}B`;
-}
-
-/** Seconds; less is what arithmetic left of nought. */
-const ROUNDING = 1e-12;
-
-/** A length of time for reading: 46.6 ms, 8.14 s, 5.2 min, 3 h 20 min, 2 d 4 h. */
-export function formatDuration(seconds: number): string {
-  if (!Number.isFinite(seconds)) return "–";
+/** A duration: 46.6 ms, 8.14 s, 5 min 12 s, 1 h 51 min, 2 d 4 h. */
+export function formatDuration(seconds: Optional): string {
+  if (!isNumber(seconds)) return UNKNOWN;
   const size = Math.abs(seconds);
-  if (size < ROUNDING) return `0${NARROW}s`;
-  if (size < 90) return scaled(seconds, SECONDS);
-  if (size < 5400) return `${(seconds / 60).toFixed(1)}${NARROW}min`;
-  const minutes = Math.round(size / 60);
-  const sign = seconds < 0 ? "-" : "";
-  if (minutes < 2880)
-    return `${sign}${Math.floor(minutes / 60)}${NARROW}h ${minutes % 60}${NARROW}min`;
-  const hours = Math.round(minutes / 60);
-  return `${sign}${Math.floor(hours / 24)}${NARROW}d ${hours % 24}${NARROW}h`;
+  if (size < ZERO_SECONDS) return `0${NARROW}s`;
+  return signOf(seconds) + (size < 60 * ROUNDS_UP ? shortDuration(size) : longDuration(size));
 }
 
-const UNIT_SIGNS: Record<string, string> = {
-  watts: "W",
-  celsius: "°C",
-  mhz: "MHz",
-  per_second: "/s",
-  count: "",
-};
+function shortDuration(seconds: number): string {
+  const [factor, unit] =
+    SECOND_UNITS.find(([size]) => seconds >= size * ROUNDS_UP) ?? SECOND_UNITS.at(-1)!;
+  return `${threeDigits(seconds / factor)}${NARROW}${unit}`;
+}
 
-/** What a unit of the store is called on the screen, without a prefix. */
+/** The two largest units; the smaller one is omitted if it is zero. */
+function longDuration(seconds: number): string {
+  for (const [size, unit, smallerSize, smallerUnit] of LONG_UNITS) {
+    const total = Math.round(seconds / smallerSize);
+    const count = Math.floor(total / (size / smallerSize));
+    const rest = total % (size / smallerSize);
+    if (!count) continue;
+    return `${count}${NARROW}${unit}${rest ? ` ${rest}${NARROW}${smallerUnit}` : ""}`;
+  }
+  return UNKNOWN;
+}
+
+/** A size in bytes with a decimal prefix: 12 B, 1.5 kB, 139 GB. */
+export function formatBytes(count: Optional): string {
+  if (!isNumber(count)) return UNKNOWN;
+  let size = Math.abs(count);
+  let power = 0;
+  while (size >= 1000 * ROUNDS_UP && power < PREFIXES.length - 1) {
+    size /= 1000;
+    power += 1;
+  }
+  return `${signOf(count)}${threeDigits(size)}${NARROW}${PREFIXES[power]}B`;
+}
+
+/** Bytes per second with a decimal prefix. */
+export function formatByteRate(bytesPerSecond: Optional): string {
+  return isNumber(bytesPerSecond) ? `${formatBytes(bytesPerSecond)}/s` : UNKNOWN;
+}
+
+/** A percentage: 28%, 4.2%, 0.03%; with a fixed number of digits in columns of a table. */
+export function formatPercent(value: Optional, fixedDigits?: number): string {
+  if (!isNumber(value)) return UNKNOWN;
+  const size = Math.abs(value);
+  const digits = fixedDigits ?? (size === 0 || size >= 9.95 ? 0 : size >= 0.095 ? 1 : 2);
+  return `${signOf(value)}${size.toFixed(digits)}%`;
+}
+
+/** A change against a reference, in percent: +12%, −3%, ×25. */
+export function formatChange(percent: number): string {
+  if (percent >= 900) return `×${formatCount(percent / 100 + 1)}`;
+  return `${percent > 0 ? "+" : ""}${formatPercent(percent, 0)}`;
+}
+
+/** A whole number with thousands separators: 1,615. */
+export function formatCount(count: number): string {
+  const digits = Math.round(Math.abs(count)).toString();
+  return signOf(count) + digits.replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** A count with its noun in the right number: 1 step, 1,615 steps. */
+export function pluralize(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+}
+
+/** A number without a unit: 1,615, 3.14, 0.0012, 2.1e-07. */
+function formatPlain(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1000) return formatCount(value);
+  if (size >= 1 || size === 0) return signOf(value) + threeDigits(size);
+  if (size >= 1e-4) return signOf(value) + String(Number(size.toPrecision(3)));
+  const [digits, exponent] = size.toExponential(2).split("e-") as [string, string];
+  return `${signOf(value)}${Number(digits)}e-${exponent.padStart(2, "0")}`;
+}
+
+/** The symbol of a unit without a prefix. */
 export function unitLabel(unit: string): string {
-  const named: Record<string, string> = {
+  const labels: Record<string, string> = {
     percent: "%",
     bytes: "bytes",
     bytes_per_second: "bytes/s",
     seconds: "s",
+    per_second: "/s",
   };
-  return named[unit] ?? UNIT_SIGNS[unit] ?? unit;
+  return labels[unit] ?? SYMBOLS[unit] ?? unit;
 }
 
-/** A value with its unit, as the store names units. */
-export function formatValue(value: number | null | undefined, unit: string): string {
-  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+/** The value of a metric in the unit it is stored in. */
+export function formatValue(value: Optional, unit: string): string {
+  if (!isNumber(value)) return UNKNOWN;
   switch (unit) {
     case "percent":
       return formatPercent(value);
     case "bytes":
       return formatBytes(value);
     case "bytes_per_second":
-      return `${formatBytes(value)}/s`;
+      return formatByteRate(value);
     case "seconds":
       return formatDuration(value);
-    case "celsius":
-      return `${value.toFixed(0)}${NARROW}°C`;
-    default:
-      return formatPlain(value, UNIT_SIGNS[unit] ?? unit);
+    case "per_second":
+      return `${formatPlain(value)}/s`;
+    default: {
+      const symbol = SYMBOLS[unit] ?? unit;
+      return symbol ? `${formatPlain(value)}${NARROW}${symbol}` : formatPlain(value);
+    }
   }
 }
 
-function formatPlain(value: number, sign: string): string {
-  const size = Math.abs(value);
-  let text: string;
-  if (Number.isInteger(value) && size < 1e6) text = formatCount(size);
-  else if (size >= 1e4) text = scaled(size, SI).trim();
-  else if (size >= 1) text = digits(size);
-  else if (size >= 0.01) text = size.toPrecision(3);
-  else text = size === 0 ? "0" : size.toExponential(2);
-  const shown = value < 0 ? `\u2212${text}` : text;
-  return sign ? `${shown}${sign.startsWith("/") ? "" : NARROW}${sign}` : shown;
+/** A value with six digits, for axis ticks that the usual three digits cannot tell apart. */
+export function formatTick(value: number, unit: string): string {
+  const text = signOf(value) + String(Number(Math.abs(value).toPrecision(6)));
+  if (!unit) return text;
+  return unit === "percent" ? `${text}%` : `${text}${NARROW}${unitLabel(unit)}`;
 }
 
-/** Seconds since the start as a clock: 0:07.5, 12:30, 3:20:05, 2 d 04:00. `span` is the width of the view. */
+/** An element of a tensor: four significant digits. */
+export function formatElement(value: number | undefined): string {
+  if (!isNumber(value)) return UNKNOWN;
+  const size = Math.abs(value);
+  const text =
+    Number.isInteger(size) && size < 1e6
+      ? String(size)
+      : size >= 1e-4 && size < 1e6
+        ? size.toPrecision(4)
+        : size.toExponential(2);
+  return signOf(value) + text.replace("-", MINUS);
+}
+
+/** Seconds since the start as a clock: 0:07.5, 12:30, 3:20:05, 2 d 04:00; `span` is the width of the view. */
 export function formatElapsed(seconds: number, span: number = Infinity): string {
-  const places = span < 20 ? Math.min(7, Math.floor(1e-9 - Math.log10(span / 20)) + 1) : 0;
-  const factor = 10 ** places;
+  const digits = span < 20 ? Math.min(7, Math.floor(1e-9 - Math.log10(span / 20)) + 1) : 0;
+  const factor = 10 ** digits;
   const units = Math.round(Math.abs(seconds) * factor);
-  const whole = Math.floor(units / factor);
-  const fraction = places ? `.${(units % factor).toString().padStart(places, "0")}` : "";
+  const total = Math.floor(units / factor);
+  const fraction = digits ? `.${(units % factor).toString().padStart(digits, "0")}` : "";
   const two = (value: number): string => value.toString().padStart(2, "0");
-  const s = whole % 60,
-    m = Math.floor(whole / 60) % 60,
-    h = Math.floor(whole / 3600) % 24,
-    d = Math.floor(whole / 86400);
-  const sign = seconds < 0 && units > 0 ? "\u2212" : "";
+  const s = total % 60,
+    m = Math.floor(total / 60) % 60,
+    h = Math.floor(total / 3600) % 24,
+    d = Math.floor(total / 86400);
+  const sign = seconds < 0 && units > 0 ? MINUS : "";
   if (d)
     return `${sign}${d}${NARROW}d ${two(h)}:${two(m)}${s || fraction ? `:${two(s)}${fraction}` : ""}`;
   if (h) return `${sign}${h}:${two(m)}:${two(s)}${fraction}`;
@@ -137,9 +188,9 @@ export function formatElapsed(seconds: number, span: number = Infinity): string 
 const zones = new Map<string, Intl.DateTimeFormat>();
 
 function zoneFormat(zone: string): Intl.DateTimeFormat {
-  let found = zones.get(zone);
-  if (!found) {
-    found = new Intl.DateTimeFormat("en-CA", {
+  let format = zones.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat("en-CA", {
       timeZone: zone,
       hourCycle: "h23",
       year: "numeric",
@@ -149,12 +200,12 @@ function zoneFormat(zone: string): Intl.DateTimeFormat {
       minute: "2-digit",
       second: "2-digit",
     });
-    zones.set(zone, found);
+    zones.set(zone, format);
   }
-  return found;
+  return format;
 }
 
-/** How many seconds the clocks of a zone are ahead of UTC at a moment. */
+/** The offset of a time zone from UTC at an instant, in seconds. */
 export function zoneOffset(unix: number, zone: string): number {
   if (zone === "UTC") return 0;
   const at = Object.fromEntries(
@@ -162,30 +213,30 @@ export function zoneOffset(unix: number, zone: string): number {
       .formatToParts(new Date(unix * 1000))
       .map((p) => [p.type, Number(p.value)]),
   );
-  const there = Date.UTC(at.year!, at.month! - 1, at.day!, at.hour!, at.minute!, at.second!) / 1000;
-  return there - Math.floor(unix);
+  const local = Date.UTC(at.year!, at.month! - 1, at.day!, at.hour!, at.minute!, at.second!) / 1000;
+  return local - Math.floor(unix);
 }
 
-/** "+02:00", or "UTC". */
+/** The offset of a zone as text: UTC+2, UTC+5:30 or UTC. */
 export function zoneName(unix: number, zone: string): string {
   const offset = Math.round(zoneOffset(unix, zone) / 60);
   if (offset === 0) return "UTC";
   const size = Math.abs(offset);
-  return `UTC${offset < 0 ? "\u2212" : "+"}${Math.floor(size / 60)}${size % 60 ? `:${(size % 60).toString().padStart(2, "0")}` : ""}`;
+  return `UTC${offset < 0 ? MINUS : "+"}${Math.floor(size / 60)}${size % 60 ? `:${(size % 60).toString().padStart(2, "0")}` : ""}`;
 }
 
-/** The wall clock of a zone as an ISO text without zone: 2026-11-15T21:19:29.500. */
+/** The wall clock of a zone as ISO text without the zone: 2026-11-15T21:19:29.500. */
 export function wallClock(unix: number, zone: string): string {
   return new Date(Math.round((unix + zoneOffset(unix, zone)) * 1000)).toISOString().slice(0, -1);
 }
 
-/** Date, time and zone, exactly: 2026-11-15 21:19:29 UTC. */
-export function formatStamp(unix: number | null | undefined, zone: string): string {
-  if (unix === null || unix === undefined || !Number.isFinite(unix)) return "–";
+/** Date, time and zone: 2026-11-15 21:19:29 UTC. */
+export function formatStamp(unix: Optional, zone: string): string {
+  if (!isNumber(unix)) return UNKNOWN;
   return `${wallClock(unix, zone).slice(0, 19).replace("T", " ")} ${zoneName(unix, zone)}`;
 }
 
-/** The time of day, as fine as the view needs. */
+/** The time of day, with fractions of a second only in short views. */
 export function formatClock(unix: number, zone: string, span: number = Infinity): string {
   return wallClock(unix, zone).slice(11, span < 2 ? 23 : span < 20 ? 21 : 19);
 }
@@ -193,5 +244,5 @@ export function formatClock(unix: number, zone: string, span: number = Infinity)
 /** "just now", "3 min ago". */
 export function formatAgo(seconds: number): string {
   if (seconds < 3) return "just now";
-  return seconds < 90 ? `${Math.round(seconds)}${NARROW}s ago` : `${formatDuration(seconds)} ago`;
+  return `${formatDuration(Math.round(seconds))} ago`;
 }

@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { frameOf } from "./fakes/frames";
-import { decodeFrame, type Part, partValues, rawPart } from "./frames";
+import { type BufferView, decodeFrame, rawValues, scaledValues } from "./frames";
 
 describe("frames", () => {
-  it("hold arrays at offsets that count from the end of the header", () => {
+  it("contain arrays at offsets from the end of the header", () => {
     const values = new Float32Array([1.5, NaN]);
     const bytes = new Uint8Array(16);
     bytes.set([0, 200, 255], 0);
     bytes.set(new Uint8Array(values.buffer), 8);
-    const codes: Part = { offset: 0, length: 3, type: "u8", scale: 0.5 };
-    const plain: Part = { offset: 8, length: 2, type: "f32" };
-    const frame = decodeFrame<{ codes: Part }>(frameOf({ codes }, bytes));
+    const codes: BufferView = { offset: 0, length: 3, type: "u8", scale: 0.5 };
+    const plain: BufferView = { offset: 8, length: 2, type: "f32" };
+    const frame = decodeFrame<{ codes: BufferView }>(frameOf({ codes }, bytes));
     expect(frame.header.codes).toEqual(codes);
-    expect([...rawPart(frame, codes)]).toEqual([0, 200, 255]);
-    expect([...partValues(frame, codes)]).toEqual([0, 100, NaN]);
-    expect([...partValues(frame, plain)]).toEqual([1.5, NaN]);
+    expect([...rawValues(frame, codes)]).toEqual([0, 200, 255]);
+    expect([...scaledValues(frame, codes)]).toEqual([0, 100, NaN]);
+    expect([...scaledValues(frame, plain)]).toEqual([1.5, NaN]);
   });
 
-  it("say what is wrong with them", () => {
+  it("are rejected if they are truncated", () => {
     expect(() => decodeFrame(new ArrayBuffer(2))).toThrow("2 bytes");
     const cut = new Uint8Array(8);
     new DataView(cut.buffer).setUint32(0, 900, true);

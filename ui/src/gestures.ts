@@ -1,4 +1,4 @@
-// What mouse, wheel, touch and keys do to the time window: the same on every chart over time.
+// Mouse, wheel, touch and keyboard control of the time window, the same on every chart over time.
 
 import { clampRange, ordered, type Range, zoomRange } from "./range";
 import {
@@ -13,22 +13,22 @@ import {
   zoomBy,
 } from "./state";
 
-/** Left and right margins of every chart over time, in pixels, so that all share one time axis. */
+/** Left and right margins of every chart over time, in pixels, so that their time axes align. */
 export const GUTTER = 76;
 export const RIGHT = 124;
 
-export type DragMeans = "zoom" | "select";
+export type DragMode = "zoom" | "select";
 export type Point = { x: number; y: number; time: number; isInside: boolean };
 export type GestureOptions = {
-  dragMeans: DragMeans;
+  dragMode: DragMode;
   onHover?: (point: Point | null) => void;
   onClick?: (point: Point) => void;
-  /** Shows the stretch that a drag would zoom to; null when there is none. */
+  /** Shows the range that a drag would zoom to; null when the drag ends. */
   onDrag?: (range: Range | null) => void;
 };
 
 const CLICK_PIXELS = 4;
-const FINGER_PIXELS = 40; // two that are nearer, or above each other, stand for no width
+const FINGER_PIXELS = 40; // fingers closer than this do not define a width
 
 export function timeAt(x: number, width: number, window: Range): number {
   return window[0] + ((x - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * (window[1] - window[0]);
@@ -51,23 +51,23 @@ function pointOf(element: HTMLElement, event: PointerEvent | MouseEvent): Point 
   };
 }
 
-/** The window after two fingers moved from one pair of places to another: what lay between them stays there. */
-export function pinched(window: Range, before: Range, after: Range, width: number): Range {
-  const spread = (places: Range): number =>
-    Math.max(FINGER_PIXELS, Math.abs(places[1] - places[0]));
-  const held = timeAt((before[0] + before[1]) / 2, width, window);
+/** The window after a pinch; the time at the center of the two fingers stays there. */
+export function pinchZoom(window: Range, before: Range, after: Range, width: number): Range {
+  const spread = (positions: Range): number =>
+    Math.max(FINGER_PIXELS, Math.abs(positions[1] - positions[0]));
+  const center = timeAt((before[0] + before[1]) / 2, width, window);
   const span = ((window[1] - window[0]) * spread(before)) / spread(after);
   const start =
-    held - (((after[0] + after[1]) / 2 - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * span;
+    center - (((after[0] + after[1]) / 2 - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * span;
   return [start, start + span];
 }
 
 class Gestures {
   private fingers = new Map<number, number>();
   private pressed: Point | null = null;
-  private pinch: { window: Range; places: Range } | null = null;
+  private pinch: { window: Range; positions: Range } | null = null;
   private selectedBefore: Range | null = null;
-  private means: DragMeans = "zoom";
+  private mode: DragMode = "zoom";
   private isDragging = false;
   private isTapped = false;
 
@@ -81,15 +81,16 @@ class Gestures {
     if (event.button !== 0) return;
     const point = pointOf(this.element, event);
     this.fingers.set(event.pointerId, point.x);
-    this.giveUpDrag();
+    this.cancelDrag();
     this.pressed = this.fingers.size === 1 ? point : null;
-    this.pinch = this.fingers.size === 2 ? { window: view.peek(), places: this.places() } : null;
+    this.pinch =
+      this.fingers.size === 2 ? { window: view.peek(), positions: this.fingerPositions() } : null;
     this.selectedBefore = selection.peek();
-    this.means = event.shiftKey
-      ? this.options.dragMeans === "zoom"
+    this.mode = event.shiftKey
+      ? this.options.dragMode === "zoom"
         ? "select"
         : "zoom"
-      : this.options.dragMeans;
+      : this.options.dragMode;
     if (point.isInside) this.element.setPointerCapture(event.pointerId);
   }
 
@@ -98,7 +99,12 @@ class Gestures {
     if (this.fingers.has(event.pointerId)) this.fingers.set(event.pointerId, point.x);
     if (this.pinch) {
       setView(
-        pinched(this.pinch.window, this.pinch.places, this.places(), this.element.clientWidth),
+        pinchZoom(
+          this.pinch.window,
+          this.pinch.positions,
+          this.fingerPositions(),
+          this.element.clientWidth,
+        ),
       );
       return;
     }
@@ -106,7 +112,7 @@ class Gestures {
     if (!this.pressed?.isInside || Math.abs(point.x - this.pressed.x) < CLICK_PIXELS) return;
     this.isDragging = true;
     const range = ordered(this.pressed.time, point.time);
-    if (this.means === "select") setSelection(range);
+    if (this.mode === "select") setSelection(range);
     else this.options.onDrag?.(range);
   }
 
@@ -117,14 +123,14 @@ class Gestures {
     this.pressed = null;
     if (!pressed) return;
     if (event.type === "pointercancel") {
-      this.giveUpDrag();
+      this.cancelDrag();
       return;
     }
     const point = pointOf(this.element, event);
     if (!this.isDragging) {
       this.options.onClick?.(point);
-      if (event.pointerType === "touch") this.tapped(point);
-    } else if (this.means === "zoom") {
+      if (event.pointerType === "touch") this.showTap(point);
+    } else if (this.mode === "zoom") {
       this.options.onDrag?.(null);
       setView(ordered(pressed.time, point.time));
     }
@@ -137,7 +143,7 @@ class Gestures {
     this.options.onHover?.(null);
   }
 
-  forget(): void {
+  clearTap(): void {
     if (!this.isTapped) return;
     this.isTapped = false;
     this.leave();
@@ -148,25 +154,25 @@ class Gestures {
     this.options.onHover?.(point);
   }
 
-  /** A finger does not hover: what it tapped on is shown until the next touch. */
-  private tapped(point: Point): void {
+  /** Touch screens have no hover: the tapped point is shown until the next touch. */
+  private showTap(point: Point): void {
     this.show(point);
     this.isTapped = true;
-    document.addEventListener("pointerdown", () => this.forget(), {
+    document.addEventListener("pointerdown", () => this.clearTap(), {
       capture: true,
       once: true,
       signal: this.signal,
     });
   }
 
-  /** A second finger, or a page that scrolls instead, makes a drag one that never was. */
-  private giveUpDrag(): void {
-    if (this.isDragging && this.means === "select") setSelection(this.selectedBefore);
+  /** Undoes a drag when a second finger touches or the page scrolls instead. */
+  private cancelDrag(): void {
+    if (this.isDragging && this.mode === "select") setSelection(this.selectedBefore);
     else if (this.isDragging) this.options.onDrag?.(null);
     this.isDragging = false;
   }
 
-  private places(): Range {
+  private fingerPositions(): Range {
     const [first, second] = [...this.fingers.values()];
     return [first!, second!];
   }
@@ -185,7 +191,7 @@ class Gestures {
   }
 }
 
-/** Lets an element answer to pointers; returns what undoes it. */
+/** Attaches pointer handlers to an element; returns a function that detaches them. */
 export function attachGestures(element: HTMLElement, options: GestureOptions): () => void {
   const end = new AbortController();
   const { signal } = end;
@@ -198,7 +204,7 @@ export function attachGestures(element: HTMLElement, options: GestureOptions): (
   element.addEventListener("dblclick", () => showAll(), { signal });
   element.addEventListener("wheel", (event) => gestures.wheel(event), { signal, passive: false });
   return () => {
-    gestures.forget();
+    gestures.clearTap();
     end.abort();
   };
 }
@@ -210,14 +216,14 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-/** Moves the hover time, for people without a pointer. */
+/** Moves the hover time with the keyboard. */
 function moveHover(share: number): void {
   const [from, to] = view.peek();
   const at = hover.peek() ?? (from + to) / 2;
   hover.value = Math.min(to, Math.max(from, at + share * (to - from)));
 }
 
-/** Keys on any chart and on the page: ←→ move, + − zoom, 0 all, Esc clears; , . move the hover time, s selects around it. */
+/** Keyboard shortcuts: ←→ pan, + − zoom, 0 show all, Esc clears the selection; , . move the hover time, s selects around it. */
 export function onKey(event: KeyboardEvent): void {
   if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.querySelector("dialog[open]")) return;

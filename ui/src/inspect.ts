@@ -1,11 +1,11 @@
-// What is drawn, for tests and for the curious: window.__sonde.
+// The state of the page and the data of its charts, for tests and debugging: window.__sonde.
 
 import { connection } from "./live";
 import { extent, hover, job, selection, shownTheme, view } from "./state";
 
 const charts = new Map<string, () => unknown>();
 
-/** Says how to ask a chart for the data it draws; returns what takes it back. */
+/** Registers a function that returns the data of a chart; returns a function that unregisters it. */
 export function exposeChart(name: string, read: () => unknown): () => void {
   charts.set(name, read);
   return () => {
@@ -13,7 +13,7 @@ export function exposeChart(name: string, read: () => unknown): () => void {
   };
 }
 
-/** Chart names by which questions can be asked now. */
+/** Exposes the state as window.__sonde. */
 export function startInspection(): void {
   const state = {
     get view() {

@@ -1,4 +1,4 @@
-// The list of jobs, page by page: only what is in sight is asked for, however long the list is.
+// The list of jobs, loaded page by page as rows become visible.
 
 import { signal } from "@preact/signals";
 import { getJson, type JobList, type JobRow } from "./api";
@@ -7,26 +7,26 @@ import { pagesOf } from "./scrolling";
 const PAGE = 50;
 
 export type JobsQuery = { search: string; state: string; sort: string };
-type Ask = (offset: number, limit: number) => Promise<JobList>;
+type FetchPage = (offset: number, limit: number) => Promise<JobList>;
 
 export class JobsSource {
-  /** How many jobs fit; null until it is known. */
+  /** The number of matching jobs; null until loaded. */
   readonly total = signal<number | null>(null);
-  /** How many jobs of the store the server has not read yet: a search may find more. */
+  /** The number of jobs that the server has not read yet; a search can match more of them. */
   readonly unread = signal(0);
   readonly store = signal("");
   readonly error = signal("");
   private readonly changed = signal(0);
   private readonly pages = new Map<number, JobRow[]>();
-  private readonly asked = new Set<number>();
-  private wanted: number[] = [0];
+  private readonly loading = new Set<number>();
+  private visiblePages: number[] = [0];
 
   constructor(
     query: JobsQuery,
-    private readonly ask: Ask = asking(query),
+    private readonly fetchPage: FetchPage = pageFetcher(query),
   ) {}
 
-  /** The rows between two indices; null for those still on their way. */
+  /** The rows between two indices; null for rows that are still loading. */
   rows(first: number, end: number): (JobRow | null)[] {
     void this.changed.value;
     return Array.from({ length: Math.max(0, end - first) }, (_, index) => {
@@ -35,41 +35,42 @@ export class JobsSource {
     });
   }
 
-  /** These rows are in sight. */
-  async want(first: number, end: number): Promise<void> {
-    this.wanted = pagesOf({ first, end }, PAGE);
+  /** Loads the pages of the visible rows. */
+  async showRows(first: number, end: number): Promise<void> {
+    this.visiblePages = pagesOf({ first, end }, PAGE);
     await Promise.all(
-      this.wanted.filter((page) => !this.pages.has(page)).map((page) => this.load(page)),
+      this.visiblePages.filter((page) => !this.pages.has(page)).map((page) => this.load(page)),
     );
   }
 
-  /** Asks again for what is in sight; what is out of sight is forgotten. */
+  /** Reloads the visible pages and drops the others. */
   reload(): void {
-    for (const page of this.pages.keys()) if (!this.wanted.includes(page)) this.pages.delete(page);
-    for (const page of this.wanted) void this.load(page);
+    for (const page of this.pages.keys())
+      if (!this.visiblePages.includes(page)) this.pages.delete(page);
+    for (const page of this.visiblePages) void this.load(page);
   }
 
   private async load(page: number): Promise<void> {
-    if (this.asked.has(page)) return;
-    this.asked.add(page);
+    if (this.loading.has(page)) return;
+    this.loading.add(page);
     try {
-      const found = await this.ask(page * PAGE, PAGE);
-      this.pages.set(page, found.jobs);
-      this.total.value = found.total;
-      this.unread.value = found.unread ?? 0;
-      this.store.value = found.store;
+      const answer = await this.fetchPage(page * PAGE, PAGE);
+      this.pages.set(page, answer.jobs);
+      this.total.value = answer.total;
+      this.unread.value = answer.unread ?? 0;
+      this.store.value = answer.store;
       this.error.value = "";
       this.changed.value += 1;
     } catch (problem) {
-      // A list that is there stays; the next look may find the server again.
+      // Keep a loaded list; the next refresh may succeed.
       if (this.total.peek() === null)
         this.error.value = problem instanceof Error ? problem.message : String(problem);
     } finally {
-      this.asked.delete(page);
+      this.loading.delete(page);
     }
   }
 }
 
-function asking(query: JobsQuery): Ask {
+function pageFetcher(query: JobsQuery): FetchPage {
   return (offset, limit) => getJson<JobList>("/api/jobs", { ...query, offset, limit });
 }

@@ -1,4 +1,4 @@
-// Lines over time with a band from the lowest to the highest value; the drawing is uPlot's.
+// Lines over time with min–max bands, drawn by uPlot.
 
 import { effect, type ReadonlySignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -8,14 +8,14 @@ import "uplot/dist/uPlot.min.css";
 import { Crosshair, FONT, placeBrush } from "./canvas";
 import { color } from "./colors";
 import { formatValue } from "./format";
-import { attachGestures, type DragMeans, GUTTER, RIGHT } from "./gestures";
+import { attachGestures, type DragMode, GUTTER, RIGHT } from "./gestures";
 import { exposeChart } from "./inspect";
 import { useVisible, useWidth } from "./resource";
 import { hover, selection, shownTheme, timeStyle, view, zone } from "./state";
 import { niceCeiling, niceTicks } from "./ticks";
 import { shownTicks } from "./time_axis";
 
-/** One line; with `low` and `high` a band is drawn behind it. NaN is a gap. */
+/** A line, with a band if `low` and `high` are set; NaN is a gap. */
 export type Line = {
   key: string;
   label: string;
@@ -24,7 +24,7 @@ export type Line = {
   low?: Float64Array | undefined;
   high?: Float64Array | undefined;
 };
-/** `x` in seconds since the start, rising. */
+/** `x` in seconds since the start, ascending. */
 export type LineData = { x: Float64Array; lines: Line[]; unit: string };
 
 type LineProps = {
@@ -32,9 +32,9 @@ type LineProps = {
   title: string;
   data: ReadonlySignal<LineData | null>;
   height?: number;
-  /** The fixed end of the value axis: 100 for percentages. */
+  /** The fixed upper end of the value axis: 100 for percentages. */
   top?: number | undefined;
-  dragMeans?: DragMeans;
+  dragMode?: DragMode;
   hasBands?: boolean;
 };
 
@@ -54,7 +54,7 @@ export function indexAt(x: ArrayLike<number>, time: number): number {
   return low - 1;
 }
 
-/** The index nearest to a time, where one is within a few columns; else −1. */
+/** The index nearest to a time; −1 without data. */
 export function nearestIndex(x: ArrayLike<number>, time: number): number {
   const before = indexAt(x, time);
   const candidates = [before, before + 1].filter((i) => i >= 0 && i < x.length);
@@ -72,7 +72,7 @@ function shapeOf(data: LineData, hasBands: boolean): string {
   ]);
 }
 
-/** uPlot draws a gap at null, and a line over NaN. */
+/** Replaces NaN by null, because uPlot draws gaps only at null. */
 function withGaps(values: Float64Array): (number | null)[] {
   return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
 }
@@ -182,12 +182,12 @@ export function LineChart(props: LineProps): JSX.Element {
       void [shownTheme.value, selection.value];
       const [from, to] = view.value;
       if (!isVisible.value || width.value < GUTTER + RIGHT + 20) return;
-      // uPlot finds the places of grid lines anew only for another scale, or in a new plot.
-      const wanted = [timeStyle.value, zone.value, shapeOf(data, props.hasBands ?? true)].join();
-      if (!plot || shape !== wanted) {
+      // uPlot recomputes grid lines only for a new scale or a new plot.
+      const nextShape = [timeStyle.value, zone.value, shapeOf(data, props.hasBands ?? true)].join();
+      if (!plot || shape !== nextShape) {
         plot?.destroy();
         plot = new uPlot(optionsOf(data, props, width.value), columnsOf(data), stage.current!);
-        shape = wanted;
+        shape = nextShape;
       } else {
         if (plot.width !== width.value)
           plot.setSize({ width: width.value, height: props.height ?? 110 });
@@ -208,10 +208,10 @@ export function LineChart(props: LineProps): JSX.Element {
   useEffect(() => {
     const brushBox = brush.current!;
     return attachGestures(box.current!, {
-      dragMeans: props.dragMeans ?? "zoom",
+      dragMode: props.dragMode ?? "zoom",
       onDrag: (range) => placeBrush(brushBox, range, width.peek()),
     });
-  }, [props.dragMeans]);
+  }, [props.dragMode]);
   useEffect(() => exposeChart(props.name, () => props.data.peek()), [props.name, props.data]);
   return (
     <div
@@ -228,14 +228,14 @@ export function LineChart(props: LineProps): JSX.Element {
   );
 }
 
-/** The last number up to an index: metrics that are sampled less often have gaps. */
-function lastKnown(values: ArrayLike<number>, index: number): number {
-  let place = index;
-  while (place > 0 && !Number.isFinite(values[place])) place -= 1;
-  return values[place] ?? NaN;
+/** The last finite value up to an index; metrics with a longer interval have gaps. */
+function lastFinite(values: ArrayLike<number>, index: number): number {
+  let position = index;
+  while (position > 0 && !Number.isFinite(values[position])) position -= 1;
+  return values[position] ?? NaN;
 }
 
-/** Values at the hover time, else the last ones in view, in the margin at the right. */
+/** Values at the hover time, or the last ones in view, in the right margin. */
 function Readout({ data }: { data: ReadonlySignal<LineData | null> }): JSX.Element {
   const rows = useRef<HTMLUListElement>(null);
   useEffect(() => {
@@ -254,7 +254,7 @@ function Readout({ data }: { data: ReadonlySignal<LineData | null> }): JSX.Eleme
         row.style.setProperty("--swatch", `var(${line.color})`);
         row.title = line.label;
         row.textContent = formatValue(
-          at === null ? lastKnown(line.mean, index) : line.mean[index],
+          at === null ? lastFinite(line.mean, index) : line.mean[index],
           current.unit,
         );
         if (current.lines.length > 1) row.dataset.label = line.label;

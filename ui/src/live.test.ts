@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { jobDocument } from "./fakes/job";
-import { connection, follow, news, returns, setPaused, unfollow } from "./live";
+import { connection, follow, reconnects, setPaused, unfollow, updates } from "./live";
 import { parseHash, route } from "./router";
 import { extent, job, showJob } from "./state";
 
@@ -9,22 +9,22 @@ class FakeSource {
   onopen: (() => void) | null = null;
   onerror: (() => void) | null = null;
   isClosed = false;
-  private heard = new Map<string, (event: unknown) => void>();
+  private listeners = new Map<string, (event: unknown) => void>();
 
   constructor(readonly url: string) {
     FakeSource.opened.push(this);
   }
 
   addEventListener(kind: string, listener: (event: unknown) => void): void {
-    this.heard.set(kind, listener);
+    this.listeners.set(kind, listener);
   }
 
   close(): void {
     this.isClosed = true;
   }
 
-  tell(kind: string, data: object, lastEventId = ""): void {
-    this.heard.get(kind)?.({ data: JSON.stringify(data), lastEventId });
+  emit(kind: string, data: object, lastEventId = ""): void {
+    this.listeners.get(kind)?.({ data: JSON.stringify(data), lastEventId });
   }
 }
 
@@ -52,28 +52,28 @@ afterEach(() => {
 });
 
 describe("a live job", () => {
-  it("grows as its samples come", () => {
+  it("grows as samples arrive", () => {
     follow("a");
     last().onopen?.();
-    const before = news.samples.value;
-    last().tell("samples", { from: 1100, to: 1120 }, "c1");
+    const before = updates.samples.value;
+    last().emit("samples", { from: 1100, to: 1120 }, "c1");
     expect(extent.value).toEqual([0, 120]);
-    expect(news.samples.value).toBe(before + 1);
+    expect(updates.samples.value).toBe(before + 1);
     expect(connection.value).toBe("live");
   });
 
-  it("is asked for again, from where it was, when the connection breaks", () => {
+  it("resumes from the cursor after a lost connection", () => {
     follow("a");
-    last().tell("samples", { to: 1101 }, "c7");
+    last().emit("samples", { to: 1101 }, "c7");
     last().onerror?.();
     expect(connection.value).toBe("lost");
     vi.advanceTimersByTime(1000);
     expect(FakeSource.opened.length).toBe(2);
     expect(last().url).toBe("/api/jobs/a/events?cursor=c7");
-    const before = returns.value;
+    const before = reconnects.value;
     last().onopen?.();
     expect(connection.value).toBe("live");
-    expect(returns.value).toBe(before + 1);
+    expect(reconnects.value).toBe(before + 1);
   });
 
   it("can be paused", () => {
@@ -85,7 +85,7 @@ describe("a live job", () => {
     expect(FakeSource.opened.length).toBe(2);
   });
 
-  it("that is over has no news", () => {
+  it("has no updates after its end", () => {
     unfollow();
     showJob(jobDocument({ state: "completed" }));
     follow("a");

@@ -1,4 +1,4 @@
-// News of a running job: server-sent events, with a pause, and nothing while nobody looks.
+// Live updates of a running job through server-sent events; suspended while paused or hidden.
 
 import { signal } from "@preact/signals";
 import { getJson, type JobDocument, jobPath } from "./api";
@@ -10,12 +10,12 @@ export type Connection = "none" | "connecting" | "live" | "lost" | "paused" | "e
 
 export const connection = signal<Connection>("none");
 export const isPaused = signal(false);
-/** Unix seconds of the last news, by this machine's clock. */
+/** Local Unix time of the last update, in seconds. */
 export const lastUpdate = signal<number | null>(null);
-/** Counts up when the server is there again: what failed is asked anew. */
-export const returns = signal(0);
-/** Each counts up when there is news of its kind; views that show the end depend on it. */
-export const news = {
+/** Incremented when the connection is restored, so that failed requests are repeated. */
+export const reconnects = signal(0);
+/** Counters of updates by kind; views that show the end of a job depend on them. */
+export const updates = {
   samples: signal(0),
   steps: signal(0),
   findings: signal(0),
@@ -23,17 +23,17 @@ export const news = {
 };
 
 const FIRST_WAIT_MS = 1000;
-const LONGEST_WAIT_MS = 15000;
+const MAX_WAIT_MS = 15000;
 
-/** How long to wait before the next try. */
+/** The delay before the next attempt, in milliseconds. */
 export function retryWait(failures: number): number {
-  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.max(0, failures - 1));
+  return Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.max(0, failures - 1));
 }
 
 let source: EventSource | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let failures = 0;
-let followed = "";
+let currentJob = "";
 let cursor = "";
 
 function close(): void {
@@ -43,7 +43,7 @@ function close(): void {
   timer = undefined;
 }
 
-function heard(event: MessageEvent): Record<string, unknown> {
+function receive(event: MessageEvent): Record<string, unknown> {
   if (event.lastEventId) cursor = event.lastEventId;
   lastUpdate.value = Date.now() / 1000;
   failures = 0;
@@ -59,18 +59,18 @@ function heard(event: MessageEvent): Record<string, unknown> {
 async function refresh(name: string): Promise<void> {
   try {
     const document = await getJson<JobDocument>(jobPath(name));
-    if (name !== followed) return;
+    if (name !== currentJob) return;
     showJob(document);
     if (!isLive.peek()) {
       close();
       connection.value = "ended";
     }
   } catch {
-    // The connection says that it is lost; the next event asks again.
+    // The connection state shows the failure; the next event retries.
   }
 }
 
-function failed(): void {
+function onFailure(): void {
   close();
   failures += 1;
   connection.value = "lost";
@@ -79,9 +79,9 @@ function failed(): void {
 
 function open(): void {
   close();
-  if (!followed || isPaused.peek() || document.hidden) return;
+  if (!currentJob || isPaused.peek() || document.hidden) return;
   if (connection.peek() !== "lost") connection.value = "connecting";
-  const name = followed;
+  const name = currentJob;
   const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : "";
   const opened = new EventSource(jobPath(name, "events") + query);
   source = opened;
@@ -89,45 +89,45 @@ function open(): void {
     const wasLost = connection.peek() === "lost";
     connection.value = "live";
     if (!wasLost) return;
-    returns.value += 1;
+    reconnects.value += 1;
     void refresh(name);
   };
-  opened.onerror = failed;
+  opened.onerror = onFailure;
   opened.addEventListener("samples", (event) => {
-    const { to } = heard(event);
+    const { to } = receive(event);
     if (typeof to === "number") extendTo(to - jobStart.peek());
-    news.samples.value += 1;
+    updates.samples.value += 1;
     if (job.peek()?.nodes.length === 0) void refresh(name);
   });
   opened.addEventListener("steps", (event) => {
-    heard(event);
-    news.steps.value += 1;
+    receive(event);
+    updates.steps.value += 1;
   });
   for (const kind of ["status", "findings"] as const) {
     opened.addEventListener(kind, (event) => {
-      heard(event);
-      news[kind].value += 1;
+      receive(event);
+      updates[kind].value += 1;
       void refresh(name);
     });
   }
 }
 
-/** Begins to follow the job that is shown; a finished one has no news. */
+/** Subscribes to updates of the current job; finished jobs have none. */
 export function follow(name: string): void {
-  if (name === followed && source) return;
+  if (name === currentJob && source) return;
   unfollow();
   if (!isLive.peek()) {
     connection.value = "ended";
     return;
   }
-  followed = name;
+  currentJob = name;
   lastUpdate.value = Date.now() / 1000;
   open();
 }
 
 export function unfollow(): void {
   close();
-  followed = "";
+  currentJob = "";
   cursor = "";
   failures = 0;
   connection.value = "none";
@@ -135,23 +135,23 @@ export function unfollow(): void {
 
 export function setPaused(value: boolean): void {
   isPaused.value = value;
-  if (!followed) return;
+  if (!currentJob) return;
   if (value) {
     close();
     connection.value = "paused";
   } else {
     open();
-    void refresh(followed);
+    void refresh(currentJob);
   }
 }
 
 export function startLive(): void {
   document.addEventListener("visibilitychange", () => {
-    if (!followed || isPaused.peek()) return;
+    if (!currentJob || isPaused.peek()) return;
     if (document.hidden) close();
     else {
       open();
-      void refresh(followed);
+      void refresh(currentJob);
     }
   });
 }

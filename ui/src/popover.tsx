@@ -1,4 +1,4 @@
-// A small window below a button; Escape and a click elsewhere close it.
+// A popover below a button; Escape and clicks outside close it.
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";

@@ -1,19 +1,19 @@
-// Arithmetic on windows of time: pairs of seconds since the job's start.
+// Arithmetic on time windows: pairs of seconds since the start of the job.
 
 export type Range = readonly [number, number];
 
-export const SHORTEST = 1e-5;
+export const MIN_SECONDS = 1e-5;
 
 export function clampRange(range: Range, extent: Range): Range {
-  const whole = extent[1] - extent[0];
-  const width = Math.min(whole, Math.max(SHORTEST, range[1] - range[0]));
+  const total = extent[1] - extent[0];
+  const width = Math.min(total, Math.max(MIN_SECONDS, range[1] - range[0]));
   const start = Math.min(extent[1] - width, Math.max(extent[0], range[0]));
   return [start, start + width];
 }
 
-/** Grows or shrinks around a point; factor 2 shows twice as much. */
+/** Zooms around a point; factor 2 shows twice the time. */
 export function zoomRange(range: Range, factor: number, around: number, extent: Range): Range {
-  const width = Math.max(SHORTEST, (range[1] - range[0]) * factor);
+  const width = Math.max(MIN_SECONDS, (range[1] - range[0]) * factor);
   const share = (around - range[0]) / (range[1] - range[0]);
   return clampRange([around - share * width, around + (1 - share) * width], extent);
 }
@@ -33,11 +33,11 @@ export function isSame(a: Range | null, b: Range | null): boolean {
   return Math.abs(a[0] - b[0]) <= slack && Math.abs(a[1] - b[1]) <= slack;
 }
 
-/** As it stands in the address: 420-700. */
+/** A range as a URL parameter: 420-700. */
 export function rangeText(range: Range): string {
   const width = range[1] - range[0];
-  const places = Math.min(6, Math.max(0, Math.ceil(4 - Math.log10(width))));
-  return range.map((value) => Number(value.toFixed(places)).toString()).join("-");
+  const digits = Math.min(6, Math.max(0, Math.ceil(4 - Math.log10(width))));
+  return range.map((value) => Number(value.toFixed(digits)).toString()).join("-");
 }
 
 export function parseRange(text: string | undefined): Range | null {

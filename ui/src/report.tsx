@@ -1,5 +1,5 @@
-// The report's script begins here; the report is readable without it. It puts the live view in the place of each
-// static picture whose data are beside it, when that comes into sight, and lets every table be sorted.
+// Entry point of the report's script. It replaces each static chart by an interactive one when it becomes
+// visible, and makes tables sortable. The report is readable without it.
 
 import { render } from "preact";
 import { startColors } from "./colors";
@@ -9,28 +9,28 @@ import { startState } from "./state";
 import { MarkView } from "./views/mark";
 import "./report.css";
 
-/** Draws one figure anew from its data; the static picture stays for the printer. */
-export function enliven(block: HTMLScriptElement): void {
+/** Renders the interactive version of a figure; the static one is kept for printing. */
+export function activateFigure(block: HTMLScriptElement): void {
   const figure = block.closest("figure");
   if (!figure) return;
   const spec = JSON.parse(block.textContent ?? "null") as Spec | null;
   if (!spec) return;
-  const place = document.createElement("div");
-  place.className = "live";
-  figure.insertBefore(place, block);
-  render(<MarkView spec={spec} />, place);
+  const container = document.createElement("div");
+  container.className = "live";
+  figure.insertBefore(container, block);
+  render(<MarkView spec={spec} />, container);
   for (const still of figure.querySelectorAll<HTMLElement>(":scope > .static, :scope > .legend"))
     still.hidden = true;
 }
 
-function enlivenInSight(): void {
+function activateWhenVisible(): void {
   const observer = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {
         if (!isIntersecting) continue;
         observer.unobserve(target);
         const block = target.querySelector<HTMLScriptElement>("script[data-spec]");
-        if (block) enliven(block);
+        if (block) activateFigure(block);
       }
     },
     { rootMargin: "400px" },
@@ -43,5 +43,5 @@ function enlivenInSight(): void {
 
 startState();
 startColors();
-enlivenInSight();
+activateWhenVisible();
 for (const table of document.querySelectorAll("table")) sortableTable(table);

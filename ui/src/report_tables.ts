@@ -1,10 +1,10 @@
-// Makes a table that is already there sortable: a button in each head, the rows in a new order.
+// Makes an existing table sortable: a button in each header cell reorders the rows.
 
 import { type Cell, nextOrder, type Order, sortedIndices } from "./views/sorting";
 
 const MARKS = { ascending: "▲", descending: "▼" } as const;
 
-/** What a row is sorted by: the number behind a cell, else its text. */
+/** Sort keys of a row: the number behind a cell, or its text. */
 function cellsOf(row: HTMLTableRowElement): Cell[] {
   return [...row.cells].map((cell) =>
     cell.dataset.value === undefined ? (cell.textContent ?? "") : Number(cell.dataset.value),
@@ -37,8 +37,8 @@ export function sortableTable(table: HTMLTableElement): void {
       body.append(
         ...sortedIndices(cells, order).map((index) => rows[index] as HTMLTableRowElement),
       );
-      heads.forEach((other, index) => {
-        showOrder(other, index === column ? order : null);
+      heads.forEach((header, index) => {
+        showOrder(header, index === column ? order : null);
       });
     });
   });

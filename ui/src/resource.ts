@@ -1,27 +1,27 @@
-// Data of a view: asked for when what it depends on changes, and only while the view is on the screen.
+// Data of a view: reloaded when its dependencies change, while the view is visible.
 
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { returns } from "./live";
+import { reconnects } from "./live";
 
-/** While `state` is loading, `value` may still hold what was shown before. */
+/** While `state` is loading, `value` can still hold the previous data. */
 export type Resource<T> = { state: "loading" | "ready" | "error"; value: T | null; error: string };
 
 type Load<T> = (signal: AbortSignal) => Promise<T>;
 
 /**
- * Runs `load` now and whenever a signal that it reads before its first await changes; the answer to an
- * older question never replaces a newer one. `isWanted` holds the questions back (off-screen, paused).
+ * Runs `load` now and whenever a signal that it reads before its first await changes. A newer request
+ * supersedes older ones. `isEnabled` suspends loading (off-screen, paused).
  */
 export function loadWhile<T>(
   load: Load<T>,
-  isWanted: ReadonlySignal<boolean>,
+  isEnabled: ReadonlySignal<boolean>,
   into: Signal<Resource<T>>,
 ): () => void {
   return effect(() => {
-    if (!isWanted.value) return;
-    void returns.value;
+    if (!isEnabled.value) return;
+    void reconnects.value;
     const abort = new AbortController();
     const before = into.peek();
     if (before.state !== "ready") into.value = { ...before, state: "loading" };
@@ -42,22 +42,22 @@ export function loadWhile<T>(
   });
 }
 
-/** A resource for as long as the component lives; `keys` are plain values that `load` closes over. */
+/** A resource for the lifetime of the component; `keys` are plain values that `load` closes over. */
 export function useResource<T>(
   load: Load<T>,
-  isWanted: ReadonlySignal<boolean>,
+  isEnabled: ReadonlySignal<boolean>,
   keys: readonly unknown[] = [],
 ): ReadonlySignal<Resource<T>> {
   const into = useMemo(() => signal<Resource<T>>({ state: "loading", value: null, error: "" }), []);
   const latest = useRef(load);
   latest.current = load;
-  useEffect(() => loadWhile((abort) => latest.current(abort), isWanted, into), keys);
+  useEffect(() => loadWhile((abort) => latest.current(abort), isEnabled, into), keys);
   return into;
 }
 
 export const always: ReadonlySignal<boolean> = signal(true);
 
-/** Whether an element is on or near the screen. */
+/** Whether an element is in or near the viewport. */
 export function useVisible(element: RefObject<Element | null>): ReadonlySignal<boolean> {
   const isVisible = useMemo(() => signal(false), []);
   useEffect(() => {
@@ -72,7 +72,7 @@ export function useVisible(element: RefObject<Element | null>): ReadonlySignal<b
   return isVisible;
 }
 
-/** The width of an element in whole pixels; 0 until it is known. */
+/** The width of an element in pixels; 0 until measured. */
 export function useWidth(element: RefObject<Element | null>): ReadonlySignal<number> {
   const width = useMemo(() => signal(0), []);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// What is shown is what the address says: #/jobs/NAME/nodes?t=420-700&sel=480-630&node=a
+// Routing by URL hash: #/jobs/NAME/nodes?t=420-700&sel=480-630&node=a
 
 import { signal } from "@preact/signals";
 
@@ -23,10 +23,10 @@ export function parseHash(hash: string): Route {
     const [name = "", ...rest] = pair.split("=");
     parameters[decode(name)] = decode(rest.join("="));
   }
-  const parts = path.split("/").filter(Boolean).map(decode);
-  if (parts[0] === "jobs" && parts[1])
-    return { page: parts[2] ?? "overview", job: parts[1], parameters };
-  if (parts[0] && parts[0] !== "jobs") return { page: parts[0], job: "", parameters };
+  const segments = path.split("/").filter(Boolean).map(decode);
+  if (segments[0] === "jobs" && segments[1])
+    return { page: segments[2] ?? "overview", job: segments[1], parameters };
+  if (segments[0] && segments[0] !== "jobs") return { page: segments[0], job: "", parameters };
   return { ...HOME, parameters };
 }
 
@@ -59,7 +59,7 @@ function write(): void {
   if (hash !== location.hash) history.replaceState(null, "", hash);
 }
 
-/** Changes parameters of this page in place: at once, but few times a second, as browsers allow no more. */
+/** Changes URL parameters in place. Writes are throttled, because browsers limit history updates. */
 export function setParameters(changes: Record<string, string | null>): void {
   const parameters: Record<string, string> = { ...route.peek().parameters };
   let isChanged = false;
@@ -77,21 +77,21 @@ export function setParameters(changes: Record<string, string | null>): void {
   else pending = setTimeout(write, wait);
 }
 
-/** The address of another place; time window, selection, node and worker go along within a job. */
+/** A link to a page; time window, selection, node and worker are preserved within a job. */
 export function linkTo(
   page: string,
   job: string = route.value.job,
   parameters: Parameters = {},
 ): string {
   const here = route.value;
-  const kept: Record<string, string> = {};
+  const shared: Record<string, string> = {};
   if (job && job === here.job) {
     for (const name of ["t", "sel", "node", "worker"]) {
       const value = here.parameters[name];
-      if (value) kept[name] = value;
+      if (value) shared[name] = value;
     }
   }
-  return formatHash({ page, job, parameters: { ...kept, ...parameters } });
+  return formatHash({ page, job, parameters: { ...shared, ...parameters } });
 }
 
 export function goTo(hash: string): void {

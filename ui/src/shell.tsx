@@ -1,11 +1,11 @@
-// The frame around every page: which job, how it is, where one can go, what was found.
+// The frame around every page: header, status, tabs, findings and notices.
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { getJson, type JobDocument, jobPath } from "./api";
 import { HeaderControls } from "./controls";
-import { Said } from "./controls/said";
+import { Toast } from "./controls/toast";
 import { FindingsStrip } from "./findings_strip";
 import { formatAgo, formatDuration, formatElapsed } from "./format";
 import { connection, follow, isPaused, lastUpdate, setPaused, unfollow } from "./live";
@@ -30,7 +30,7 @@ import { TimeBar } from "./time_bar";
 const loaded = signal<Resource<JobDocument>>({ state: "loading", value: null, error: "" });
 const now = signal(Date.now() / 1000);
 
-/** Keeps the job of the address loaded and followed. */
+/** Loads the job in the URL and subscribes to its updates. */
 function followAddress(): () => void {
   const abort = { current: new AbortController() };
   let shown = "";
@@ -94,7 +94,7 @@ export function Shell(): JSX.Element {
       <main id="main" tabIndex={-1} data-page={page}>
         <Body />
       </main>
-      <Said />
+      <Toast />
     </>
   );
 }
@@ -105,14 +105,14 @@ function Body(): JSX.Element {
   if (!shown || shown.ofJob !== Boolean(name)) {
     return (
       <Notice state="error">
-        There is no page named “{page}”. <a href="#/">See all jobs</a>
+        Page “{page}” does not exist. <a href="#/">Show all jobs</a>
       </Notice>
     );
   }
   if (name && loaded.value.state === "error")
     return (
       <Notice state="error">
-        {loaded.value.error} <a href="#/">See all jobs</a>
+        {loaded.value.error} <a href="#/">Show all jobs</a>
       </Notice>
     );
   if (name && !isOpened.value) return <Notice state="loading">Opening {name}…</Notice>;
@@ -138,7 +138,7 @@ function Top(): JSX.Element {
       </div>
       <div class="what">
         <h1>
-          {name || pages[page]?.title || "Sonde"} {isOpened.value && <Standing />}
+          {name || pages[page]?.title || "Sonde"} {isOpened.value && <StatusLine />}
         </h1>
         {name && loaded.value.state !== "error" && <Tabs />}
         {isOpened.value && (
@@ -151,8 +151,8 @@ function Top(): JSX.Element {
   );
 }
 
-/** The state, for how long, and how fresh the news are. */
-function Standing(): JSX.Element | null {
+/** The state of the job, its duration and the age of the last update. */
+function StatusLine(): JSX.Element | null {
   const document = job.value;
   if (!document) return null;
   const running = isLive.value;
@@ -182,7 +182,7 @@ function LiveState(): JSX.Element {
   }[connection.value];
   return (
     <>
-      <span class={`fact live ${connection.value}`} title="News of the job, as they come">
+      <span class={`fact live ${connection.value}`} title="Live updates of this job">
         {words}
         {age !== null && age >= 3 && connection.value !== "connecting"
           ? ` · updated ${formatAgo(age)}`
@@ -222,12 +222,12 @@ function LostConnection(): JSX.Element | null {
   if (connection.value !== "lost") return null;
   return (
     <div class="lost" role="status" data-state="lost">
-      The connection to the server is lost; trying again. Shown is what was known before.
+      Connection to the server lost. Reconnecting… The data shown may be out of date.
     </div>
   );
 }
 
-/** Theme and how time is shown. */
+/** Theme and time format. */
 function Preferences(): JSX.Element {
   const times = [
     ["elapsed", "time since start"],
@@ -243,7 +243,7 @@ function Preferences(): JSX.Element {
   return (
     <div class="preferences">
       <label class="choice">
-        <span class="unseen">How time is shown</span>
+        <span class="visually-hidden">Time format</span>
         <select value={current} onChange={(event) => setTime(event.currentTarget.value)}>
           {times
             .filter(([key], i) => key !== "local" || times[i]![1] !== "UTC")
@@ -255,7 +255,7 @@ function Preferences(): JSX.Element {
         </select>
       </label>
       <label class="choice">
-        <span class="unseen">Theme</span>
+        <span class="visually-hidden">Theme</span>
         <select
           value={theme.value}
           onChange={(event) => (theme.value = event.currentTarget.value as Theme)}

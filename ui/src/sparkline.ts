@@ -1,13 +1,15 @@
-// A curve as small as a word: an SVG path, broken where nothing is known.
+// Sparklines as SVG paths, with gaps at missing values.
 
 type Values = readonly (number | null)[];
 
-/** The path of the values in a box; empty where fewer than two are known. */
+/** The path of the values in a box; empty with fewer than two finite values. */
 export function sparkPath(values: Values, width: number, height: number): string {
-  const known = values.filter((value): value is number => value !== null && Number.isFinite(value));
-  if (known.length < 2) return "";
-  const low = Math.min(...known);
-  const span = Math.max(...known) - low;
+  const finite = values.filter(
+    (value): value is number => value !== null && Number.isFinite(value),
+  );
+  if (finite.length < 2) return "";
+  const low = Math.min(...finite);
+  const span = Math.max(...finite) - low;
   const x = (index: number) => round((index / Math.max(1, values.length - 1)) * width);
   const y = (value: number) => round(span ? height - ((value - low) / span) * height : height / 2);
   let path = "";
@@ -20,17 +22,19 @@ export function sparkPath(values: Values, width: number, height: number): string
   return path;
 }
 
-/** What a reader who sees no curve is told. */
-export function sparkWords(
+/** The sparkline as text for screen readers. */
+export function sparkLabel(
   label: string,
   values: Values,
-  write: (value: number) => string,
+  format: (value: number) => string,
 ): string {
-  const known = values.filter((value): value is number => value !== null && Number.isFinite(value));
-  const first = known[0];
-  const last = known[known.length - 1];
+  const finite = values.filter(
+    (value): value is number => value !== null && Number.isFinite(value),
+  );
+  const first = finite[0];
+  const last = finite[finite.length - 1];
   if (first === undefined || last === undefined) return "";
-  return `${label} from ${write(first)} to ${write(last)}`;
+  return `${label} from ${format(first)} to ${format(last)}`;
 }
 
 function round(value: number): number {

@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 describe("the window of a job", () => {
-  it("is all of it, unless the address says another", () => {
+  it("shows the entire job unless the URL specifies a range", () => {
     showJob(jobDocument());
     expect(view.value).toEqual([0, 100]);
     expect(isOpened.value).toBe(true);
@@ -46,7 +46,7 @@ describe("the window of a job", () => {
     expect(selection.value).toEqual([25, 30]);
   });
 
-  it("stands in the address, and all of it leaves the address", () => {
+  it("is stored in the URL unless it shows the entire job", () => {
     showJob(jobDocument());
     setView([20, 40]);
     expect(route.value.parameters.t).toBe("20-40");
@@ -58,7 +58,7 @@ describe("the window of a job", () => {
     expect(route.value.parameters.sel).toBeUndefined();
   });
 
-  it("goes back when the address does", () => {
+  it("follows navigation to an earlier URL", () => {
     showJob(jobDocument());
     setView([20, 40]);
     route.value = parseHash("#/jobs/a/nodes?t=50-60");
@@ -69,7 +69,7 @@ describe("the window of a job", () => {
     expect(windowMode.value).toBe("all");
   });
 
-  it("zooms and moves within the job", () => {
+  it("zooms and pans within the job", () => {
     showJob(jobDocument());
     zoomBy(0.5);
     expect(view.value).toEqual([25, 75]);
@@ -79,7 +79,7 @@ describe("the window of a job", () => {
     expect(view.value).toEqual([0, 100]);
   });
 
-  it("shows a stretch with room around it", () => {
+  it("shows a range with a margin", () => {
     showJob(jobDocument());
     showRange([40, 60]);
     expect(view.value).toEqual([30, 70]);
@@ -90,25 +90,25 @@ describe("the window of a job", () => {
 describe("the window of a live job", () => {
   beforeEach(() => showJob(jobDocument({ state: "running" })));
 
-  it("that shows all grows", () => {
+  it("grows if it shows the entire job", () => {
     extendTo(110);
     expect(view.value).toEqual([0, 110]);
   });
 
-  it("that shows the end moves along", () => {
+  it("follows the end of the job", () => {
     setView([80, 100]);
     extendTo(110);
     expect(view.value).toEqual([90, 110]);
   });
 
-  it("that shows something else stays", () => {
+  it("stays if it shows an earlier range", () => {
     setView([20, 40]);
     extendTo(110);
     expect(view.value).toEqual([20, 40]);
     expect(extent.value).toEqual([0, 110]);
   });
 
-  it("does not move for what nobody would see", () => {
+  it("does not move for invisible extensions", () => {
     extendTo(100.05);
     expect(view.value).toEqual([0, 100]);
     extendTo(99);

@@ -1,5 +1,5 @@
-// What all views share: the job, one time window, one selection, one hover time, and how to show time and colors.
-// Times are seconds since the job's start; `jobStart` makes Unix seconds of them.
+// State shared by all views: the job, time window, selection, hover time, theme and time format.
+// Times are seconds since the start of the job; add `jobStart` for Unix time.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { JobDocument } from "./api";
@@ -17,20 +17,20 @@ import { route, setParameters } from "./router";
 export type Theme = "system" | "light" | "dark";
 export type TimeStyle = "elapsed" | "clock";
 
-function kept<T extends string>(name: string, values: readonly T[], usual: T): T {
+function readPreference<T extends string>(name: string, values: readonly T[], fallback: T): T {
   try {
-    const found = localStorage.getItem(`sonde.${name}`) as T | null;
-    return found !== null && values.includes(found) ? found : usual;
+    const stored = localStorage.getItem(`sonde.${name}`) as T | null;
+    return stored !== null && values.includes(stored) ? stored : fallback;
   } catch {
-    return usual;
+    return fallback;
   }
 }
 
-function keep(name: string, value: string): void {
+function writePreference(name: string, value: string): void {
   try {
     localStorage.setItem(`sonde.${name}`, value);
   } catch {
-    // A browser that keeps nothing forgets the choice with the page.
+    // Without local storage the preference lasts until the page is closed.
   }
 }
 
@@ -43,10 +43,10 @@ export const timeStyle = signal<TimeStyle>("elapsed");
 export const zone = signal("UTC");
 
 export const job = signal<JobDocument | null>(null);
-/** Whether the job of the address is there; until then `job` may still be another one. */
+/** Whether the job in the URL is loaded; until then `job` can be the previous one. */
 export const isOpened = computed(() => job.value !== null && job.value.job === route.value.job);
 export const jobStart = computed(() => job.value?.t0 ?? 0);
-/** From the start to the last sample, or to now. */
+/** From the start to the last sample, or to the present. */
 export const extent = signal<Range>([0, 1]);
 export const view = signal<Range>([0, 1]);
 export const isRunning = (state: string | undefined): boolean =>
@@ -54,13 +54,13 @@ export const isRunning = (state: string | undefined): boolean =>
 export const isLive = computed(() => isRunning(job.value?.state));
 export const selection = signal<Range | null>(null);
 export const hover = signal<number | null>(null);
-/** The window that data are asked for: `view`, but not for each of many quick changes. */
-export const askedView = signal<Range>([0, 1]);
-/** `all` grows with a live job, `end` moves along with it, `fixed` stays. */
+/** The window to load data for: `view`, throttled during quick changes. */
+export const requestedView = signal<Range>([0, 1]);
+/** `all` grows with a live job, `end` follows its end, `fixed` stays. */
 export const windowMode = signal<"all" | "end" | "fixed">("all");
 export const isFollowing = computed(() => windowMode.value !== "fixed");
 
-export const isWhole = computed(() => windowMode.value === "all");
+export const isFullView = computed(() => windowMode.value === "all");
 
 function modeOf(range: Range): "all" | "end" | "fixed" {
   if (isSame(range, extent.peek())) return "all";
@@ -72,17 +72,17 @@ export function setView(range: Range): void {
   const next = clampRange(range, extent.peek());
   batch(() => {
     windowMode.value = modeOf(next);
-    view.value = windowMode.peek() === "all" ? next : asWritten(next);
+    view.value = windowMode.peek() === "all" ? next : rounded(next);
     setParameters({ t: windowMode.peek() === "all" ? null : rangeText(next) });
   });
 }
 
-/** As the address will say it, so that who follows the address sees the same. */
-const asWritten = (range: Range): Range => parseRange(rangeText(range)) ?? range;
+/** Rounded as in the URL, so that a shared link shows the same window. */
+const rounded = (range: Range): Range => parseRange(rangeText(range)) ?? range;
 
 export function setSelection(range: Range | null): void {
   batch(() => {
-    selection.value = range && asWritten(range);
+    selection.value = range && rounded(range);
     setParameters({ sel: range ? rangeText(range) : null });
   });
 }
@@ -94,22 +94,22 @@ export const zoomBy = (factor: number, around?: number): void => {
 };
 export const panBy = (share: number): void => setView(panRange(view.peek(), share, extent.peek()));
 
-/** Shows a stretch of time with some room around it, and selects it. */
+/** Selects a time range and shows it with some margin. */
 export function showRange(range: Range): void {
-  const room = Math.max((range[1] - range[0]) * 0.5, 1);
+  const margin = Math.max((range[1] - range[0]) * 0.5, 1);
   batch(() => {
     setSelection(range);
-    setView([range[0] - room, range[1] + room]);
+    setView([range[0] - margin, range[1] + margin]);
   });
 }
 
-/** News narrower than this share of the window wait until there are more: they would not be seen. */
-const SEEN_SHARE = 1 / 1000;
+/** Extensions below this fraction of the window are deferred, because they are not visible. */
+const VISIBLE_SHARE = 1 / 1000;
 
-/** The job's data now reach to `end`; a window that follows moves or grows with them. */
+/** Extends the job to `end`; a following window moves or grows with it. */
 export function extendTo(end: number): void {
   const width = view.peek()[1] - view.peek()[0];
-  if (end - extent.peek()[1] < width * SEEN_SHARE) return;
+  if (end - extent.peek()[1] < width * VISIBLE_SHARE) return;
   batch(() => {
     extent.value = [0, end];
     if (windowMode.peek() === "all") view.value = [0, end];
@@ -117,67 +117,67 @@ export function extendTo(end: number): void {
   });
 }
 
-/** Takes over a job document: its extent, and the window that the address asks for. */
+/** Shows a job document, with the time window from the URL. */
 export function showJob(document: JobDocument): void {
-  const isOther = job.peek()?.job !== document.job;
+  const isNewJob = job.peek()?.job !== document.job;
   batch(() => {
     job.value = document;
     const end = Math.max(document.t1 - document.t0, 0.001);
-    if (!isOther) return extendTo(end);
+    if (!isNewJob) return extendTo(end);
     extent.value = [0, end];
     hover.value = null;
     readAddress();
   });
 }
 
-/** Window and selection as the address says them. */
+/** Restores window and selection from the URL. */
 export function readAddress(): void {
   const { t, sel } = route.peek().parameters;
-  const wanted = parseRange(t);
-  const next = wanted ? clampRange(wanted, extent.peek()) : extent.peek();
-  const wantedSelection = parseRange(sel);
+  const requested = parseRange(t);
+  const next = requested ? clampRange(requested, extent.peek()) : extent.peek();
+  const requestedSelection = parseRange(sel);
   batch(() => {
     if (!isSame(next, view.peek())) view.value = next;
     windowMode.value = modeOf(next);
-    if (!isSame(wantedSelection, selection.peek())) selection.value = wantedSelection;
+    if (!isSame(requestedSelection, selection.peek())) selection.value = requestedSelection;
   });
 }
 
-const QUICK_MS = 70;
+const THROTTLE_MS = 70;
 
-/** Lets `askedView` follow `view`: at once, and while it changes quickly every now and then. */
-function startAsking(): void {
+/** Updates `requestedView` from `view`, at most once every THROTTLE_MS. */
+function startThrottling(): void {
   let last = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const take = (): void => {
     timer = undefined;
     last = performance.now();
-    askedView.value = view.peek();
+    requestedView.value = view.peek();
   };
   effect(() => {
     void view.value;
     if (timer !== undefined) return;
-    const wait = QUICK_MS - (performance.now() - last);
+    const wait = THROTTLE_MS - (performance.now() - last);
     if (wait <= 0) take();
     else timer = setTimeout(take, wait);
   });
 }
 
-/** Connects theme, zone and time style with the page and the browser's memory. */
+/** Binds theme, zone and time style to the page and to local storage. */
 export function startState(): void {
-  theme.value = kept("theme", ["system", "light", "dark"], "system");
-  timeStyle.value = kept("time", ["elapsed", "clock"], "elapsed");
-  zone.value = kept("zone", ["UTC", localZone()], localZone());
+  theme.value = readPreference("theme", ["system", "light", "dark"], "system");
+  timeStyle.value = readPreference("time", ["elapsed", "clock"], "elapsed");
+  zone.value = readPreference("zone", ["UTC", localZone()], localZone());
   const dark = matchMedia("(prefers-color-scheme: dark)");
   isSystemDark.value = dark.matches;
   dark.addEventListener("change", (event) => (isSystemDark.value = event.matches));
   effect(() => {
     document.documentElement.dataset.theme = shownTheme.value;
   });
-  startAsking();
-  effect(() => keep("theme", theme.value));
-  effect(() => keep("time", timeStyle.value));
-  effect(() => keep("zone", zone.value));
+  startThrottling();
+  effect(() => writePreference("theme", theme.value));
+  effect(() => writePreference("time", timeStyle.value));
+  effect(() => writePreference("zone", zone.value));
 }
 
 export function localZone(): string {

@@ -1,6 +1,6 @@
-// The state of a job in a word, with its sign and color.
+// The state of a job as a chip with symbol and color.
 
-// In the order of the filter; a broken job is one whose files cannot be read.
+// In the order of the filter; a job is broken if its files cannot be read.
 export const STATES = ["running", "completed", "failed", "stopped", "lost", "ended", "broken"];
 
 export const SIGNS: Record<string, string> = {

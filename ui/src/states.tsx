@@ -1,7 +1,7 @@
-// What stands where data should be: loading, nothing, an error.
+// Placeholders for data: loading, empty and error states.
 
 import type { ComponentChildren, JSX } from "preact";
-import { connection, returns } from "./live";
+import { connection, reconnects } from "./live";
 import type { Resource } from "./resource";
 
 export function Notice({
@@ -18,37 +18,37 @@ export function Notice({
   );
 }
 
-function TryAgain(): JSX.Element {
+function RetryButton(): JSX.Element {
   return (
-    <button type="button" onClick={() => (returns.value += 1)}>
-      Try again
+    <button type="button" onClick={() => (reconnects.value += 1)}>
+      Retry
     </button>
   );
 }
 
-/** Says that what is shown is old; of a connection that is lost the page tells once for all. */
+/** A note that the data is out of date; a lost connection is reported once in the page header. */
 export function Stale({ resource }: { resource: Resource<unknown> }): JSX.Element | null {
   if (resource.state !== "error" || connection.value === "lost") return null;
   return (
     <div class="stale" role="alert">
-      {resource.error} Shown is what was known before. <TryAgain />
+      {resource.error} The data shown may be out of date. <RetryButton />
     </div>
   );
 }
 
 type WaitingProps<T> = {
   resource: Resource<T>;
-  /** Says why there is nothing, where the answer holds nothing. */
+  /** The text for an empty result; null if there is data. */
   empty?: (value: T) => string | null;
   children: (value: T) => ComponentChildren;
 };
 
-/** Draws a resource in whatever state it is; an old value stays while a new one is on its way. */
+/** Renders a resource in any state; the previous value stays while a new one loads. */
 export function Waiting<T>({ resource, empty, children }: WaitingProps<T>): JSX.Element {
   if (resource.value === null) {
     return resource.state === "error" ? (
       <Notice state="error">
-        {resource.error} <TryAgain />
+        {resource.error} <RetryButton />
       </Notice>
     ) : (
       <Notice state="loading">Loading…</Notice>

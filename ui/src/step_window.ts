@@ -1,11 +1,11 @@
-// Which steps the curves of a page show: one window for all of them, kept in the address.
+// The step window shared by all curves of a page, stored in the URL.
 
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { parseRange, type Range, rangeText } from "./range";
 import { route, setParameters } from "./router";
 
-/** The part of each axis that is shown, by what the axis counts; null is all of it. */
+/** The visible range of each axis by its title; null shows all. */
 export const axisWindows = signal<Readonly<Record<string, Range | null>>>({});
 
 export function showOnAxis(axis: string, range: Range | null): void {
@@ -14,7 +14,7 @@ export function showOnAxis(axis: string, range: Range | null): void {
 
 const STEPS = "Step";
 
-/** For a page whose curves go over steps: the window stands in the address, and is taken from it. */
+/** Synchronizes the step window with the URL. */
 export function useStepsInAddress(): void {
   useEffect(() => {
     showOnAxis(STEPS, parseRange(route.peek().parameters.steps));

@@ -10,7 +10,7 @@ import {
 } from "./ticks";
 
 describe("ticks of time", () => {
-  it("stand at steps that people count in, and never twice with one label", () => {
+  it("are at round times and have distinct labels", () => {
     for (const span of [0.003, 0.5, 7, 90, 1200, 4000, 90000, 900000]) {
       const ticks = elapsedTicks(0, span, 9);
       expect(ticks.length).toBeGreaterThan(2);
@@ -32,7 +32,7 @@ describe("ticks of time", () => {
     ]);
   });
 
-  it("show fractions only when they need them", () => {
+  it("show fractions of a second only if needed", () => {
     expect(elapsedTicks(1, 2, 5).map((tick) => tick.label)).toEqual([
       "0:01.0",
       "0:01.2",
@@ -46,7 +46,7 @@ describe("ticks of time", () => {
     expect(elapsedLabel(15, 5)).toBe("0:15");
   });
 
-  it("by the clock begin a day with its date", () => {
+  it("are labeled with the date at midnight", () => {
     const start = Date.UTC(2026, 10, 14, 20, 30) / 1000;
     const ticks = clockTicks(0, 8 * 3600, 8, start, "UTC");
     expect(ticks.map((tick) => tick.label)).toEqual([
@@ -63,7 +63,7 @@ describe("ticks of time", () => {
     expect(ticks[0]!.at).toBe(1800);
   });
 
-  it("by the clock stand at whole hours of the zone", () => {
+  it("are at full hours of the time zone", () => {
     const start = Date.UTC(2026, 10, 14, 20, 0) / 1000;
     expect(
       clockTicks(0, 3 * 3600, 4, start, "Asia/Kolkata").map((tick) => [tick.at, tick.label]),
@@ -74,7 +74,7 @@ describe("ticks of time", () => {
     ]);
   });
 
-  it("by the clock survive the end of summer time", () => {
+  it("stay in order at the end of daylight saving time", () => {
     const start = Date.UTC(2026, 9, 24, 23, 0) / 1000;
     const ticks = clockTicks(0, 5 * 3600, 6, start, "Europe/Berlin");
     for (let i = 1; i < ticks.length; i++) expect(ticks[i]!.at).toBeGreaterThan(ticks[i - 1]!.at);
@@ -83,20 +83,20 @@ describe("ticks of time", () => {
 });
 
 describe("ticks of values", () => {
-  it("stand at 1, 2 and 5", () => {
+  it("are multiples of 1, 2 or 5 times a power of ten", () => {
     expect(niceTicks(0, 100, 4)).toEqual([0, 50, 100]);
     expect(niceTicks(0, 0.7, 4)).toEqual([0, 0.2, 0.4, 0.6]);
     expect(niceTicks(3, 3, 4)).toEqual([3]);
   });
 
-  it("end a little above the highest value", () => {
+  it("end slightly above the highest value", () => {
     expect(niceCeiling(0)).toBe(1);
     expect(niceCeiling(95)).toBe(100);
     expect(niceCeiling(650e6)).toBe(800e6);
   });
 });
 
-it("a logarithmic axis has decades, and more where they are few", () => {
+it("logarithmic axes have ticks at decades, and more if there are few decades", () => {
   expect(logarithmicTicks(0.3, 70, 4)).toEqual([1, 10]);
   expect(logarithmicTicks(0.9, 12, 4)).toEqual([1, 10]);
   expect(logarithmicTicks(1, 9, 4)).toEqual([1, 2, 5]);

@@ -1,4 +1,4 @@
-// Where axes have their marks: values in nice steps, times in steps people count in.
+// Tick positions: round values, and round times.
 
 import { formatElapsed, wallClock, zoneOffset } from "./format";
 
@@ -21,7 +21,7 @@ function multiples(from: number, to: number, step: number): number[] {
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => (first + i) * step);
 }
 
-/** Ticks of a window in seconds since the start, labeled with elapsed time. */
+/** Ticks of a window, labeled with elapsed time. */
 export function elapsedTicks(from: number, to: number, count: number): Tick[] {
   const step = timeStep(to - from, count);
   const unit = step < 60 ? 60 : step < 3600 ? 3600 : 86400;
@@ -32,12 +32,12 @@ export function elapsedTicks(from: number, to: number, count: number): Tick[] {
   }));
 }
 
-/** A tick's elapsed time, as fine as ticks are apart. */
+/** The elapsed time of a tick, with as many digits as the distance of ticks needs. */
 export function elapsedLabel(at: number, step: number): string {
   return formatElapsed(at, step < 1 ? step * 20 : Infinity);
 }
 
-/** Ticks of the same window labeled with a zone's time of day; where a day begins, its date. */
+/** Ticks labeled with the time of day in a zone; midnight is labeled with the date. */
 export function clockTicks(
   from: number,
   to: number,
@@ -50,7 +50,7 @@ export function clockTicks(
   const ticks: Tick[] = [];
   for (const wall of multiples(origin + from + offset, origin + to + offset, step)) {
     const isMidnight = wall % 86400 === 0;
-    // A clock change inside the window moves what follows.
+    // A change to daylight saving time inside the window moves later ticks.
     const at = wall - zoneOffset(wall - offset, zone) - origin;
     ticks.push({
       at,
@@ -68,7 +68,7 @@ function clockLabel(unix: number, zone: string, step: number, isMidnight: boolea
   return text.slice(11, step >= 1 ? 19 : step >= 0.1 ? 21 : 23);
 }
 
-/** Values in steps of 1, 2 or 5 times a power of ten, from `low` to `high`, about `count` of them. */
+/** About `count` values from `low` to `high` in steps of 1, 2 or 5 times a power of ten. */
 export function niceTicks(low: number, high: number, count: number): number[] {
   if (!(high > low)) return [low];
   const rough = (high - low) / Math.max(1, count);
@@ -77,24 +77,24 @@ export function niceTicks(low: number, high: number, count: number): number[] {
   return multiples(low, high, step).map((value) => Number(value.toPrecision(12)));
 }
 
-/** Places on a logarithmic axis: decades, with 2 and 5 between them where there are few of them. */
+/** Ticks of a logarithmic axis: decades, with 2 and 5 between them if there are few decades. */
 export function logarithmicTicks(low: number, high: number, count: number): number[] {
   if (!(low > 0) || !(high > low) || !Number.isFinite(high)) return [];
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const every = Math.max(1, Math.ceil((last - first) / Math.max(1, count)));
   const factors = last - first <= 2 ? [1, 2, 5] : [1];
-  const found: number[] = [];
+  const values: number[] = [];
   for (let power = first; power <= last; power += every)
-    found.push(...factors.map((factor) => Number(`${factor}e${power}`)));
-  return found.filter((at) => at >= low && at <= high);
+    values.push(...factors.map((factor) => Number(`${factor}e${power}`)));
+  return values.filter((at) => at >= low && at <= high);
 }
 
-/** The end of an axis that starts at nought and holds `high` with a little air. */
+/** The upper end of an axis that starts at zero, slightly above `high`. */
 export function niceCeiling(high: number): number {
   if (!(high > 0)) return 1;
-  const wanted = high * 1.05;
-  const power = 10 ** Math.floor(Math.log10(wanted));
+  const target = high * 1.05;
+  const power = 10 ** Math.floor(Math.log10(target));
   return (
-    ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= wanted) ?? 10) * power
+    ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= target) ?? 10) * power
   );
 }

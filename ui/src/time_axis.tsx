@@ -12,7 +12,7 @@ import { clockTicks, elapsedTicks, type Tick } from "./ticks";
 
 export const TICK_PIXELS = 96;
 
-/** Ticks of the window as the person wants time to be shown. */
+/** Ticks of the window in the selected time format. */
 export function shownTicks(window: readonly [number, number], plot: number): Tick[] {
   const count = Math.max(2, plot / TICK_PIXELS);
   return timeStyle.value === "elapsed"
@@ -20,7 +20,7 @@ export function shownTicks(window: readonly [number, number], plot: number): Tic
     : clockTicks(window[0], window[1], count, jobStart.value, zone.value);
 }
 
-/** A moment in the style that is shown, as fine as the window. */
+/** An instant in the selected time format, with the precision of the window. */
 export function shownTime(at: number): string {
   const span = view.value[1] - view.value[0];
   return timeStyle.value === "elapsed"
@@ -28,12 +28,12 @@ export function shownTime(at: number): string {
     : formatClock(jobStart.value + at, zone.value, span);
 }
 
-/** A moment in both styles, exactly. */
+/** An instant as elapsed time and as a time stamp. */
 export function exactTime(at: number): string {
   return `${formatElapsed(at, view.value[1] - view.value[0])} · ${formatStamp(jobStart.value + at, zone.value)}`;
 }
 
-/** A stretch in the style that is shown; by the clock with its dates and zone. */
+/** A time range in the selected format; with dates and zone for clock times. */
 export function shownRange(from: number, to: number): string {
   if (timeStyle.value === "elapsed") return `${shownTime(from)} – ${shownTime(to)}`;
   const [first, last] = [jobStart.value + from, jobStart.value + to];

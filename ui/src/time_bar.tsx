@@ -1,4 +1,4 @@
-// Says which part of the job is shown, and changes it.
+// Shows and changes the time window.
 
 import { Fragment, type JSX } from "preact";
 import { formatDuration } from "./format";
@@ -6,8 +6,8 @@ import { Popover } from "./popover";
 import {
   extent,
   isFollowing,
+  isFullView,
   isLive,
-  isWhole,
   selection,
   setSelection,
   setView,
@@ -19,9 +19,9 @@ import { shownRange } from "./time_axis";
 
 const WIDTHS = [86400, 3600, 900, 300, 60, 10, 1];
 
-/** The three widths below the whole that are worth a button. */
-export function usefulWidths(whole: number): number[] {
-  return WIDTHS.filter((width) => width < whole * 0.75).slice(0, 3);
+/** Up to three zoom widths well below the total. */
+export function usefulWidths(total: number): number[] {
+  return WIDTHS.filter((width) => width < total * 0.75).slice(0, 3);
 }
 
 function showWidth(width: number): void {
@@ -32,27 +32,23 @@ function showWidth(width: number): void {
 
 export function TimeBar(): JSX.Element {
   const [from, to] = view.value;
-  const whole = extent.value[1];
-  const short = (width: number): string =>
-    formatDuration(width)
-      .replace(/\.0+(?=\D)/, "")
-      .replace(/ 0\u202fmin$/, "");
+  const total = extent.value[1];
   return (
     <div class="time-bar" role="toolbar" aria-label="Time window">
       <span class="shown">
         <b>{shownRange(from, to)}</b>{" "}
         <span class="sub">
-          {isWhole.value
-            ? "the whole job"
-            : `${formatDuration(to - from)} of ${formatDuration(whole)}`}
+          {isFullView.value
+            ? "entire job"
+            : `${formatDuration(to - from)} of ${formatDuration(total)}`}
         </span>
       </span>
       {selection.value && (
         <span class="selected">
-          selected {shownRange(...selection.value)} (
+          Selected: {shownRange(...selection.value)} (
           {formatDuration(selection.value[1] - selection.value[0])})
           <button type="button" onClick={() => setView(selection.value!)}>
-            Zoom to it
+            Zoom to selection
           </button>
           <button type="button" onClick={() => setSelection(null)}>
             Clear
@@ -65,7 +61,7 @@ export function TimeBar(): JSX.Element {
             type="button"
             onClick={() => setView([extent.value[1] - (to - from), extent.value[1]])}
           >
-            Go to now
+            Jump to end
           </button>
         )}
         <button type="button" aria-label="Zoom in" onClick={() => zoomBy(0.5)}>
@@ -74,20 +70,20 @@ export function TimeBar(): JSX.Element {
         <button type="button" aria-label="Zoom out" onClick={() => zoomBy(2)}>
           −
         </button>
-        <button type="button" aria-pressed={isWhole.value} onClick={showAll}>
+        <button type="button" aria-pressed={isFullView.value} onClick={showAll}>
           All
         </button>
-        {usefulWidths(whole).map((width) => (
+        {usefulWidths(total).map((width) => (
           <button
             type="button"
             key={width}
             aria-pressed={Math.abs(to - from - width) < width * 1e-3}
             onClick={() => showWidth(width)}
           >
-            {short(width)}
+            {formatDuration(width)}
           </button>
         ))}
-        <Popover label="Keys" title="What mouse, fingers and keys do" isRight>
+        <Popover label="Shortcuts" title="Mouse, touch and keyboard shortcuts" isRight>
           <KeysHelp />
         </Popover>
       </span>
@@ -96,13 +92,13 @@ export function TimeBar(): JSX.Element {
 }
 
 const HELP: [string, string][] = [
-  ["drag", "zoom, on phases select; with Shift the other of both"],
-  ["double-click or double-tap, 0", "show the whole job"],
-  ["Ctrl + wheel, + −, two fingers", "zoom in and out"],
-  ["Shift + wheel, two fingers, ← →", "move"],
-  ["tap", "show the values at a time"],
-  [", .", "move the hover time"],
-  ["s, z, Esc", "select around the hover time, zoom to the selection, clear it"],
+  ["Drag", "Zoom; on phases, select. Hold Shift to swap"],
+  ["Double-click, double-tap, 0", "Show the entire job"],
+  ["Ctrl + wheel, + −, pinch", "Zoom in and out"],
+  ["Shift + wheel, two-finger drag, ← →", "Pan"],
+  ["Tap", "Show the values at that time"],
+  [", .", "Move the hover time"],
+  ["s, z, Esc", "Select around the hover time, zoom to the selection, clear it"],
 ];
 
 function KeysHelp(): JSX.Element {

@@ -1,4 +1,4 @@
-// Which color a tone of a spec has: the same thing has the same color on every page.
+// Colors of the tones in chart specs, the same on every page.
 
 import { LINES, phaseColor, SEVERITY } from "./colors";
 
@@ -15,17 +15,17 @@ const TONES: Record<string, string> = {
   quiet: "--base",
 };
 
-/** The tone of a place that is the same in several charts. */
-export const placeTone = (place: number): string => `place ${place}`;
+/** The tone of a series that has the same color in several charts. */
+export const seriesTone = (index: number): string => `series ${index}`;
 
-/** The style variable of a tone; without a tone, that of a place among others. */
-export function toneVariable(tone: string, place: number): string {
-  if (tone.startsWith("place ")) return toneVariable("", Number(tone.slice(6)));
+/** The CSS variable of a tone; without a tone, the color of the series index. */
+export function toneVariable(tone: string, index: number): string {
+  if (tone.startsWith("series ")) return toneVariable("", Number(tone.slice("series ".length)));
   if (tone) return TONES[tone] ?? phaseColor(tone);
-  return LINES[place % LINES.length] ?? LINES[0];
+  return LINES[index % LINES.length] ?? LINES[0];
 }
 
-/** The same, as a value of a style. */
-export function toneColor(tone: string, place: number): string {
-  return `var(${toneVariable(tone, place)})`;
+/** The color of a tone as a CSS value. */
+export function toneColor(tone: string, index: number): string {
+  return `var(${toneVariable(tone, index)})`;
 }

@@ -1,4 +1,4 @@
-// A question in front of everything else: what it means, and a way back.
+// A modal dialog with a confirm and a cancel button.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
@@ -9,19 +9,19 @@ type Props = {
   isDangerous?: boolean;
   isBusy?: boolean;
   error?: string;
-  onAct: () => void;
+  onConfirm: () => void;
   onClose: () => void;
   children: ComponentChildren;
 };
 
-/** A dialog that is open as long as it is there; Escape closes it, and the focus goes back. */
+/** A modal dialog, open while mounted; Escape closes it and restores the focus. */
 export function Dialog({
   title,
   action,
   isDangerous,
   isBusy,
   error,
-  onAct,
+  onConfirm: onAct,
   onClose,
   children,
 }: Props) {
@@ -61,7 +61,7 @@ export function Dialog({
             class={isDangerous ? "danger" : "primary"}
             disabled={Boolean(isBusy)}
           >
-            {isBusy ? "Waiting for an answer…" : action}
+            {isBusy ? "Waiting for the job…" : action}
           </button>
         </div>
       </form>

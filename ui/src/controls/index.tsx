@@ -1,4 +1,4 @@
-// What a person can do to a job from its header: stop it, watch it differently, look deeper, take its report along.
+// Controls of a job in the page header: sampling interval, profiling, report and stop.
 
 import type { JSX } from "preact";
 import { jobPath } from "../api";
@@ -7,13 +7,13 @@ import { MonitoringSelect } from "./monitoring";
 import { ProfileButton } from "./profile";
 import { StopButton } from "./stop";
 
-/** A job that is over has only its report to give. */
+/** The controls; finished jobs only have a report. */
 export function HeaderControls(): JSX.Element | null {
   const document = job.value;
   if (document === null) return null;
   const { job: name, controls } = document;
   return (
-    <div class="controls" role="group" aria-label="Controls of the job">
+    <div class="controls" role="group" aria-label="Job controls">
       {isLive.value && (
         <>
           <MonitoringSelect

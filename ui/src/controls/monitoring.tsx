@@ -1,38 +1,38 @@
-// Monitoring on or off, and how often the machines are sampled, while the job runs.
+// Sampling on or off and the sampling interval of a running job.
 
 import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "../format";
-import { say } from "./notice";
-import { errorWords, isDone, replyWords, request } from "./request";
+import { showNotice } from "./notice";
+import { errorMessage, isComplete, replyMessage, request } from "./request";
 
 export const INTERVALS = [0.1, 0.2, 0.5, 1, 5, 60] as const;
 
-const PATIENCE_MS = 10_000;
+const CONFIRMATION_TIMEOUT_MS = 10_000;
 
 type Props = { job: string; interval: number | null; isMonitoring: boolean; isRunning: boolean };
 
 export function MonitoringSelect({ job, interval, isMonitoring, isRunning }: Props) {
-  const [asked, setAsked] = useState<string | null>(null);
+  const [requested, setRequested] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const current = isMonitoring ? String(interval ?? "") : "off";
-  // What was asked for is shown until the job says the same of itself, which takes it a few seconds.
+  // Show the requested value until the job reports it, which takes a few seconds.
   useEffect(() => {
-    if (asked === null || isBusy) return;
-    if (asked === current) return setAsked(null);
-    const timer = setTimeout(() => setAsked(null), PATIENCE_MS);
+    if (requested === null || isBusy) return;
+    if (requested === current) return setRequested(null);
+    const timer = setTimeout(() => setRequested(null), CONFIRMATION_TIMEOUT_MS);
     return () => clearTimeout(timer);
-  }, [asked, current, isBusy]);
-  const known = intervalChoices(interval);
+  }, [requested, current, isBusy]);
+  const choices = intervalChoices(interval);
   const change = async (value: string): Promise<void> => {
-    setAsked(value);
+    setRequested(value);
     setBusy(true);
     try {
-      const answer = await request(job, "set", changeFor(value, isMonitoring));
-      say(replyWords(answer), !isDone(answer));
-      if (!isDone(answer)) setAsked(null);
+      const answer = await request(job, "set", requestBody(value, isMonitoring));
+      showNotice(replyMessage(answer), !isComplete(answer));
+      if (!isComplete(answer)) setRequested(null);
     } catch (problem) {
-      say(errorWords(problem), true);
-      setAsked(null);
+      showNotice(errorMessage(problem), true);
+      setRequested(null);
     } finally {
       setBusy(false);
     }
@@ -41,16 +41,16 @@ export function MonitoringSelect({ job, interval, isMonitoring, isRunning }: Pro
     <label class="control">
       Monitoring{" "}
       <select
-        value={asked ?? current}
+        value={requested ?? current}
         disabled={!isRunning || isBusy}
         aria-busy={isBusy}
         data-control="monitoring"
         onChange={(event) => void change(event.currentTarget.value)}
       >
         <option value="off">off</option>
-        {known.map((seconds) => (
+        {choices.map((seconds) => (
           <option key={seconds} value={String(seconds)}>
-            every {intervalWords(seconds)}
+            every {formatDuration(seconds)}
           </option>
         ))}
       </select>
@@ -58,24 +58,18 @@ export function MonitoringSelect({ job, interval, isMonitoring, isRunning }: Pro
   );
 }
 
-/** What is offered, and what is set if that is something else. */
+/** The standard intervals, and the current one if it is different. */
 export function intervalChoices(interval: number | null): number[] {
-  const known: number[] = [...INTERVALS];
-  if (interval !== null && !known.includes(interval)) known.push(interval);
-  return known.sort((one, other) => one - other);
+  const choices: number[] = [...INTERVALS];
+  if (interval !== null && !choices.includes(interval)) choices.push(interval);
+  return choices.sort((a, b) => a - b);
 }
 
-export function intervalWords(seconds: number): string {
-  if (seconds === 60) return "1 min";
-  return seconds < 1
-    ? `${Math.round(seconds * 1000)} ms`
-    : Number.isInteger(seconds)
-      ? `${seconds} s`
-      : formatDuration(seconds);
-}
-
-/** What has to be asked so that it becomes so. */
-export function changeFor(value: string, isMonitoring: boolean): Record<string, number | boolean> {
+/** The request body that applies a choice. */
+export function requestBody(
+  value: string,
+  isMonitoring: boolean,
+): Record<string, number | boolean> {
   if (value === "off") return { monitoring: false };
   return isMonitoring
     ? { interval_seconds: Number(value) }

@@ -1,4 +1,4 @@
-// The last thing that a control has to say; read aloud, and gone after a while.
+// The last notice of a control; announced by screen readers and hidden after a while.
 
 import { signal } from "@preact/signals";
 
@@ -9,7 +9,7 @@ export const notice = signal<Notice | null>(null);
 const SHOWN_MS = 9000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-export function say(text: string, isError = false): void {
+export function showNotice(text: string, isError = false): void {
   notice.value = { text, isError };
   clearTimeout(timer);
   timer = setTimeout(() => (notice.value = null), SHOWN_MS);

@@ -1,37 +1,37 @@
-// Profile now: for how many steps or seconds, and what to look at.
+// The "Profile now" dialog: duration and kinds of profiles.
 
 import { useState } from "preact/hooks";
 import { toggled } from "../views/legend";
 import { Dialog } from "./dialog";
-import { say } from "./notice";
-import { errorWords, isDone, replyWords, request } from "./request";
+import { showNotice } from "./notice";
+import { errorMessage, isComplete, replyMessage, request } from "./request";
 
 /** The kinds of profiles, as `sonde profile --kinds` names them. */
 export const KINDS: readonly [string, string][] = [
   ["operators", "operators and kernels"],
   ["python", "Python functions"],
   ["dataloader", "data loading"],
-  ["memory", "memory of tensors"],
+  ["memory", "tensor memory"],
   ["distributed", "collectives between workers"],
 ];
-const USUAL = ["operators", "dataloader", "python"];
-const MOST: Record<Unit, number> = { steps: 1000, seconds: 600 };
+const DEFAULT_KINDS = ["operators", "dataloader", "python"];
+const LIMITS: Record<Unit, number> = { steps: 1000, seconds: 600 };
 
 type Unit = "steps" | "seconds";
 
 export function ProfileButton({ job, isRunning }: { job: string; isRunning: boolean }) {
-  const [isAsking, setAsking] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   return (
     <>
       <button
         type="button"
         disabled={!isRunning}
-        onClick={() => setAsking(true)}
+        onClick={() => setOpen(true)}
         data-control="profile"
       >
         Profile now
       </button>
-      {isAsking && <ProfileDialog job={job} onClose={() => setAsking(false)} />}
+      {isOpen && <ProfileDialog job={job} onClose={() => setOpen(false)} />}
     </>
   );
 }
@@ -39,20 +39,20 @@ export function ProfileButton({ job, isRunning }: { job: string; isRunning: bool
 function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
   const [unit, setUnit] = useState<Unit>("steps");
   const [amount, setAmount] = useState("3");
-  const [kinds, setKinds] = useState<ReadonlySet<string>>(new Set(USUAL));
+  const [kinds, setKinds] = useState<ReadonlySet<string>>(new Set(DEFAULT_KINDS));
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState("");
   const profile = async (): Promise<void> => {
-    if (kinds.size === 0) return setError("Choose at least one kind.");
+    if (kinds.size === 0) return setError("Select at least one kind of profile.");
     setBusy(true);
     setError("");
     try {
       const chosen = KINDS.map(([kind]) => kind).filter((kind) => kinds.has(kind));
       const answer = await request(job, "profile", { [unit]: Number(amount), kinds: chosen });
-      say(replyWords(answer), !isDone(answer));
+      showNotice(replyMessage(answer), !isComplete(answer));
       onClose();
     } catch (problem) {
-      setError(errorWords(problem));
+      setError(errorMessage(problem));
       setBusy(false);
     }
   };
@@ -62,7 +62,7 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
       action="Profile"
       isBusy={isBusy}
       error={error}
-      onAct={() => void profile()}
+      onConfirm={() => void profile()}
       onClose={onClose}
     >
       <div class="field-row">
@@ -71,7 +71,7 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
           <input
             type="number"
             min="1"
-            max={MOST[unit]}
+            max={LIMITS[unit]}
             required
             value={amount}
             onInput={(event) => setAmount(event.currentTarget.value)}
@@ -86,7 +86,7 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
         </label>
       </div>
       <fieldset>
-        <legend>What to look at</legend>
+        <legend>Profile</legend>
         {KINDS.map(([kind, words]) => (
           <label key={kind} class="check">
             <input
@@ -99,8 +99,8 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
         ))}
       </fieldset>
       <p class="sub">
-        Kinds follow each other from the next step on. The steps they slow down do not count for how
-        long steps take.
+        Profiles run one after another, starting with the next step. Profiled steps are excluded
+        from step time statistics.
       </p>
     </Dialog>
   );

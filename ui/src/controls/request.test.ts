@@ -1,28 +1,28 @@
 import { expect, test } from "vitest";
-import { isDone, replyWords } from "./request";
+import { isComplete, replyMessage } from "./request";
 
 const done = { done: true, message: "samples every 100 ms" };
 
-test("those who say the same say it together", () => {
-  expect(replyWords({ replies: { a: done, b: done }, waiting: [] })).toBe(
+test("equal replies are grouped", () => {
+  expect(replyMessage({ replies: { a: done, b: done }, waiting: [] })).toBe(
     "a, b: samples every 100 ms",
   );
 });
 
-test("who has not answered is named", () => {
-  expect(replyWords({ replies: { a: done }, waiting: ["b"] })).toBe(
-    "a: samples every 100 ms; b: no answer yet",
+test("missing replies are listed by name", () => {
+  expect(replyMessage({ replies: { a: done }, waiting: ["b"] })).toBe(
+    "a: samples every 100 ms; b: no reply yet",
   );
 });
 
-test("many names are counted", () => {
+test("long lists of names are shortened", () => {
   const replies = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, done]));
-  expect(replyWords({ replies, waiting: [] })).toBe("a, b and 2 more: samples every 100 ms");
+  expect(replyMessage({ replies, waiting: [] })).toBe("a, b and 2 more: samples every 100 ms");
 });
 
-test("it is done when all have done it", () => {
-  expect(isDone({ replies: { a: done }, waiting: [] })).toBe(true);
-  expect(isDone({ replies: { a: done }, waiting: ["b"] })).toBe(false);
-  expect(isDone({ replies: { a: { done: false, message: "no" } }, waiting: [] })).toBe(false);
-  expect(isDone({ replies: {}, waiting: [] })).toBe(false);
+test("a request is complete when all recipients carried it out", () => {
+  expect(isComplete({ replies: { a: done }, waiting: [] })).toBe(true);
+  expect(isComplete({ replies: { a: done }, waiting: ["b"] })).toBe(false);
+  expect(isComplete({ replies: { a: { done: false, message: "no" } }, waiting: [] })).toBe(false);
+  expect(isComplete({ replies: {}, waiting: [] })).toBe(false);
 });

@@ -1,4 +1,4 @@
-// Asks something of a running job, and waits for what its nodes or workers answer.
+// Sends a request to a running job and waits for the replies of its nodes or workers.
 
 import { ApiError, getJson, jobPath, send } from "../api";
 
@@ -7,44 +7,46 @@ export type Replies = {
   waiting: string[];
 };
 
-const PATIENCE_MS = 15_000;
-const PAUSE_MS = 300;
+const TIMEOUT_MS = 15_000;
+const POLL_MS = 300;
 
-/** Sends it and comes back with the answers; who has not answered in time is named. */
+/** Sends a request and polls for replies until all have arrived or the timeout expires. */
 export async function request(
   job: string,
   kind: "stop" | "set" | "profile",
   body: Record<string, unknown>,
 ): Promise<Replies> {
   const { request: id } = await send<{ request: string }>("POST", jobPath(job, kind), body);
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + TIMEOUT_MS;
   for (;;) {
-    const found = await getJson<Replies>(jobPath(job, "requests", id));
-    if (found.waiting.length === 0 || Date.now() >= end) return found;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    const result = await getJson<Replies>(jobPath(job, "requests", id));
+    if (result.waiting.length === 0 || Date.now() >= end) return result;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
-/** What was answered, in one sentence; those who say the same say it together. */
-export function replyWords({ replies, waiting }: Replies): string {
-  const by = new Map<string, string[]>();
+/** The replies as text; equal messages are grouped. */
+export function replyMessage({ replies, waiting }: Replies): string {
+  const namesByMessage = new Map<string, string[]>();
   for (const [name, reply] of Object.entries(replies))
-    by.set(reply.message, [...(by.get(reply.message) ?? []), name]);
-  const said = [...by].map(([message, names]) => `${someNames(names)}: ${message}`);
-  if (waiting.length > 0) said.push(`${someNames(waiting)}: no answer yet`);
-  return said.join("; ") || "Nobody was there to answer.";
+    namesByMessage.set(reply.message, [...(namesByMessage.get(reply.message) ?? []), name]);
+  const messages = [...namesByMessage].map(
+    ([message, names]) => `${shortNameList(names)}: ${message}`,
+  );
+  if (waiting.length > 0) messages.push(`${shortNameList(waiting)}: no reply yet`);
+  return messages.join("; ") || "No process replied.";
 }
 
-/** Whether everybody did what was asked. */
-export function isDone({ replies, waiting }: Replies): boolean {
-  const said = Object.values(replies);
-  return waiting.length === 0 && said.length > 0 && said.every((one) => one.done);
+/** Whether all recipients carried out the request. */
+export function isComplete({ replies, waiting }: Replies): boolean {
+  const answers = Object.values(replies);
+  return waiting.length === 0 && answers.length > 0 && answers.every((answer) => answer.done);
 }
 
-export const errorWords = (error: unknown): string =>
+export const errorMessage = (error: unknown): string =>
   error instanceof ApiError || error instanceof Error ? error.message : String(error);
 
-function someNames(names: readonly string[]): string {
+function shortNameList(names: readonly string[]): string {
   return names.length <= 3
     ? names.join(", ")
     : `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;

@@ -1,12 +1,12 @@
-// Stop training: asked twice, since nothing brings the job back.
+// "Stop training" with a confirmation dialog.
 
 import { useState } from "preact/hooks";
 import { Dialog } from "./dialog";
-import { say } from "./notice";
-import { errorWords, isDone, replyWords, request } from "./request";
+import { showNotice } from "./notice";
+import { errorMessage, isComplete, replyMessage, request } from "./request";
 
 export function StopButton({ job, isRunning }: { job: string; isRunning: boolean }) {
-  const [isAsking, setAsking] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState("");
   const stop = async (): Promise<void> => {
@@ -14,10 +14,10 @@ export function StopButton({ job, isRunning }: { job: string; isRunning: boolean
     setError("");
     try {
       const answer = await request(job, "stop", {});
-      say(replyWords(answer), !isDone(answer));
-      setAsking(false);
+      showNotice(replyMessage(answer), !isComplete(answer));
+      setOpen(false);
     } catch (problem) {
-      setError(errorWords(problem));
+      setError(errorMessage(problem));
     } finally {
       setBusy(false);
     }
@@ -28,23 +28,23 @@ export function StopButton({ job, isRunning }: { job: string; isRunning: boolean
         type="button"
         class="danger"
         disabled={!isRunning}
-        onClick={() => setAsking(true)}
+        onClick={() => setOpen(true)}
         data-control="stop"
       >
         Stop training
       </button>
-      {isAsking && (
+      {isOpen && (
         <Dialog
           title={`Stop ${job}?`}
           action="Stop training"
           isDangerous
           isBusy={isBusy}
           error={error}
-          onAct={() => void stop()}
-          onClose={() => setAsking(false)}
+          onConfirm={() => void stop()}
+          onClose={() => setOpen(false)}
         >
           <p>
-            Every process of the job gets SIGTERM, and SIGKILL after 10 s. What was recorded stays.
+            All processes of the job receive SIGTERM, and SIGKILL after 10 s. The recording is kept.
           </p>
         </Dialog>
       )}

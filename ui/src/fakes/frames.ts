@@ -1,6 +1,6 @@
 // Frames for tests.
 
-/** A frame as the server builds it: the header padded, arrays behind it. */
+/** A frame as the server encodes it: a padded header followed by the arrays. */
 export function frameOf(header: object, bytes: Uint8Array): ArrayBuffer {
   const text = new TextEncoder().encode(JSON.stringify(header));
   const length = text.length + ((8 - ((4 + text.length) % 8)) % 8);

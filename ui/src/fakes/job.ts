@@ -2,7 +2,7 @@
 
 import type { JobDocument } from "../api";
 
-export function jobDocument(part: Partial<JobDocument> = {}): JobDocument {
+export function jobDocument(overrides: Partial<JobDocument> = {}): JobDocument {
   return {
     job: "a",
     state: "completed",
@@ -41,6 +41,6 @@ export function jobDocument(part: Partial<JobDocument> = {}): JobDocument {
     is_monitoring: true,
     has: {},
     controls: { stop: false, set: false, profile: false, delete: true },
-    ...part,
+    ...overrides,
   };
 }

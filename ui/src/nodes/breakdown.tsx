@@ -1,4 +1,4 @@
-// What happened in the selection, or in view: exact totals of the server, against the whole run.
+// Totals of the selection or the visible window, compared with the entire run.
 
 import { useComputed } from "@preact/signals";
 import { Fragment, type JSX } from "preact";
@@ -8,7 +8,15 @@ import { phaseColor, phaseName } from "../colors";
 import { formatCount, formatDuration, formatPercent, formatValue } from "../format";
 import { exposeChart } from "../inspect";
 import { useResource, useVisible } from "../resource";
-import { askedView, isWhole, job, jobStart, selection, setSelection, setView } from "../state";
+import {
+  isFullView,
+  job,
+  jobStart,
+  requestedView,
+  selection,
+  setSelection,
+  setView,
+} from "../state";
 import { Waiting } from "../states";
 import { shownRange } from "../time_axis";
 import { toggled } from "../views/legend";
@@ -40,27 +48,27 @@ export type BreakdownDocument = {
 };
 
 const FIGURES: [string, string][] = [
-  ["gpu.utilization_percent", "GPU busy"],
-  ["cpu.utilization_percent", "CPU busy"],
+  ["gpu.utilization_percent", "GPU utilization"],
+  ["cpu.utilization_percent", "CPU utilization"],
   ["gpu.memory_used_percent", "GPU memory"],
   ["gpu.memory_used_bytes", "GPU memory"],
-  ["memory.used_percent", "memory"],
+  ["memory.used_percent", "Memory"],
   ["cpu.iowait_percent", "I/O wait"],
 ];
 
-/** Sums over many steps are dear: charts that were zoomed come first, and of a drag only where it rests is counted. */
+/** Totals over many steps are expensive: charts load first, and drags are debounced. */
 const AFTER_CHARTS_MS = 100;
 
 export function Breakdown({ node }: { node: string }): JSX.Element {
   const box = useRef<HTMLElement>(null);
   const isVisible = useVisible(box);
-  const range = useComputed(() => selection.value ?? askedView.value);
+  const range = useComputed(() => selection.value ?? requestedView.value);
   const worker = useComputed(() => chosenWorker(node));
   const isFirst = useRef(true);
   const data = useResource(
     async (signal) => {
       const [from, to] = range.value;
-      const question = {
+      const query = {
         t0: jobStart.value + from,
         t1: jobStart.value + to,
         worker: worker.value,
@@ -68,11 +76,7 @@ export function Breakdown({ node }: { node: string }): JSX.Element {
       };
       if (!isFirst.current) await new Promise((resolve) => setTimeout(resolve, AFTER_CHARTS_MS));
       isFirst.current = false;
-      return getJson<BreakdownDocument>(
-        jobPath(job.peek()?.job ?? "", "breakdown"),
-        question,
-        signal,
-      );
+      return getJson<BreakdownDocument>(jobPath(job.peek()?.job ?? "", "breakdown"), query, signal);
     },
     isVisible,
     [node],
@@ -83,8 +87,8 @@ export function Breakdown({ node }: { node: string }): JSX.Element {
     <section class="card" ref={box} data-chart="breakdown" aria-label="Breakdown">
       <header>
         <h2>
-          What happened{" "}
-          {selection.value ? "in the selection" : isWhole.value ? "in the whole job" : "in view"}
+          Breakdown of{" "}
+          {selection.value ? "selection" : isFullView.value ? "entire job" : "visible window"}
         </h2>
         <span class="sub">
           {shownRange(from, to)} · {formatDuration(to - from)}
@@ -92,7 +96,7 @@ export function Breakdown({ node }: { node: string }): JSX.Element {
         {selection.value && (
           <span class="end">
             <button type="button" onClick={() => setView(selection.value!)}>
-              Zoom to it
+              Zoom to selection
             </button>
             <button type="button" onClick={() => setSelection(null)}>
               Clear
@@ -106,7 +110,7 @@ export function Breakdown({ node }: { node: string }): JSX.Element {
 }
 
 function Figures({ data }: { data: BreakdownDocument }): JSX.Element {
-  const isPart = selection.value !== null || !isWhole.value;
+  const isPart = selection.value !== null || !isFullView.value;
   const { range = {}, run = {} } = data.system ?? {};
   const shown = FIGURES.filter(
     ([metric]) => range[metric]?.mean !== null && range[metric] !== undefined,
@@ -127,32 +131,32 @@ function Figures({ data }: { data: BreakdownDocument }): JSX.Element {
       {data.phases.length ? (
         <PhaseTable data={data} isPart={isPart} />
       ) : (
-        <p class="sub">No step was recorded in this range.</p>
+        <p class="sub">No steps recorded in this range.</p>
       )}
     </>
   );
 }
 
-/** How a mean differs from the run's: "▼ 35 pt than the run" for percentages. */
+/** The difference of a mean to the entire run: "▼ 35 pp vs. entire run" for percentages. */
 export function changeText(here: SystemMean, run: SystemMean | undefined): string {
   if (here.mean === null || !run || run.mean === null) return "";
   const difference = here.mean - run.mean;
   if (here.unit === "percent") {
     const points = Math.round(difference);
     return points === 0
-      ? "as in the whole run"
-      : `${points > 0 ? "▲" : "▼"} ${Math.abs(points)} pt against the run`;
+      ? "same as entire run"
+      : `${points > 0 ? "▲" : "▼"} ${Math.abs(points)} pp vs. entire run`;
   }
   return Math.abs(difference) < Math.abs(run.mean) * 0.005
-    ? "as in the whole run"
-    : `${difference > 0 ? "▲" : "▼"} ${formatValue(Math.abs(difference), here.unit)} against the run`;
+    ? "same as entire run"
+    : `${difference > 0 ? "▲" : "▼"} ${formatValue(Math.abs(difference), here.unit)} vs. entire run`;
 }
 
 function PhaseTable({ data, isPart }: { data: BreakdownDocument; isPart: boolean }): JSX.Element {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const toggle = (name: string): void => setOpen((before) => toggled(before, name));
   const rows = [...data.phases].sort((a, b) => b.seconds - a.seconds);
-  const other = data.other_seconds ?? 0;
+  const unphasedSeconds = data.other_seconds ?? 0;
   return (
     <div class="scroll-x">
       <table class="phases">
@@ -177,7 +181,7 @@ function PhaseTable({ data, isPart }: { data: BreakdownDocument; isPart: boolean
                       type="button"
                       class="expand"
                       aria-expanded={open.has(row.name)}
-                      aria-label={`Parts of ${phaseName(row.name)}`}
+                      aria-label={`Details of ${phaseName(row.name)}`}
                       onClick={() => toggle(row.name)}
                     >
                       {open.has(row.name) ? "▾" : "▸"}
@@ -229,18 +233,18 @@ function PhaseTable({ data, isPart }: { data: BreakdownDocument; isPart: boolean
                 ))}
             </Fragment>
           ))}
-          {other > data.seconds * 0.001 && (
+          {unphasedSeconds > data.seconds * 0.001 && (
             <tr>
               <td class="name">
                 <span class="expand" />
                 <i class="swatch none" />
-                outside of phases
+                outside phases
               </td>
-              <td class="r">{formatPercent((other / data.seconds) * 100)}</td>
+              <td class="r">{formatPercent((unphasedSeconds / data.seconds) * 100)}</td>
               <td class="bar" aria-hidden="true">
-                <i class="none" style={{ width: `${(other / data.seconds) * 100}%` }} />
+                <i class="none" style={{ width: `${(unphasedSeconds / data.seconds) * 100}%` }} />
               </td>
-              <td class="r">{formatDuration(other)}</td>
+              <td class="r">{formatDuration(unphasedSeconds)}</td>
               <td />
               <td />
               <td />

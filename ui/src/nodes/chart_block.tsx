@@ -1,4 +1,4 @@
-// A chart with its heading, and the table that says the same.
+// A chart with its heading and a table view of the same data.
 
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -9,12 +9,12 @@ type Props = {
   title: string;
   sub?: ComponentChildren;
   controls?: ComponentChildren;
-  /** What the chart shows, as a table; asked for when somebody wants to see it. */
-  twin: () => TableSpec;
+  /** The data of the chart as a table, computed when the table is opened. */
+  table: () => TableSpec;
   children: ComponentChildren;
 };
 
-export function ChartBlock({ title, sub, controls, twin, children }: Props): JSX.Element {
+export function ChartBlock({ title, sub, controls, table, children }: Props): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   return (
     <section class="chart-block" aria-label={title}>
@@ -29,14 +29,14 @@ export function ChartBlock({ title, sub, controls, twin, children }: Props): JSX
             aria-expanded={isOpen}
             onClick={() => setOpen(!isOpen)}
           >
-            {isOpen ? "Hide table" : "Show as table"}
+            {isOpen ? "Hide table" : "Show table"}
           </button>
         </span>
       </div>
       {children}
       {isOpen && (
         <div class="twin">
-          <Table spec={twin()} />
+          <Table spec={table()} />
         </div>
       )}
     </section>

@@ -4,7 +4,7 @@ import { labelStep, layoutRows, rowAt, rowHeight } from "./heat_layout";
 import type { HeatRow } from "./source";
 
 describe("devices by number", () => {
-  it("are read from ranges and written as ranges", () => {
+  it("are parsed from and formatted as ranges", () => {
     expect(parseDevices("0-3, 11", 32)).toEqual([0, 1, 2, 3, 11]);
     expect(parseDevices("30-40", 32)).toEqual([30, 31]);
     expect(parseDevices("", 32)).toEqual([]);
@@ -12,11 +12,11 @@ describe("devices by number", () => {
     expect(formatDevices([4, 5])).toBe("4,5");
   });
 
-  it("that are no numbers are refused", () => {
+  it("reject invalid text", () => {
     for (const text of ["a", "1-", "5-2", "-3", "1;2"]) expect(parseDevices(text, 32)).toBeNull();
   });
 
-  it("are found by how busy they are", () => {
+  it("are ranked by load", () => {
     expect(busiest([5, NaN, 90, 30, 90], 3)).toEqual([2, 4, 3]);
   });
 });
@@ -28,7 +28,7 @@ describe("rows of a heatmap", () => {
     { device: "gpu0", kind: "gpu" },
   ];
 
-  it("lie below each other with a gap between cores and GPUs", () => {
+  it("are stacked with a gap between cores and GPUs", () => {
     const layout = layoutRows(devices, null);
     const [cores, gpus] = layout.groups;
     expect(cores!.order).toEqual([0, 1]);
@@ -38,11 +38,11 @@ describe("rows of a heatmap", () => {
     expect(rowAt(layout, gpus!.top + 1)).toBe(2);
   });
 
-  it("can be ordered by load", () => {
+  it("can be sorted by load", () => {
     expect(layoutRows(devices, new Float64Array([10, 80, 5])).groups[0]!.order).toEqual([1, 0]);
   });
 
-  it("are never lower than two pixels, and have labels that do not touch", () => {
+  it("are at least two pixels high, with labels that do not overlap", () => {
     expect(rowHeight(2, "cpu")).toBe(16);
     expect(rowHeight(32, "cpu")).toBe(9);
     expect(rowHeight(256, "cpu")).toBe(2);

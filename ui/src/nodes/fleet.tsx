@@ -1,4 +1,4 @@
-// All nodes over time for one metric, those that differ first; a click leads to one.
+// All nodes over time for one metric, outliers first; a click opens a node.
 
 import { computed, type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -6,7 +6,7 @@ import { useCallback, useMemo, useRef } from "preact/hooks";
 import type { MetricDocument, NodeDocument } from "../api";
 import { type Area, drawSelectionFrame, FONT, TimeCanvas } from "../canvas";
 import { color } from "../colors";
-import { formatDuration, formatValue } from "../format";
+import { formatDuration, formatValue, pluralize } from "../format";
 import { GUTTER, type Point, RIGHT } from "../gestures";
 import { always, useResource, useVisible, useWidth } from "../resource";
 import { route, setParameters } from "../router";
@@ -31,7 +31,9 @@ export function Fleet({ nodes }: { nodes: readonly NodeDocument[] }): JSX.Elemen
   const isReady = useComputed(() => isVisible.value && width.value > 0);
   const pixels = useMemo(() => coarsePixels(width, GUTTER + RIGHT), []);
   const metric = useComputed(() => route.value.parameters.metric ?? "");
-  const by = useComputed<By>(() => BY.find((one) => one === route.value.parameters.by) ?? "mean");
+  const by = useComputed<By>(
+    () => BY.find((option) => option === route.value.parameters.by) ?? "mean",
+  );
   const isRanked = useComputed(() => route.value.parameters.order !== "name");
   const isRelative = useComputed(() => route.value.parameters.scale === "relative");
   const data = useResource(
@@ -44,19 +46,19 @@ export function Fleet({ nodes }: { nodes: readonly NodeDocument[] }): JSX.Elemen
     <>
       <MetricChoice metrics={metrics.value.value ?? []} shown={value?.metric ?? metric.value} />
       <Choice
-        label="of each column"
+        label="Aggregate"
         value={by.value}
         options={BY}
         onChange={(next) => setParameters({ by: next === "mean" ? null : next })}
       />
       <Choice
-        label="nodes by"
+        label="Sort by"
         value={isRanked.value ? "difference" : "name"}
         options={["difference", "name"]}
         onChange={(next) => setParameters({ order: next === "name" ? next : null })}
       />
       <Choice
-        label="scale"
+        label="Scale"
         value={isRelative.value ? "relative" : "full"}
         options={["full", "relative"]}
         onChange={(next) => setParameters({ scale: next === "relative" ? next : null })}
@@ -66,22 +68,22 @@ export function Fleet({ nodes }: { nodes: readonly NodeDocument[] }): JSX.Elemen
   return (
     <div class="fleet" ref={box}>
       <Waiting resource={data.value}>
-        {(one) => <Ranking data={one} count={nodes.length} />}
+        {(fleet) => <Ranking data={fleet} count={nodes.length} />}
       </Waiting>
       <div class="card flush">
         <ChartBlock
-          title={`${nodes.length} nodes`}
+          title={pluralize(nodes.length, "node")}
           sub={
             value
-              ? `one column is ${formatDuration(value.heat.width)}; click a row to open the node`
+              ? `${formatDuration(value.heat.width)} per column. Click a row to open the node.`
               : ""
           }
           controls={controls}
-          twin={() => fleetTwin(value)}
+          table={() => fleetTable(value)}
         >
           <Waiting
             resource={data.value}
-            empty={(one) => (one.nodes.length ? null : "No node was sampled.")}
+            empty={(fleet) => (fleet.nodes.length ? null : "No system samples recorded.")}
           >
             {() => <FleetCanvas data={data} isRanked={isRanked} isRelative={isRelative} />}
           </Waiting>
@@ -100,12 +102,12 @@ function MetricChoice({
   shown: string;
 }): JSX.Element {
   const names = metrics
-    .map((one) => one.metric)
+    .map((document) => document.metric)
     .filter((name) => !name.startsWith("sonde.") && !name.startsWith("process."));
   if (shown && !names.includes(shown)) names.unshift(shown);
   return (
     <Choice
-      label="metric"
+      label="Metric"
       value={shown}
       options={names}
       onChange={(next) => setParameters({ metric: next })}
@@ -113,15 +115,11 @@ function MetricChoice({
   );
 }
 
-function fleetTwin(data: FleetData | null): ReturnType<typeof tableSpec> {
-  const rows = (data?.ranking ?? []).map((one) => [one.node, one.mean, one.reason ?? ""]);
+function fleetTable(data: FleetData | null): ReturnType<typeof tableSpec> {
+  const rows = (data?.ranking ?? []).map((row) => [row.node, row.mean, row.reason ?? ""]);
   return tableSpec(
     "Nodes",
-    [
-      textColumn("node"),
-      numberColumn("mean in view", data?.unit ?? ""),
-      textColumn("what stands out"),
-    ],
+    [textColumn("Node"), numberColumn("Mean in view", data?.unit ?? ""), textColumn("Outlier")],
     rows,
   );
 }
@@ -138,7 +136,7 @@ function FleetCanvas({ data, isRanked, isRelative }: CanvasProps): JSX.Element {
     [],
   );
   const sheet = useMemo(() => new Sheet(), []);
-  const pointed = useSignal(-1);
+  const hoveredRow = useSignal(-1);
   const rowHeight = fleetRowHeight(order.value.length);
   const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
     const shown = data.peek().value;
@@ -161,32 +159,32 @@ function FleetCanvas({ data, isRanked, isRelative }: CanvasProps): JSX.Element {
         formatValue((code / 200) * shown.top, shown.unit),
       ) as [string, string, string],
     );
-    drawPointed(g, area, pointed.peek(), height);
+    drawHoveredRow(g, area, hoveredRow.peek(), height);
     drawSelectionFrame(g, area);
   }, []);
-  const placeAt = (point: Point): number => {
-    const place = Math.floor(point.y / fleetRowHeight(order.peek().length));
-    return place >= 0 && place < order.peek().length ? place : -1;
+  const rowAt = (point: Point): number => {
+    const index = Math.floor(point.y / fleetRowHeight(order.peek().length));
+    return index >= 0 && index < order.peek().length ? index : -1;
   };
   return (
     <TimeCanvas
       name="fleet"
-      label="All nodes over time, a row each"
+      label="Heatmap of all nodes over time, one row per node"
       height={Math.max(60, Math.ceil(order.value.length * rowHeight))}
       draw={draw}
-      depends={() => [data.value, order.value, isRelative.value, pointed.value]}
+      depends={() => [data.value, order.value, isRelative.value, hoveredRow.value]}
       tip={(point) => {
         const shown = data.peek().value,
-          place = placeAt(point);
-        pointed.value = place;
-        if (!shown || place < 0) return null;
-        const row = order.peek()[place]!;
+          index = rowAt(point);
+        hoveredRow.value = index;
+        if (!shown || index < 0) return null;
+        const row = order.peek()[index]!;
         return `${shown.nodes[row]} · ${shownTime(point.time)} · ${formatValue((heatAt(shown.heat, row, point.time) / 100) * shown.top, shown.unit)}`;
       }}
       onClick={(point) => {
         const shown = data.peek().value,
-          place = placeAt(point);
-        if (shown && place >= 0) showNode(shown.nodes[order.peek()[place]!]!);
+          index = rowAt(point);
+        if (shown && index >= 0) showNode(shown.nodes[order.peek()[index]!]!);
       }}
       data={() => ({ ...data.peek().value, order: order.peek() })}
     />
@@ -201,18 +199,18 @@ function drawNames(
   height: number,
 ): void {
   const every = labelStep(height);
-  const outliers = new Set(shown.ranking.filter((one) => one.is_outlier).map((one) => one.node));
+  const outliers = new Set(shown.ranking.filter((row) => row.is_outlier).map((row) => row.node));
   g.font = FONT;
   g.textAlign = "right";
   g.textBaseline = "middle";
-  order.forEach((row, place) => {
+  order.forEach((row, index) => {
     const name = shown.nodes[row]!,
-      y = (place + 0.5) * height;
+      y = (index + 0.5) * height;
     if (outliers.has(name)) {
       g.fillStyle = color("--warn");
-      g.fillRect(area.left - 4, place * height, 3, Math.max(1, height));
+      g.fillRect(area.left - 4, index * height, 3, Math.max(1, height));
     }
-    if (place % every) return;
+    if (index % every) return;
     g.fillStyle = color("--muted");
     g.fillText(
       shortened(g, name, area.left - 12),
@@ -222,21 +220,26 @@ function drawNames(
   });
 }
 
-/** The end of a name tells nodes apart; the beginning gives way. */
-function shortened(g: CanvasRenderingContext2D, name: string, room: number): string {
+/** Truncates the start of a name, because nodes differ at the end. */
+function shortened(g: CanvasRenderingContext2D, name: string, maxWidth: number): string {
   let text = name;
-  while (text.length > 3 && g.measureText(text).width > room)
+  while (text.length > 3 && g.measureText(text).width > maxWidth)
     text = `…${text.slice(text.startsWith("…") ? 2 : 1)}`;
   return text;
 }
 
-function drawPointed(g: CanvasRenderingContext2D, area: Area, place: number, height: number): void {
-  if (place < 0) return;
+function drawHoveredRow(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  index: number,
+  height: number,
+): void {
+  if (index < 0) return;
   g.strokeStyle = color("--ink");
   g.lineWidth = 1;
   g.strokeRect(
     area.left - 0.5,
-    Math.floor(place * height) - 0.5,
+    Math.floor(index * height) - 0.5,
     area.plot + 1,
     Math.max(3, height + 1),
   );

@@ -1,11 +1,11 @@
-// All nodes of a job over time: codes to draw, and who stands out.
+// All nodes of a job over time: heatmap codes and outliers.
 
 import { getFrame, jobPath } from "../api";
-import { type Frame, type Numbers, type Part, rawPart } from "../frames";
+import { type BufferView, type Frame, type Numbers, rawValues } from "../frames";
 import { job, jobStart } from "../state";
 import { niceCeiling } from "../ticks";
 import { type Heat, MISSING } from "./heat_image";
-import { askedWindow, type By } from "./source";
+import { type By, requestedWindow } from "./source";
 
 export type Ranked = {
   node: string;
@@ -14,7 +14,7 @@ export type Ranked = {
   state: string | null;
   is_outlier: boolean;
 };
-/** `top` is the value of the highest code. */
+/** Fleet heatmap; `top` is the value of the highest code. */
 export type FleetData = {
   heat: Heat;
   nodes: string[];
@@ -29,11 +29,11 @@ type Header = {
   unit: string | null;
   columns: { start: number; width: number; count: number };
   rows: { node: string }[];
-  values: Part;
+  values: BufferView;
   ranking: Ranked[];
 };
 
-/** Numbers as codes 0..200 from nought to `top`; what is not known is 255. */
+/** Values as codes from 0 to 200 for zero to `top`; missing values are 255. */
 export function toCodes(values: Numbers, top: number): Uint8Array {
   const codes = new Uint8Array(values.length);
   for (let i = 0; i < values.length; i++) {
@@ -53,7 +53,7 @@ function highest(values: Numbers): number {
 
 export function decodeFleet(frame: Frame<Header>, start: number): FleetData {
   const { columns, rows, values, metric, unit, ranking } = frame.header;
-  const raw = rawPart(frame, values);
+  const raw = rawValues(frame, values);
   const isPercent = values.type === "u8";
   const top = isPercent ? 100 : niceCeiling(highest(raw));
   const codes = isPercent ? (raw as Uint8Array) : toCodes(raw, top);
@@ -82,24 +82,24 @@ export async function loadFleet(
   const start = jobStart.peek();
   const frame = await getFrame<Header>(
     jobPath(job.peek()?.job ?? "", "fleet"),
-    { metric, by, ...askedWindow(), px: pixels },
+    { metric, by, ...requestedWindow(), px: pixels },
     signal,
   );
   return decodeFleet(frame, start);
 }
 
-/** Places of nodes: as ranked, or by name. */
+/** Row indices of nodes, ranked or by name. */
 export function fleetOrder(data: FleetData, isRanked: boolean): number[] {
   if (!isRanked) return data.nodes.map((_, i) => i);
-  const places = new Map(data.nodes.map((name, i) => [name, i]));
-  return data.ranking.flatMap(({ node }) => places.get(node) ?? []);
+  const indices = new Map(data.nodes.map((name, i) => [name, i]));
+  return data.ranking.flatMap(({ node }) => indices.get(node) ?? []);
 }
 
-const TALLEST = 1000;
+const MAX_FLEET_HEIGHT = 1000;
 
-/** Row heights that keep the whole fleet on about one screen; a thousand nodes have a pixel each. */
+/** A row height that fits the fleet on about one screen. */
 export function fleetRowHeight(count: number): number {
-  const wanted = Math.min(18, 560 / Math.max(1, count));
-  if (wanted >= 1) return Math.floor(wanted);
-  return Math.min(1, TALLEST / count);
+  const height = Math.min(18, 560 / Math.max(1, count));
+  if (height >= 1) return Math.floor(height);
+  return Math.min(1, MAX_FLEET_HEIGHT / count);
 }

@@ -21,19 +21,19 @@ const heat: Heat = {
 };
 
 describe("a heatmap", () => {
-  it("knows the value of a cell", () => {
+  it("returns the value of a cell", () => {
     expect(heatAt(heat, 0, 12.5)).toBe(50);
     expect(heatAt(heat, 0, 17)).toBeNaN();
     expect(heatAt(heat, 0, 9)).toBeNaN();
     expect(heatAt(heat, 2, 12)).toBeNaN();
   });
 
-  it("knows the mean of rows in a window, without what is missing", () => {
+  it("averages rows in a window, ignoring missing values", () => {
     expect([...rowMeans(heat, 10, 18)]).toEqual([50, 10]);
     expect([...rowMeans(heat, 12, 14)]).toEqual([50, 10]);
   });
 
-  it("is painted by a ramp, what is missing in a color of its own", () => {
+  it("is painted with a color ramp and a special color for missing values", () => {
     const table = rampTable(
       [
         [0, 0, 0],
@@ -49,7 +49,7 @@ describe("a heatmap", () => {
     expect(parseColor("#2a78d6")).toEqual([42, 120, 214]);
   });
 
-  it("can be shown relative to what occurs", () => {
+  it("can be scaled to the range of its data", () => {
     expect(codeExtent(heat.codes)).toEqual([0, 200]);
     expect(codeExtent(new Uint8Array([255, 50, 90]))).toEqual([50, 90]);
     expect(codeExtent(new Uint8Array([255]))).toEqual([0, 200]);
@@ -60,7 +60,7 @@ describe("a fleet", () => {
   const ranking = [
     {
       node: "b",
-      reason: "55 %, below the 92 % of most nodes",
+      reason: "55%, median of all nodes 92%",
       mean: 55,
       state: null,
       is_outlier: true,
@@ -70,7 +70,7 @@ describe("a fleet", () => {
   const columns = { start: 1000, width: 5, count: 2 };
   const rows = [{ node: "a" }, { node: "b" }];
 
-  it("in percent comes as codes", () => {
+  it("in percent is sent as codes", () => {
     const header = {
       metric: "gpu",
       unit: "percent",
@@ -93,7 +93,7 @@ describe("a fleet", () => {
     expect([...toCodes(new Float32Array([0, 50, 100, NaN]), 100)]).toEqual([0, 100, 200, 255]);
   });
 
-  it("of a thousand has a pixel per node", () => {
+  it("of a thousand nodes has one pixel per node", () => {
     expect(fleetRowHeight(8)).toBe(18);
     expect(fleetRowHeight(1000)).toBe(1);
     expect(fleetRowHeight(4000) * 4000).toBe(1000);

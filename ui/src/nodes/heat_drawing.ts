@@ -1,4 +1,4 @@
-// Draws a heatmap onto a canvas over time, with its color bar.
+// Draws a heatmap with a color bar on a canvas over time.
 
 import { type Area, FONT } from "../canvas";
 import { color } from "../colors";
@@ -10,7 +10,7 @@ const STOPS = ["--heat-0", "--heat-1", "--heat-2", "--heat-3", "--heat-4", "--he
 
 const tables = new Map<string, Uint32Array>();
 
-/** The colors of codes in the theme that is shown; the same scale gives the same table. */
+/** The colors of codes in the current theme, cached by scale. */
 export function heatTable(scale: HeatScale): Uint32Array {
   const key = [color("--heat-0"), scale.low, scale.high].join();
   let table = tables.get(key);
@@ -27,7 +27,7 @@ export function heatTable(scale: HeatScale): Uint32Array {
   return table;
 }
 
-/** Cells as pixels, painted once for the same data, rows and colors: a zoom only stretches them. */
+/** Heatmap cells as an offscreen image, repainted only for new data, rows or colors. */
 export class Sheet {
   private painted: { heat: Heat; order: readonly number[]; table: Uint32Array } | null = null;
   private canvas: HTMLCanvasElement | null = null;
@@ -57,7 +57,7 @@ export type Rows = {
   rowHeight: number;
 };
 
-/** Rows from `top`, `rowHeight` pixels each; the time axis is the area's. */
+/** Draws rows of `rowHeight` pixels from `top`. */
 export function drawHeat(g: CanvasRenderingContext2D, area: Area, sheet: Sheet, rows: Rows): void {
   const { heat, order, table, top, rowHeight } = rows;
   if (!heat.columns || !order.length) return;
@@ -72,7 +72,7 @@ export function drawHeat(g: CanvasRenderingContext2D, area: Area, sheet: Sheet, 
   g.restore();
 }
 
-/** The color bar in the right margin: which color means which value. */
+/** Draws the color bar in the right margin. */
 export function drawColorBar(
   g: CanvasRenderingContext2D,
   area: Area,

@@ -1,10 +1,10 @@
-// Codes of a heatmap to pixels and numbers. Knows no canvas.
+// Conversion of heatmap codes to pixels and values, independent of the canvas.
 
 export const MISSING = 255;
 export const CODES_PER_PERCENT = 2;
 
 export type Rgb = readonly [number, number, number];
-/** Rows of `columns` codes each, 0..200 for 0..100 %; column i covers `width` seconds from `start` + i × width. */
+/** Rows of `columns` codes each, 0..200 for 0–100%; column i covers `width` seconds from `start` + i × width. */
 export type Heat = {
   rows: number;
   columns: number;
@@ -20,7 +20,7 @@ export function parseColor(text: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** A color for each code: `stops` spread from `low` to `high` (codes), and one for what is missing. */
+/** A color for each code: `stops` from code `low` to `high`, and one for missing values. */
 export function rampTable(stops: readonly Rgb[], missing: Rgb, low = 0, high = 200): Uint32Array {
   const table = new Uint32Array(256);
   const pack = ([r, g, b]: Rgb): number =>
@@ -38,7 +38,7 @@ export function rampTable(stops: readonly Rgb[], missing: Rgb, low = 0, high = 2
   return table;
 }
 
-/** Writes rows in a given order as pixels, one per cell. */
+/** Writes rows in the specified order as pixels, one per cell. */
 export function paintCodes(
   heat: Heat,
   order: readonly number[],
@@ -53,7 +53,7 @@ export function paintCodes(
   }
 }
 
-/** The value of a cell in percent at a time; NaN where there is none. */
+/** The value of a cell at a time, in percent; NaN if missing. */
 export function heatAt(heat: Heat, row: number, time: number): number {
   const column = Math.floor((time - heat.start) / heat.width);
   if (row < 0 || row >= heat.rows || column < 0 || column >= heat.columns) return NaN;
@@ -81,7 +81,7 @@ export function rowMeans(heat: Heat, from: number, to: number): Float64Array {
   return means;
 }
 
-/** The lowest and the highest code that occur. */
+/** The lowest and highest code in the data. */
 export function codeExtent(codes: Uint8Array): [number, number] {
   let low = 200,
     high = 0;

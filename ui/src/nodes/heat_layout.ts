@@ -1,4 +1,4 @@
-// Where the rows of a node's heatmap lie: cores, a gap, GPUs.
+// Row layout of a node's heatmap: cores, a gap, GPUs.
 
 import type { HeatRow } from "./source";
 
@@ -7,18 +7,21 @@ export type RowLayout = { groups: RowGroup[]; height: number };
 
 const GAP = 8;
 
-/** Few rows are high, many are low, but never below two pixels. */
+/** The height of rows: smaller with more rows, but at least two pixels. */
 export function rowHeight(count: number, kind: "cpu" | "gpu"): number {
-  const most = count <= 8 ? 16 : kind === "gpu" ? 12 : 9;
-  return Math.max(2, Math.min(most, Math.floor((kind === "gpu" ? 160 : 288) / Math.max(1, count))));
+  const maxHeight = count <= 8 ? 16 : kind === "gpu" ? 12 : 9;
+  return Math.max(
+    2,
+    Math.min(maxHeight, Math.floor((kind === "gpu" ? 160 : 288) / Math.max(1, count))),
+  );
 }
 
-/** Rows by number, or by `loads` where given, the busiest first. */
+/** Rows by number, or with `loads` the busiest first. */
 export function layoutRows(devices: readonly HeatRow[], loads: Float64Array | null): RowLayout {
   const groups: RowGroup[] = [];
   let top = 0;
   for (const kind of ["cpu", "gpu"] as const) {
-    const order = devices.flatMap((one, row) => (one.kind === kind ? [row] : []));
+    const order = devices.flatMap((device, row) => (device.kind === kind ? [row] : []));
     if (!order.length) continue;
     if (loads) order.sort((a, b) => (loads[b] || 0) - (loads[a] || 0) || a - b);
     if (groups.length) top += GAP;
@@ -29,18 +32,18 @@ export function layoutRows(devices: readonly HeatRow[], loads: Float64Array | nu
   return { groups, height: Math.max(60, top) };
 }
 
-/** The row at a height; −1 in the gap and below. */
+/** The row at a vertical position; −1 in the gap and below. */
 export function rowAt(layout: RowLayout, y: number): number {
   for (const group of layout.groups) {
-    const place = Math.floor((y - group.top) / group.rowHeight);
-    if (place >= 0 && place < group.order.length) return group.order[place]!;
+    const index = Math.floor((y - group.top) / group.rowHeight);
+    if (index >= 0 && index < group.order.length) return group.order[index]!;
   }
   return -1;
 }
 
 const LABEL_PIXELS = 13;
 
-/** Which rows have a label: every one, every 2nd, 4th, 8th … so that they do not touch. */
+/** The distance of labeled rows (1, 2, 4, 8, …), so that labels do not overlap. */
 export function labelStep(rowHeight: number): number {
   let step = 1;
   while (step * rowHeight < LABEL_PIXELS) step *= 2;

@@ -1,4 +1,4 @@
-// Every core and GPU over time: a row each, a column per pixel, color is how busy it was.
+// Utilization heatmap of every core and GPU over time.
 
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
@@ -33,21 +33,21 @@ export function HeatmapChart({ data, by, means }: Props): JSX.Element {
   const choices = (
     <>
       <Choice
-        label="of each column"
+        label="Aggregate"
         value={by.value}
         options={["mean", "max", "min"]}
         onChange={(value) => setParameters({ by: value === "mean" ? null : value })}
       />
       <Choice
-        label="rows by"
+        label="Sort by"
         value={isByLoad.value ? "load" : "number"}
         options={["number", "load"]}
         onChange={(value) => setParameters({ order: value === "load" ? value : null })}
       />
       <Choice
-        label="scale"
-        value={isRelative.value ? "relative" : "0–100 %"}
-        options={["0–100 %", "relative"]}
+        label="Scale"
+        value={isRelative.value ? "relative" : "0–100%"}
+        options={["0–100%", "relative"]}
         onChange={(value) => setParameters({ scale: value === "relative" ? value : null })}
       />
     </>
@@ -55,16 +55,18 @@ export function HeatmapChart({ data, by, means }: Props): JSX.Element {
   const heat = data.value.value;
   return (
     <ChartBlock
-      title="Every core and GPU"
+      title="Cores and GPUs"
       sub={
-        heat ? `one column is ${formatDuration(heat.heat.width)}; click a row to draw it above` : ""
+        heat
+          ? `${formatDuration(heat.heat.width)} per column. Click a row to add it to the chart above.`
+          : ""
       }
       controls={choices}
-      twin={() => heatTwin(heat, means.value)}
+      table={() => heatValuesTable(heat, means.value)}
     >
       <Waiting
         resource={data.value}
-        empty={(one) => (one.devices.length ? null : "No core or GPU was sampled.")}
+        empty={(nodeHeat) => (nodeHeat.devices.length ? null : "No CPU or GPU samples recorded.")}
       >
         {() => <HeatCanvas data={data} layout={layout} isRelative={isRelative} />}
       </Waiting>
@@ -72,7 +74,10 @@ export function HeatmapChart({ data, by, means }: Props): JSX.Element {
   );
 }
 
-function heatTwin(heat: NodeHeat | null, means: Float64Array | null): ReturnType<typeof tableSpec> {
+function heatValuesTable(
+  heat: NodeHeat | null,
+  means: Float64Array | null,
+): ReturnType<typeof tableSpec> {
   const rows =
     heat && means
       ? heat.devices.map(({ device }, row) => [
@@ -81,8 +86,8 @@ function heatTwin(heat: NodeHeat | null, means: Float64Array | null): ReturnType
         ])
       : [];
   return tableSpec(
-    "Every core and GPU",
-    [textColumn("device"), numberColumn("mean in view", "percent")],
+    "Cores and GPUs",
+    [textColumn("Device"), numberColumn("Mean in view", "percent")],
     rows,
   );
 }
@@ -120,7 +125,7 @@ function HeatCanvas({ data, layout, isRelative }: CanvasProps): JSX.Element {
   return (
     <TimeCanvas
       name="heatmap"
-      label="How busy every core and GPU was over time"
+      label="Utilization of every core and GPU over time"
       height={layout.value.height}
       draw={draw}
       depends={() => [data.value, layout.value, isRelative.value, picks.cpu.value, picks.gpu.value]}
@@ -136,7 +141,10 @@ function HeatCanvas({ data, layout, isRelative }: CanvasProps): JSX.Element {
           row = deviceAt(point);
         if (!shown || row < 0) return;
         const { kind } = shown.devices[row]!;
-        togglePick(kind, shown.devices.slice(0, row).filter((one) => one.kind === kind).length);
+        togglePick(
+          kind,
+          shown.devices.slice(0, row).filter((device) => device.kind === kind).length,
+        );
       }}
       data={() => ({ ...data.peek().value, layout: layout.peek() })}
     />
@@ -153,12 +161,12 @@ function drawLabels(
   g.textAlign = "right";
   g.textBaseline = "middle";
   const every = labelStep(group.rowHeight);
-  const first = shown.devices.findIndex((one) => one.kind === group.kind);
+  const first = shown.devices.findIndex((device) => device.kind === group.kind);
   group.order.forEach((row, y) => {
     const middle = group.top + (y + 0.5) * group.rowHeight;
-    const place = picks[group.kind].peek().indexOf(row - first);
-    if (place >= 0) {
-      g.fillStyle = color(pickColor(place));
+    const pickIndex = picks[group.kind].peek().indexOf(row - first);
+    if (pickIndex >= 0) {
+      g.fillStyle = color(pickColor(pickIndex));
       g.fillRect(area.left - 5, group.top + y * group.rowHeight, 4, Math.max(2, group.rowHeight));
     }
     if (y % every) return;

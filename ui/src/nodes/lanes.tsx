@@ -1,4 +1,4 @@
-// What the framework did: a lane per phase, or the share of each; drag to select.
+// Framework phases over time, as lanes or as shares; drag to select.
 
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
@@ -21,7 +21,7 @@ import {
   loadLanes,
   phaseShares,
   shareColumns,
-  stretchAt,
+  spanAt,
   styleFor,
 } from "./phases";
 import { chosenWorker, workersOf } from "./workers";
@@ -50,19 +50,19 @@ export function Lanes({
   );
   const lanes = data.value.value;
   const style = lanes ? styleFor(lanes, route.value.parameters.phases) : "lanes";
-  const ranks = workersOf(job.value, node).map((one) => String(one.rank));
+  const ranks = workersOf(job.value, node).map((document) => String(document.rank));
   const controls = (
     <>
       {ranks.length > 1 && (
         <Choice
-          label="worker"
+          label="Worker"
           value={String(worker.value)}
           options={ranks}
           onChange={(value) => setParameters({ worker: value })}
         />
       )}
       <Choice
-        label="as"
+        label="View"
         value={route.value.parameters.phases ?? "auto"}
         options={["auto", "lanes", "share"]}
         onChange={(value) => setParameters({ phases: value === "auto" ? null : value })}
@@ -72,18 +72,18 @@ export function Lanes({
   const sub =
     worker.value === null
       ? ""
-      : `of worker ${worker.value}; ${style === "share" ? "height is the share of time" : "a stretch each"}; drag to select`;
+      : `Worker ${worker.value}${style === "share" ? ", share of time" : ""}. Drag to select.`;
   return (
     <div ref={box} class="ruled">
       <ChartBlock
         title="Framework phases"
         sub={sub}
         controls={controls}
-        twin={() => lanesTwin(lanes)}
+        table={() => lanesTable(lanes)}
       >
         <Waiting
           resource={data.value}
-          empty={(one) => (one.lanes.length ? null : noSteps(worker.value))}
+          empty={(laneData) => (laneData.lanes.length ? null : noSteps(worker.value))}
         >
           {() =>
             style === "share" ? (
@@ -100,11 +100,11 @@ export function Lanes({
 
 function noSteps(worker: number | null): string {
   return worker === null
-    ? job.value?.not_seen || "No training process has been seen on this node."
-    : `Worker ${worker} recorded no step in this window.`;
+    ? job.value?.not_seen || "No training process detected on this node."
+    : `No steps of worker ${worker} recorded in this window.`;
 }
 
-function lanesTwin(data: LaneData | null): ReturnType<typeof tableSpec> {
+function lanesTable(data: LaneData | null): ReturnType<typeof tableSpec> {
   const span = data ? data.window[1] - data.window[0] : 1;
   const rows = (data?.lanes ?? []).map((lane) => [
     phaseName(lane.name),
@@ -115,10 +115,10 @@ function lanesTwin(data: LaneData | null): ReturnType<typeof tableSpec> {
   return tableSpec(
     "Framework phases",
     [
-      textColumn("phase"),
-      numberColumn("count", ""),
-      numberColumn("total", "seconds"),
-      numberColumn("share of time", "percent"),
+      textColumn("Phase"),
+      numberColumn("Count", ""),
+      numberColumn("Total", "seconds"),
+      numberColumn("Share of time", "percent"),
     ],
     rows,
   );
@@ -142,21 +142,21 @@ function LanesCanvas({ data }: { data: LaneData }): JSX.Element {
   return (
     <TimeCanvas
       name="phases"
-      label="Phases of the worker over time, a lane each"
+      label="Phases of the worker over time, one lane per phase"
       height={data.lanes.length * LANE}
       draw={draw}
       tip={tip}
-      dragMeans="select"
+      dragMode="select"
       data={() => ({ style: "lanes", ...data })}
     />
   );
 }
 
 function laneTip(lane: Lane, data: LaneData, time: number): string | null {
-  const found = stretchAt(lane, time);
-  if (found >= 0) {
-    const step = lane.steps[found]!;
-    return `${phaseName(lane.name)}${Number.isFinite(step) && step >= 0 ? ` · step ${formatCount(step)}` : ""} · ${formatDuration(lane.lengths[found]!)} · at ${shownTime(lane.starts[found]!)}`;
+  const index = spanAt(lane, time);
+  if (index >= 0) {
+    const step = lane.steps[index]!;
+    return `${phaseName(lane.name)}${Number.isFinite(step) && step >= 0 ? ` · step ${formatCount(step)}` : ""} · ${formatDuration(lane.lengths[index]!)} · at ${shownTime(lane.starts[index]!)}`;
   }
   if (!lane.coverage) return null;
   const column = Math.floor(
@@ -211,12 +211,12 @@ function drawLane(
     });
   }
   lane.starts.forEach((at, i) => {
-    drawStretch(g, area, lane, i, xAt(at, width, window), top);
+    drawSpan(g, area, lane, i, xAt(at, width, window), top);
   });
   g.restore();
 }
 
-function drawStretch(
+function drawSpan(
   g: CanvasRenderingContext2D,
   area: Area,
   lane: Lane,
@@ -245,8 +245,8 @@ function ShareCanvas({ data }: { data: LaneData }): JSX.Element {
       drawShareAxis(g, area);
       const shares = phaseShares(data, shareColumns(area.plot), area.window);
       let below = new Float64Array(shareColumns(area.plot));
-      phases.forEach((lane, place) => {
-        const above = shares[place]!.map((share, i) => Math.min(1, below[i]! + share));
+      phases.forEach((lane, index) => {
+        const above = shares[index]!.map((share, i) => Math.min(1, below[i]! + share));
         g.fillStyle = color(phaseColor(lane.name));
         fillBetween(g, area, below, above);
         below = above;
@@ -274,17 +274,17 @@ function ShareCanvas({ data }: { data: LaneData }): JSX.Element {
   return (
     <TimeCanvas
       name="phases"
-      label="Share of time that each phase takes over time"
+      label="Share of time of each phase"
       height={SHARE_HEIGHT}
       draw={draw}
       tip={tip}
-      dragMeans="select"
+      dragMode="select"
       data={() => ({ style: "share", ...data })}
     />
   );
 }
 
-/** The area between two lines of shares, a step per column. */
+/** Fills the area between two step curves. */
 function fillBetween(
   g: CanvasRenderingContext2D,
   area: Area,

@@ -9,9 +9,9 @@ function curve(key: string, mean: number[]): Curve {
   return {
     key,
     unit: "percent",
-    low: values.map((one) => one - 1),
+    low: values.map((value) => value - 1),
     mean: values,
-    high: values.map((one) => one + 1),
+    high: values.map((value) => value + 1),
   };
 }
 
@@ -24,12 +24,12 @@ const curves: Curves = {
 };
 
 describe("lines of curves", () => {
-  it("add up what belongs together, of what is known", () => {
+  it("sum the finite values of several curves", () => {
     expect([...summed([curves.byKey.get("a")!, curves.byKey.get("b")!])!]).toEqual([30, 5]);
     expect(summed([])).toBeNull();
   });
 
-  it("have a band where one curve has one", () => {
+  it("have a band if they consist of one curve", () => {
     const data = toLineData(
       curves,
       [
@@ -45,17 +45,12 @@ describe("lines of curves", () => {
     ]);
   });
 
-  it("are told as a table, what is unknown as nothing", () => {
+  it("are listed in a table with empty cells for missing values", () => {
     const table = lineTable(
       "CPU",
       toLineData(curves, [{ keys: ["a"], label: "a", color: "--c1", hasBand: true }], "percent"),
     );
-    expect(table.columns.map((column) => column.title)).toEqual([
-      "since start",
-      "a",
-      "a, lowest",
-      "a, highest",
-    ]);
+    expect(table.columns.map((column) => column.title)).toEqual(["Time", "a", "a, min", "a, max"]);
     expect(table.rows).toEqual([
       [0, 10, 9, 11],
       [1, null, null, null],
@@ -72,7 +67,7 @@ describe("a chart of any metric", () => {
     has_whole,
   });
 
-  it("has a line per device while they are few, else their mean", () => {
+  it("has a line per device, or the mean of many devices", () => {
     expect(linesOf(metric(["gpu0", "gpu1"])).flatMap((line) => line.keys)).toEqual([
       "m:gpu0",
       "m:gpu1",
@@ -83,7 +78,7 @@ describe("a chart of any metric", () => {
     expect(linesOf(metric([], true)).flatMap((line) => line.keys)).toEqual(["m"]);
   });
 
-  it("never asks for a device whose name would break the question", () => {
+  it("does not request devices with a comma in their name", () => {
     expect(linesOf(metric(["1 python, x"])).flatMap((line) => line.keys)).toEqual(["m:*mean"]);
   });
 });

@@ -1,4 +1,4 @@
-// Any other metric of the node as a chart of its own; which ones stand in the address.
+// Additional metric charts of a node, stored in the URL.
 
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
@@ -8,47 +8,47 @@ import { unitLabel } from "../format";
 import { LineChart } from "../line";
 import { route, setParameters } from "../router";
 import { ChartBlock } from "./chart_block";
-import { lineTable, toLineData, type Wanted } from "./line_data";
+import { type LineRequest, lineTable, toLineData } from "./line_data";
 import type { Curves } from "./source";
 
-const MOST_LINES = 6;
+const MAX_LINES = 6;
 
 type Metrics = ReadonlyMap<string, MetricDocument>;
-export type MoreChart = { metric: MetricDocument; lines: Wanted[] };
+export type MoreChart = { metric: MetricDocument; lines: LineRequest[] };
 
 function chosen(): string[] {
   return (route.value.parameters.more ?? "").split(",").filter(Boolean);
 }
 
-/** A line for the whole node, and one per device while they are few; else their mean. */
-export function linesOf(metric: MetricDocument): Wanted[] {
-  const whole: Wanted[] = metric.has_whole
+/** A line for the node and one per device, or the mean of many devices. */
+export function linesOf(metric: MetricDocument): LineRequest[] {
+  const nodeLines: LineRequest[] = metric.has_whole
     ? [{ keys: [metric.metric], label: "node", color: LINES[0], hasBand: true }]
     : [];
-  const room = LINES.slice(whole.length);
-  // A comma parts keys in a question, so what has one in its name is shown among all.
-  if (metric.devices.length > MOST_LINES || metric.devices.some((device) => device.includes(",")))
+  const colors = LINES.slice(nodeLines.length);
+  // Keys are separated by commas in a request, so devices with a comma in their name are only part of the mean.
+  if (metric.devices.length > MAX_LINES || metric.devices.some((device) => device.includes(",")))
     return [
-      ...whole,
+      ...nodeLines,
       {
         keys: [`${metric.metric}:*mean`],
         label: `mean of ${metric.devices.length}`,
-        color: room[0]!,
+        color: colors[0]!,
         hasBand: true,
       },
     ];
   return [
-    ...whole,
+    ...nodeLines,
     ...metric.devices.map((device, i) => ({
       keys: [`${metric.metric}:${device}`],
       label: device,
-      color: room[i]!,
+      color: colors[i]!,
       hasBand: metric.devices.length === 1,
     })),
   ];
 }
 
-export function moreWanted(metrics: Metrics): MoreChart[] {
+export function selectedCharts(metrics: Metrics): MoreChart[] {
   return chosen().flatMap((name) => {
     const metric = metrics.get(name);
     return metric ? [{ metric, lines: linesOf(metric) }] : [];
@@ -57,22 +57,22 @@ export function moreWanted(metrics: Metrics): MoreChart[] {
 
 type Props = {
   metrics: Metrics;
-  wanted: ReadonlySignal<MoreChart[]>;
+  charts: ReadonlySignal<MoreChart[]>;
   curves: ReadonlySignal<{ value: Curves | null }>;
 };
 
-export function MoreCharts({ metrics, wanted, curves }: Props): JSX.Element {
+export function MoreCharts({ metrics, charts, curves }: Props): JSX.Element {
   const add = (name: string): void => {
     if (name) setParameters({ more: [...new Set([...chosen(), name])].join(",") });
   };
   return (
     <>
-      {wanted.value.map((one) => (
-        <MoreLines key={one.metric.metric} chart={one} curves={curves} />
+      {charts.value.map((chart) => (
+        <MoreLines key={chart.metric.metric} chart={chart} curves={curves} />
       ))}
       <div class="more-charts">
         <label class="choice">
-          Add a chart{" "}
+          Add chart{" "}
           <select
             value=""
             onChange={(event) => {
@@ -80,7 +80,7 @@ export function MoreCharts({ metrics, wanted, curves }: Props): JSX.Element {
               event.currentTarget.value = "";
             }}
           >
-            <option value="">choose a metric…</option>
+            <option value="">Select a metric…</option>
             {[...metrics.keys()]
               .filter((name) => !chosen().includes(name))
               .map((name) => (
@@ -115,7 +115,7 @@ function MoreLines({
     <ChartBlock
       title={metric.metric}
       sub={unit ? `${metric.help}, ${unit}` : metric.help}
-      twin={() => lineTable(metric.metric, data.value)}
+      table={() => lineTable(metric.metric, data.value)}
       controls={
         <button type="button" class="quiet" onClick={remove}>
           Remove

@@ -1,4 +1,4 @@
-// Which of many nodes is shown: by name, the next one, or all of them.
+// Selection of a node by name, of the next node, or of all nodes.
 
 import type { JSX } from "preact";
 import type { NodeDocument } from "../api";
@@ -16,9 +16,9 @@ export function NodeChoice({
   nodes: readonly NodeDocument[];
   shown: string;
 }): JSX.Element {
-  const place = nodes.findIndex((node) => node.name === shown);
+  const index = nodes.findIndex((node) => node.name === shown);
   const step = (by: number): void =>
-    showNode(nodes[(place + by + nodes.length) % nodes.length]!.name);
+    showNode(nodes[(index + by + nodes.length) % nodes.length]!.name);
   return (
     <div class="node-choice" role="toolbar" aria-label="Node">
       <button type="button" aria-pressed={!shown} onClick={() => showNode("")}>
@@ -30,7 +30,7 @@ export function NodeChoice({
           type="text"
           list="node-names"
           value={shown}
-          placeholder="name of a node"
+          placeholder="Node name"
           onChange={(event) => {
             if (nodes.some((node) => node.name === event.currentTarget.value))
               showNode(event.currentTarget.value);

@@ -1,4 +1,4 @@
-// One node over time: cores, network, GPUs, every device, system against phases, totals, steps.
+// A node over time: CPU, network, GPU, heatmap, phases, breakdown and steps.
 
 import { computed, type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
@@ -6,10 +6,10 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { MetricDocument, NodeDocument } from "../api";
 import { GUTTER, RIGHT } from "../gestures";
 import { LineChart } from "../line";
-import { news } from "../live";
+import { updates } from "../live";
 import { always, useResource, useVisible, useWidth } from "../resource";
 import { route } from "../router";
-import { askedView, isLive } from "../state";
+import { isLive, requestedView } from "../state";
 import { Notice, Stale } from "../states";
 import { TimeAxis } from "../time_axis";
 import { Breakdown } from "./breakdown";
@@ -17,8 +17,8 @@ import { ChartBlock } from "./chart_block";
 import { rowMeans } from "./heat_image";
 import { HeatmapChart } from "./heatmap";
 import { Lanes } from "./lanes";
-import { lineTable, toLineData, type Wanted } from "./line_data";
-import { MoreCharts, moreWanted } from "./more_charts";
+import { type LineRequest, lineTable, toLineData } from "./line_data";
+import { MoreCharts, selectedCharts } from "./more_charts";
 import { Picker } from "./picker";
 import { type Kind, pickColor, picks } from "./picks";
 import { type By, type Curves, coarsePixels, loadHeat, loadMetrics, loadSeries } from "./source";
@@ -39,13 +39,13 @@ function devicesOf(metrics: Metrics, metric: string): string[] {
   return metrics.get(metric)?.devices ?? [];
 }
 
-/** The mean of all devices with its band, and the picked ones. */
+/** The mean of all devices with a min–max band, and the picked devices. */
 export function deviceLines(
   metric: string,
   devices: readonly string[],
   picked: readonly number[],
-): Wanted[] {
-  const mean: Wanted = devices.length
+): LineRequest[] {
+  const mean: LineRequest = devices.length
     ? {
         keys: [`${metric}:*mean`],
         label: devices.length > 1 ? "mean" : devices[0]!,
@@ -53,30 +53,30 @@ export function deviceLines(
         hasBand: true,
       }
     : { keys: [metric], label: "all", color: "--c1", hasBand: true };
-  const chosen = picked.map((device, place) => ({
+  const chosen = picked.map((device, index) => ({
     keys: [`${metric}:${devices[device]}`],
     label: devices[device]!,
-    color: pickColor(place),
+    color: pickColor(index),
   }));
-  return [mean, ...chosen.filter((_, place) => devices[picked[place]!] !== undefined)];
+  return [mean, ...chosen.filter((_, index) => devices[picked[index]!] !== undefined)];
 }
 
-function trafficLines(metrics: Metrics): Wanted[] {
+function trafficLines(metrics: Metrics): LineRequest[] {
   const keys = (metric: string): string[] => {
-    const own = metrics.get(metric);
-    return !own
+    const traffic = metrics.get(metric);
+    return !traffic
       ? []
-      : own.devices.length
-        ? own.devices.map((device) => `${metric}:${device}`)
+      : traffic.devices.length
+        ? traffic.devices.map((device) => `${metric}:${device}`)
         : [metric];
   };
   return [
     { keys: keys(RECEIVED), label: "received", color: "--c1" },
     { keys: keys(SENT), label: "sent", color: "--c2" },
-  ].filter((one) => one.keys.length);
+  ].filter((line) => line.keys.length);
 }
 
-function systemLines(metrics: Metrics): Wanted[] {
+function systemLines(metrics: Metrics): LineRequest[] {
   const every: [string, string, string][] = [
     [CPU, "CPU", "--c1"],
     [GPU, "GPU", "--c3"],
@@ -92,7 +92,7 @@ function systemLines(metrics: Metrics): Wanted[] {
     }));
 }
 
-type Plan = Record<"cpu" | "network" | "gpu" | "gpuMemory" | "system", Wanted[]>;
+type Plan = Record<"cpu" | "network" | "gpu" | "gpuMemory" | "system", LineRequest[]>;
 
 function planOf(metrics: Metrics): Plan {
   const gpus = devicesOf(metrics, GPU);
@@ -109,23 +109,23 @@ function planOf(metrics: Metrics): Plan {
 }
 
 export function NodeView({ node }: { node: NodeDocument }): JSX.Element {
-  const isBare = useSignal(false);
-  const known = useResource(
+  const hasNoMetrics = useSignal(false);
+  const metrics = useResource(
     (signal) => {
-      void [isLive.value, isBare.value && news.samples.value];
+      void [isLive.value, hasNoMetrics.value && updates.samples.value];
       return loadMetrics(node.name, signal);
     },
     always,
     [node.name],
   );
-  const list = known.value.value;
+  const list = metrics.value.value;
   useEffect(() => {
-    isBare.value = list?.length === 0;
+    hasNoMetrics.value = list?.length === 0;
   }, [list]);
   if (!list)
     return (
-      <Notice state={known.value.state === "error" ? "error" : "loading"}>
-        {known.value.error || `Opening ${node.name}…`}
+      <Notice state={metrics.value.state === "error" ? "error" : "loading"}>
+        {metrics.value.error || `Opening ${node.name}…`}
       </Notice>
     );
   return (
@@ -134,7 +134,7 @@ export function NodeView({ node }: { node: NodeDocument }): JSX.Element {
         <NodeCharts
           key={node.name}
           node={node}
-          metrics={new Map(list.map((one) => [one.metric, one]))}
+          metrics={new Map(list.map((document) => [document.metric, document]))}
         />
       ) : (
         <OnlyPhases key={node.name} node={node} />
@@ -154,13 +154,14 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
   const isReady = useComputed(() => isVisible.value && width.value > 0);
   const pixels = useMemo(() => coarsePixels(width, GUTTER + RIGHT), []);
   const plan = useComputed(() => planOf(metrics));
-  const more = useComputed(() => moreWanted(metrics));
+  const more = useComputed(() => selectedCharts(metrics));
   const keys = useComputed(() =>
     [
       ...new Set(
-        [...Object.values(plan.value).flat(), ...more.value.flatMap((one) => one.lines)].flatMap(
-          (one) => one.keys,
-        ),
+        [
+          ...Object.values(plan.value).flat(),
+          ...more.value.flatMap((chart) => chart.lines),
+        ].flatMap((line) => line.keys),
       ),
     ].join(","),
   );
@@ -177,7 +178,8 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
   );
   const by = useComputed<By>(
     () =>
-      (["mean", "max", "min"] as const).find((one) => one === route.value.parameters.by) ?? "mean",
+      (["mean", "max", "min"] as const).find((option) => option === route.value.parameters.by) ??
+      "mean",
   );
   const heat = useResource(
     (signal) => loadHeat(node.name, by.value, pixels.value, signal),
@@ -185,7 +187,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
     [node.name],
   );
   const means = useComputed(() =>
-    heat.value.value ? rowMeans(heat.value.value.heat, ...askedView.value) : null,
+    heat.value.value ? rowMeans(heat.value.value.heat, ...requestedView.value) : null,
   );
   const loads = (kind: Kind): ReadonlySignal<Float64Array | null> =>
     computed(
@@ -203,7 +205,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
       <Lines
         name="cpu"
         title="CPU"
-        sub={meanSentence("busy", node.cores, "cores")}
+        sub={meanCaption("Utilization", node.cores, "cores")}
         curves={curves}
         plan={plan}
         top={100}
@@ -213,7 +215,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
       <Lines
         name="network"
         title="Network"
-        sub="bytes per second, all interfaces"
+        sub="Bytes per second, all interfaces"
         curves={curves}
         plan={plan}
         unit="bytes_per_second"
@@ -222,7 +224,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
       <Lines
         name="gpu"
         title="GPU"
-        sub={busySentence(node, gpuLoads.value)}
+        sub={gpuCaption(node, gpuLoads.value)}
         curves={curves}
         plan={plan}
         top={100}
@@ -232,19 +234,19 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
       <Lines
         name="gpuMemory"
         title="GPU memory"
-        sub={meanSentence("used", node.gpus.length, "GPUs")}
+        sub={meanCaption("Used", node.gpus.length, "GPUs")}
         curves={curves}
         plan={plan}
         top={100}
         unit="percent"
       />
-      <MoreCharts metrics={metrics} wanted={more} curves={curves} />
+      <MoreCharts metrics={metrics} charts={more} curves={curves} />
       <TimeAxis name="axis-system" />
       <HeatmapChart data={heat} by={by} means={means} />
       <Lines
         name="system"
         title="System"
-        sub="means of the node, above what the framework did"
+        sub="Node averages"
         curves={curves}
         plan={plan}
         top={100}
@@ -257,34 +259,32 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
   );
 }
 
-/** A recording of another program has steps, but no samples of a machine. */
+/** Imported recordings have steps but no system samples. */
 function OnlyPhases({ node }: { node: NodeDocument }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const pixels = useMemo(() => coarsePixels(width, GUTTER + RIGHT), []);
   return (
     <div class="card flush" ref={box}>
-      <Notice state="empty">
-        No samples of the machine were recorded, only what the framework did.
-      </Notice>
+      <Notice state="empty">No system samples recorded, only framework phases.</Notice>
       <Lanes node={node.name} pixels={pixels} />
       <TimeAxis name="axis-phases" />
     </div>
   );
 }
 
-/** What a line and its band are. */
-export function meanSentence(what: string, count: number, noun: string): string {
-  return count > 1 ? `${what}, mean of ${count} ${noun}, band from lowest to highest` : what;
+/** The caption of a line and its band. */
+export function meanCaption(what: string, count: number, noun: string): string {
+  return count > 1 ? `${what}, mean of ${count} ${noun} with min–max band` : what;
 }
 
-/** A GPU at 12 % of the mean may be one at 100 and seven at nought: that is said. */
-export function busySentence(node: NodeDocument, loads: Float64Array | null): string {
+/** The caption of the GPU chart, with the number of busy GPUs: a mean of 12% can be one GPU of eight at 100%. */
+export function gpuCaption(node: NodeDocument, loads: Float64Array | null): string {
   const count = node.gpus.length;
-  const usual = meanSentence("busy", count, "GPUs");
-  if (!loads || count < 2) return usual;
+  const caption = meanCaption("Utilization", count, "GPUs");
+  if (!loads || count < 2) return caption;
   const busy = loads.filter((load) => load >= 5).length;
-  return busy > 0 && busy < count ? `${busy} of ${count} GPUs busy; ${usual}` : usual;
+  return busy > 0 && busy < count ? `${busy} of ${count} GPUs active. ${caption}` : caption;
 }
 
 type LinesProps = {
@@ -309,7 +309,7 @@ function Lines(props: LinesProps): JSX.Element | null {
       title={props.title}
       sub={props.sub}
       controls={props.controls}
-      twin={() => lineTable(props.title, data.value)}
+      table={() => lineTable(props.title, data.value)}
     >
       <LineChart
         name={props.name}

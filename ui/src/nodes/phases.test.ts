@@ -5,12 +5,12 @@ import {
   laneShares,
   phaseShares,
   shareColumns,
-  smoothed,
-  stretchAt,
+  smoothedShares,
+  spanAt,
   styleFor,
 } from "./phases";
 import {
-  barParts,
+  barSegments,
   labeledBars,
   namedBars,
   phaseOrder,
@@ -18,7 +18,7 @@ import {
   stepCeiling,
 } from "./step_layout";
 
-function lane(part: Partial<Lane>): Lane {
+function lane(overrides: Partial<Lane>): Lane {
   return {
     name: "forward",
     category: "phase",
@@ -28,28 +28,28 @@ function lane(part: Partial<Lane>): Lane {
     lengths: new Float64Array(),
     steps: new Float64Array(),
     coverage: null,
-    ...part,
+    ...overrides,
   };
 }
 
 describe("shares of phases", () => {
-  it("are taken from stretches and from cover alike", () => {
+  it("are computed from spans and from coverage", () => {
     const stretches = lane({ starts: new Float64Array([0, 6]), lengths: new Float64Array([1, 4]) });
-    const found = laneShares(stretches, [0, 10], 5, [0, 10], 2);
-    expect([...found.rest]).toEqual([0.5, 0, 0, 0, 0]);
-    expect([...found.long]).toEqual([0, 0, 0, 1, 1]);
+    const shares = laneShares(stretches, [0, 10], 5, [0, 10], 2);
+    expect([...shares.rest]).toEqual([0.5, 0, 0, 0, 0]);
+    expect([...shares.long]).toEqual([0, 0, 0, 1, 1]);
     const covered = lane({ coverage: new Float64Array([1, 0, 0.5, 0.5]) });
     expect([...laneShares(covered, [0, 8], 2, [0, 8], 9).rest]).toEqual([0.5, 0.5]);
   });
 
-  it("of a part of the window hold only what lies in it", () => {
+  it("include only spans inside the window", () => {
     const stretches = lane({ starts: new Float64Array([0]), lengths: new Float64Array([10]) });
     expect([...laneShares(stretches, [0, 10], 2, [8, 12], 99).rest]).toEqual([1, 0]);
   });
 
-  it("are taken over some steps, of what a long stretch leaves", () => {
+  it("are smoothed over several steps, except for long spans", () => {
     expect([
-      ...smoothed(new Float64Array([1, 0, 1, 0]), new Float64Array([1, 1, 1, 1]), 9),
+      ...smoothedShares(new Float64Array([1, 0, 1, 0]), new Float64Array([1, 1, 1, 1]), 9),
     ]).toEqual([0.5, 0.5, 0.5, 0.5]);
     const coverage = new Float64Array(40).map((_, i) => (i < 20 ? i % 2 : 0));
     const lanes: Lanes = {
@@ -71,7 +71,7 @@ describe("shares of phases", () => {
     expect(forward![21]).toBe(0);
   });
 
-  it("are shown where stretches are too many to be told apart", () => {
+  it("are shown if there are too many spans for lanes", () => {
     const lanes = (count: number): Lanes => ({
       window: [0, 10],
       columns: 100,
@@ -83,10 +83,10 @@ describe("shares of phases", () => {
     expect(shareColumns(900)).toBe(300);
   });
 
-  it("know the stretch under a pointer", () => {
+  it("find the span at a time", () => {
     const stretches = lane({ starts: new Float64Array([1, 3]), lengths: new Float64Array([1, 1]) });
-    expect(stretchAt(stretches, 3.5)).toBe(1);
-    expect(stretchAt(stretches, 2.5)).toBe(-1);
+    expect(spanAt(stretches, 3.5)).toBe(1);
+    expect(spanAt(stretches, 2.5)).toBe(-1);
   });
 });
 
@@ -99,22 +99,22 @@ describe("bars of steps", () => {
     profiled: false,
   });
 
-  it("fill the chart, but for one that is far longer", () => {
+  it("fill the chart, except for outliers", () => {
     expect(stepCeiling([0.5, 0.6, 8], 0.5)).toBeCloseTo(0.63);
     expect(stepCeiling([], null)).toBeGreaterThan(0);
   });
 
-  it("that are cut say how long they are, where there is room", () => {
+  it("have labels if they are cut off, without overlaps", () => {
     const rows = [8, 9, 1, 1, 7].map((seconds, i) => row(i, { forward: seconds }));
     expect([...labeledBars(rows, 2)]).toEqual([1, 4]);
   });
 
-  it("have their number below them where there is room", () => {
+  it("have step numbers below the first, middle and last bar", () => {
     expect(namedBars(30)).toEqual([0, 15, 29]);
     expect(namedBars(4)).toEqual([0, 3]);
   });
 
-  it("stack phases in the order of a step, one's own after them", () => {
+  it("stack phases in the order of a step, custom phases last", () => {
     expect(phaseOrder([row(0, { between: 1, backward: 1, augment: 1, data_wait: 1 })])).toEqual([
       "data_wait",
       "backward",
@@ -123,10 +123,10 @@ describe("bars of steps", () => {
     ]);
   });
 
-  it("are as high as their time, and never above the chart", () => {
-    const parts = barParts(row(0, { forward: 1, backward: 3 }), ["forward", "backward"], 8);
-    expect(parts.map((part) => part.percent)).toEqual([12.5, 37.5]);
-    const cut = barParts(row(1, { forward: 10, backward: 30 }), ["forward", "backward"], 8);
-    expect(cut.reduce((sum, part) => sum + part.percent, 0)).toBeCloseTo(100);
+  it("have a height proportional to their time, limited by the chart", () => {
+    const segments = barSegments(row(0, { forward: 1, backward: 3 }), ["forward", "backward"], 8);
+    expect(segments.map((segment) => segment.percent)).toEqual([12.5, 37.5]);
+    const cut = barSegments(row(1, { forward: 10, backward: 30 }), ["forward", "backward"], 8);
+    expect(cut.reduce((sum, segment) => sum + segment.percent, 0)).toBeCloseTo(100);
   });
 });

@@ -1,12 +1,12 @@
-// Phases of a worker over time: stretches where they are few, shares of time where they are many.
+// Phases of a worker over time: individual spans, or shares of time if there are too many.
 
 import { getFrame, jobPath } from "../api";
-import { type Frame, type Part, partValues } from "../frames";
+import { type BufferView, type Frame, scaledValues } from "../frames";
 import type { Range } from "../range";
 import { job, jobStart } from "../state";
-import { askedWindow } from "./source";
+import { requestedWindow } from "./source";
 
-/** One lane; times in seconds since the job's start. `coverage`: the share of each column that shorter stretches take. */
+/** A lane; times in seconds since the start of the job. `coverage` is the share of each column that shorter spans take. */
 export type Lane = {
   name: string;
   category: string;
@@ -24,8 +24,8 @@ type LaneHeader = {
   category: string;
   count: number;
   seconds: number;
-  spans: { start: Part; seconds: Part; step: Part };
-  coverage: Part | null;
+  spans: { start: BufferView; seconds: BufferView; step: BufferView };
+  coverage: BufferView | null;
 };
 type SpansHeader = { t0: number; t1: number; px: number; lanes: LaneHeader[] };
 
@@ -37,10 +37,10 @@ export function decodeLanes(frame: Frame<SpansHeader>, start: number): Lanes {
     columns: px,
     lanes: lanes.map(({ spans, coverage, ...rest }) => ({
       ...rest,
-      starts: partValues(frame, spans.start).map((at) => at + from),
-      lengths: partValues(frame, spans.seconds),
-      steps: partValues(frame, spans.step),
-      coverage: coverage ? partValues(frame, coverage) : null,
+      starts: scaledValues(frame, spans.start).map((at) => at + from),
+      lengths: scaledValues(frame, spans.seconds),
+      steps: scaledValues(frame, spans.step),
+      coverage: coverage ? scaledValues(frame, coverage) : null,
     })),
   };
 }
@@ -53,7 +53,7 @@ export async function loadLanes(
   const start = jobStart.peek();
   const frame = await getFrame<SpansHeader>(
     jobPath(job.peek()?.job ?? "", "spans"),
-    { worker, ...askedWindow(), px: pixels },
+    { worker, ...requestedWindow(), px: pixels },
     signal,
   );
   return decodeLanes(frame, start);
@@ -62,8 +62,8 @@ export async function loadLanes(
 export const isPhase = (lane: Lane): boolean =>
   lane.category === "phase" || lane.category === "user";
 
-/** Adds the share of each of `into.length` equal parts of a window that a stretch takes. */
-function addStretch(
+/** Adds a span to the shares of the columns that it overlaps. */
+function addSpan(
   into: Float64Array,
   window: Range,
   from: number,
@@ -77,7 +77,7 @@ function addStretch(
     into[i] = into[i]! + weight * (Math.min(b, i + 1) - Math.max(a, i));
 }
 
-/** What a lane takes of each column: stretches of at least `long` seconds, and the rest. */
+/** The share of each column that a lane takes: spans of at least `long` seconds, and the rest. */
 export function laneShares(
   lane: Lane,
   source: Range,
@@ -90,18 +90,22 @@ export function laneShares(
     const step = (source[1] - source[0]) / lane.coverage.length;
     lane.coverage.forEach((share, i) => {
       if (share > 0)
-        addStretch(shares.rest, window, source[0] + i * step, source[0] + (i + 1) * step, share);
+        addSpan(shares.rest, window, source[0] + i * step, source[0] + (i + 1) * step, share);
     });
   }
   lane.starts.forEach((start, i) => {
     const length = lane.lengths[i]!;
-    addStretch(length >= long ? shares.long : shares.rest, window, start, start + length, 1);
+    addSpan(length >= long ? shares.long : shares.rest, window, start, start + length, 1);
   });
   return shares;
 }
 
-/** Means over `reach` columns to each side of `part` as a share of `whole`. */
-export function smoothed(part: Float64Array, whole: Float64Array, reach: number): Float64Array {
+/** The moving ratio of `values` to `totals` over `reach` columns on each side. */
+export function smoothedShares(
+  values: Float64Array,
+  totals: Float64Array,
+  reach: number,
+): Float64Array {
   const sums = (values: Float64Array): Float64Array => {
     const total = new Float64Array(values.length + 1);
     values.forEach((value, i) => {
@@ -109,54 +113,60 @@ export function smoothed(part: Float64Array, whole: Float64Array, reach: number)
     });
     return total;
   };
-  const parts = sums(part),
-    wholes = sums(whole);
-  return part.map((_, i) => {
+  const valueSums = sums(values),
+    totalSums = sums(totals);
+  return values.map((_, i) => {
     const from = Math.max(0, i - reach),
-      to = Math.min(part.length, i + reach + 1);
-    const room = wholes[to]! - wholes[from]!;
-    return room > 1e-9 ? Math.min(1, (parts[to]! - parts[from]!) / room) : 0;
+      to = Math.min(values.length, i + reach + 1);
+    const room = totalSums[to]! - totalSums[from]!;
+    return room > 1e-9 ? Math.min(1, (valueSums[to]! - valueSums[from]!) / room) : 0;
   });
 }
 
-const STEPS_TOGETHER = 4;
+const SMOOTHED_STEPS = 4;
 const LONG_COLUMNS = 3;
 
 /**
- * The share of time of each phase over `columns` parts of a window. Some steps are taken together, else
- * neighbours would differ by where a column cuts a step; what lasts long, such as a checkpoint, keeps its edges.
+ * The share of time of each phase in `columns` columns of a window. Shares are smoothed over several
+ * steps, because columns cut steps at different points; long spans such as checkpoints keep their edges.
  */
 export function phaseShares(lanes: Lanes, columns: number, window: Range): Float64Array[] {
   const width = (window[1] - window[0]) / columns;
   const steps =
     Math.max(1, ...lanes.lanes.map((lane) => lane.count)) *
     ((window[1] - window[0]) / (lanes.window[1] - lanes.window[0]));
-  const together = STEPS_TOGETHER * ((window[1] - window[0]) / steps);
-  const found = lanes.lanes
+  const smoothingSeconds = SMOOTHED_STEPS * ((window[1] - window[0]) / steps);
+  const shares = lanes.lanes
     .filter(isPhase)
     .map((lane) =>
-      laneShares(lane, lanes.window, columns, window, Math.max(LONG_COLUMNS * width, together)),
+      laneShares(
+        lane,
+        lanes.window,
+        columns,
+        window,
+        Math.max(LONG_COLUMNS * width, smoothingSeconds),
+      ),
     );
   const free = new Float64Array(columns)
     .fill(1)
-    .map((one, i) => Math.max(0, one - found.reduce((sum, lane) => sum + lane.long[i]!, 0)));
-  const reach = Math.min(Math.round(columns / 20), Math.round(together / width / 2));
-  return found.map(({ long, rest }) =>
-    smoothed(rest, free, reach).map((share, i) => share * free[i]! + long[i]!),
+    .map((total, i) => Math.max(0, total - shares.reduce((sum, lane) => sum + lane.long[i]!, 0)));
+  const reach = Math.min(Math.round(columns / 20), Math.round(smoothingSeconds / width / 2));
+  return shares.map(({ long, rest }) =>
+    smoothedShares(rest, free, reach).map((share, i) => share * free[i]! + long[i]!),
   );
 }
 
 /** The stretch of a lane at a time; −1 where there is none. */
-export function stretchAt(lane: Lane, time: number): number {
+export function spanAt(lane: Lane, time: number): number {
   for (let i = lane.starts.length - 1; i >= 0; i--) {
     if (lane.starts[i]! <= time && time <= lane.starts[i]! + lane.lengths[i]!) return i;
   }
   return -1;
 }
 
-/** Lanes while the stretches can be told apart, else shares. */
-export function styleFor(lanes: Lanes, wanted: string | undefined): "lanes" | "share" {
-  if (wanted === "lanes" || wanted === "share") return wanted;
+/** Lanes if the spans are few enough to be distinguished, else shares. */
+export function styleFor(lanes: Lanes, requested: string | undefined): "lanes" | "share" {
+  if (requested === "lanes" || requested === "share") return requested;
   const count = lanes.lanes.filter(isPhase).reduce((sum, lane) => sum + lane.count, 0);
   return count <= 400 ? "lanes" : "share";
 }

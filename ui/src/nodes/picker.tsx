@@ -1,15 +1,15 @@
-// Picks cores or GPUs, two of them or 256: by number, the busiest, or one by one.
+// Picker of cores or GPUs: by number, the busiest, or individually.
 
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Popover } from "../popover";
 import { busiest, formatDevices, parseDevices } from "./device_ranges";
-import { type Kind, MOST_PICKS, pickColor, picks, setPicks, togglePick } from "./picks";
+import { type Kind, MAX_PICKS, pickColor, picks, setPicks, togglePick } from "./picks";
 
 type Props = {
   kind: Kind;
   count: number;
-  /** How busy each is in the window, where that is known. */
+  /** The mean utilization of each device in the window, if loaded. */
   loads: ReadonlySignal<Float64Array | null>;
 };
 
@@ -38,29 +38,37 @@ export function Picker({ kind, count, loads }: Props): JSX.Element | null {
         </div>
         <div class="grid" role="group" aria-label={noun}>
           {Array.from({ length: count }, (_, i) => (
-            <Toggle key={i} kind={kind} index={i} place={picked.indexOf(i)} />
+            <Toggle key={i} kind={kind} index={i} colorIndex={picked.indexOf(i)} />
           ))}
         </div>
         <p class="sub">
-          At most {MOST_PICKS} beside the mean. A click on a row of the heatmap picks it, too.
+          Up to {MAX_PICKS} in addition to the mean. You can also click a row of the heatmap.
         </p>
       </Popover>
     </span>
   );
 }
 
-function Toggle({ kind, index, place }: { kind: Kind; index: number; place: number }): JSX.Element {
+function Toggle({
+  kind,
+  index,
+  colorIndex,
+}: {
+  kind: Kind;
+  index: number;
+  colorIndex: number;
+}): JSX.Element {
   const style =
-    place >= 0
+    colorIndex >= 0
       ? {
-          background: `color-mix(in srgb, var(${pickColor(place)}) 30%, var(--card))`,
-          borderColor: `var(${pickColor(place)})`,
+          background: `color-mix(in srgb, var(${pickColor(colorIndex)}) 30%, var(--card))`,
+          borderColor: `var(${pickColor(colorIndex)})`,
         }
       : {};
   return (
     <button
       type="button"
-      aria-pressed={place >= 0}
+      aria-pressed={colorIndex >= 0}
       style={style}
       onClick={() => togglePick(kind, index)}
     >
@@ -80,9 +88,9 @@ function NumberField({
 }): JSX.Element {
   const error = useSignal("");
   const take = (text: string): void => {
-    const found = parseDevices(text, count);
-    error.value = found ? "" : "Write numbers and ranges, like 0-7,11.";
-    if (found) setPicks(kind, found);
+    const devices = parseDevices(text, count);
+    error.value = devices ? "" : "Enter numbers and ranges, such as 0-7,11.";
+    if (devices) setPicks(kind, devices);
   };
   return (
     <label class="numbers">

@@ -1,7 +1,8 @@
-// Who stands out, and why, in words.
+// Outlier nodes with reasons.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { formatCount, pluralize } from "../format";
 import { formatHash, route } from "../router";
 import type { FleetData } from "./fleet_data";
 
@@ -12,31 +13,31 @@ function nodeLink(node: string): string {
 }
 
 export function Ranking({ data, count }: { data: FleetData; count: number }): JSX.Element {
-  const [isWhole, setWhole] = useState(false);
-  const outliers = data.ranking.filter((one) => one.is_outlier);
-  const shown = isWhole ? outliers : outliers.slice(0, FIRST);
+  const [isExpanded, setExpanded] = useState(false);
+  const outliers = data.ranking.filter((row) => row.is_outlier);
+  const shown = isExpanded ? outliers : outliers.slice(0, FIRST);
   return (
-    <section class="card ranking" data-chart="ranking" aria-label="Nodes that stand out">
+    <section class="card ranking" data-chart="ranking" aria-label="Outlier nodes">
       <header>
         <h2>
           {outliers.length
-            ? `${outliers.length} of ${count} nodes ${outliers.length === 1 ? "stands" : "stand"} out`
-            : `All ${count} nodes are alike`}
+            ? `${outliers.length} of ${pluralize(count, "node")} differ${outliers.length === 1 ? "s" : ""} from the rest`
+            : `No outliers among ${pluralize(count, "node")}`}
         </h2>
         <span class="sub">{data.metric} in view</span>
       </header>
       {shown.length > 0 && (
         <ol>
-          {shown.map((one) => (
-            <li key={one.node}>
-              <a href={nodeLink(one.node)}>{one.node}</a> <span>{one.reason}</span>
+          {shown.map((row) => (
+            <li key={row.node}>
+              <a href={nodeLink(row.node)}>{row.node}</a> <span>{row.reason}</span>
             </li>
           ))}
         </ol>
       )}
       {shown.length < outliers.length && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>
-          Show all {outliers.length}
+        <button type="button" class="quiet" onClick={() => setExpanded(true)}>
+          Show all {formatCount(outliers.length)}
         </button>
       )}
     </section>

@@ -1,9 +1,9 @@
-// Data of one node over the window, in as few questions as there are kinds of answer.
+// Requests for the data of a node in the time window.
 
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { getFrame, getJson, jobPath, type MetricDocument, type SeriesHeader } from "../api";
-import { type Frame, type Part, partValues, rawPart } from "../frames";
-import { askedView, job, jobStart } from "../state";
+import { type BufferView, type Frame, rawValues, scaledValues } from "../frames";
+import { job, jobStart, requestedView } from "../state";
 import type { Heat } from "./heat_image";
 
 export type Curve = {
@@ -13,19 +13,19 @@ export type Curve = {
   mean: Float64Array;
   high: Float64Array;
 };
-/** Curves at the same moments, in seconds since the start. */
+/** Curves with common sample times, in seconds since the start. */
 export type Curves = { x: Float64Array; byKey: ReadonlyMap<string, Curve> };
 
-export type Asked = { t0: number; t1: number };
+export type UnixWindow = { t0: number; t1: number };
 
-/** The asked window in Unix seconds; reading it makes a question depend on it. */
-export function askedWindow(): Asked {
-  const [from, to] = askedView.value;
+/** The requested window in Unix seconds; reading it subscribes to changes. */
+export function requestedWindow(): UnixWindow {
+  const [from, to] = requestedView.value;
   return { t0: jobStart.value + from, t1: jobStart.value + to };
 }
 
-/** The asked window and a little more, so that lines go on to the edges of the chart. */
-function widened({ t0, t1 }: Asked): Asked {
+/** A slightly larger window, so that lines reach the edges of the chart. */
+function widened({ t0, t1 }: UnixWindow): UnixWindow {
   const more = Math.max((t1 - t0) * 0.01, 2 * (job.peek()?.interval_seconds ?? 0.5));
   return { t0: Math.max(jobStart.peek(), t0 - more), t1: t1 + more };
 }
@@ -41,22 +41,22 @@ export async function loadSeries(
   const start = jobStart.peek();
   const frame = await getFrame<SeriesHeader>(
     jobPath(name, "series"),
-    { node, keys: keys.join(","), ...widened(askedWindow()), px: pixels },
+    { node, keys: keys.join(","), ...widened(requestedWindow()), px: pixels },
     signal,
   );
   return decodeCurves(frame, start);
 }
 
 export function decodeCurves(frame: Frame<SeriesHeader>, start: number): Curves {
-  const x = partValues(frame, frame.header.x).map((at) => at - start);
+  const x = scaledValues(frame, frame.header.x).map((at) => at - start);
   const byKey = new Map<string, Curve>();
   for (const { key, unit, parts } of frame.header.series) {
     byKey.set(key, {
       key,
       unit,
-      low: partValues(frame, parts.min),
-      mean: partValues(frame, parts.mean),
-      high: partValues(frame, parts.max),
+      low: scaledValues(frame, parts.min),
+      mean: scaledValues(frame, parts.mean),
+      high: scaledValues(frame, parts.max),
     });
   }
   return { x, byKey };
@@ -65,11 +65,11 @@ export function decodeCurves(frame: Frame<SeriesHeader>, start: number): Curves 
 export type By = "mean" | "max" | "min";
 type Columns = { start: number; width: number; count: number };
 export type HeatRow = { device: string; kind: "cpu" | "gpu" };
-type HeatHeader = { columns: Columns; rows: HeatRow[]; values: Part };
+type HeatHeader = { columns: Columns; rows: HeatRow[]; values: BufferView };
 export type NodeHeat = { heat: Heat; devices: HeatRow[] };
 
 export function decodeHeat(
-  frame: Frame<{ columns: Columns; values: Part }>,
+  frame: Frame<{ columns: Columns; values: BufferView }>,
   rows: number,
   start: number,
 ): Heat {
@@ -79,7 +79,7 @@ export function decodeHeat(
     columns: columns.count,
     start: columns.start - start,
     width: columns.width,
-    codes: rawPart(frame, values) as Uint8Array,
+    codes: rawValues(frame, values) as Uint8Array,
   };
 }
 
@@ -93,7 +93,7 @@ export async function loadHeat(
   const start = jobStart.peek();
   const frame = await getFrame<HeatHeader>(
     jobPath(name, "heat"),
-    { node, by, ...askedWindow(), px: pixels },
+    { node, by, ...requestedWindow(), px: pixels },
     signal,
   );
   return { heat: decodeHeat(frame, frame.header.rows.length, start), devices: frame.header.rows };
@@ -103,7 +103,7 @@ export function loadMetrics(node: string, signal?: AbortSignal): Promise<MetricD
   return getJson<MetricDocument[]>(jobPath(job.peek()?.job ?? "", "metrics"), { node }, signal);
 }
 
-/** The sum of curves, for what adds up, such as traffic of all interfaces. */
+/** The sum of curves, such as the traffic of all interfaces. */
 export function summed(curves: readonly Curve[]): Float64Array | null {
   const first = curves[0];
   if (!first) return null;
@@ -117,7 +117,7 @@ export function summed(curves: readonly Curve[]): Float64Array | null {
   return total;
 }
 
-/** A signal that counts pixels only in steps, so that a few more do not ask anew. */
+/** The width in steps of 50 pixels, so that small resizes do not reload data. */
 export function coarsePixels(
   width: ReadonlySignal<number>,
   margins: number,

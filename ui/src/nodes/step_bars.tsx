@@ -1,4 +1,4 @@
-// Time spent in training: the last 30 steps, or 30 earlier ones, stacked by phase.
+// Step times stacked by phase, 30 steps at a time.
 
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -7,7 +7,7 @@ import { getJson, jobPath } from "../api";
 import { phaseColor, phaseName } from "../colors";
 import { formatCount, formatDuration } from "../format";
 import { exposeChart } from "../inspect";
-import { news } from "../live";
+import { updates } from "../live";
 import { useResource, useVisible } from "../resource";
 import { job, jobStart, showRange } from "../state";
 import { Waiting } from "../states";
@@ -15,7 +15,7 @@ import { Table } from "../views/table";
 import { numberColumn, tableSpec } from "./chart_block";
 import { Choice } from "./heatmap";
 import {
-  barParts,
+  barSegments,
   labeledBars,
   namedBars,
   phaseOrder,
@@ -42,7 +42,7 @@ export function StepBars({ node }: { node: string }): JSX.Element {
   const worker = useComputed(() => chosenWorker(node));
   const data = useResource(
     (signal) => {
-      if (before.value === null) void news.steps.value;
+      if (before.value === null) void updates.steps.value;
       return getJson<StepsDocument>(
         jobPath(job.peek()?.job ?? "", "steps"),
         { worker: worker.value, mode: mode.value, last: SHOWN, before: before.value },
@@ -63,15 +63,15 @@ export function StepBars({ node }: { node: string }): JSX.Element {
         <h2>Time per step</h2>
         {value && value.steps.length > 0 && (
           <span class="sub">
-            steps {formatCount(first)}–{formatCount(last)} of {formatCount(value.total)}
+            Steps {formatCount(first)}–{formatCount(last)} of {formatCount(value.total)}
             {value.median_seconds !== null &&
-              ` · median of the run ${formatDuration(value.median_seconds)}`}
+              ` · run median ${formatDuration(value.median_seconds)}`}
           </span>
         )}
         <span class="end">
           {modes.length > 1 && (
             <Choice
-              label="mode"
+              label="Mode"
               value={mode.value}
               options={modes}
               onChange={(next) => {
@@ -107,18 +107,18 @@ export function StepBars({ node }: { node: string }): JSX.Element {
             aria-expanded={hasTable}
             onClick={() => setTable(!hasTable)}
           >
-            {hasTable ? "Hide table" : "Show as table"}
+            {hasTable ? "Hide table" : "Show table"}
           </button>
         </span>
       </header>
       <Waiting
         resource={data.value}
-        empty={(one) => (one.steps.length ? null : "No step has been recorded.")}
+        empty={(document) => (document.steps.length ? null : "No steps recorded.")}
       >
-        {(one) => (
+        {(document) => (
           <>
-            <Bars data={one} />
-            {hasTable && <Table spec={stepsTwin(one)} />}
+            <Bars data={document} />
+            {hasTable && <Table spec={stepsTable(document)} />}
           </>
         )}
       </Waiting>
@@ -126,11 +126,11 @@ export function StepBars({ node }: { node: string }): JSX.Element {
   );
 }
 
-function stepsTwin(data: StepsDocument): ReturnType<typeof tableSpec> {
+function stepsTable(data: StepsDocument): ReturnType<typeof tableSpec> {
   const order = phaseOrder(data.steps);
   const columns = [
-    numberColumn("step", ""),
-    numberColumn("total", "seconds"),
+    numberColumn("Step", ""),
+    numberColumn("Total", "seconds"),
     ...order.map((name) => numberColumn(phaseName(name), "seconds")),
   ];
   return tableSpec(
@@ -141,7 +141,7 @@ function stepsTwin(data: StepsDocument): ReturnType<typeof tableSpec> {
 }
 
 function Bars({ data }: { data: StepsDocument }): JSX.Element {
-  const [pointed, setPointed] = useState<number | null>(null);
+  const [hoveredStep, setHoveredStep] = useState<number | null>(null);
   const group = useRef<HTMLDivElement>(null);
   const order = phaseOrder(data.steps);
   const ceiling = stepCeiling(
@@ -149,7 +149,7 @@ function Bars({ data }: { data: StepsDocument }): JSX.Element {
     data.median_seconds,
   );
   const labeled = labeledBars(data.steps, ceiling);
-  const shown = data.steps.find((row) => row.step === pointed) ?? data.steps.at(-1)!;
+  const shown = data.steps.find((row) => row.step === hoveredStep) ?? data.steps.at(-1)!;
   const move = (event: KeyboardEvent): void => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const bars = [...(group.current?.querySelectorAll<HTMLButtonElement>("button") ?? [])];
@@ -163,7 +163,7 @@ function Bars({ data }: { data: StepsDocument }): JSX.Element {
     <>
       <div class="legend steps" aria-live="off">
         <span class="which">
-          step {formatCount(shown.step)}
+          Step {formatCount(shown.step)}
           <b>{formatDuration(shown.seconds)}</b>
         </span>
         {order.map((name) => (
@@ -186,10 +186,10 @@ function Bars({ data }: { data: StepsDocument }): JSX.Element {
         <div
           class="step-bars"
           role="group"
-          aria-label="Steps; arrow keys move, Enter shows one in the charts"
+          aria-label="Steps. Arrow keys move, Enter shows the step in the charts."
           ref={group}
           onKeyDown={move}
-          onPointerLeave={() => setPointed(null)}
+          onPointerLeave={() => setHoveredStep(null)}
         >
           {data.steps.map((row, i) => (
             <Bar
@@ -199,7 +199,7 @@ function Bars({ data }: { data: StepsDocument }): JSX.Element {
               ceiling={ceiling}
               isStop={i === data.steps.length - 1}
               isLabeled={labeled.has(i)}
-              onPoint={setPointed}
+              onPoint={setHoveredStep}
             />
           ))}
         </div>
@@ -242,7 +242,7 @@ function Bar({ row, order, ceiling, isStop, isLabeled, onPoint }: BarProps): JSX
       onClick={() => showRange([from, from + row.seconds])}
     >
       {isLabeled && <span class="cut">{formatDuration(row.seconds)}</span>}
-      {barParts(row, order, ceiling)
+      {barSegments(row, order, ceiling)
         .reverse()
         .map(({ name, percent }) => (
           <i key={name} style={{ height: `${percent}%`, background: `var(${phaseColor(name)})` }} />

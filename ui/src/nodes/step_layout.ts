@@ -1,4 +1,4 @@
-// How high the bars of steps are: usual steps fill the chart, far longer ones are cut, and show it.
+// Heights of step bars: typical steps fill the chart, much longer ones are cut off.
 
 export type StepRow = {
   step: number;
@@ -8,29 +8,29 @@ export type StepRow = {
   profiled: boolean;
 };
 
-const FAR = 3;
+const OUTLIER_FACTOR = 3;
 
-/** The value at the top of the chart: the longest step that is not far beyond the median. */
+/** The value at the top of the chart: the longest step that is not an outlier. */
 export function stepCeiling(seconds: readonly number[], median: number | null): number {
-  const usual = median ?? [...seconds].sort((a, b) => a - b)[seconds.length >> 1] ?? 1;
-  const near = seconds.filter((value) => value <= usual * FAR);
-  return Math.max(usual * 1.2, ...near.map((value) => value * 1.05)) || 1;
+  const typical = median ?? [...seconds].sort((a, b) => a - b)[seconds.length >> 1] ?? 1;
+  const near = seconds.filter((value) => value <= typical * OUTLIER_FACTOR);
+  return Math.max(typical * 1.2, ...near.map((value) => value * 1.05)) || 1;
 }
 
-/** Phases in the order in which they take time in a step, those of one's own last. */
+/** Phases in the order of a training step, custom phases last. */
 export function phaseOrder(rows: readonly StepRow[]): string[] {
-  const known = ["data_wait", "forward", "backward", "optimizer"];
-  const found = new Set(rows.flatMap((row) => Object.keys(row.phases)));
-  const own = [...found].filter((name) => !known.includes(name) && name !== "between").sort();
+  const standard = ["data_wait", "forward", "backward", "optimizer"];
+  const names = new Set(rows.flatMap((row) => Object.keys(row.phases)));
+  const custom = [...names].filter((name) => !standard.includes(name) && name !== "between").sort();
   return [
-    ...known.filter((name) => found.has(name)),
-    ...own,
-    ...(found.has("between") ? ["between"] : []),
+    ...standard.filter((name) => names.has(name)),
+    ...custom,
+    ...(names.has("between") ? ["between"] : []),
   ];
 }
 
-/** Heights of a bar's parts in percent of the chart, from the bottom; a bar beyond the top is squeezed into it. */
-export function barParts(
+/** Heights of the segments of a bar in percent of the chart, from the bottom; bars above the top are scaled to fit. */
+export function barSegments(
   row: StepRow,
   order: readonly string[],
   ceiling: number,
@@ -48,18 +48,18 @@ export function barParts(
 
 const LABEL_BARS = 3;
 
-/** Which bars beyond the top carry their time: the longest first, and none so near another that they touch. */
+/** Cut-off bars that get a label with their time: the longest first, without overlaps. */
 export function labeledBars(rows: readonly StepRow[], ceiling: number): Set<number> {
   const cut = rows
     .flatMap((row, i) => (row.seconds > ceiling ? [i] : []))
     .sort((a, b) => rows[b]!.seconds - rows[a]!.seconds);
   const labeled = new Set<number>();
   for (const i of cut)
-    if (![...labeled].some((other) => Math.abs(other - i) < LABEL_BARS)) labeled.add(i);
+    if (![...labeled].some((index) => Math.abs(index - i) < LABEL_BARS)) labeled.add(i);
   return labeled;
 }
 
-/** Which of some bars have their number below them: the first, the last, and one between where they are many. */
+/** Bars with a step number below them: the first, the last, and the middle one if there are many. */
 export function namedBars(count: number): number[] {
   return count > 8 ? [0, count >> 1, count - 1] : count > 1 ? [0, count - 1] : [0];
 }

@@ -1,11 +1,12 @@
-// The page "Compare": two or more jobs side by side; which ones, the address says.
+// The Compare page: the jobs in the URL side by side.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { getJson, type JobDocument, jobPath } from "../api";
 import { cellText } from "../cells";
-import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "../comparing";
+import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "../comparison";
+import { formatChange, formatCount } from "../format";
 import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
 import type { LineSpec, Spec, TableSpec } from "../specs";
@@ -16,8 +17,8 @@ import type { ChartAnswer } from "../views/chart";
 import { SpecView } from "../views/spec";
 import "./pages.css";
 
-const MOST_JOBS = 8;
-const REFRESH_MS = 10_000; // while one of them runs
+const MAX_JOBS = 8;
+const REFRESH_MS = 10_000; // while at least one job is running
 const CHARTS = ["losses", "throughput", "gradient_norms", "learning_rate", "resources"] as const;
 
 type Compared = {
@@ -44,53 +45,54 @@ async function load(names: readonly string[], signal: AbortSignal): Promise<Comp
 }
 
 export function ComparePage(): JSX.Element {
-  const asked = (route.value.parameters.jobs ?? "").split(",").filter(Boolean);
-  const names = asked.slice(0, MOST_JOBS);
+  const requested = (route.value.parameters.jobs ?? "").split(",").filter(Boolean);
+  const names = requested.slice(0, MAX_JOBS);
   const key = names.join(",");
   useStepsInAddress();
-  const looks = useMemo(() => signal(0), []);
+  const refreshes = useMemo(() => signal(0), []);
   const compared = useResource(
     (abort) => {
-      void looks.value;
+      void refreshes.value;
       return load(names, abort);
     },
     always,
     [key],
   );
-  const isMoving = compared.value.value?.documents.some((one) => one.state === "running") ?? false;
+  const isAnyRunning =
+    compared.value.value?.documents.some((document) => document.state === "running") ?? false;
   useEffect(() => {
-    if (!isMoving) return;
+    if (!isAnyRunning) return;
     const timer = setInterval(() => {
-      if (!document.hidden) looks.value += 1;
+      if (!document.hidden) refreshes.value += 1;
     }, REFRESH_MS);
     return () => clearInterval(timer);
-  }, [isMoving]);
+  }, [isAnyRunning]);
   if (names.length < 2)
     return (
       <Notice state="empty">
-        Choose two or more jobs in <a href="#/">the list of jobs</a>, then “Compare”.
+        Select two or more jobs in <a href="#/">the list of jobs</a>, then click Compare.
       </Notice>
     );
   return (
     <>
-      {asked.length > MOST_JOBS && (
+      {requested.length > MAX_JOBS && (
         <p class="sub">
-          The first {MOST_JOBS} of {asked.length} jobs.
+          Showing the first {MAX_JOBS} of {requested.length} jobs.
         </p>
       )}
-      <Waiting resource={compared.value}>{(found) => <Side found={found} />}</Waiting>
+      <Waiting resource={compared.value}>{(data) => <ComparisonView data={data} />}</Waiting>
     </>
   );
 }
 
-function Side({ found }: { found: Compared }): JSX.Element {
-  const { documents, charts } = found;
-  const jobs = documents.map((one) => one.job);
+function ComparisonView({ data }: { data: Compared }): JSX.Element {
+  const { documents, charts } = data;
+  const jobs = documents.map((document) => document.job);
   const lines = (chart: keyof Compared["charts"], title: string): LineSpec | null =>
     mergedLines(
       title,
       charts[chart].filter(
-        (one): one is { job: string; spec: LineSpec } => one.spec.mark === "line",
+        (chart): chart is { job: string; spec: LineSpec } => chart.spec.mark === "line",
       ),
       jobs,
     );
@@ -102,7 +104,7 @@ function Side({ found }: { found: Compared }): JSX.Element {
       "compare-utilization",
       utilizationBars(
         charts.resources.filter(
-          (one): one is { job: string; spec: TableSpec } => one.spec.mark === "table",
+          (chart): chart is { job: string; spec: TableSpec } => chart.spec.mark === "table",
         ),
         jobs,
       ),
@@ -128,12 +130,12 @@ function Side({ found }: { found: Compared }): JSX.Element {
   );
 }
 
-function Heads({ documents }: { documents: readonly JobDocument[] }): JSX.Element {
+function JobHeaders({ documents }: { documents: readonly JobDocument[] }): JSX.Element {
   return (
     <>
-      {documents.map((one) => (
-        <th key={one.job} scope="col" class="r">
-          <a href={linkTo("overview", one.job)}>{one.job}</a>
+      {documents.map((document) => (
+        <th key={document.job} scope="col" class="r">
+          <a href={linkTo("overview", document.job)}>{document.job}</a>
         </th>
       ))}
     </>
@@ -144,15 +146,15 @@ function Figures({ documents }: { documents: readonly JobDocument[] }): JSX.Elem
   return (
     <section class="card" aria-labelledby="figures-title" data-chart="compare-figures">
       <header>
-        <h2 id="figures-title">Figures</h2>
-        <span class="sub">changes are against {documents[0]?.job}</span>
+        <h2 id="figures-title">Summary</h2>
+        <span class="sub">Changes are relative to {documents[0]?.job}</span>
       </header>
       <div class="scroll-x">
         <table>
           <thead>
             <tr>
-              <th scope="col">Figure</th>
-              <Heads documents={documents} />
+              <th scope="col">Metric</th>
+              <JobHeaders documents={documents} />
             </tr>
           </thead>
           <tbody>
@@ -180,14 +182,7 @@ function Figures({ documents }: { documents: readonly JobDocument[] }): JSX.Elem
 
 function Change({ percent }: { percent: number | null }): JSX.Element | null {
   if (percent === null || Math.abs(percent) < 0.5) return null;
-  return (
-    <span class="change">
-      {" "}
-      {percent >= 900
-        ? `×${(percent / 100 + 1).toFixed(0)}`
-        : `${percent > 0 ? "+" : "−"}${Math.abs(percent).toFixed(0)} %`}
-    </span>
-  );
+  return <span class="change"> {formatChange(percent)}</span>;
 }
 
 function Findings({ documents }: { documents: readonly JobDocument[] }): JSX.Element {
@@ -198,29 +193,29 @@ function Findings({ documents }: { documents: readonly JobDocument[] }): JSX.Ele
         <h2 id="compared-findings">Findings</h2>
       </header>
       {rows.length === 0 ? (
-        <p class="sub">No rule has found anything in these jobs.</p>
+        <p class="sub">No issues found in these jobs.</p>
       ) : (
         <div class="scroll-x">
           <table>
             <thead>
               <tr>
                 <th scope="col">Rule</th>
-                <Heads documents={documents} />
+                <JobHeaders documents={documents} />
               </tr>
             </thead>
             <tbody>
-              {rows.map(({ rule, worst, triggered, asked }) => (
+              {rows.map(({ rule, worst, triggered, hasRun }) => (
                 <tr key={rule}>
                   <th scope="row">{rule}</th>
-                  {documents.map((one, index) => (
-                    <td key={one.job} class="r">
+                  {documents.map((document, index) => (
+                    <td key={document.job} class="r">
                       {worst[index] ? (
-                        <a href={linkTo("rules", one.job, { rule })}>
+                        <a href={linkTo("rules", document.job, { rule })}>
                           <span class={`mark ${worst[index]}`}>{worst[index]}</span>{" "}
-                          {triggered[index]}×
+                          {formatCount(triggered[index] ?? 0)}×
                         </a>
                       ) : (
-                        <span class="sub">{asked[index] ? "nothing found" : "not asked"}</span>
+                        <span class="sub">{hasRun[index] ? "no issues found" : "not run"}</span>
                       )}
                     </td>
                   ))}

@@ -1,4 +1,4 @@
-// Every page: one file, one line here. Pages with `ofJob` stand in a job's tabs, in this order.
+// The pages of the dashboard. Pages with `ofJob` are tabs of a job, in this order.
 
 import type { ComponentType } from "preact";
 import { ComparePage } from "./compare";

@@ -1,11 +1,11 @@
-// One job in the list.
+// A row of the list of jobs.
 
 import { useMemo } from "preact/hooks";
 import { type JobRow, type Severity, unixOf } from "../api";
 import { formatCount, formatDuration, formatStamp, formatValue } from "../format";
-import { SEVERITIES } from "../judged";
 import { linkTo } from "../router";
-import { sparkPath, sparkWords } from "../sparkline";
+import { SEVERITIES } from "../rule_status";
+import { sparkLabel, sparkPath } from "../sparkline";
 import { zone } from "../state";
 import { StateChip } from "../state_chip";
 import { COLUMNS } from "./jobs_head";
@@ -23,7 +23,7 @@ type Props = {
 export const isRunning = (row: JobRow): boolean =>
   row.state === "running" || row.state === "starting";
 
-/** Drawn anew only when something of it changes: while a list is scrolled most rows stay as they are. */
+/** A memoized row: scrolling re-renders only changed rows. */
 export function JobLine(props: Props) {
   const { row, number, isChosen, onChoose, onDelete } = props;
   return useMemo(() => <Line {...props} />, [row, number, isChosen, onChoose, onDelete]);
@@ -44,7 +44,7 @@ function Line({ row, number, isChosen, onChoose, onDelete }: Props) {
         <input
           type="checkbox"
           checked={isChosen}
-          aria-label={`Choose ${row.name} for comparison`}
+          aria-label={`Select ${row.name} for comparison`}
           onChange={() => onChoose(row.name)}
         />
       </td>
@@ -85,24 +85,24 @@ function Line({ row, number, isChosen, onChoose, onDelete }: Props) {
   );
 }
 
-/** Why it ended, else what rules say, else that it is well. */
+/** The reason of a failure, or the main finding. */
 export function verdictOf(row: JobRow): string {
   const isWell = row.state === "completed" || isRunning(row);
   return isWell ? (row.finding ?? "") : row.verdict.replace(`${row.name} `, "");
 }
 
-function counted(severity: Severity, count: number): string {
+function severityCount(severity: Severity, count: number): string {
   return `${count} ${severity === "warning" && count !== 1 ? "warnings" : severity}`;
 }
 
 function Findings({ findings }: { findings: Partial<Record<Severity, number>> }) {
-  const known = SEVERITIES.filter((severity) => (findings[severity] ?? 0) > 0);
-  if (known.length === 0) return <span class="sub">none</span>;
+  const present = SEVERITIES.filter((severity) => (findings[severity] ?? 0) > 0);
+  if (present.length === 0) return <span class="sub">none</span>;
   return (
     <>
-      {known.map((severity) => (
+      {present.map((severity) => (
         <span key={severity} class={`count ${severity}`}>
-          {counted(severity, findings[severity] ?? 0)}
+          {severityCount(severity, findings[severity] ?? 0)}
         </span>
       ))}
     </>
@@ -113,7 +113,7 @@ function Spark({ spark }: { spark: JobRow["spark"] }) {
   if (!spark) return null;
   const path = sparkPath(spark.values, SPARK.width - 4, SPARK.height - 4);
   if (!path) return null;
-  const words = sparkWords(spark.label, spark.values, (value) => formatValue(value, ""));
+  const label = sparkLabel(spark.label, spark.values, (value) => formatValue(value, ""));
   return (
     <svg
       class="spark"
@@ -121,9 +121,9 @@ function Spark({ spark }: { spark: JobRow["spark"] }) {
       height={SPARK.height}
       viewBox={`-2 -2 ${SPARK.width} ${SPARK.height}`}
       role="img"
-      aria-label={words}
+      aria-label={label}
     >
-      <title>{words}</title>
+      <title>{label}</title>
       <path d={path} />
     </svg>
   );

@@ -1,14 +1,14 @@
-// All jobs of the store: what became of each, to search, to sort, to compare and to delete.
+// The Jobs page: all jobs of the store, with search, sorting, comparison and deletion.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type JobRow, jobPath, send } from "../api";
 import { Dialog } from "../controls/dialog";
-import { say } from "../controls/notice";
-import { errorWords } from "../controls/request";
-import { formatCount } from "../format";
+import { showNotice } from "../controls/notice";
+import { errorMessage } from "../controls/request";
+import { formatCount, pluralize } from "../format";
 import { JobsSource } from "../jobs_source";
 import { linkTo, route, setParameters } from "../router";
-import { rowsInSight, steppedTop } from "../scrolling";
+import { steppedTop, visibleRows } from "../scrolling";
 import { STATES } from "../state_chip";
 import { Notice } from "../states";
 import { toggled } from "../views/legend";
@@ -18,23 +18,23 @@ import "./pages.css";
 
 const ROW = 44;
 const REFRESH_MS = 3000;
-const SEARCHING_MS = 700; // while the server still reads what is searched
-const RESTING_MS = 80; // rows that only fly past are not asked for
+const SEARCH_REFRESH_MS = 700; // while the server is still reading jobs
+const SCROLL_DEBOUNCE_MS = 80; // do not load rows that only scroll past
 
 export function JobsPage() {
   const { search = "", state = "", sort = "-start" } = route.value.parameters;
   const chosen = new Set((route.value.parameters.chosen ?? "").split(",").filter(Boolean));
   const setChosen = (names: ReadonlySet<string>): void =>
     setParameters({ chosen: [...names].join(",") });
-  const [doomed, setDoomed] = useState<JobRow | null>(null);
+  const [jobToDelete, setJobToDelete] = useState<JobRow | null>(null);
   const source = useMemo(() => new JobsSource({ search, state, sort }), [search, state, sort]);
   return (
     <div class="jobs-page">
       <div class="jobs-tools">
         <span class="sub store" title={source.store.value}>
           <span role="status">
-            {counted(source.total.value)}
-            {isNarrowed(search, state, sort) && unreadWords(source.unread.value)}
+            {jobCount(source.total.value)}
+            {isFiltered(search, state, sort) && unreadText(source.unread.value)}
           </span>{" "}
           {source.store.value && `in ${source.store.value}`}
         </span>
@@ -46,9 +46,9 @@ export function JobsPage() {
             onChange={(event) => setParameters({ state: event.currentTarget.value })}
           >
             <option value="">all</option>
-            {STATES.map((one) => (
-              <option key={one} value={one}>
-                {one}
+            {STATES.map((option) => (
+              <option key={option} value={option}>
+                {option}
               </option>
             ))}
           </select>
@@ -60,15 +60,15 @@ export function JobsPage() {
         sort={sort}
         chosen={chosen}
         onChoose={(name) => setChosen(toggled(chosen, name))}
-        onDelete={setDoomed}
+        onDelete={setJobToDelete}
       />
-      {doomed && (
+      {jobToDelete && (
         <DeleteDialog
-          row={doomed}
-          onClose={() => setDoomed(null)}
-          onGone={() => {
-            setDoomed(null);
-            setChosen(new Set([...chosen].filter((name) => name !== doomed.name)));
+          row={jobToDelete}
+          onClose={() => setJobToDelete(null)}
+          onDeleted={() => {
+            setJobToDelete(null);
+            setChosen(new Set([...chosen].filter((name) => name !== jobToDelete.name)));
             source.reload();
           }}
         />
@@ -77,17 +77,17 @@ export function JobsPage() {
   );
 }
 
-/** Whether the list depends on what stands in the jobs, not on their names and starts alone. */
-function isNarrowed(search: string, state: string, sort: string): boolean {
+/** Whether the list depends on the contents of jobs, not only on their names and start times. */
+function isFiltered(search: string, state: string, sort: string): boolean {
   return Boolean(search || state) || !["start", "name"].includes(sort.replace("-", ""));
 }
 
-function unreadWords(unread: number): string {
-  return unread ? `, ${formatCount(unread)} still to be read` : "";
+function unreadText(unread: number): string {
+  return unread ? `, ${formatCount(unread)} not read yet` : "";
 }
 
-function counted(total: number | null): string {
-  return total === null ? "" : `${formatCount(total)} ${total === 1 ? "job" : "jobs"}`;
+function jobCount(total: number | null): string {
+  return total === null ? "" : pluralize(total, "job");
 }
 
 function SearchField({ value }: { value: string }) {
@@ -109,11 +109,10 @@ function SearchField({ value }: { value: string }) {
 }
 
 function CompareLink({ chosen, onClear }: { chosen: ReadonlySet<string>; onClear: () => void }) {
-  if (chosen.size === 0)
-    return <span class="sub push">Choose two or more jobs to compare them.</span>;
+  if (chosen.size === 0) return <span class="sub push">Select two or more jobs to compare.</span>;
   return (
     <span class="push compare-choice">
-      <span role="status">{chosen.size} chosen</span>
+      <span role="status">{chosen.size} selected</span>
       <button type="button" class="quiet" onClick={onClear}>
         Clear
       </button>
@@ -144,7 +143,7 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
   const [height, setHeight] = useState(800);
   const { search = "", state = "" } = route.value.parameters;
   const total = source.total.value ?? 0;
-  const rows = rowsInSight(top, height, ROW, total);
+  const rows = visibleRows(top, height, ROW, total);
   useEffect(() => {
     const observer = new ResizeObserver((entries) =>
       setHeight(entries[0]?.contentRect.height ?? 800),
@@ -158,16 +157,16 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
   }, [source]);
   useEffect(() => {
     const timer = setTimeout(
-      () => void source.want(rows.first, rows.end || 1),
-      source.total.peek() === null ? 0 : RESTING_MS,
+      () => void source.showRows(rows.first, rows.end || 1),
+      source.total.peek() === null ? 0 : SCROLL_DEBOUNCE_MS,
     );
     return () => clearTimeout(timer);
   }, [source, rows.first, rows.end]);
-  const isSearching = source.unread.value > 0 && isNarrowed(search, state, sort);
+  const isSearching = source.unread.value > 0 && isFiltered(search, state, sort);
   useEffect(() => {
     const timer = setInterval(
       () => document.hidden || source.reload(),
-      isSearching ? SEARCHING_MS : REFRESH_MS,
+      isSearching ? SEARCH_REFRESH_MS : REFRESH_MS,
     );
     return () => clearInterval(timer);
   }, [source, isSearching]);
@@ -175,7 +174,7 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
   if (source.total.value === null) return <Notice state="loading">Loading…</Notice>;
   if (total === 0)
     return isSearching ? (
-      <Notice state="loading">Nothing found so far{unreadWords(source.unread.value)}…</Notice>
+      <Notice state="loading">No matches so far{unreadText(source.unread.value)}…</Notice>
     ) : (
       <NoJobs />
     );
@@ -219,11 +218,11 @@ function Spacer({ height }: { height: number }) {
 
 function NoJobs() {
   const { search, state } = route.value.parameters;
-  if (search || state) return <Notice state="empty">No job fits this search.</Notice>;
+  if (search || state) return <Notice state="empty">No matching jobs.</Notice>;
   return (
     <Notice state="empty">
-      No jobs in this store yet. Start one with <code>sonde run -- python train.py</code>, or see
-      what it is like with <code>sonde demo</code>.
+      No jobs in this store yet. Start one with <code>sonde run -- python train.py</code>, or try{" "}
+      <code>sonde demo</code>.
     </Notice>
   );
 }
@@ -231,22 +230,22 @@ function NoJobs() {
 function DeleteDialog({
   row,
   onClose,
-  onGone,
+  onDeleted: onGone,
 }: {
   row: JobRow;
   onClose: () => void;
-  onGone: () => void;
+  onDeleted: () => void;
 }) {
   const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState(isRunning(row) ? "It still runs: stop it first." : "");
+  const [error, setError] = useState(isRunning(row) ? "This job is running. Stop it first." : "");
   const remove = async (): Promise<void> => {
     setBusy(true);
     try {
       await send("DELETE", jobPath(row.name));
-      say(`${row.name} is deleted.`);
+      showNotice(`Deleted ${row.name}.`);
       onGone();
     } catch (problem) {
-      setError(errorWords(problem));
+      setError(errorMessage(problem));
       setBusy(false);
     }
   };
@@ -257,10 +256,10 @@ function DeleteDialog({
       isDangerous
       isBusy={isBusy}
       error={error}
-      onAct={() => void remove()}
+      onConfirm={() => void remove()}
       onClose={onClose}
     >
-      <p>Everything recorded of it is removed from the store, for good.</p>
+      <p>This permanently removes the job and all its data from the store.</p>
     </Dialog>
   );
 }

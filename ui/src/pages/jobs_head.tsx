@@ -1,4 +1,4 @@
-// The heads of the list of jobs; a click sorts, and the address keeps it.
+// The header of the list of jobs; clicks sort, and the order is stored in the URL.
 
 import { setParameters } from "../router";
 
@@ -11,7 +11,7 @@ type HeadColumn = {
 };
 
 export const COLUMNS: readonly HeadColumn[] = [
-  { key: "choose", title: "Choose", isHidden: true },
+  { key: "choose", title: "Select", isHidden: true },
   { key: "name", title: "Job", sort: "name" },
   { key: "state", title: "State", sort: "state" },
   { key: "started", title: "Started", sort: "start" },
@@ -23,7 +23,7 @@ export const COLUMNS: readonly HeadColumn[] = [
   { key: "delete", title: "Delete", isHidden: true },
 ];
 
-/** The way a column is sorted by: `-start` is the latest first. */
+/** The sort direction of a column: `-start` is the latest first. */
 export function directionOf(
   sort: string,
   column: string | undefined,
@@ -32,7 +32,7 @@ export function directionOf(
   return sort.startsWith("-") ? "descending" : "ascending";
 }
 
-/** What a click on the head asks for: dates, lengths and findings begin with the most. */
+/** The order after a click on a header; dates, durations and findings start with the largest. */
 export function nextSort(sort: string, column: string): string {
   const direction = directionOf(sort, column);
   if (direction === "none") return ["name", "state"].includes(column) ? column : `-${column}`;

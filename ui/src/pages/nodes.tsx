@@ -1,4 +1,4 @@
-// Machines over time: one node, or many at once and then one of them.
+// The Nodes page: one node, or the fleet of all nodes.
 
 import type { JSX } from "preact";
 import "../nodes/nodes.css";
@@ -11,16 +11,13 @@ import { Notice } from "../states";
 
 export function NodesPage(): JSX.Element {
   const nodes = job.value?.nodes ?? [];
-  const wanted = route.value.parameters.node;
+  const requested = route.value.parameters.node;
   if (!nodes.length)
-    return (
-      <Notice state="empty">
-        No node has been sampled yet. Samples come every few hundred milliseconds once the job runs.
-      </Notice>
-    );
-  const found = nodes.find((node) => node.name === wanted);
-  if (wanted && !found) return <Notice state="error">The job has no node named “{wanted}”.</Notice>;
-  const shown = found ?? (nodes.length === 1 ? nodes[0]! : null);
+    return <Notice state="empty">No system samples yet. Sampling starts with the job.</Notice>;
+  const match = nodes.find((node) => node.name === requested);
+  if (requested && !match)
+    return <Notice state="error">Node “{requested}” does not exist in this job.</Notice>;
+  const shown = match ?? (nodes.length === 1 ? nodes[0]! : null);
   return (
     <>
       {nodes.length > 1 && <NodeChoice nodes={nodes} shown={shown?.name ?? ""} />}

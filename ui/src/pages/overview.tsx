@@ -1,4 +1,4 @@
-// The page "Overview": how the job ended, how its time divides, what was found, how training went, what it used.
+// The Overview page: outcome, summary, findings, training curves, resources and steps.
 
 import type { ComponentChildren, JSX } from "preact";
 import type { JobDocument } from "../api";
@@ -8,7 +8,7 @@ import { Sentence } from "../rules/sentence";
 import { job } from "../state";
 import { useStepsInAddress } from "../step_window";
 import { Chart } from "../views/chart";
-import { Death } from "./death";
+import { ExitCard } from "./exit_card";
 import "./pages.css";
 
 const CURVES = ["losses", "metrics", "gradient_norms", "learning_rate", "throughput"];
@@ -34,7 +34,7 @@ const DEVICES = [
 ];
 
 const NOT_PROFILED =
-  "No operators were profiled. “Profile now” looks at the next steps of a job that runs, sonde run --profile at those of a new one.";
+  "No operator profile recorded. Use “Profile now” for a running job, or sonde run --profile for a new one.";
 
 export function OverviewPage(): JSX.Element | null {
   const document = job.value;
@@ -48,30 +48,30 @@ export function OverviewPage(): JSX.Element | null {
           {document.not_seen}
         </p>
       )}
-      <Death document={document} />
+      <ExitCard document={document} />
       <Summary document={document} />
       <Insights document={document} />
-      <Part title="Training">
+      <Section title="Training">
         <div class="chart-grid">
           {CURVES.map((chart) => (
             <Chart key={chart} job={name} name={chart} />
           ))}
         </div>
-      </Part>
-      <Part title="Resources">
+      </Section>
+      <Section title="Resources">
         <Chart
           job={name}
           name="resources"
           title="Resource utilization summary"
-          empty="No machine was sampled."
+          empty="No system samples recorded."
         />
         <div class="chart-grid">
           {DEVICES.map((chart) => (
             <Chart key={chart} job={name} name={chart} />
           ))}
         </div>
-      </Part>
-      <Part title="Operations and steps">
+      </Section>
+      <Section title="Operations and steps">
         <Chart job={name} name="operators" empty={NOT_PROFILED} />
         <div class="chart-grid">
           {STEPS.map((chart) => (
@@ -83,29 +83,29 @@ export function OverviewPage(): JSX.Element | null {
             />
           ))}
         </div>
-      </Part>
-      <Part title="Recording">
+      </Section>
+      <Section title="Recording">
         <div class="chart-grid">
-          <Chart job={name} name="overhead" title="What Sonde itself costs" className="card wide" />
+          <Chart job={name} name="overhead" title="Overhead of Sonde" className="card wide" />
           <Chart job={name} name="lost" className="card wide" />
           <Chart job={name} name="environment" className="card wide" />
         </div>
-      </Part>
+      </Section>
     </>
   );
 }
 
-/** Charts under a heading, which goes where none of them has anything to show. */
-function Part({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+/** A section of charts; hidden if all of them are empty. */
+function Section({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   return (
-    <section class="page-part" aria-label={title}>
+    <section class="page-section" aria-label={title}>
       <h2>{title}</h2>
       {children}
     </section>
   );
 }
 
-/** Stages as shares and over time beside the eleven figures. */
+/** Stages as shares and over time, and job details. */
 function Summary({ document }: { document: JobDocument }): JSX.Element {
   return (
     <div class="card summary">

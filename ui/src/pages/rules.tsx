@@ -1,4 +1,4 @@
-// The page "Rules": every rule that was asked about the job, and what each has to say.
+// The Rules page: all rules with their status and findings.
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -9,11 +9,11 @@ import { Sentence } from "../rules/sentence";
 import { job } from "../state";
 import "./pages.css";
 
-/** Rules whose name or words hold every word of a search. */
+/** Rules whose name, description or findings contain every word of a search. */
 export function matching(rules: readonly RuleDocument[], search: string): RuleDocument[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return rules.filter((rule) => {
-    const text = [rule.rule, rule.description, ...rule.findings.map((one) => one.message)]
+    const text = [rule.rule, rule.description, ...rule.findings.map((finding) => finding.message)]
       .join(" ")
       .toLowerCase();
     return words.every((word) => text.includes(word));

@@ -1,7 +1,8 @@
-// The page "Tensors": layers at a glance, then any of them in depth.
+// The Tensors page: all layers as a heatmap, and details of the selected tensors.
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { pluralize } from "../format";
 import { always, useResource } from "../resource";
 import { setParameters } from "../router";
 import { job } from "../state";
@@ -11,7 +12,7 @@ import { DistributionCard } from "../tensors/distribution_card";
 import { LayersCard } from "../tensors/layers_card";
 import { NameList } from "../tensors/name_list";
 import { loadNames, type TensorInfo, type TensorNames } from "../tensors/source";
-import { chooseTensor, chosenNames, freshness, knownNames, mode, modes } from "../tensors/state";
+import { chooseTensor, chosenNames, freshness, mode, modes, tensorNames } from "../tensors/state";
 import "../tensors/tensors.css";
 import "../timeline/timeline.css";
 import { ValueCard } from "../tensors/value_card";
@@ -19,19 +20,19 @@ import { ValueCard } from "../tensors/value_card";
 export function TensorsPage(): JSX.Element {
   const names = useResource(async (signal) => {
     void freshness.value;
-    const found = await loadNames(signal);
-    if (found.total !== knownNames.peek()?.total) knownNames.value = found;
-    return found;
+    const names = await loadNames(signal);
+    if (names.total !== tensorNames.peek()?.total) tensorNames.value = names;
+    return names;
   }, always);
   useEffect(
     () => () => {
-      knownNames.value = null;
+      tensorNames.value = null;
     },
     [],
   );
   return (
     <Waiting resource={names.value}>
-      {(found) => (found.tensors.length ? <Everything names={found} /> : <Nothing />)}
+      {(loaded) => (loaded.tensors.length ? <TensorCards names={loaded} /> : <Nothing />)}
     </Waiting>
   );
 }
@@ -41,20 +42,20 @@ function Nothing(): JSX.Element {
     <section class="card">
       <Notice state="empty">
         {job.value?.not_seen && <p>{job.value.not_seen}</p>}
-        No tensors were recorded. Sonde keeps statistics of weights, gradients and activations of a
-        PyTorch model by itself once it trains; what is kept is chosen with{" "}
+        No tensors recorded. Sonde records statistics of the weights, gradients and activations of
+        PyTorch models automatically. To choose what to record, use{" "}
         <code>sonde run --save gradients:every=10 --save weights:every=100,values …</code>
       </Notice>
     </section>
   );
 }
 
-function Everything({ names }: { names: TensorNames }): JSX.Element {
-  const known = new Map(names.tensors.map((one) => [one.name, one]));
+function TensorCards({ names }: { names: TensorNames }): JSX.Element {
+  const byName = new Map(names.tensors.map((tensor) => [tensor.name, tensor]));
   const chosen = chosenNames.value
-    .map((name) => known.get(name))
-    .filter((one): one is TensorInfo => one !== undefined);
-  const missing = chosenNames.value.filter((name) => !known.has(name));
+    .map((name) => byName.get(name))
+    .filter((tensor): tensor is TensorInfo => tensor !== undefined);
+  const missing = chosenNames.value.filter((name) => !byName.has(name));
   const last = chosen[chosen.length - 1];
   return (
     <div class="tensors" data-state="ready">
@@ -65,7 +66,7 @@ function Everything({ names }: { names: TensorNames }): JSX.Element {
         <div class="tensor-cards">
           {missing.length > 0 && (
             <section class="card">
-              <Notice state="empty">Nothing was recorded of {missing.join(", ")}.</Notice>
+              <Notice state="empty">Not recorded: {missing.join(", ")}.</Notice>
             </section>
           )}
           {last && (
@@ -85,15 +86,15 @@ function Everything({ names }: { names: TensorNames }): JSX.Element {
 function Chosen({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element | null {
   if (tensors.length < 2) return null;
   return (
-    <ul class="chosen" aria-label="Chosen tensors">
-      {tensors.map((one) => (
-        <li key={one.name}>
+    <ul class="chosen" aria-label="Selected tensors">
+      {tensors.map((tensor) => (
+        <li key={tensor.name}>
           <button
             type="button"
-            onClick={() => chooseTensor(one.name, true)}
-            aria-label={`Take ${one.name} away`}
+            onClick={() => chooseTensor(tensor.name, true)}
+            aria-label={`Remove ${tensor.name}`}
           >
-            {one.name} ×
+            {tensor.name} ×
           </button>
         </li>
       ))}
@@ -113,9 +114,9 @@ function ModeChoice(): JSX.Element {
           })
         }
       >
-        {modes.value.map((one) => (
-          <option key={one} value={one}>
-            {one} ({job.value?.steps[one]} steps)
+        {modes.value.map((option) => (
+          <option key={option} value={option}>
+            {option} ({pluralize(job.value?.steps[option] ?? 0, "step")})
           </option>
         ))}
       </select>

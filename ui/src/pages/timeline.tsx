@@ -1,4 +1,4 @@
-// The page "Timeline": machines and workers on one clock, and where Python spent its time.
+// The Timeline page: nodes and workers on one clock, and the Python profile.
 
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
@@ -8,16 +8,16 @@ import { formatDuration } from "../format";
 import { GUTTER, RIGHT } from "../gestures";
 import { coarsePixels } from "../nodes/source";
 import { useResource, useVisible, useWidth } from "../resource";
-import { askedView, isWhole, job, view } from "../state";
+import { isFullView, job, requestedView, view } from "../state";
 import { Notice, Waiting } from "../states";
 import { TimeAxis } from "../time_axis";
 import { DetailsCard } from "../timeline/details";
 import { FlameCard } from "../timeline/flame_card";
 import { MachineChart } from "../timeline/machine";
-import { ProfiledStretches } from "../timeline/profiled";
+import { ProfiledWindows } from "../timeline/profiled";
 import { SearchBox } from "../timeline/search";
 import { loadTrace, type TraceWindow } from "../timeline/source";
-import { dragMeans, shownRanks, shownWorkers } from "../timeline/state";
+import { dragMode, shownRanks, shownWorkers } from "../timeline/state";
 import "../timeline/timeline.css";
 import { TotalsCard } from "../timeline/totals";
 import { WorkerPicker } from "../timeline/workers";
@@ -28,20 +28,20 @@ export function TimelinePage(): JSX.Element {
   const isVisible = useVisible(box);
   const width = useWidth(box);
   const pixels = coarsePixels(width, GUTTER + RIGHT);
-  const isWanted = useComputed(() => isVisible.value && width.value > 0);
+  const isReady = useComputed(() => isVisible.value && width.value > 0);
   const trace = useResource(
-    (signal) => loadTrace(askedView.value, shownWorkers.value, pixels.value, signal),
-    isWanted,
+    (signal) => loadTrace(requestedView.value, shownWorkers.value, pixels.value, signal),
+    isReady,
   );
   const data = useComputed(() => trace.value.value);
   const titles = useComputed(() => [
     ...new Set(
-      (data.value?.workers ?? []).flatMap((one) => one.tracks.map((track) => track.title)),
+      (data.value?.workers ?? []).flatMap((worker) => worker.tracks.map((track) => track.title)),
     ),
   ]);
-  // a profile that has come since is asked for
-  const looks = useComputed(
-    () => (data.value?.profiled ?? []).filter((one) => one.kind === "python").length,
+  // reload when a new profile arrives
+  const profileCount = useComputed(
+    () => (data.value?.profiled ?? []).filter((window) => window.kind === "python").length,
   );
   return (
     <>
@@ -62,14 +62,14 @@ export function TimelinePage(): JSX.Element {
             <Download />
           </span>
         </div>
-        <ProfiledStretches data={data} />
+        <ProfiledWindows data={data} />
         <Waiting resource={trace.value}>{() => <Tracks data={data} />}</Waiting>
       </section>
       <div class="trace-below">
         <TotalsCard tracks={titles.value} />
         <DetailsCard />
       </div>
-      <FlameCard looks={looks} />
+      <FlameCard profileCount={profileCount} />
     </>
   );
 }
@@ -78,26 +78,26 @@ function Tracks({ data }: { data: ReadonlySignal<TraceWindow | null> }): JSX.Ele
   const workers = data.value?.workers ?? [];
   const nodes = [
     ...new Set([
-      ...workers.map((one) => one.node),
-      ...(data.value?.counters ?? []).map((one) => one.node),
+      ...workers.map((worker) => worker.node),
+      ...(data.value?.counters ?? []).map((counter) => counter.node),
     ]),
   ];
   if (!workers.length && !data.value?.counters.length)
-    return <Notice state="empty">Nothing with a time has been recorded yet.</Notice>;
+    return <Notice state="empty">No events recorded yet.</Notice>;
   return (
     <>
       {nodes.map((node) => (
         <div key={node}>
           <MachineChart node={node} data={data} />
           {workers
-            .filter((one) => one.node === node)
+            .filter((tracks) => tracks.node === node)
             .map(({ worker, tracks }) => (
               <div key={worker}>
                 <div class="chart-head">
                   <h2>Worker {worker}</h2>
                   <span class="sub">
                     {node}
-                    {tracks.length ? "" : " · nothing was recorded of it"}
+                    {tracks.length ? "" : " · no events recorded"}
                   </span>
                 </div>
                 <WorkerTrace worker={worker} data={data} />
@@ -106,12 +106,14 @@ function Tracks({ data }: { data: ReadonlySignal<TraceWindow | null> }): JSX.Ele
         </div>
       ))}
       <TimeAxis name="timeline-axis" />
-      <HowToRecord titles={workers.flatMap((one) => one.tracks.map((track) => track.title))} />
+      <HowToRecord
+        titles={workers.flatMap((worker) => worker.tracks.map((track) => track.title))}
+      />
     </>
   );
 }
 
-/** What is missing, and the command that records it. */
+/** The command that records missing profiles. */
 function HowToRecord({ titles }: { titles: readonly string[] }): JSX.Element | null {
   const name = job.value?.job ?? "JOB";
   const has = job.value?.has ?? {};
@@ -125,7 +127,7 @@ function HowToRecord({ titles }: { titles: readonly string[] }): JSX.Element | n
   if (!missing.length) return null;
   return (
     <p class="how sub">
-      Not recorded here: {missing.map(([what]) => what).join(", ")}. While a job runs:{" "}
+      Not recorded: {missing.map(([what]) => what).join(", ")}. To record a running job, use{" "}
       <code>
         sonde profile {name} --kinds {missing.map(([, kind]) => kind).join(",")}
       </code>
@@ -134,33 +136,33 @@ function HowToRecord({ titles }: { titles: readonly string[] }): JSX.Element | n
 }
 
 function Clock({ data }: { data: ReadonlySignal<TraceWindow | null> }): JSX.Element | null {
-  const nodes = new Set((data.value?.workers ?? []).map((one) => one.node));
+  const nodes = new Set((data.value?.workers ?? []).map((worker) => worker.node));
   if (nodes.size < 2) return null;
   const error = data.value?.clockError ?? null;
   return (
     <span class="sub">
-      one clock for {nodes.size} nodes,{" "}
-      {error === null ? "its error is not known" : `± ${formatDuration(error)}`}
+      Clocks of {nodes.size} nodes aligned,{" "}
+      {error === null ? "error unknown" : `error ±${formatDuration(error)}`}
     </span>
   );
 }
 
 function DragChoice(): JSX.Element {
-  const means = dragMeans.value;
+  const current = dragMode.value;
   return (
-    <span class="drag" role="group" aria-label="What dragging does">
-      <span class="sub">drag:</span>
+    <span class="drag" role="group" aria-label="Drag mode">
+      <span class="sub">Drag:</span>
       <button
         type="button"
-        aria-pressed={means === "select"}
-        onClick={() => (dragMeans.value = "select")}
+        aria-pressed={current === "select"}
+        onClick={() => (dragMode.value = "select")}
       >
         select
       </button>
       <button
         type="button"
-        aria-pressed={means === "zoom"}
-        onClick={() => (dragMeans.value = "zoom")}
+        aria-pressed={current === "zoom"}
+        onClick={() => (dragMode.value = "zoom")}
       >
         zoom
       </button>
@@ -168,10 +170,10 @@ function DragChoice(): JSX.Element {
   );
 }
 
-/** The trace of what is shown, as Perfetto opens it. */
+/** A download of the visible window as a Perfetto trace. */
 function Download(): JSX.Element {
   const [start, end] = view.value;
-  const window = isWhole.value ? {} : { start, end };
+  const window = isFullView.value ? {} : { start, end };
   const worker = shownRanks.value.length === 1 ? { worker: shownRanks.value[0] } : {};
   const url = address(jobPath(job.value?.job ?? "", "export"), {
     format: "chrome-trace",
@@ -183,7 +185,7 @@ function Download(): JSX.Element {
       class="button"
       href={url}
       download
-      title="A trace of what is shown: open it at ui.perfetto.dev or chrome://tracing"
+      title="Trace of the visible window for ui.perfetto.dev or chrome://tracing"
     >
       Download trace for Perfetto
     </a>

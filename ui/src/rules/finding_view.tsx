@@ -1,4 +1,4 @@
-// One finding: what, when, whom it means, its evidence, what to do, and what caused it.
+// A finding with its time, location, evidence, recommendation and cause.
 
 import type { JSX } from "preact";
 import type { Finding } from "../api";
@@ -39,7 +39,7 @@ export function FindingView({ finding }: { finding: Finding }): JSX.Element {
   );
 }
 
-/** When it held and whom it means, with the way to the charts of that time. */
+/** The time and location of a finding, with a link to the charts of that time. */
 export function When({ finding }: { finding: Finding }): JSX.Element {
   const document = job.value;
   const range = findingRange(finding, jobStart.value);
@@ -60,14 +60,14 @@ export function When({ finding }: { finding: Finding }): JSX.Element {
           href={findingLink(finding, jobStart.value, document.t1 - document.t0)}
           title={stampOf(finding)}
         >
-          {shownTime(range[0])} – {shownTime(range[1])}, see the charts of this time
+          {shownTime(range[0])} – {shownTime(range[1])}: show in charts
         </a>
       )}
       {about.length > 0 && <span class="sub"> {about.join(" · ")}</span>}
       {finding.tensor && (
         <>
           {" "}
-          <a href={linkTo("tensors", undefined, { tensors: finding.tensor })}>see this tensor</a>
+          <a href={linkTo("tensors", undefined, { tensors: finding.tensor })}>Show tensor</a>
         </>
       )}
     </p>
@@ -75,10 +75,14 @@ export function When({ finding }: { finding: Finding }): JSX.Element {
 }
 
 function Cause({ finding }: { finding: Finding }): JSX.Element | null {
-  const every = job.value?.findings.findings ?? [];
-  const cause = every.find((one) => one.id === finding.cause);
+  const findings = job.value?.findings.findings ?? [];
+  const cause = findings.find((candidate) => candidate.id === finding.cause);
   const explained = [
-    ...new Set(every.filter((one) => one.cause === finding.id).map((one) => one.rule)),
+    ...new Set(
+      findings
+        .filter((candidate) => candidate.cause === finding.id)
+        .map((candidate) => candidate.rule),
+    ),
   ];
   if (!cause && explained.length === 0) return null;
   return (
@@ -112,22 +116,22 @@ function Actions({ finding }: { finding: Finding }): JSX.Element | null {
   if (actions.length === 0) return null;
   return (
     <ul class="sub">
-      {actions.map((one, index) => (
+      {actions.map((action, index) => (
         <li key={index}>
-          Action {one.action}: {one.message ?? one.state}
+          Action {action.action}: {action.message ?? action.state}
         </li>
       ))}
     </ul>
   );
 }
 
-/** Words in backquotes are code. */
+/** Text with code in backquotes. */
 export function Code({ text }: { text: string }): JSX.Element {
   return (
     <>
       {text
         .split("`")
-        .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
+        .map((segment, index) => (index % 2 === 1 ? <code key={index}>{segment}</code> : segment))}
     </>
   );
 }

@@ -1,11 +1,11 @@
-// One rule: in a line what it found, opened everything that is behind it.
+// A rule as a headline that expands to its details.
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Finding, RuleDocument } from "../api";
 import { evidenceRows } from "../evidence";
 import { formatCount, formatDuration } from "../format";
-import { STATUS_WORDS, worstOf } from "../judged";
+import { STATUS_LABELS, worstOf } from "../rule_status";
 import { FindingView } from "./finding_view";
 import { RulePage } from "./rule_page";
 
@@ -37,17 +37,17 @@ export function RuleItem({ rule, isOpen }: { rule: RuleDocument; isOpen: boolean
 
 function Headline({ rule }: { rule: RuleDocument }): JSX.Element {
   const worst = worstOf(rule.findings);
-  const first = rule.findings.find((one) => one.severity === worst);
-  const words = first?.message ?? rule.reason ?? rule.description;
+  const first = rule.findings.find((finding) => finding.severity === worst);
+  const text = first?.message ?? rule.reason ?? rule.description;
   return (
     <span class="rule-line">
       <span class={`mark ${worst ?? (rule.status === "Error" ? "critical" : "quiet")}`}>
-        {worst ?? STATUS_WORDS[rule.status] ?? rule.status}
+        {worst ?? STATUS_LABELS[rule.status] ?? rule.status}
       </span>
       <b>{rule.rule}</b>
-      <span class="rule-words">{words}</span>
+      <span class="rule-words">{text}</span>
       {rule.triggered > 0 && (
-        <span class="times" title="times triggered">
+        <span class="times" title="Times triggered">
           {formatCount(rule.triggered)}×
         </span>
       )}
@@ -56,19 +56,19 @@ function Headline({ rule }: { rule: RuleDocument }): JSX.Element {
 }
 
 function FindingList({ findings }: { findings: readonly Finding[] }): JSX.Element | null {
-  const [isWhole, setWhole] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   if (findings.length === 0) return null;
-  const shown = isWhole ? findings : findings.slice(0, FIRST_FINDINGS);
+  const shown = isExpanded ? findings : findings.slice(0, FIRST_FINDINGS);
   return (
     <>
       <ul class="findings">
-        {shown.map((one) => (
-          <FindingView key={one.id} finding={one} />
+        {shown.map((finding) => (
+          <FindingView key={finding.id} finding={finding} />
         ))}
       </ul>
       {shown.length < findings.length && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>
-          Show all {findings.length} findings
+        <button type="button" class="quiet" onClick={() => setExpanded(true)}>
+          Show all {formatCount(findings.length)} findings
         </button>
       )}
     </>
@@ -82,7 +82,7 @@ function Opened({ rule }: { rule: RuleDocument }): JSX.Element {
       <p>{rule.description}</p>
       {rule.reason && (
         <p class="sub">
-          {STATUS_WORDS[rule.status] ?? rule.status}: {rule.reason}
+          {STATUS_LABELS[rule.status] ?? rule.status}: {rule.reason}
         </p>
       )}
       <FindingList findings={rule.findings} />
@@ -98,7 +98,7 @@ function Opened({ rule }: { rule: RuleDocument }): JSX.Element {
           <dd>{formatCount(rule.triggered)}</dd>
         </div>
         <div>
-          <dt>Datapoints</dt>
+          <dt>Data points</dt>
           <dd>{formatCount(rule.datapoints)}</dd>
         </div>
         <div>
@@ -106,7 +106,7 @@ function Opened({ rule }: { rule: RuleDocument }): JSX.Element {
           <dd>{rule.setting}</dd>
         </div>
         <div>
-          <dt>CPU time it took</dt>
+          <dt>CPU time</dt>
           <dd>{formatDuration(rule.seconds)}</dd>
         </div>
         {summary.map(([name, value]) => (

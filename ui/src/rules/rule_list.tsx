@@ -1,8 +1,9 @@
-// Every rule with its status: those that found something first and open to read, the quiet ones folded.
+// All rules: those with findings first, the others grouped by status and collapsed.
 
 import type { JSX } from "preact";
 import type { Finding, RuleDocument } from "../api";
-import { loudRules, quietRules, STATUS_WORDS, standing } from "../judged";
+import { pluralize } from "../format";
+import { STATUS_LABELS, silentRules, statusSummary, triggeredRules } from "../rule_status";
 import { RuleItem } from "./rule_item";
 
 type Props = {
@@ -12,35 +13,35 @@ type Props = {
 };
 
 export function RuleList({ rules, findings, opened }: Props): JSX.Element {
-  const loud = loudRules(rules, findings);
+  const triggered = triggeredRules(rules, findings);
   if (rules.length === 0)
     return (
       <p class="sub">
-        No rule was asked about this job. Ask them now with <code>sonde check</code>.
+        No rules have run on this job. Run them with <code>sonde check</code>.
       </p>
     );
   return (
     <div class="rule-list" data-chart="rules-list">
       <p class="sub">
-        {rules.length} rules: {standing(rules)}.
+        {pluralize(rules.length, "rule")}: {statusSummary(rules)}.
       </p>
       <ul>
-        {loud.map((rule) => (
+        {triggered.map((rule) => (
           <RuleItem key={rule.rule} rule={rule} isOpen={rule.rule === opened} />
         ))}
       </ul>
-      {quietRules(rules).map(([status, found]) => (
+      {silentRules(rules).map(([status, group]) => (
         <details
           key={status}
           class="quiet-rules"
-          open={found.some((one) => one.rule === opened)}
+          open={group.some((rule) => rule.rule === opened)}
           data-status={status}
         >
           <summary>
-            {found.length} {found.length === 1 ? "rule" : "rules"}: {STATUS_WORDS[status] ?? status}
+            {pluralize(group.length, "rule")}: {STATUS_LABELS[status] ?? status}
           </summary>
           <ul>
-            {found.map((rule) => (
+            {group.map((rule) => (
               <RuleItem key={rule.rule} rule={rule} isOpen={rule.rule === opened} />
             ))}
           </ul>

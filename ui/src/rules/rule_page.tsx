@@ -1,4 +1,4 @@
-// What a rule says of itself: why it matters, how it decides, its parameters, in force and as they would be.
+// The documentation of a rule, and its parameters with current and default values.
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
@@ -20,17 +20,17 @@ type WithPage = RuleDocument & { page: Page | null };
 
 const pages = new Map<string, Promise<Map<string, Page>>>();
 
-/** The pages of all rules of a job, asked for once. */
+/** The documentation of all rules of a job, loaded once. */
 function pagesOf(job: string): Promise<Map<string, Page>> {
-  let found = pages.get(job);
-  if (!found) {
-    found = getJson<WithPage[]>(jobPath(job, "rules")).then(
+  let cached = pages.get(job);
+  if (!cached) {
+    cached = getJson<WithPage[]>(jobPath(job, "rules")).then(
       (rules) => new Map(rules.flatMap(({ rule, page }) => (page ? [[rule, page]] : []))),
     );
-    found.catch(() => pages.delete(job));
-    pages.set(job, found);
+    cached.catch(() => pages.delete(job));
+    pages.set(job, cached);
   }
-  return found;
+  return cached;
 }
 
 export function RulePage({ rule }: { rule: RuleDocument }): JSX.Element {
@@ -67,10 +67,10 @@ function ParameterTable({
   page: Page | undefined;
 }): JSX.Element | null {
   const names = useMemo(() => Object.keys(parameters), [parameters]);
-  if (names.length === 0) return <p class="sub">It has no parameters.</p>;
+  if (names.length === 0) return <p class="sub">This rule has no parameters.</p>;
   return (
     <table class="parameters">
-      <caption>Parameters in force</caption>
+      <caption>Parameters</caption>
       <thead>
         <tr>
           <th scope="col">Parameter</th>
@@ -89,15 +89,15 @@ function ParameterTable({
       </thead>
       <tbody>
         {names.map((name) => {
-          const known = page?.parameters.find((one) => one.name === name);
+          const described = page?.parameters.find((parameter) => parameter.name === name);
           return (
             <tr key={name}>
               <td>{name}</td>
               <td class="r">{valueText(parameters[name], "")}</td>
               {page && (
                 <>
-                  <td class="r sub">{known?.default}</td>
-                  <td class="sub">{known?.allowed}</td>
+                  <td class="r sub">{described?.default}</td>
+                  <td class="sub">{described?.allowed}</td>
                 </>
               )}
             </tr>

@@ -1,4 +1,4 @@
-// What all rules say together, in one sentence.
+// The verdict of all rules in one sentence.
 
 import type { JSX } from "preact";
 import type { JobDocument } from "../api";

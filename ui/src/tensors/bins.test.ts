@@ -21,46 +21,46 @@ const data: Histograms = {
   counts: [1, 0, 2, 0, 0, 4],
 };
 
-test("bins are as wide as each other, and zeros stand where signs change", () => {
+test("bins have equal width, with a slot for zeros", () => {
   const axis = binAxis([-2, -1, 0, 1], true);
   expect(axis.from).toEqual([0, 0.25, 0.75]);
   expect(axis.zero).toEqual([0.5, 0.75]);
   expect(binAxis([1, 2, 4], false)).toEqual({ from: [0, 0.5], to: [0.5, 1], zero: null });
 });
 
-test("shares count zeros among all values", () => {
+test("shares include zeros in the total", () => {
   expect(sharesAt(data, 0)).toEqual({ shares: [0.25, 0, 0.5], zeros: 0.25 });
   expect(sharesAt(data, 1)).toEqual({ shares: [0, 0, 1], zeros: 0 });
   expect(highestShare(data)).toBe(1);
 });
 
-test("quantiles go through the zeros", () => {
-  const one: Histograms = {
+test("quantiles take zeros into account", () => {
+  const histogram: Histograms = {
     ...data,
     edges: [-2, -1, 0, 1],
     counts: [2, 0, 1],
     zeros: [1],
     steps: [0],
   };
-  expect(quantileAt(one, 0, 0.25)).toBe(-1.5);
-  expect(quantileAt(one, 0, 0.7)).toBe(0);
-  expect(quantileAt(one, 0, 1)).toBe(1);
-  expect(quantileAt({ ...one, counts: [0, 0, 0], zeros: [0] }, 0, 0.5)).toBeNaN();
+  expect(quantileAt(histogram, 0, 0.25)).toBe(-1.5);
+  expect(quantileAt(histogram, 0, 0.7)).toBe(0);
+  expect(quantileAt(histogram, 0, 1)).toBe(1);
+  expect(quantileAt({ ...histogram, counts: [0, 0, 0], zeros: [0] }, 0, 0.5)).toBeNaN();
 });
 
-test("rows are chosen from the first to the last", () => {
+test("rows are spaced evenly from the first to the last", () => {
   expect(chosenRows(3, 10)).toEqual([0, 1, 2]);
   expect(chosenRows(11, 3)).toEqual([0, 5, 10]);
 });
 
-test("labels leave room around zero", () => {
+test("labels near zero are omitted", () => {
   const edges = [-4, -2, -1, 0, 1, 2, 4];
   const labels = edgeLabels(edges, binAxis(edges, true), 4);
-  expect(labels.some((one) => one.value === 0)).toBe(true);
+  expect(labels.some((label) => label.value === 0)).toBe(true);
   expect(labels.length).toBeLessThanOrEqual(5);
 });
 
-test("bins of equal width hold the same values, spread over what held them", () => {
+test("conversion to linear bins distributes counts evenly", () => {
   const even = linearBins(
     { ...data, edges: [0, 1, 2, 4], counts: [10, 10, 20, 0, 0, 0], zeros: [0, 3] },
     8,
@@ -68,10 +68,10 @@ test("bins of equal width hold the same values, spread over what held them", () 
   expect(even.bins).toBe(8);
   const first = Array.from(even.counts).slice(0, 8);
   expect(Math.max(...first) - Math.min(...first)).toBeLessThan(0.1);
-  expect(first.reduce((sum, one) => sum + one, 0)).toBeCloseTo(40, 0);
+  expect(first.reduce((sum, count) => sum + count, 0)).toBeCloseTo(40, 0);
   expect(
     Array.from(even.counts)
       .slice(8)
-      .every((one) => one === 0),
+      .every((count) => count === 0),
   ).toBe(true);
 });

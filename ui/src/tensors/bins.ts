@@ -1,8 +1,8 @@
-// Histograms of a tensor over steps: axes, shares, quantiles. Knows no canvas.
+// Histograms of a tensor over steps: axes, shares and quantiles, independent of the canvas.
 
 import type { Histograms } from "./source";
 
-/** Where bins lie on an axis from 0 to 1: all as wide, with room for zeros where signs change. */
+/** Positions of bins of equal width on an axis from 0 to 1, with a slot for zeros between negative and positive bins. */
 export type BinAxis = { from: number[]; to: number[]; zero: readonly [number, number] | null };
 
 export function binAxis(edges: readonly number[], hasZeros: boolean): BinAxis {
@@ -19,7 +19,7 @@ export function binAxis(edges: readonly number[], hasZeros: boolean): BinAxis {
   return { from, to, zero: hasZeros ? [below / slots, (below + 1) / slots] : null };
 }
 
-/** How many of a step's values lie in each bin, as shares of all of them; the zeros' share comes beside. */
+/** The share of a step's values in each bin, and the share of zeros. */
 export function sharesAt(data: Histograms, row: number): { shares: number[]; zeros: number } {
   let total = data.zeros[row] ?? 0;
   for (let bin = 0; bin < data.bins; bin++) total += data.counts[row * data.bins + bin]!;
@@ -29,7 +29,7 @@ export function sharesAt(data: Histograms, row: number): { shares: number[]; zer
   return { shares, zeros: total ? (data.zeros[row] ?? 0) / total : 0 };
 }
 
-/** The largest share of any bin at any step: the height of the highest ridge. Zeros are not among them. */
+/** The largest share of any bin at any step, excluding zeros. */
 export function highestShare(data: Histograms): number {
   let highest = 0;
   for (let row = 0; row < data.steps.length; row++)
@@ -37,13 +37,13 @@ export function highestShare(data: Histograms): number {
   return highest;
 }
 
-/** About `count` of the rows, as far apart as they can be, the first and the last among them. */
+/** About `count` evenly spaced rows, including the first and the last. */
 export function chosenRows(total: number, count: number): number[] {
   if (total <= count) return Array.from({ length: total }, (_, row) => row);
   return Array.from({ length: count }, (_, i) => Math.round((i * (total - 1)) / (count - 1)));
 }
 
-/** The value below which a fraction lies, as good as the bins; NaN where there are no values. */
+/** A quantile, interpolated within a bin; NaN without values. */
 export function quantileAt(data: Histograms, row: number, fraction: number): number {
   const { shares, zeros } = sharesAt(data, row);
   const below = data.edges.slice(0, data.bins).filter((edge) => edge < 0).length;
@@ -55,40 +55,42 @@ export function quantileAt(data: Histograms, row: number, fraction: number): num
     }
     const share = shares[bin] ?? 0;
     if (share > 0 && sum + share >= fraction - 1e-12) {
-      const part = Math.min(1, (fraction - sum) / share);
-      return data.edges[bin]! + (data.edges[bin + 1]! - data.edges[bin]!) * part;
+      const fractionOfBin = Math.min(1, (fraction - sum) / share);
+      return data.edges[bin]! + (data.edges[bin + 1]! - data.edges[bin]!) * fractionOfBin;
     }
     sum += share;
   }
   return NaN;
 }
 
-/** Edges worth a label, at most about `count`: their places on the axis, and the values. */
+/** Up to about `count` labeled edges with their positions on the axis. */
 export function edgeLabels(
   edges: readonly number[],
   axis: BinAxis,
   count: number,
 ): { at: number; value: number }[] {
-  const found: { at: number; value: number }[] = [];
+  const labels: { at: number; value: number }[] = [];
   const every = Math.max(1, Math.ceil(edges.length / count));
   edges.forEach((value, i) => {
     if ((value === 0 && axis.zero) || i % every !== 0) return;
-    found.push({ at: i < axis.from.length ? axis.from[i]! : axis.to[axis.to.length - 1]!, value });
+    labels.push({ at: i < axis.from.length ? axis.from[i]! : axis.to[axis.to.length - 1]!, value });
   });
   if (axis.zero) {
     const [from, to] = axis.zero;
     const room = 0.6 / count;
     return [
-      ...found.filter((one) => Math.abs(one.at - from) > room && Math.abs(one.at - to) > room),
+      ...labels.filter(
+        (label) => Math.abs(label.at - from) > room && Math.abs(label.at - to) > room,
+      ),
       { at: (from + to) / 2, value: 0 },
     ];
   }
-  return found;
+  return labels;
 }
 
 const OUTSIDE = 0.002;
 
-/** The same counts in bins of equal width over where nearly all values lie; zeros stay apart. What a bin held is spread evenly. */
+/** Converts to bins of equal width over the range of nearly all values; counts are distributed evenly, zeros are separate. */
 export function linearBins(data: Histograms, bins: number): Histograms {
   let low = Infinity,
     high = -Infinity;
@@ -105,7 +107,7 @@ export function linearBins(data: Histograms, bins: number): Histograms {
     for (let bin = 0; bin < data.bins; bin++) {
       const count = data.counts[row * data.bins + bin]!;
       if (count)
-        spread(
+        distribute(
           counts,
           row * bins,
           { count, from: data.edges[bin]!, to: data.edges[bin + 1]! },
@@ -116,17 +118,17 @@ export function linearBins(data: Histograms, bins: number): Histograms {
   return { ...data, edges, bins, counts };
 }
 
-function spread(
+function distribute(
   into: Float64Array,
   offset: number,
-  held: { count: number; from: number; to: number },
+  source: { count: number; from: number; to: number },
   axis: { low: number; width: number; bins: number },
 ): void {
-  const first = Math.floor((held.from - axis.low) / axis.width),
-    last = Math.floor((held.to - axis.low) / axis.width);
+  const first = Math.floor((source.from - axis.low) / axis.width),
+    last = Math.floor((source.to - axis.low) / axis.width);
   for (let bin = Math.max(0, first); bin <= Math.min(axis.bins - 1, last); bin++) {
-    const start = Math.max(held.from, axis.low + bin * axis.width),
-      end = Math.min(held.to, axis.low + (bin + 1) * axis.width);
-    into[offset + bin]! += (held.count * Math.max(0, end - start)) / (held.to - held.from);
+    const start = Math.max(source.from, axis.low + bin * axis.width),
+      end = Math.min(source.to, axis.low + (bin + 1) * axis.width);
+    into[offset + bin]! += (source.count * Math.max(0, end - start)) / (source.to - source.from);
   }
 }

@@ -1,4 +1,4 @@
-// A number of the chosen tensors over steps, drawn together.
+// A statistic of the selected tensors over steps.
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
@@ -9,31 +9,36 @@ import { Waiting } from "../states";
 import { SpecView } from "../views/spec";
 import type { Statistics, TensorNames, TensorSeries } from "./source";
 import { loadStatistics } from "./source";
-import { chosenNames, curveStatistic, freshness, mode, statisticWords } from "./state";
+import { chosenNames, curveStatistic, freshness, mode, statisticLabel } from "./state";
 
-/** Curves over the steps that any of them has. */
-export function lineOf(found: Statistics): LineSpec {
-  const steps = [...new Set(found.series.flatMap((one) => one.steps))].sort((a, b) => a - b);
-  const places = new Map(steps.map((step, i) => [step, i]));
-  const spread = (
-    one: TensorSeries,
+/** Curves over the union of their steps. */
+export function lineOf(statistics: Statistics): LineSpec {
+  const steps = [...new Set(statistics.series.flatMap((series) => series.steps))].sort(
+    (a, b) => a - b,
+  );
+  const indices = new Map(steps.map((step, i) => [step, i]));
+  const align = (
+    series: TensorSeries,
     values: readonly (number | null)[] | undefined,
   ): (number | null)[] | null => {
     if (!values) return null;
     const row = new Array<number | null>(steps.length).fill(null);
-    one.steps.forEach((step, i) => {
-      row[places.get(step)!] = values[i] ?? null;
+    series.steps.forEach((step, i) => {
+      row[indices.get(step)!] = values[i] ?? null;
     });
     return row;
   };
-  const several = new Set(found.series.map((one) => one.worker)).size > 1;
-  const curves: Curve[] = found.series
-    .filter((one) => one.steps.length)
-    .map((one) => ({
-      label: several && one.worker !== null ? `${one.name} (worker ${one.worker})` : one.name,
-      values: spread(one, one.values)!,
-      low: spread(one, one.low),
-      high: spread(one, one.high),
+  const hasSeveralWorkers = new Set(statistics.series.map((series) => series.worker)).size > 1;
+  const curves: Curve[] = statistics.series
+    .filter((series) => series.steps.length)
+    .map((series) => ({
+      label:
+        hasSeveralWorkers && series.worker !== null
+          ? `${series.name} (worker ${series.worker})`
+          : series.name,
+      values: align(series, series.values)!,
+      low: align(series, series.low),
+      high: align(series, series.high),
       tone: "",
     }));
   return {
@@ -57,9 +62,9 @@ export function CurvesCard({ names }: { names: TensorNames }): JSX.Element {
     void freshness.value;
     return loadStatistics(chosenNames.value, curveStatistic.value, mode.value, signal);
   }, always);
-  const found = statistics.value.value;
-  const spec = useMemo(() => (found ? lineOf(found) : null), [found]);
-  const options = names.reductions.filter((one) => one !== "update_ratio");
+  const loaded = statistics.value.value;
+  const spec = useMemo(() => (loaded ? lineOf(loaded) : null), [loaded]);
+  const options = names.reductions.filter((name) => name !== "update_ratio");
   const choice = (
     <label class="choice">
       <select
@@ -67,9 +72,9 @@ export function CurvesCard({ names }: { names: TensorNames }): JSX.Element {
         value={curveStatistic.value}
         onChange={(event) => setParameters({ curve: event.currentTarget.value })}
       >
-        {options.map((one) => (
-          <option key={one} value={one}>
-            {statisticWords(one)}
+        {options.map((name) => (
+          <option key={name} value={name}>
+            {statisticLabel(name)}
           </option>
         ))}
       </select>
@@ -80,9 +85,9 @@ export function CurvesCard({ names }: { names: TensorNames }): JSX.Element {
       <Waiting
         resource={statistics.value}
         empty={(value) =>
-          value.series.some((one) => one.steps.length)
+          value.series.some((series) => series.steps.length)
             ? null
-            : `No statistics of this were recorded in ${mode.value}.`
+            : `No statistics recorded in ${mode.value} mode.`
         }
       >
         {() =>

@@ -1,4 +1,4 @@
-// The distribution of one tensor's values over steps.
+// The distribution of a tensor's values over steps.
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -46,21 +46,21 @@ export function DistributionCard({ name }: { name: string }): JSX.Element {
         <span class="sub tensor-of">{name}</span>
         <span class="end">
           <label class="choice">
-            values{" "}
+            Bins{" "}
             <select
               value={binning.value}
               onChange={(event) =>
                 setParameters({ bins: event.currentTarget.value === "log" ? "log" : null })
               }
             >
-              <option value="linear">as they are</option>
-              <option value="log">by magnitude</option>
+              <option value="linear">linear</option>
+              <option value="log">logarithmic</option>
             </select>
           </label>
-          {choice("heat", "heat")}
-          {choice("ridge", "ridges")}
+          {choice("heat", "Heatmap")}
+          {choice("ridge", "Ridges")}
           <button type="button" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
-            as table
+            Table
           </button>
         </span>
       </header>
@@ -69,7 +69,7 @@ export function DistributionCard({ name }: { name: string }): JSX.Element {
         empty={(value) =>
           value.steps.length
             ? null
-            : `No histogram of this tensor was taken in ${mode.value}. Record them with: sonde run --save weights:every=10,histogram …`
+            : `No histograms of this tensor recorded in ${mode.value} mode. To record them, use: sonde run --save weights:every=10,histogram …`
         }
       >
         {(value) => (isTable ? <QuantileTable data={value} /> : <Shown data={value} />)}
@@ -86,7 +86,7 @@ function Shown({ data }: { data: Histograms }): JSX.Element {
     [data, binning.value],
   );
   if (shown.edges.length < 2)
-    return <p class="sub">Every finite value was exactly zero at each of the recorded steps.</p>;
+    return <p class="sub">All finite values are exactly zero at every recorded step.</p>;
   return <Distribution data={shown} shape={shape.value} />;
 }
 

@@ -10,7 +10,7 @@ import {
   ZERO,
 } from "./heat_scale";
 
-test("sizes are shown by their magnitude, and zeros apart", () => {
+test("magnitudes have a logarithmic scale with separate zeros", () => {
   const scale = scaleFor("l2_norm", [0, 1e-4, 1, NaN]);
   expect(scale).toEqual({ low: 1e-4, high: 1, isLogarithmic: true });
   expect(shareOn(scale, 1e-2)).toBeCloseTo(0.5);
@@ -19,12 +19,12 @@ test("sizes are shown by their magnitude, and zeros apart", () => {
   expect(shareOn(scale, Infinity)).toBe(NOT_FINITE);
 });
 
-test("zeros are seen where nothing else is", () => {
+test("zeros are visible without other values", () => {
   expect(shareOn(scaleFor("l2_norm", [0, 0, NaN]), 0)).toBe(ZERO);
   expect(shareOn(scaleFor("mean", [0, 0]), 0)).toBe(0);
 });
 
-test("fractions go from nought to one, signed numbers are linear", () => {
+test("fractions range from zero to one, signed values are linear", () => {
   expect(scaleFor("zero_fraction", [0.2])).toEqual({ low: 0, high: 1, isLogarithmic: false });
   const scale = scaleFor("mean", [-1, 3]);
   expect(scale).toEqual({ low: -1, high: 3, isLogarithmic: false });
@@ -32,16 +32,16 @@ test("fractions go from nought to one, signed numbers are linear", () => {
   expect(scaleFor("l2_norm", [NaN])).toMatchObject({ isLogarithmic: false });
 });
 
-test("a scale is never wider than twelve orders of magnitude", () => {
+test("a scale covers at most twelve orders of magnitude", () => {
   expect(scaleFor("l2_norm", [1e-30, 1]).low).toBe(1e-12);
 });
 
-test("figures of a row leave out what is not known", () => {
+test("row statistics ignore missing values", () => {
   expect(rowFigures([1, 2, NaN, 5, 3, 4], 1, 3)).toEqual({ first: 5, last: 4, low: 3, high: 5 });
   expect(rowFigures([NaN], 0, 1).first).toBeNaN();
 });
 
-test("rows fit, and names keep their ends", () => {
+test("rows fit the height, and names keep their end", () => {
   expect(rowHeight(10, 400)).toBe(17);
   expect(rowHeight(50, 400)).toBe(8);
   expect(rowHeight(5000, 400)).toBe(4);

@@ -1,6 +1,6 @@
-// Numbers of layers as shares of a color scale. Knows no canvas.
+// Color scales of layer statistics, independent of the canvas.
 
-/** Above these numbers, and only there, a share is a color; zero, not a number and unknown have their own. */
+/** Special positions on the color scale: exact zeros, non-finite values and missing values. */
 export const ZERO = -1,
   NOT_FINITE = -2,
   UNKNOWN = -3;
@@ -19,9 +19,9 @@ const LOGARITHMIC = new Set([
   "variance",
   "update_ratio",
 ]);
-const WIDEST = 1e12;
+const MAX_RATIO = 1e12;
 
-/** The scale of a statistic: logarithmic for sizes, from 0 to 1 for fractions. */
+/** The scale of a statistic: logarithmic for magnitudes, from 0 to 1 for fractions. */
 export function scaleFor(reduction: string, values: ArrayLike<number>): HeatScale {
   if (reduction === "zero_fraction") return { low: 0, high: 1, isLogarithmic: false };
   let low = Infinity,
@@ -38,11 +38,11 @@ export function scaleFor(reduction: string, values: ArrayLike<number>): HeatScal
   }
   if (low > high) return { low: 0, high: 1, isLogarithmic: hasZeros && LOGARITHMIC.has(reduction) };
   if (LOGARITHMIC.has(reduction) && isPositive)
-    return { low: Math.max(low, high / WIDEST), high, isLogarithmic: true };
+    return { low: Math.max(low, high / MAX_RATIO), high, isLogarithmic: true };
   return { low: Math.min(0, low), high: Math.max(0, high), isLogarithmic: false };
 }
 
-/** Where a value lies on the scale, 0..1; or one of ZERO, NOT_FINITE, UNKNOWN. */
+/** The position of a value on the scale, from 0 to 1; or ZERO, NOT_FINITE or UNKNOWN. */
 export function shareOn(scale: HeatScale, value: number): number {
   if (Number.isNaN(value)) return UNKNOWN;
   if (!Number.isFinite(value)) return NOT_FINITE;
@@ -54,30 +54,30 @@ export function shareOn(scale: HeatScale, value: number): number {
   return scale.high > scale.low ? (value - scale.low) / (scale.high - scale.low) : 0;
 }
 
-/** First, last, least and largest number of a row; NaN of none. */
+/** The first, last, smallest and largest value of a row; NaN if it is empty. */
 export function rowFigures(
   values: ArrayLike<number>,
   row: number,
   columns: number,
 ): { first: number; last: number; low: number; high: number } {
-  const found = { first: NaN, last: NaN, low: NaN, high: NaN };
+  const figures = { first: NaN, last: NaN, low: NaN, high: NaN };
   for (let i = row * columns; i < (row + 1) * columns; i++) {
     const value = values[i]!;
     if (Number.isNaN(value)) continue;
-    if (Number.isNaN(found.first)) found.first = value;
-    found.last = value;
-    if (!(found.low <= value)) found.low = value;
-    if (!(found.high >= value)) found.high = value;
+    if (Number.isNaN(figures.first)) figures.first = value;
+    figures.last = value;
+    if (!(figures.low <= value)) figures.low = value;
+    if (!(figures.high >= value)) figures.high = value;
   }
-  return found;
+  return figures;
 }
 
-/** Rows as high as all of them fit into a height, within reason. */
+/** The row height that fits all rows into a height, between 4 and 17 pixels. */
 export function rowHeight(rows: number, height: number): number {
   return Math.max(4, Math.min(17, Math.floor(height / Math.max(1, rows))));
 }
 
-/** The end of a name matters most: layers differ there. */
+/** Truncates the start of a name, because layers differ at the end. */
 export function shortTensor(name: string, letters: number): string {
   return name.length <= letters ? name : `…${name.slice(name.length - letters + 1)}`;
 }

@@ -1,14 +1,15 @@
-// One number of every layer over steps, so that vanishing and dead layers are seen at a glance.
+// A statistic of every layer over steps; makes vanishing and dead layers visible.
 
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatCount, formatValue } from "../format";
+import { formatCount, formatValue, pluralize } from "../format";
 import { always, useResource } from "../resource";
 import { setParameters } from "../router";
 import { Waiting } from "../states";
 import { type PickColumn, PickTable } from "../timeline/pick_table";
 import { LayersHeat } from "../views/layers_heat";
+import { defaultCollection } from "./defaults";
 import { rowFigures } from "./heat_scale";
 import { type Layers, loadLayers, type TensorNames } from "./source";
 import {
@@ -19,11 +20,10 @@ import {
   mode,
   search,
   statistic,
-  statisticWords,
+  statisticLabel,
 } from "./state";
-import { usualCollection } from "./usual";
 
-const MOST = 10_000;
+const MAX_TENSORS = 10_000;
 const FIRST = [
   "l2_norm",
   "zero_fraction",
@@ -34,15 +34,15 @@ const FIRST = [
   "nan_count",
 ];
 
-/** What the statistic is called among such tensors. */
+/** The label of a statistic in a collection. */
 function titleOf(reduction: string, of: string): string {
   if (of === "gradients" && reduction === "l2_norm") return "gradient norm";
-  return statisticWords(reduction);
+  return statisticLabel(reduction);
 }
 
 export function LayersCard({ names }: { names: TensorNames }): JSX.Element {
   const [isTable, setTable] = useState(false);
-  const of = useComputed(() => collection.value || usualCollection(names));
+  const of = useComputed(() => collection.value || defaultCollection(names));
   const reduction = useComputed(() => statistic.value || "l2_norm");
   const layers = useResource((signal) => {
     void freshness.value;
@@ -55,7 +55,7 @@ export function LayersCard({ names }: { names: TensorNames }): JSX.Element {
   const shown = layers.value.value;
   const order = [
     ...FIRST,
-    ...names.reductions.filter((one) => !FIRST.includes(one) && one !== "prod"),
+    ...names.reductions.filter((name) => !FIRST.includes(name) && name !== "prod"),
   ];
   return (
     <section
@@ -67,39 +67,39 @@ export function LayersCard({ names }: { names: TensorNames }): JSX.Element {
       <header>
         <h2 id="layers-title">Layers over steps</h2>
         <label class="choice">
-          show{" "}
+          Statistic{" "}
           <select
             value={reduction.value}
             onChange={(event) => setParameters({ stat: event.currentTarget.value })}
           >
-            {order.map((one) => (
-              <option key={one} value={one}>
-                {titleOf(one, of.value)}
+            {order.map((name) => (
+              <option key={name} value={name}>
+                {titleOf(name, of.value)}
               </option>
             ))}
           </select>
         </label>
         <label class="choice">
-          of{" "}
+          Collection{" "}
           <select
             value={of.value}
             onChange={(event) => setParameters({ collection: event.currentTarget.value })}
           >
-            {names.collections.map((one) => (
-              <option key={one.name} value={one.name}>
-                {one.name.replaceAll("_", " ")} ({formatCount(one.count)})
+            {names.collections.map((option) => (
+              <option key={option.name} value={option.name}>
+                {option.name.replaceAll("_", " ")} ({formatCount(option.count)})
               </option>
             ))}
           </select>
         </label>
         {reduction.value === "update_ratio" && (
           <span class="sub">
-            how far a tensor moved since the step recorded before, at least, by its norm
+            Lower bound of the relative change since the previous recorded step, from the norms
           </span>
         )}
         <span class="end">
           <button type="button" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
-            as table
+            Table
           </button>
         </span>
       </header>
@@ -108,7 +108,7 @@ export function LayersCard({ names }: { names: TensorNames }): JSX.Element {
         empty={(value) =>
           value.steps.length
             ? null
-            : `Nothing of this was recorded in ${mode.value}. Choose another collection, or record it: sonde run --save ${of.value || "gradients"}:every=10 …`
+            : `Not recorded in ${mode.value} mode. Select another collection, or record this one: sonde run --save ${of.value || "gradients"}:every=10 …`
         }
       >
         {(value) =>
@@ -121,13 +121,13 @@ export function LayersCard({ names }: { names: TensorNames }): JSX.Element {
       </Waiting>
       {shown && shown.total > shown.names.length && (
         <p class="sub">
-          {shown.total > MOST
-            ? `The first ${formatCount(MOST)} of ${formatCount(shown.total)} tensors; find by name shows fewer.`
-            : `${formatCount(shown.total - shown.names.length)} of ${formatCount(shown.total)} tensors have nothing of this recorded in ${mode.value}.`}
+          {shown.total > MAX_TENSORS
+            ? `Showing the first ${formatCount(MAX_TENSORS)} of ${formatCount(shown.total)} tensors. Search by name to narrow the list.`
+            : `${formatCount(shown.total - shown.names.length)} of ${pluralize(shown.total, "tensor")} not recorded in ${mode.value} mode.`}
         </p>
       )}
       {shown && shown.merged > 1 && (
-        <p class="sub">Each column is the mean of {shown.merged} recorded steps.</p>
+        <p class="sub">Each column is the mean of {pluralize(shown.merged, "recorded step")}.</p>
       )}
     </section>
   );
@@ -157,13 +157,13 @@ function LayersTable({ layers }: { layers: Layers }): JSX.Element {
     { title: "Tensor", value: (row) => row.name },
     number("First", "first"),
     number("Last", "last"),
-    number("Least", "low"),
-    number("Largest", "high"),
-    { title: "Found by rules", value: (row) => row.rules },
+    number("Min", "low"),
+    number("Max", "high"),
+    { title: "Findings", value: (row) => row.rules },
   ];
   return (
     <PickTable
-      label={`${statisticWords(layers.reduction)} of every tensor`}
+      label={`${statisticLabel(layers.reduction)} of every tensor`}
       rows={rows}
       columns={columns}
       onPick={(row) => chooseTensor(row.name, false)}

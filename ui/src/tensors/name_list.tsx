@@ -1,10 +1,10 @@
-// All tensors by name: searched at once, drawn only where they are in sight.
+// The searchable list of tensors; only visible rows are rendered.
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount } from "../format";
 import { setParameters } from "../router";
-import { rowsInSight, topToShow } from "../scrolling";
+import { topToShow, visibleRows } from "../scrolling";
 import type { TensorInfo, TensorNames } from "./source";
 import { chooseTensor, chosenNames, collection, search } from "./state";
 
@@ -12,13 +12,14 @@ const ROW = 24;
 
 export function matching(
   tensors: readonly TensorInfo[],
-  wanted: string,
+  collectionName: string,
   text: string,
 ): TensorInfo[] {
-  const small = text.trim().toLowerCase();
+  const needle = text.trim().toLowerCase();
   return tensors.filter(
-    (one) =>
-      (!wanted || one.collections.includes(wanted)) && one.name.toLowerCase().includes(small),
+    (tensor) =>
+      (!collectionName || tensor.collections.includes(collectionName)) &&
+      tensor.name.toLowerCase().includes(needle),
   );
 }
 
@@ -35,8 +36,8 @@ export function NameList({ names }: { names: TensorNames }): JSX.Element {
       <div class="name-tools">
         <input
           type="search"
-          aria-label="Find tensors by name"
-          placeholder="Find by name"
+          aria-label="Search tensors by name"
+          placeholder="Search by name"
           value={search.value}
           onInput={(event) => setParameters({ find: event.currentTarget.value || null })}
         />
@@ -45,12 +46,12 @@ export function NameList({ names }: { names: TensorNames }): JSX.Element {
           value={collection.value}
           onChange={(event) => setParameters({ collection: event.currentTarget.value || null })}
         >
-          <option value="">all collections</option>
+          <option value="">All collections</option>
           {names.collections
-            .filter((one) => one.name !== "all")
-            .map((one) => (
-              <option key={one.name} value={one.name}>
-                {one.name.replaceAll("_", " ")} ({formatCount(one.count)})
+            .filter((option) => option.name !== "all")
+            .map((option) => (
+              <option key={option.name} value={option.name}>
+                {option.name.replaceAll("_", " ")} ({formatCount(option.count)})
               </option>
             ))}
         </select>
@@ -59,10 +60,10 @@ export function NameList({ names }: { names: TensorNames }): JSX.Element {
         <Options tensors={shown} />
       ) : (
         <p class="notice empty" data-state="empty">
-          No tensor has this in its name.
+          No matching tensors.
         </p>
       )}
-      <p class="sub">Ctrl-click or Space adds one to the others.</p>
+      <p class="sub">Ctrl-click or press Space to select several tensors.</p>
     </section>
   );
 }
@@ -74,15 +75,15 @@ function Options({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element {
   const [active, setActive] = useState(() =>
     Math.max(
       0,
-      tensors.findIndex((one) => chosenNames.peek().includes(one.name)),
+      tensors.findIndex((tensor) => chosenNames.peek().includes(tensor.name)),
     ),
   );
   useEffect(() => {
     setHeight(box.current?.clientHeight ?? 480);
     if (box.current) box.current.scrollTop = topToShow(active, 0, box.current.clientHeight, ROW);
   }, []);
-  const place = Math.min(active, tensors.length - 1);
-  const sight = rowsInSight(top, height, ROW, tensors.length);
+  const activeIndex = Math.min(active, tensors.length - 1);
+  const sight = visibleRows(top, height, ROW, tensors.length);
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(tensors.length - 1, to));
     setActive(next);
@@ -92,16 +93,16 @@ function Options({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element {
   const onKey = (event: KeyboardEvent): void => {
     const page = Math.floor(height / ROW);
     const moves: Record<string, number> = {
-      ArrowDown: place + 1,
-      ArrowUp: place - 1,
-      PageDown: place + page,
-      PageUp: place - page,
+      ArrowDown: activeIndex + 1,
+      ArrowUp: activeIndex - 1,
+      PageDown: activeIndex + page,
+      PageUp: activeIndex - page,
       Home: 0,
       End: tensors.length - 1,
     };
     if (event.key in moves) move(moves[event.key]!);
     else if (event.key === "Enter" || event.key === " ")
-      chooseTensor(tensors[place]!.name, event.key === " ");
+      chooseTensor(tensors[activeIndex]!.name, event.key === " ");
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -116,34 +117,34 @@ function Options({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element {
       aria-label="Tensors by name"
       tabIndex={0}
       aria-activedescendant={
-        place >= sight.first && place < sight.end ? `tensor-${place}` : undefined
+        activeIndex >= sight.first && activeIndex < sight.end ? `tensor-${activeIndex}` : undefined
       }
       onKeyDown={onKey}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
     >
       <div class="options-all" role="presentation" style={{ height: `${tensors.length * ROW}px` }}>
-        {rows.map((one, i) => {
+        {rows.map((tensor, i) => {
           const index = sight.first + i;
           return (
             <div
-              key={one.name}
+              key={tensor.name}
               id={`tensor-${index}`}
               role="option"
-              class={index === place ? "option active" : "option"}
-              aria-selected={chosenNames.value.includes(one.name)}
+              class={index === activeIndex ? "option active" : "option"}
+              aria-selected={chosenNames.value.includes(tensor.name)}
               aria-setsize={tensors.length}
               aria-posinset={index + 1}
               style={{ transform: `translateY(${index * ROW}px)` }}
-              title={`${one.name} · ${one.dtype} ${one.shape.join("×") || "scalar"}${one.said ? ` · ${one.said}` : ""}`}
+              title={`${tensor.name} · ${tensor.dtype} ${tensor.shape.join("×") || "scalar"}${tensor.said ? ` · ${tensor.said}` : ""}`}
               onClick={(event) => {
                 setActive(index);
-                chooseTensor(one.name, event.ctrlKey || event.metaKey || event.shiftKey);
+                chooseTensor(tensor.name, event.ctrlKey || event.metaKey || event.shiftKey);
               }}
             >
               <span class="tensor-name">
-                <bdi>{one.name}</bdi>
+                <bdi>{tensor.name}</bdi>
               </span>
-              <span class="tensor-shape">{one.shape.join("×") || "scalar"}</span>
+              <span class="tensor-shape">{tensor.shape.join("×") || "scalar"}</span>
             </div>
           );
         })}

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { lineOf } from "./curves_card";
+import { defaultCollection } from "./defaults";
 import { matching } from "./name_list";
 import type { TensorInfo, TensorNames } from "./source";
-import { usualCollection } from "./usual";
 
 const info = (name: string, ...collections: string[]): TensorInfo => ({
   name,
@@ -14,26 +14,28 @@ const info = (name: string, ...collections: string[]): TensorInfo => ({
   said: "",
 });
 
-test("names are found by a part of them, in one collection or in all", () => {
+test("tensors are found by a substring, in one collection or in all", () => {
   const all = [info("fc.1.weight", "weights"), info("gradient/fc.1.weight", "gradients")];
   expect(matching(all, "", "FC.1").length).toBe(2);
-  expect(matching(all, "gradients", "fc").map((one) => one.name)).toEqual(["gradient/fc.1.weight"]);
+  expect(matching(all, "gradients", "fc").map((tensor) => tensor.name)).toEqual([
+    "gradient/fc.1.weight",
+  ]);
   expect(matching(all, "biases", "")).toEqual([]);
 });
 
-test("gradients come first, then weights, then whatever there is", () => {
-  const names = (...known: string[]): TensorNames => ({
-    collections: known.map((name) => ({ name, count: 1 })),
+test("the default collection is gradients, then weights, then the first one", () => {
+  const names = (...collections: string[]): TensorNames => ({
+    collections: collections.map((name) => ({ name, count: 1 })),
     reductions: [],
     total: 0,
     tensors: [],
   });
-  expect(usualCollection(names("all", "weights", "gradients"))).toBe("gradients");
-  expect(usualCollection(names("all", "weights"))).toBe("weights");
-  expect(usualCollection(names("mine"))).toBe("mine");
+  expect(defaultCollection(names("all", "weights", "gradients"))).toBe("gradients");
+  expect(defaultCollection(names("all", "weights"))).toBe("weights");
+  expect(defaultCollection(names("mine"))).toBe("mine");
 });
 
-test("curves of different steps share one axis", () => {
+test("curves with different steps share one axis", () => {
   const spec = lineOf({
     reduction: "max",
     mode: "train",
@@ -43,21 +45,21 @@ test("curves of different steps share one axis", () => {
     ],
   });
   expect(spec.x).toEqual([0, 5, 10]);
-  expect(spec.curves.map((one) => one.values)).toEqual([
+  expect(spec.curves.map((curve) => curve.values)).toEqual([
     [1, null, 2],
     [null, null, null],
   ]);
-  expect(spec.curves.map((one) => one.label)).toEqual(["a", "b"]);
+  expect(spec.curves.map((curve) => curve.label)).toEqual(["a", "b"]);
 });
 
-test("of several workers each curve has its own name", () => {
-  const one = { name: "a", steps: [0], values: [1] };
+test("curves of several workers are labeled with the worker", () => {
+  const series = { name: "a", steps: [0], values: [1] };
   const spec = lineOf({
     reduction: "max",
     mode: "train",
     series: [
-      { ...one, worker: 0 },
-      { ...one, worker: 1 },
+      { ...series, worker: 0 },
+      { ...series, worker: 1 },
     ],
   });
   expect(spec.curves.map((curve) => curve.label)).toEqual(["a (worker 0)", "a (worker 1)"]);

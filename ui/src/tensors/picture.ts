@@ -1,11 +1,11 @@
-// A tensor as pixels and as texts: the card's color is zero, one color above it, another below.
+// A tensor as pixels: zero has the color of the card, positive and negative values have one color each.
 
 import type { Rgb } from "../views/heat_colors";
 import type { ValueCell } from "./source";
 
 export type PictureColors = { card: Rgb; above: Rgb; below: Rgb; wrong: Rgb };
 
-/** Four bytes per value; what is no number has a color of its own. */
+/** RGBA pixels of the values; non-finite values have a special color. */
 export function pixelsOf(values: readonly ValueCell[], colors: PictureColors): Uint8ClampedArray {
   let largest = 0;
   for (const value of values)
@@ -16,19 +16,10 @@ export function pixelsOf(values: readonly ValueCell[], colors: PictureColors): U
       typeof value === "number" && largest > 0 ? Math.sqrt(Math.abs(value) / largest) : 0;
     const over =
       typeof value !== "number" ? colors.wrong : value >= 0 ? colors.above : colors.below;
-    const part = typeof value === "number" ? share : 1;
+    const weight = typeof value === "number" ? share : 1;
     for (const c of [0, 1, 2] as const)
-      pixels[4 * i + c] = colors.card[c] + (over[c] - colors.card[c]) * part;
+      pixels[4 * i + c] = colors.card[c] + (over[c] - colors.card[c]) * weight;
     pixels[4 * i + 3] = 255;
   });
   return pixels;
-}
-
-/** Four digits that count; a minus as wide as a digit. */
-export function exactText(value: number | undefined): string {
-  if (value === undefined || !Number.isFinite(value)) return "–";
-  const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e6) return String(value).replace("-", "\u2212");
-  const text = size >= 1e-4 && size < 1e6 ? value.toPrecision(4) : value.toExponential(2);
-  return text.replaceAll("-", "\u2212");
 }

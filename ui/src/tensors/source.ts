@@ -1,7 +1,7 @@
-// What the server knows of tensors: names, numbers over steps, histograms, values, layers.
+// Requests for tensors: names, statistics over steps, histograms, values and layers.
 
 import { getFrame, getJson, jobPath } from "../api";
-import { type Part, partValues, rawPart } from "../frames";
+import { type BufferView, rawValues, scaledValues } from "../frames";
 import { job } from "../state";
 
 export type TensorInfo = {
@@ -53,9 +53,9 @@ type HistogramsHeader = {
   edges: number[];
   zeros: number[];
   merged: number;
-  counts: Part;
+  counts: BufferView;
 };
-/** Counts of `bins` bins for every step, one after the other. */
+/** Counts of `bins` bins per step, concatenated. */
 export type Histograms = {
   name: string;
   steps: number[];
@@ -80,7 +80,7 @@ export async function loadHistograms(
   return {
     ...header,
     bins: Math.max(0, header.edges.length - 1),
-    counts: rawPart(frame, header.counts),
+    counts: rawValues(frame, header.counts),
   };
 }
 
@@ -92,9 +92,9 @@ type LayersHeader = {
   steps: number[];
   merged: number;
   marks: Record<string, Mark[]>;
-  values: Part;
+  values: BufferView;
 };
-/** A row per tensor, a column per step; NaN where nothing is known. */
+/** A row per tensor, a column per step; missing values are NaN. */
 export type Layers = {
   reduction: string;
   names: string[];
@@ -111,7 +111,7 @@ export async function loadLayers(
   signal: AbortSignal,
 ): Promise<Layers> {
   const frame = await getFrame<LayersHeader>(path("layers"), { ...query, px }, signal);
-  return { ...frame.header, values: partValues(frame, frame.header.values) };
+  return { ...frame.header, values: scaledValues(frame, frame.header.values) };
 }
 
 export type Figures = {
@@ -138,7 +138,7 @@ export type TensorValue = {
   picture: { rows: number; columns: number; values: ValueCell[] };
   table: { row: number; column: number; values: ValueCell[][] };
 };
-export type ValueQuestion = {
+export type ValueQuery = {
   name: string;
   mode: string;
   step: number | null;
@@ -156,6 +156,6 @@ export function loadValueSteps(
   return getJson(path("value"), { name, mode, worker }, signal);
 }
 
-export function loadValue(question: ValueQuestion, signal: AbortSignal): Promise<TensorValue> {
-  return getJson<TensorValue>(path("value"), { ...question }, signal);
+export function loadValue(query: ValueQuery, signal: AbortSignal): Promise<TensorValue> {
+  return getJson<TensorValue>(path("value"), { ...query }, signal);
 }

@@ -1,26 +1,26 @@
-// What the parts of the page share, all of it in the address: collection, statistic, chosen tensors, mode.
+// State of the tensors page in the URL: collection, statistic, selected tensors, mode.
 
 import { computed, signal } from "@preact/signals";
 import { route, setParameters } from "../router";
 import { extent, isLive, job } from "../state";
+import { defaultTensor } from "./defaults";
 import type { TensorNames } from "./source";
-import { usualTensor } from "./usual";
 
-const MOST_CHOSEN = 12;
+const MAX_SELECTED = 12;
 const LIVE_SECONDS = 5;
 
 const parameter = (name: string): string => route.value.parameters[name] ?? "";
 
-/** All that is known by name; it changes when tensors are added, so that what is shown by itself stays. */
-export const knownNames = signal<TensorNames | null>(null);
-const usual = computed(() =>
-  knownNames.value
-    ? usualTensor(knownNames.value, job.peek()?.findings.findings ?? [], collection.value)
+/** All tensor names; updated when tensors are added, so that the default selection is stable. */
+export const tensorNames = signal<TensorNames | null>(null);
+const defaultName = computed(() =>
+  tensorNames.value
+    ? defaultTensor(tensorNames.value, job.peek()?.findings.findings ?? [], collection.value)
     : null,
 );
 export const chosenNames = computed<string[]>(() => {
-  const asked = parameter("tensors").split("\n").filter(Boolean);
-  return asked.length || usual.value === null ? asked : [usual.value];
+  const requested = parameter("tensors").split("\n").filter(Boolean);
+  return requested.length || defaultName.value === null ? requested : [defaultName.value];
 });
 export const collection = computed(() => parameter("collection"));
 export const statistic = computed(() => parameter("stat"));
@@ -35,19 +35,19 @@ export const binning = computed<"linear" | "log">(() =>
 );
 export const modes = computed(() => Object.keys(job.value?.steps ?? {}));
 
-/** Changes now and then while the job runs, so that what depends on it is asked for again. */
+/** Changes every LIVE_SECONDS while the job runs; dependent data is reloaded. */
 export const freshness = computed(() =>
   isLive.value ? Math.floor(extent.value[1] / LIVE_SECONDS) : 0,
 );
 
-/** Chooses one tensor, or adds it to the others and takes it away again. */
+/** Selects a tensor, or toggles it in the selection. */
 export function chooseTensor(name: string, isAdded: boolean): void {
   const before = chosenNames.peek();
   const after = !isAdded
     ? [name]
     : before.includes(name)
-      ? before.filter((one) => one !== name)
-      : [...before, name].slice(-MOST_CHOSEN);
+      ? before.filter((selected) => selected !== name)
+      : [...before, name].slice(-MAX_SELECTED);
   setParameters({
     tensors: after.length ? after.join("\n") : null,
     step: null,
@@ -56,8 +56,8 @@ export function chooseTensor(name: string, isAdded: boolean): void {
   });
 }
 
-const WORDS: Record<string, string> = {
-  l2_norm: "norm",
+const LABELS: Record<string, string> = {
+  l2_norm: "L2 norm",
   l1_norm: "L1 norm",
   abs_mean: "mean magnitude",
   abs_max: "largest magnitude",
@@ -69,9 +69,9 @@ const WORDS: Record<string, string> = {
   zero_fraction: "fraction of zeros",
   nan_count: "NaN values",
   inf_count: "infinite values",
-  update_ratio: "update ratio (at least)",
+  update_ratio: "update ratio (lower bound)",
   min: "minimum",
   max: "maximum",
   prod: "product",
 };
-export const statisticWords = (name: string): string => WORDS[name] ?? name.replaceAll("_", " ");
+export const statisticLabel = (name: string): string => LABELS[name] ?? name.replaceAll("_", " ");

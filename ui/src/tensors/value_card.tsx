@@ -1,17 +1,17 @@
-// The full values of a saved tensor: figures, a picture, and a part of it as a table.
+// The values of a saved tensor: statistics, an image, and a table of one page of values.
 
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { color } from "../colors";
-import { formatCount, formatPercent } from "../format";
+import { formatCount, formatElement, formatPercent } from "../format";
 import { exposeChart } from "../inspect";
 import { always, useResource } from "../resource";
 import { route, setParameters } from "../router";
 import { shownTheme } from "../state";
 import { Notice, Waiting } from "../states";
 import { parseColor } from "../views/heat_colors";
-import { exactText, pixelsOf } from "./picture";
+import { pixelsOf } from "./picture";
 import {
   loadValue,
   loadValueSteps,
@@ -34,9 +34,9 @@ export function ValueCard({ info }: { info: TensorInfo }): JSX.Element {
     always,
     [info.name, worker],
   );
-  const known = steps.value.value?.steps ?? [];
-  const asked = Number(route.value.parameters.step ?? NaN);
-  const step = known.includes(asked) ? asked : known[known.length - 1];
+  const savedSteps = steps.value.value?.steps ?? [];
+  const requested = Number(route.value.parameters.step ?? NaN);
+  const step = savedSteps.includes(requested) ? requested : savedSteps[savedSteps.length - 1];
   return (
     <section
       class="card"
@@ -53,7 +53,7 @@ export function ValueCard({ info }: { info: TensorInfo }): JSX.Element {
         <span class="end">
           {info.is_shard && (
             <label class="choice">
-              part of worker{" "}
+              Shard of worker{" "}
               <input
                 type="number"
                 min={0}
@@ -62,16 +62,16 @@ export function ValueCard({ info }: { info: TensorInfo }): JSX.Element {
               />
             </label>
           )}
-          {known.length > 0 && <StepChoice steps={known} step={step!} />}
+          {savedSteps.length > 0 && <StepChoice steps={savedSteps} step={step!} />}
         </span>
       </header>
       <Waiting resource={steps.value}>
         {() =>
           step === undefined ? (
             <Notice state="empty">
-              Full values of this tensor were not kept. Record them with:{" "}
+              No values of this tensor saved. To save them, use:{" "}
               <code>
-                sonde run --save {info.collections.find((one) => one !== "all") ?? "weights"}
+                sonde run --save {info.collections.find((name) => name !== "all") ?? "weights"}
                 :every=100,values …
               </code>
             </Notice>
@@ -90,37 +90,37 @@ export function ValueCard({ info }: { info: TensorInfo }): JSX.Element {
 }
 
 function StepChoice({ steps, step }: { steps: number[]; step: number }): JSX.Element {
-  const place = steps.indexOf(step);
+  const index = steps.indexOf(step);
   const go = (to: number): void =>
     setParameters({ step: String(steps[to]), row: null, column: null });
   return (
     <>
       <button
         type="button"
-        aria-label="Earlier saved step"
-        disabled={place <= 0}
-        onClick={() => go(place - 1)}
+        aria-label="Previous saved step"
+        disabled={index <= 0}
+        onClick={() => go(index - 1)}
       >
         ◀
       </button>
       <label class="choice">
-        step{" "}
+        Step{" "}
         <select
           value={step}
           onChange={(event) => go(steps.indexOf(Number(event.currentTarget.value)))}
         >
-          {steps.map((one) => (
-            <option key={one} value={one}>
-              {one}
+          {steps.map((option) => (
+            <option key={option} value={option}>
+              {option}
             </option>
           ))}
         </select>
       </label>
       <button
         type="button"
-        aria-label="Later saved step"
-        disabled={place >= steps.length - 1}
-        onClick={() => go(place + 1)}
+        aria-label="Next saved step"
+        disabled={index >= steps.length - 1}
+        onClick={() => go(index + 1)}
       >
         ▶
       </button>
@@ -149,12 +149,12 @@ function Value({
   );
   return (
     <Waiting resource={value.value}>
-      {(found) => (
+      {(loaded) => (
         <>
-          <Figures value={found} />
+          <Figures value={loaded} />
           <div class="value-parts">
-            <Picture value={found} />
-            <Part value={found} />
+            <Picture value={loaded} />
+            <ValueTable value={loaded} />
           </div>
         </>
       )}
@@ -168,11 +168,11 @@ function Figures({ value }: { value: TensorValue }): JSX.Element {
     `${formatCount(count)}${count ? ` (${formatPercent((100 * count) / figures.count)})` : ""}`;
   const facts: [string, string][] = [
     ["values", formatCount(figures.count)],
-    ["minimum", exactText(figures.minimum)],
-    ["maximum", exactText(figures.maximum)],
-    ["mean", exactText(figures.mean)],
-    ["standard deviation", exactText(figures.std)],
-    ["norm", exactText(figures.l2_norm)],
+    ["minimum", formatElement(figures.minimum)],
+    ["maximum", formatElement(figures.maximum)],
+    ["mean", formatElement(figures.mean)],
+    ["standard deviation", formatElement(figures.std)],
+    ["L2 norm", formatElement(figures.l2_norm)],
     ["zeros", share(figures.zeros)],
     ["NaN", share(figures.nans)],
     ["infinite", share(figures.infinities)],
@@ -215,34 +215,39 @@ function Picture({ value }: { value: TensorValue }): JSX.Element {
     [value],
   );
   useEffect(() => exposeChart("tensor-value", () => value), [value]);
-  const isWhole = rows === value.rows && columns === value.columns;
+  const isExact = rows === value.rows && columns === value.columns;
   return (
     <figure class="value-picture" data-chart="tensor-value">
       <canvas
         ref={canvas}
         role="img"
-        aria-label={`${value.name} at step ${value.step} as a picture, ${value.rows} rows and ${value.columns} columns; its values stand in the table`}
+        aria-label={`Image of ${value.name} at step ${value.step}, ${value.rows} rows and ${value.columns} columns. The table lists the values.`}
       />
       <figcaption class="sub">
         <span>
           <i class="swatch above" />
-          above zero
+          positive
         </span>
         <span>
           <i class="swatch below" />
-          below
+          negative
         </span>
-        {value.shape.length > 2 && <span>columns are all dimensions but the first</span>}
-        <span>{isWhole ? "a cell per value" : "of several values the one farthest from zero"}</span>
+        {value.shape.length > 2 && <span>columns combine all dimensions except the first</span>}
+        <span>
+          {isExact
+            ? "one pixel per value"
+            : "each pixel shows the value with the largest magnitude"}
+        </span>
       </figcaption>
     </figure>
   );
 }
 
-const cell = (one: ValueCell): string => (typeof one === "number" ? exactText(one) : one);
+const cell = (value: ValueCell): string =>
+  typeof value === "number" ? formatElement(value) : value;
 
-/** Rows are the first dimension, columns all others. */
-function Part({ value }: { value: TensorValue }): JSX.Element {
+/** Rows are the first dimension, columns all other dimensions. */
+function ValueTable({ value }: { value: TensorValue }): JSX.Element {
   const { row, column, values } = value.table;
   const go = (to: { row: number; column: number }): void =>
     setParameters({
@@ -255,11 +260,11 @@ function Part({ value }: { value: TensorValue }): JSX.Element {
     <div class="value-table">
       <p class="value-pages">
         <span class="sub">
-          rows {row}–{Math.max(row, lastRow - 1)} of {formatCount(value.rows)}
+          Rows {row}–{Math.max(row, lastRow - 1)} of {formatCount(value.rows)}
         </span>
         <button
           type="button"
-          aria-label="Rows before"
+          aria-label="Previous rows"
           disabled={row === 0}
           onClick={() => go({ row: Math.max(0, row - PAGE_ROWS), column })}
         >
@@ -267,18 +272,18 @@ function Part({ value }: { value: TensorValue }): JSX.Element {
         </button>
         <button
           type="button"
-          aria-label="Rows after"
+          aria-label="Next rows"
           disabled={lastRow >= value.rows}
           onClick={() => go({ row: lastRow, column })}
         >
           ▼
         </button>
         <span class="sub">
-          columns {column}–{Math.max(column, lastColumn - 1)} of {formatCount(value.columns)}
+          Columns {column}–{Math.max(column, lastColumn - 1)} of {formatCount(value.columns)}
         </span>
         <button
           type="button"
-          aria-label="Columns before"
+          aria-label="Previous columns"
           disabled={column === 0}
           onClick={() => go({ row, column: Math.max(0, column - PAGE_COLUMNS) })}
         >
@@ -286,7 +291,7 @@ function Part({ value }: { value: TensorValue }): JSX.Element {
         </button>
         <button
           type="button"
-          aria-label="Columns after"
+          aria-label="Next columns"
           disabled={lastColumn >= value.columns}
           onClick={() => go({ row, column: lastColumn })}
         >
@@ -298,7 +303,7 @@ function Part({ value }: { value: TensorValue }): JSX.Element {
           <thead>
             <tr>
               <th scope="col">
-                <span class="sub">row</span>
+                <span class="sub">Row</span>
               </th>
               {(values[0] ?? []).map((_, i) => (
                 <th key={i} scope="col" class="r">
@@ -311,9 +316,9 @@ function Part({ value }: { value: TensorValue }): JSX.Element {
             {values.map((line, i) => (
               <tr key={i}>
                 <th scope="row">{row + i}</th>
-                {line.map((one, k) => (
+                {line.map((value, k) => (
                   <td key={k} class="r">
-                    {cell(one)}
+                    {cell(value)}
                   </td>
                 ))}
               </tr>

@@ -1,4 +1,4 @@
-// Everything known of the chosen slice.
+// Details of the selected slice.
 
 import type { JSX } from "preact";
 import { phaseName } from "../colors";
@@ -7,11 +7,11 @@ import { always, useResource } from "../resource";
 import { setSelection, setView } from "../state";
 import { Notice, Waiting } from "../states";
 import { exactTime } from "../time_axis";
-import { loadSlice, placeText, type SliceDetails } from "./source";
+import { formatSlicePath, loadSlice, type SliceDetails } from "./source";
 import { choose, chosen, setFind } from "./state";
 
 export function DetailsCard(): JSX.Element {
-  const place = chosen.value;
+  const slicePath = chosen.value;
   return (
     <section
       class="card"
@@ -20,8 +20,8 @@ export function DetailsCard(): JSX.Element {
       aria-live="polite"
     >
       <header>
-        <h2 id="details-title">Chosen slice</h2>
-        {place && (
+        <h2 id="details-title">Selected slice</h2>
+        {slicePath && (
           <span class="end">
             <button type="button" onClick={() => choose(null)}>
               Close
@@ -29,11 +29,11 @@ export function DetailsCard(): JSX.Element {
           </span>
         )}
       </header>
-      {place ? (
-        <Details key={placeText(place)} />
+      {slicePath ? (
+        <Details key={formatSlicePath(slicePath)} />
       ) : (
         <Notice state="empty">
-          Click a slice to see its name, duration, step, phase, module and device.
+          Click a slice to show its name, duration, step, phase, module and device.
         </Notice>
       )}
     </section>
@@ -41,15 +41,15 @@ export function DetailsCard(): JSX.Element {
 }
 
 function Details(): JSX.Element {
-  const place = chosen.peek()!;
-  const found = useResource((signal) => loadSlice(place, signal), always);
-  return <Waiting resource={found.value}>{(slice) => <Known slice={slice} />}</Waiting>;
+  const slicePath = chosen.peek()!;
+  const slice = useResource((signal) => loadSlice(slicePath, signal), always);
+  return <Waiting resource={slice.value}>{(details) => <SliceFacts slice={details} />}</Waiting>;
 }
 
-function Known({ slice }: { slice: SliceDetails }): JSX.Element {
+function SliceFacts({ slice }: { slice: SliceDetails }): JSX.Element {
   const facts: [string, string | null][] = [
     ["Duration", formatDuration(slice.seconds)],
-    ["Starts", exactTime(slice.start)],
+    ["Start", exactTime(slice.start)],
     ["Kind", phaseName(slice.category)],
     ["Step", slice.step === null ? null : String(slice.step)],
     ["Phase", slice.phase === null ? null : phaseName(slice.phase)],
@@ -58,15 +58,15 @@ function Known({ slice }: { slice: SliceDetails }): JSX.Element {
     ["Worker", `${slice.worker} on ${slice.node || "an unknown node"}`],
     ["Device", slice.device || null],
     ["Launched by", slice.launched_by],
-    ["After launch", slice.launch_seconds === null ? null : formatDuration(slice.launch_seconds)],
+    ["Launch latency", slice.launch_seconds === null ? null : formatDuration(slice.launch_seconds)],
     ...Object.entries(slice.detail).map(([name, value]): [string, string] => [
       phaseName(name),
       typeof value === "string" ? value : JSON.stringify(value),
     ]),
   ];
   const show = (): void => {
-    const room = slice.seconds;
-    setView([slice.start - room, slice.start + slice.seconds + room]);
+    const margin = slice.seconds;
+    setView([slice.start - margin, slice.start + slice.seconds + margin]);
   };
   return (
     <>
@@ -83,16 +83,16 @@ function Known({ slice }: { slice: SliceDetails }): JSX.Element {
       </dl>
       <p class="buttons">
         <button type="button" onClick={show}>
-          Zoom to it
+          Zoom to slice
         </button>
         <button
           type="button"
           onClick={() => setSelection([slice.start, slice.start + slice.seconds])}
         >
-          Select its time
+          Select time range
         </button>
         <button type="button" onClick={() => setFind(slice.name)}>
-          Find all of this name
+          Find all with this name
         </button>
       </p>
     </>

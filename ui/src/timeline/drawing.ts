@@ -1,4 +1,4 @@
-// Draws the tracks of one worker.
+// Draws the tracks of a worker.
 
 import { type Area, FONT } from "../canvas";
 import { color, phaseColor } from "../colors";
@@ -21,23 +21,23 @@ const BY_CATEGORY: Record<string, string> = {
 };
 const PALETTE = ["--c1", "--c3", "--c4", "--c7", "--c5", "--c2"];
 
-const mixed = new Map<string, string>();
-let mixedFor = "";
+const blends = new Map<string, string>();
+let blendsCard = "";
 
-/** A color thinned with the card's, so that text is read on it in both themes. */
+/** A color blended with the card's background, so that text stays readable in both themes. */
 export function tint(variable: string, share: number): string {
   const card = color("--card");
-  if (mixedFor !== card) mixed.clear();
-  mixedFor = card;
+  if (blendsCard !== card) blends.clear();
+  blendsCard = card;
   const key = `${variable} ${share}`;
-  let found = mixed.get(key);
-  if (!found) {
+  let blended = blends.get(key);
+  if (!blended) {
     const over = parseColor(color(variable)),
       under = parseColor(card);
-    found = `rgb(${over.map((value, i) => Math.round(value * share + under[i]! * (1 - share))).join(" ")})`;
-    mixed.set(key, found);
+    blended = `rgb(${over.map((value, i) => Math.round(value * share + under[i]! * (1 - share))).join(" ")})`;
+    blends.set(key, blended);
   }
-  return found;
+  return blended;
 }
 
 function hash(text: string): number {
@@ -46,7 +46,7 @@ function hash(text: string): number {
   return sum;
 }
 
-/** The style variable of a slice: phases have theirs, kinds theirs, operators and kernels one by their name. */
+/** The CSS variable of a slice: by phase, by category, or by name for operators and kernels. */
 export function sliceColor(category: string, name: string): string {
   if (category === "phase" || category === "device" || category === "user") return phaseColor(name);
   return BY_CATEGORY[category] ?? PALETTE[hash(shortName(name)) % PALETTE.length]!;
@@ -61,19 +61,19 @@ export function drawTracks(
   placed: readonly Placed[],
   emphasis: Emphasis,
 ): void {
-  const wanted = emphasis.find.toLowerCase();
-  const isHit = data.names.map((name) => wanted !== "" && name.toLowerCase().includes(wanted));
-  for (const one of placed) {
-    drawHead(g, area, data, one);
+  const needle = emphasis.find.toLowerCase();
+  const isHit = data.names.map((name) => needle !== "" && name.toLowerCase().includes(needle));
+  for (const placedTrack of placed) {
+    drawHead(g, area, data, placedTrack);
     g.save();
     g.beginPath();
-    g.rect(area.left, one.top + HEAD, area.plot, one.lanes * one.lane);
+    g.rect(area.left, placedTrack.top + HEAD, area.plot, placedTrack.lanes * placedTrack.lane);
     g.clip();
-    drawCovered(g, area, data, one, wanted !== "");
-    drawSlices(g, area, data, one, {
+    drawCovered(g, area, data, placedTrack, needle !== "");
+    drawSlices(g, area, data, placedTrack, {
       isHit,
-      isSearching: wanted !== "",
-      chosen: emphasis.chosen?.title === one.track.title ? emphasis.chosen : null,
+      isSearching: needle !== "",
+      chosen: emphasis.chosen?.title === placedTrack.track.title ? emphasis.chosen : null,
     });
     g.restore();
   }
@@ -102,7 +102,7 @@ function drawHead(
   );
 }
 
-/** Narrow slices as bars, as high as their share of the column. */
+/** Draws narrow slices as bars whose height is their share of the column. */
 function drawCovered(
   g: CanvasRenderingContext2D,
   area: Area,
@@ -114,7 +114,7 @@ function drawCovered(
   const [from, to] = data.window;
   const width = (to - from) / data.px;
   const column = (area.plot * width) / (area.window[1] - area.window[0]);
-  g.fillStyle = tint("--muted", isSearching ? 0.18 : 0.42); // of many things at once: the color of none
+  g.fillStyle = tint("--muted", isSearching ? 0.18 : 0.42); // neutral, because it stands for several slices
   for (let row = 0; row < lanes; row++) {
     const bottom = top + HEAD + (row + 1) * lane - 1;
     for (let i = 0; i < data.px; i++) {

@@ -1,35 +1,35 @@
-// Where Python spent its time: a flame graph for any steps, mode, phase and thread, and its functions.
+// Python profile: a flame graph filtered by steps, mode, phase and thread, and its functions.
 
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { address, jobPath } from "../api";
 import { phaseName } from "../colors";
-import { formatCount, formatDuration, formatPercent } from "../format";
+import { formatCount, formatDuration, formatPercent, pluralize } from "../format";
 import { always, useResource } from "../resource";
 import { route, setParameters } from "../router";
 import { job } from "../state";
 import { Notice, Waiting } from "../states";
 import { FlameGraph, ownerColor } from "../views/flame";
 import { frameOfPath, framePath, ownerOf } from "./flame_layout";
-import { type FlameData, type FlameQuestion, type FunctionRow, loadFlame } from "./flame_source";
+import { type FlameData, type FlameQuery, type FunctionRow, loadFlame } from "./flame_source";
 import { type PickColumn, PickTable } from "./pick_table";
 
 const KEYS = ["steps", "mode", "phase", "thread", "profiler", "worker"] as const;
 
-/** The question as the address says it. */
-function asked(): FlameQuestion {
+/** The filters in the URL. */
+function addressQuery(): FlameQuery {
   const { parameters } = route.value;
-  const found = Object.fromEntries(
+  const query = Object.fromEntries(
     KEYS.map((key) => [key, parameters[key === "worker" ? "flame_worker" : key] ?? ""]),
   );
-  return found as FlameQuestion;
+  return query as FlameQuery;
 }
 
-export function FlameCard({ looks }: { looks: ReadonlySignal<number> }): JSX.Element {
-  const question = useComputed(() => JSON.stringify(asked()));
+export function FlameCard({ profileCount }: { profileCount: ReadonlySignal<number> }): JSX.Element {
+  const query = useComputed(() => JSON.stringify(addressQuery()));
   const flame = useResource((signal) => {
-    void looks.value;
-    return loadFlame(JSON.parse(question.value) as FlameQuestion, signal);
+    void profileCount.value;
+    return loadFlame(JSON.parse(query.value) as FlameQuery, signal);
   }, always);
   return (
     <section
@@ -39,8 +39,8 @@ export function FlameCard({ looks }: { looks: ReadonlySignal<number> }): JSX.Ele
       aria-labelledby="python-title"
     >
       <header>
-        <h2 id="python-title">Where Python spent its time</h2>
-        {flame.value.value && <Said data={flame.value.value} />}
+        <h2 id="python-title">Python profile</h2>
+        {flame.value.value && <ProfileCaption data={flame.value.value} />}
         {Boolean(flame.value.value?.windows.length) && (
           <span class="end">
             <a
@@ -48,7 +48,7 @@ export function FlameCard({ looks }: { looks: ReadonlySignal<number> }): JSX.Ele
               download
               href={address(jobPath(job.value?.job ?? "", "export"), { format: "speedscope" })}
             >
-              Download for speedscope
+              Download for Speedscope
             </a>
           </span>
         )}
@@ -63,24 +63,24 @@ export function FlameCard({ looks }: { looks: ReadonlySignal<number> }): JSX.Ele
 function Nothing(): JSX.Element {
   return (
     <Notice state="empty">
-      No profile of Python has been recorded. While the job runs:{" "}
-      <code>sonde profile {job.value?.job} --kinds python</code>; from its start:{" "}
+      No Python profile recorded. To profile a running job, use{" "}
+      <code>sonde profile {job.value?.job} --kinds python</code>. To profile from the start, use{" "}
       <code>sonde run --profile python:start_step=5,num_steps=10 …</code>
     </Notice>
   );
 }
 
-function Said({ data }: { data: FlameData }): JSX.Element {
+function ProfileCaption({ data }: { data: FlameData }): JSX.Element {
   const steps = data.choices.steps;
-  const windows = data.windows.filter((one) => one.profiler === data.profiler);
-  const timers = [...new Set(windows.map((one) => one.timer.replace("_", " ")))].join(", ");
+  const windows = data.windows.filter((window) => window.profiler === data.profiler);
+  const timers = [...new Set(windows.map((window) => window.timer.replace("_", " ")))].join(", ");
   return (
     <span class="sub">
       {data.profiler
-        ? `${data.profiler}, ${timers} time, ${windows.length} window${windows.length === 1 ? "" : "s"}`
+        ? `${data.profiler}, ${timers} time, ${pluralize(windows.length, "window")}`
         : ""}
       {steps.length ? `, steps ${steps[0]}–${steps[steps.length - 1]}` : ""}
-      {windows.some((one) => one.is_cut) ? "; there was more than is kept" : ""}
+      {windows.some((window) => window.is_cut) ? " (truncated)" : ""}
     </span>
   );
 }
@@ -115,7 +115,7 @@ function Profile({ data }: { data: FlameData }): JSX.Element {
           </p>
           <h3 class="small-head">Functions</h3>
           <PickTable
-            label="Functions by the time they took"
+            label="Functions by time"
             rows={data.table}
             columns={columnsFor(data.counted)}
             onPick={(row) => setParameters({ flame_find: find === row.name ? null : row.name })}
@@ -123,7 +123,7 @@ function Profile({ data }: { data: FlameData }): JSX.Element {
           />
         </>
       ) : (
-        <Notice state="empty">Nothing was seen in these steps, mode and phase.</Notice>
+        <Notice state="empty">No samples match these steps, mode and phase.</Notice>
       )}
     </>
   );
@@ -162,7 +162,7 @@ function columnsFor(counted: string): PickColumn<FunctionRow>[] {
       show: (row) => formatPercent(row.total_percent),
     },
     {
-      title: counted === "calls" ? "Calls" : "Looks",
+      title: counted === "calls" ? "Calls" : "Samples",
       isNumber: true,
       value: (row) => row.count,
       show: (row) => formatCount(row.count),
@@ -186,13 +186,13 @@ function Controls({
     ? `${choices.steps[0]}–${choices.steps[choices.steps.length - 1]}`
     : "";
   return (
-    <div class="flame-controls" role="group" aria-label="What of the profile is shown">
+    <div class="flame-controls" role="group" aria-label="Profile filters">
       <label class="choice">
         Steps{" "}
         <input
           type="text"
           placeholder={range || "all"}
-          title="Such as 10-20; empty is all"
+          title="A range such as 10-20; leave empty for all steps"
           value={route.value.parameters.steps ?? ""}
           onChange={(event) =>
             setParameters({ steps: event.currentTarget.value || null, frame: null })
@@ -205,10 +205,10 @@ function Controls({
         name="thread"
         title="Thread"
         options={["*", ...choices.threads]}
-        usual={choices.threads[0] ?? "training"}
-        words={(one) => (one === "*" ? "all" : one)}
+        placeholder={choices.threads[0] ?? "training"}
+        format={(thread) => (thread === "*" ? "all" : thread)}
       />
-      <Choice name="profiler" title="Profiler" options={choices.profilers} usual="last" />
+      <Choice name="profiler" title="Profiler" options={choices.profilers} placeholder="last" />
       <Choice name="flame_worker" title="Worker" options={choices.workers.map(String)} />
       <input
         type="search"
@@ -230,14 +230,14 @@ function Choice({
   name,
   title,
   options,
-  usual = "all",
-  words = phaseName,
+  placeholder = "all",
+  format = phaseName,
 }: {
   name: string;
   title: string;
   options: readonly string[];
-  usual?: string;
-  words?: (one: string) => string;
+  placeholder?: string;
+  format?: (option: string) => string;
 }): JSX.Element | null {
   if (options.length < 2) return null;
   return (
@@ -249,12 +249,12 @@ function Choice({
           setParameters({ [name]: event.currentTarget.value || null, frame: null })
         }
       >
-        <option value="">{usual}</option>
+        <option value="">{placeholder}</option>
         {options
-          .filter((one) => one !== usual)
-          .map((one) => (
-            <option key={one} value={one}>
-              {words(one)}
+          .filter((option) => option !== placeholder)
+          .map((option) => (
+            <option key={option} value={option}>
+              {format(option)}
             </option>
           ))}
       </select>

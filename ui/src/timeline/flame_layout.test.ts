@@ -4,14 +4,14 @@ import {
   frameAt,
   frameOfPath,
   framePath,
-  layFlame,
+  layoutFlame,
   lineageOf,
-  neighbour,
+  neighbor,
   ownerOf,
   searchFlame,
 } from "./flame_layout";
 
-/** main 10 = load 6 (read 4), forward 3, own 1. */
+/** main 10 = load 6 (read 4), forward 3, self 1. */
 const tree: FlameTree = {
   names: ["main", "load", "read", "forward"],
   files: ["", "", "", ""],
@@ -21,16 +21,16 @@ const tree: FlameTree = {
   counts: [10, 6, 4, 3],
 };
 
-test("children stand below their parent, from its left edge on", () => {
-  const layout = layFlame(tree);
+test("children start at the left edge of their parent", () => {
+  const layout = layoutFlame(tree);
   expect([...layout.from]).toEqual([0, 0, 0, 0.6]);
-  expect([...layout.to].map((one) => Number(one.toFixed(6)))).toEqual([1, 0.6, 0.4, 0.9]);
+  expect([...layout.to].map((end) => Number(end.toFixed(6)))).toEqual([1, 0.6, 0.4, 0.9]);
   expect([...layout.depth]).toEqual([0, 1, 2, 1]);
-  expect([layout.rows, layout.whole]).toEqual([3, 10]);
+  expect([layout.rows, layout.total]).toEqual([3, 10]);
 });
 
-test("a point finds its frame, also when zoomed", () => {
-  const layout = layFlame(tree);
+test("a point maps to a frame, also when zoomed", () => {
+  const layout = layoutFlame(tree);
   expect(frameAt(tree, layout, -1, 0.7, 1)).toBe(3);
   expect(frameAt(tree, layout, -1, 0.95, 1)).toBe(-1);
   expect(frameAt(tree, layout, 1, 0.99, 1)).toBe(1);
@@ -38,32 +38,32 @@ test("a point finds its frame, also when zoomed", () => {
   expect(frameAt(tree, layout, 3, 0.5, 0)).toBe(0);
 });
 
-test("arrows lead to callers, to what is called and to brothers", () => {
-  expect(neighbour(tree, 2, "ArrowUp")).toBe(1);
-  expect(neighbour(tree, 0, "ArrowDown")).toBe(1);
-  expect(neighbour(tree, 1, "ArrowRight")).toBe(3);
-  expect(neighbour(tree, 3, "ArrowRight")).toBe(3);
-  expect(neighbour(tree, -1, "ArrowDown")).toBe(0);
+test("arrow keys move to callers, callees and siblings", () => {
+  expect(neighbor(tree, 2, "ArrowUp")).toBe(1);
+  expect(neighbor(tree, 0, "ArrowDown")).toBe(1);
+  expect(neighbor(tree, 1, "ArrowRight")).toBe(3);
+  expect(neighbor(tree, 3, "ArrowRight")).toBe(3);
+  expect(neighbor(tree, -1, "ArrowDown")).toBe(0);
   expect(lineageOf(tree, 2)).toEqual([0, 1, 2]);
 });
 
-test("a search counts time once", () => {
-  const found = searchFlame(tree, "A");
-  expect([...found.isHit]).toEqual([1, 1, 1, 1]);
-  expect(found.share).toBe(1);
+test("nested matches count once", () => {
+  const result = searchFlame(tree, "A");
+  expect([...result.isHit]).toEqual([1, 1, 1, 1]);
+  expect(result.share).toBe(1);
   expect(searchFlame(tree, "read").share).toBe(0.4);
   expect(searchFlame(tree, "").share).toBe(0);
 });
 
-test("a frame survives the address", () => {
+test("a frame path survives a round trip through the URL", () => {
   for (const frame of [0, 1, 2, 3]) expect(frameOfPath(tree, framePath(tree, frame))).toBe(frame);
   expect(frameOfPath(tree, "")).toBe(-1);
   expect(frameOfPath(tree, "0.9")).toBe(0);
 });
 
-test("whose code it is", () => {
+test("files are assigned to packages, Python or the user", () => {
   expect(ownerOf("/x/site-packages/torch/nn/modules/linear.py")).toBe("torch");
   expect(ownerOf("/usr/lib/python3.12/json/decoder.py")).toBe("Python");
-  expect(ownerOf("/home/me/train.py")).toBe("own code");
-  expect(ownerOf("")).toBe("built in");
+  expect(ownerOf("/home/me/train.py")).toBe("your code");
+  expect(ownerOf("")).toBe("built-in");
 });

@@ -1,7 +1,7 @@
-// The profile of Python as one tree, and what can be asked of it.
+// The Python profile as a tree, and its filters.
 
 import { getFrame, jobPath } from "../api";
-import { type Frame, type Part, rawPart } from "../frames";
+import { type BufferView, type Frame, rawValues } from "../frames";
 import { job } from "../state";
 import type { FlameTree } from "./flame_layout";
 
@@ -39,11 +39,11 @@ type FlameHeader = {
   left_out: number;
   functions: [string, string, number][];
   table: FunctionRow[];
-  frames: Part;
-  parents: Part;
-  self: Part;
-  total: Part;
-  counts: Part;
+  frames: BufferView;
+  parents: BufferView;
+  self: BufferView;
+  total: BufferView;
+  counts: BufferView;
 };
 export type FlameData = {
   profiler: string;
@@ -56,8 +56,8 @@ export type FlameData = {
   table: FunctionRow[];
 };
 
-/** What of the profile is wanted; "" is any. Steps as in 10-20. */
-export type FlameQuestion = {
+/** Filters of the profile; "" matches all. Steps are a range such as 10-20. */
+export type FlameQuery = {
   steps: string;
   mode: string;
   phase: string;
@@ -75,9 +75,9 @@ export function parseSteps(text: string): { first: number | null; last: number |
   return { first, last };
 }
 
-export async function loadFlame(question: FlameQuestion, signal: AbortSignal): Promise<FlameData> {
-  const { first, last } = parseSteps(question.steps);
-  const { mode, phase, thread, profiler, worker } = question;
+export async function loadFlame(choice: FlameQuery, signal: AbortSignal): Promise<FlameData> {
+  const { first, last } = parseSteps(choice.steps);
+  const { mode, phase, thread, profiler, worker } = choice;
   const query = { first_step: first, last_step: last, mode, phase, thread, profiler, worker };
   return decodeFlame(
     await getFrame<FlameHeader>(jobPath(job.peek()?.job ?? "", "flame"), query, signal),
@@ -86,7 +86,7 @@ export async function loadFlame(question: FlameQuestion, signal: AbortSignal): P
 
 export function decodeFlame(frame: Frame<FlameHeader>): FlameData {
   const { header } = frame;
-  const functions = rawPart(frame, header.frames);
+  const functions = rawValues(frame, header.frames);
   const names: string[] = [],
     files: string[] = [],
     lines: number[] = [];
@@ -99,12 +99,12 @@ export function decodeFlame(frame: Frame<FlameHeader>): FlameData {
   const tree: FlameTree = {
     names,
     files,
-    parents: Int32Array.from(rawPart(frame, header.parents), (one) =>
-      one === 0xffffffff ? -1 : one,
+    parents: Int32Array.from(rawValues(frame, header.parents), (parent) =>
+      parent === 0xffffffff ? -1 : parent,
     ),
-    totals: rawPart(frame, header.total) as Float64Array,
-    selves: rawPart(frame, header.self) as Float64Array,
-    counts: rawPart(frame, header.counts),
+    totals: rawValues(frame, header.total) as Float64Array,
+    selves: rawValues(frame, header.self) as Float64Array,
+    counts: rawValues(frame, header.counts),
   };
   return {
     profiler: header.profiler,

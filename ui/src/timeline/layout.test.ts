@@ -14,7 +14,7 @@ import {
   spotAfter,
   windowAround,
 } from "./layout";
-import { parsePlace, placeText, type Track } from "./source";
+import { formatSlicePath, parseSlicePath, type Track } from "./source";
 
 function track(
   title: string,
@@ -35,7 +35,7 @@ function track(
   };
 }
 
-test("tracks stand below each other, a closed one is thin", () => {
+test("tracks are stacked, and collapsed tracks are thin", () => {
   const two = [
     track("phases", [[0, 1, 0]]),
     track("thread", [
@@ -44,13 +44,13 @@ test("tracks stand below each other, a closed one is thin", () => {
     ]),
   ];
   const { placed, height } = placeTracks(two, new Set());
-  expect(placed.map((one) => one.top)).toEqual([0, HEAD + LANE + 5]);
+  expect(placed.map((entry) => entry.top)).toEqual([0, HEAD + LANE + 5]);
   expect(height).toBe(2 * HEAD + 4 * LANE + 10);
   expect(placeTracks(two, new Set(["thread"])).height).toBeLessThan(height);
   expect(placeTracks([track("nothing", [])], new Set()).height).toBe(HEAD + 5);
 });
 
-test("a height tells track and lane, or its title", () => {
+test("a vertical position maps to a track and a lane or its title", () => {
   const { placed } = placeTracks([track("a", [[0, 1, 1]]), track("b", [[0, 1, 0]])], new Set());
   expect(laneAt(placed, 3)).toMatchObject({ lane: -1 });
   expect(laneAt(placed, HEAD + LANE + 1)).toMatchObject({
@@ -61,27 +61,27 @@ test("a height tells track and lane, or its title", () => {
   expect(laneAt(placed, 9999)).toBeNull();
 });
 
-test("a point finds the slice of its lane, or one that is close", () => {
-  const one = track("a", [
+test("a point finds the slice of its lane or a nearby one", () => {
+  const sample = track("a", [
     [0, 10, 0],
     [2, 1, 1],
     [5, 1, 1],
   ]);
-  expect(sliceAt(one, 1, 2.5, 0)).toBe(1);
-  expect(sliceAt(one, 1, 4, 0.1)).toBe(-1);
-  expect(sliceAt(one, 1, 4.9, 0.2)).toBe(2);
-  expect(sliceAt(one, 0, 9, 0)).toBe(0);
+  expect(sliceAt(sample, 1, 2.5, 0)).toBe(1);
+  expect(sliceAt(sample, 1, 4, 0.1)).toBe(-1);
+  expect(sliceAt(sample, 1, 4.9, 0.2)).toBe(2);
+  expect(sliceAt(sample, 0, 9, 0)).toBe(0);
 });
 
-test("narrow slices are a share of the time", () => {
-  const one = track("a", [[0, 2, 0]], [0, 0, 250, 125]);
-  expect(coveredAt(one, 4, [0, 8], 0, 5)).toBe(1);
-  expect(coveredAt(one, 4, [0, 8], 0, 7)).toBe(0.5);
-  expect(busyShare(one, 4, [0, 8], [0, 8])).toBeCloseTo((2 + 2 + 1) / 8);
-  expect(busyShare(one, 4, [0, 8], [0, 2])).toBe(1);
+test("narrow slices count as a share of the time", () => {
+  const sample = track("a", [[0, 2, 0]], [0, 0, 250, 125]);
+  expect(coveredAt(sample, 4, [0, 8], 0, 5)).toBe(1);
+  expect(coveredAt(sample, 4, [0, 8], 0, 7)).toBe(0.5);
+  expect(busyShare(sample, 4, [0, 8], [0, 8])).toBeCloseTo((2 + 2 + 1) / 8);
+  expect(busyShare(sample, 4, [0, 8], [0, 2])).toBe(1);
 });
 
-test("hits follow each other in a circle", () => {
+test("navigation between hits wraps around", () => {
   expect(nextHit([1, 2, 3], -1, 1)).toBe(0);
   expect(nextHit([1, 2, 3], 2, 1)).toBe(0);
   expect(nextHit([1, 2, 3], 0, -1)).toBe(2);
@@ -90,32 +90,32 @@ test("hits follow each other in a circle", () => {
   expect(firstHitFrom([1, 5, 9], 10)).toBe(0);
 });
 
-test("a hit that is seen well leaves the window; others are shown with room around", () => {
+test("the window changes only if the hit is not clearly visible", () => {
   expect(windowAround(4, 1, [0, 10])).toEqual([0, 10]);
   expect(windowAround(4, 0.001, [0, 10])).toEqual([4.0005 - 0.0025, 4.0005 + 0.0025]);
   expect(windowAround(40, 1, [0, 10])).toEqual([35.5, 45.5]);
 });
 
-test("names are cut to what fits", () => {
+test("names are truncated to the available width", () => {
   expect(fitting("forward", 100)).toBe("forward");
   expect(fitting("forward", 39)).toBe("forw…");
   expect(fitting("forward", 10)).toBe("");
 });
 
-test("templates and arguments of kernels are left out", () => {
+test("template and function arguments of kernels are omitted", () => {
   expect(shortName("void at::native::kernel<at::F<float>, 3>(int, at::F)")).toBe("kernel<…>");
   expect(shortName("void (anonymous namespace)::norm<float>(int)")).toBe("norm<…>");
   expect(shortName("aten::mm")).toBe("aten::mm");
   expect(shortName("step (2)")).toBe("step (2)");
 });
 
-test("a place survives the address", () => {
-  const place = { worker: 1, track: "cuda:0 stream 7/x", lane: 2, at: 0.000012 };
-  expect(parsePlace(placeText(place))).toEqual(place);
-  expect(parsePlace("nonsense")).toBeNull();
+test("a slice path survives a round trip through the URL", () => {
+  const slicePath = { worker: 1, track: "cuda:0 stream 7/x", lane: 2, at: 0.000012 };
+  expect(parseSlicePath(formatSlicePath(slicePath))).toEqual(slicePath);
+  expect(parseSlicePath("nonsense")).toBeNull();
 });
 
-test("keys lead along a lane, and to the lanes around it at the same time", () => {
+test("keys move along a lane and to the lanes above and below", () => {
   const { placed } = placeTracks(
     [
       track("phases", [

@@ -1,4 +1,4 @@
-// Where the tracks of a worker stand, and which slice lies under a point. Knows no canvas.
+// Layout and hit testing of the tracks of a worker, independent of the canvas.
 
 import type { Track } from "./source";
 
@@ -6,9 +6,9 @@ export const HEAD = 17;
 export const LANE = 15;
 export const THIN = 4;
 const GAP = 5;
-const MOST_LANES = 40;
+const MAX_LANES = 40;
 
-/** A track from `top`: a line with its title, then `lanes` lanes of `lane` pixels. */
+/** A track at `top`: a title line, then `lanes` lanes of `lane` pixels. */
 export type Placed = {
   track: Track;
   top: number;
@@ -18,7 +18,7 @@ export type Placed = {
   isClosed: boolean;
 };
 
-/** Tracks below each other; closed ones are thin, very deep ones show their first lanes, those with nothing here only their titles. */
+/** Stacks tracks: collapsed tracks are thin, deep ones show only the first lanes, empty ones only their title. */
 export function placeTracks(
   tracks: readonly Track[],
   closed: ReadonlySet<string>,
@@ -28,26 +28,26 @@ export function placeTracks(
     const isClosed = closed.has(track.title);
     const lane = isClosed ? THIN : LANE;
     const isEmpty = !track.starts.length && !track.narrow;
-    const lanes = isEmpty ? 0 : Math.min(track.lanes, isClosed ? 4 : MOST_LANES);
-    const one = { track, top, lane, lanes, height: HEAD + lanes * lane + GAP, isClosed };
-    top += one.height;
-    return one;
+    const lanes = isEmpty ? 0 : Math.min(track.lanes, isClosed ? 4 : MAX_LANES);
+    const entry = { track, top, lane, lanes, height: HEAD + lanes * lane + GAP, isClosed };
+    top += entry.height;
+    return entry;
   });
   return { placed, height: Math.max(HEAD, top) };
 }
 
-/** What lies at a height: the track, and the lane; −1 where its title is. */
+/** The track and lane at a vertical position; lane −1 is the title. */
 export function laneAt(
   placed: readonly Placed[],
   y: number,
 ): { placed: Placed; lane: number } | null {
-  const found = placed.find((one) => y >= one.top && y < one.top + one.height);
-  if (!found) return null;
-  const lane = y < found.top + HEAD ? -1 : Math.floor((y - found.top - HEAD) / found.lane);
-  return lane < found.lanes ? { placed: found, lane } : null;
+  const match = placed.find((entry) => y >= entry.top && y < entry.top + entry.height);
+  if (!match) return null;
+  const lane = y < match.top + HEAD ? -1 : Math.floor((y - match.top - HEAD) / match.lane);
+  return lane < match.lanes ? { placed: match, lane } : null;
 }
 
-/** The slice of a lane at a time, or the nearest one within `slack` seconds; −1 of none. */
+/** The slice of a lane at a time, or the nearest one within `slack` seconds; −1 if none. */
 export function sliceAt(track: Track, lane: number, time: number, slack: number): number {
   let best = -1,
     distance = slack;
@@ -64,7 +64,7 @@ export function sliceAt(track: Track, lane: number, time: number, slack: number)
   return best;
 }
 
-/** The share of a lane that narrow slices cover at a time, 0..1. */
+/** The share of a lane that narrow slices cover at a time, from 0 to 1. */
 export function coveredAt(
   track: Track,
   px: number,
@@ -77,7 +77,7 @@ export function coveredAt(
   return (track.covered[lane * px + column] ?? 0) / 250;
 }
 
-/** How long a track was busy in the window, as a share: its outermost lane. */
+/** The fraction of the window in which the outermost lane of a track was busy. */
 export function busyShare(
   track: Track,
   px: number,
@@ -103,20 +103,20 @@ export function busyShare(
   return Math.min(1, busy / (window[1] - window[0]));
 }
 
-/** The next hit after (or before) a moment; wraps around. −1 of none. */
+/** The index of the next or previous hit, wrapping around; −1 if there are none. */
 export function nextHit(starts: readonly number[], current: number, direction: 1 | -1): number {
   if (!starts.length) return -1;
   if (current < 0) return direction > 0 ? 0 : starts.length - 1;
   return (current + direction + starts.length) % starts.length;
 }
 
-/** The hit at or after a time, where one starts. */
+/** The index of the first hit at or after a time, or the first hit of all. */
 export function firstHitFrom(starts: readonly number[], time: number): number {
-  const found = starts.findIndex((start) => start >= time);
-  return found < 0 ? (starts.length ? 0 : -1) : found;
+  const index = starts.findIndex((start) => start >= time);
+  return index < 0 ? (starts.length ? 0 : -1) : index;
 }
 
-/** A window around a hit: it takes a fifth of it; one that is seen well already stays. */
+/** A window five times as wide as a hit; the current window if the hit is clearly visible in it. */
 export function windowAround(
   start: number,
   seconds: number,
@@ -126,11 +126,11 @@ export function windowAround(
   const share = seconds / width;
   const isSeen = start >= view[0] && start + seconds <= view[1];
   if (isSeen && share > 0.004 && share < 0.9) return view;
-  const wanted = Math.max(1e-5, share > 0.9 || share < 0.004 ? seconds * 5 : width);
-  return [start + seconds / 2 - wanted / 2, start + seconds / 2 + wanted / 2];
+  const targetWidth = Math.max(1e-5, share > 0.9 || share < 0.004 ? seconds * 5 : width);
+  return [start + seconds / 2 - targetWidth / 2, start + seconds / 2 + targetWidth / 2];
 }
 
-/** A name short enough for a width, by about how wide letters are; "" where nothing fits. */
+/** A name truncated to a width by the average letter width; "" if nothing fits. */
 export function fitting(name: string, width: number): string {
   const letters = Math.floor((width - 6) / 6.4);
   if (letters < 2) return "";
@@ -138,7 +138,7 @@ export function fitting(name: string, width: number): string {
   return letters < 4 ? name.slice(0, letters) : `${name.slice(0, letters - 1)}…`;
 }
 
-/** C++ names without their arguments: `void f<float>(int)` becomes `f<…>`. */
+/** A C++ name without its arguments: `void f<float>(int)` becomes `f<…>`. */
 export function shortName(name: string): string {
   if (!/[<(]/.test(name) || !/::|^void /.test(name)) return name;
   let depth = 0,
@@ -152,16 +152,16 @@ export function shortName(name: string): string {
   return text.replace(/^at::native::/, "") || name;
 }
 
-/** A slice by its track, its lane and its number in the track. */
+/** A slice by its track, lane and index in the track. */
 export type Spot = { title: string; lane: number; index: number };
 
-/** Where a key leads from a slice: ] and [ along its lane, j and k to the lane below and above at the same time. */
+/** The slice that a key moves to: ] and [ within the lane, j and k to the lane below or above at the same time. */
 export function spotAfter(placed: readonly Placed[], from: Spot | null, key: string): Spot | null {
   if (!from) {
-    const first = placed.find((one) => one.track.starts.length);
+    const first = placed.find((entry) => entry.track.starts.length);
     return first ? { title: first.track.title, lane: first.track.lane[0]!, index: 0 } : null;
   }
-  const at = placed.findIndex((one) => one.track.title === from.title);
+  const at = placed.findIndex((entry) => entry.track.title === from.title);
   const { track } = placed[at]!;
   if (key === "]" || key === "[") {
     const step = key === "]" ? 1 : -1;
@@ -170,18 +170,18 @@ export function spotAfter(placed: readonly Placed[], from: Spot | null, key: str
     return from;
   }
   const time = track.starts[from.index]! + track.seconds[from.index]! / 2;
-  const rows = placed.flatMap((one) =>
-    Array.from({ length: one.lanes }, (_, lane) => ({ track: one.track, lane })),
+  const rows = placed.flatMap((entry) =>
+    Array.from({ length: entry.lanes }, (_, lane) => ({ track: entry.track, lane })),
   );
   const step = key === "j" ? 1 : -1;
   for (
-    let row = rows.findIndex((one) => one.track === track && one.lane === from.lane) + step;
+    let row = rows.findIndex((row) => row.track === track && row.lane === from.lane) + step;
     row >= 0 && row < rows.length;
     row += step
   ) {
-    const { track: other, lane } = rows[row]!;
-    const index = sliceAt(other, lane, time, track.seconds[from.index]! / 2);
-    if (index >= 0) return { title: other.title, lane, index };
+    const { track: target, lane } = rows[row]!;
+    const index = sliceAt(target, lane, time, track.seconds[from.index]! / 2);
+    if (index >= 0) return { title: target.title, lane, index };
   }
   return from;
 }

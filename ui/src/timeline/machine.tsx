@@ -1,4 +1,4 @@
-// The metrics that tell most about each node, above what its workers did.
+// Key metrics of each node, above the tracks of its workers.
 
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
@@ -9,9 +9,9 @@ import type { Counter, TraceWindow } from "./source";
 const TITLES: Record<string, string> = {
   "cpu.utilization_percent": "CPU",
   "gpu.utilization_percent": "GPU",
-  "gpu.memory_used_percent": "mem GPU",
-  "memory.used_percent": "memory",
-  "disk.busy_percent": "disk",
+  "gpu.memory_used_percent": "GPU memory",
+  "memory.used_percent": "Memory",
+  "disk.busy_percent": "Disk",
 };
 
 function titleOf({ metric, device }: Counter): string {
@@ -19,18 +19,20 @@ function titleOf({ metric, device }: Counter): string {
   return device.startsWith("gpu") ? `${title} ${device.slice(3)}` : title;
 }
 
-/** All curves of one node share its moments. */
+/** The counters of a node as lines with common sample times. */
 export function machineLines(counters: readonly Counter[]): LineData {
-  const seen = counters.filter((one) => one.mean.some((value) => Number.isFinite(value)));
+  const measured = counters.filter((counter) =>
+    counter.mean.some((value) => Number.isFinite(value)),
+  );
   return {
-    x: seen[0]?.x ?? new Float64Array(0),
+    x: measured[0]?.x ?? new Float64Array(0),
     unit: "percent",
-    lines: seen.map((one, i) => ({
-      key: `${one.metric}/${one.device}`,
-      label: titleOf(one),
+    lines: measured.map((counter, i) => ({
+      key: `${counter.metric}/${counter.device}`,
+      label: titleOf(counter),
       color: LINES[i % LINES.length]!,
-      mean: one.mean,
-      ...(i === 0 ? { low: one.low, high: one.high } : {}),
+      mean: counter.mean,
+      ...(i === 0 ? { low: counter.low, high: counter.high } : {}),
     })),
   };
 }
@@ -43,21 +45,21 @@ export function MachineChart({
   data: ReadonlySignal<TraceWindow | null>;
 }): JSX.Element | null {
   const lines = useComputed(() =>
-    machineLines((data.value?.counters ?? []).filter((one) => one.node === node)),
+    machineLines((data.value?.counters ?? []).filter((counter) => counter.node === node)),
   );
   const isEmpty = useComputed(
-    () => data.value !== null && !data.value.counters.some((one) => one.node === node),
+    () => data.value !== null && !data.value.counters.some((counter) => counter.node === node),
   );
   if (isEmpty.value) return null;
   return (
     <>
       <div class="chart-head">
         <h2>{node}</h2>
-        <span class="sub">machine, busy or used</span>
+        <span class="sub">Utilization</span>
       </div>
       <LineChart
         name={`timeline-machine-${node}`}
-        title={`Machine ${node}: share busy or used`}
+        title={`Utilization of node ${node}`}
         data={lines}
         top={100}
         height={104}

@@ -1,7 +1,8 @@
-// A table whose rows can be chosen, and that sorts by a click on a head.
+// A sortable table whose rows can be selected.
 
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
+import { formatCount } from "../format";
 import { type Cell, nextOrder, type Order, sortedIndices } from "../views/sorting";
 
 export type PickColumn<Row> = {
@@ -15,7 +16,7 @@ type Props<Row> = {
   columns: readonly PickColumn<Row>[];
   rows: readonly Row[];
   first?: number;
-  /** What a click on the first cell does; without it nothing can be chosen. */
+  /** Handles a click on the first cell; without it, rows cannot be selected. */
   onPick?: (row: Row) => void;
   isPicked?: (row: Row) => boolean;
 };
@@ -29,12 +30,12 @@ export function PickTable<Row>({
   isPicked,
 }: Props<Row>): JSX.Element {
   const [order, setOrder] = useState<Order | null>(null);
-  const [isWhole, setWhole] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   const indices = sortedIndices(
     rows.map((row) => columns.map((column) => column.value(row))),
     order,
   );
-  const shown = isWhole || indices.length <= first + 3 ? indices : indices.slice(0, first);
+  const shown = isExpanded || indices.length <= first + 3 ? indices : indices.slice(0, first);
   return (
     <div class="pick-table">
       <div class="scroll-x" role="region" aria-label={label} tabIndex={0}>
@@ -93,8 +94,8 @@ export function PickTable<Row>({
         </table>
       </div>
       {shown.length < indices.length && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>
-          Show all {indices.length} rows
+        <button type="button" class="quiet" onClick={() => setExpanded(true)}>
+          Show all {formatCount(indices.length)} rows
         </button>
       )}
     </div>

@@ -1,4 +1,4 @@
-// Where profilers looked deeper: often too short to be found among hours.
+// Links to profiled windows, which are often too short to spot in a long job.
 
 import type { ReadonlySignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -6,15 +6,15 @@ import { setView } from "../state";
 import { shownTime } from "../time_axis";
 import type { Profiled, TraceWindow } from "./source";
 
-const MOST = 12;
+const MAX_WINDOWS = 12;
 
-/** The windows of the first worker that has any; others look at the same steps. */
+/** The windows of the first profiled worker; all workers profile the same steps. */
 export function windowsOf(profiled: readonly Profiled[]): Profiled[] {
   const first = profiled[0]?.worker;
-  return profiled.filter((one) => one.worker === first).slice(0, MOST);
+  return profiled.filter((window) => window.worker === first).slice(0, MAX_WINDOWS);
 }
 
-export function ProfiledStretches({
+export function ProfiledWindows({
   data,
 }: {
   data: ReadonlySignal<TraceWindow | null>;
@@ -22,22 +22,22 @@ export function ProfiledStretches({
   const windows = windowsOf(data.value?.profiled ?? []);
   if (!windows.length) return null;
   const show = ({ start, end }: Profiled): void => {
-    const room = Math.max((end - start) * 0.05, 1e-4);
-    setView([start - room, end + room]);
+    const margin = Math.max((end - start) * 0.05, 1e-4);
+    setView([start - margin, end + margin]);
   };
   return (
-    <div class="profiled" role="group" aria-label="Where profilers looked deeper">
-      <span class="sub">recorded in depth:</span>
-      {windows.map((one) => (
+    <div class="profiled" role="group" aria-label="Profiled windows">
+      <span class="sub">Profiled:</span>
+      {windows.map((window) => (
         <button
           type="button"
-          key={`${one.kind} ${one.start}`}
-          title="Zoom to it"
-          onClick={() => show(one)}
+          key={`${window.kind} ${window.start}`}
+          title="Zoom to this window"
+          onClick={() => show(window)}
         >
-          {one.kind}
-          {one.step >= 0 ? ` from step ${one.step}` : ""}{" "}
-          <span class="sub">{shownTime(one.start)}</span>
+          {window.kind}
+          {window.step >= 0 ? ` from step ${window.step}` : ""}{" "}
+          <span class="sub">{shownTime(window.start)}</span>
         </button>
       ))}
     </div>

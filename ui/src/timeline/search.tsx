@@ -1,9 +1,9 @@
-// Finds slices by name and goes from hit to hit.
+// Search for slices by name, with navigation between hits.
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { formatCount } from "../format";
+import { formatCount, pluralize } from "../format";
 import { setView, view } from "../state";
 import { firstHitFrom, nextHit, windowAround } from "./layout";
 import { type Hits, loadHits } from "./source";
@@ -13,7 +13,7 @@ const WAIT_MS = 200;
 const hits = signal<Hits | null>(null);
 const current = signal(-1);
 
-/** Asks for the hits whenever the text or the workers change. */
+/** Loads the hits when the text or the workers change. */
 function followSearch(): () => void {
   return effect(() => {
     const text = find.value.trim(),
@@ -24,7 +24,7 @@ function followSearch(): () => void {
     const abort = new AbortController();
     const timer = setTimeout(() => {
       loadHits(text, workers, abort.signal).then(
-        (found) => (hits.value = found),
+        (result) => (hits.value = result),
         () => undefined,
       );
     }, WAIT_MS);
@@ -36,14 +36,14 @@ function followSearch(): () => void {
 }
 
 export function goToHit(direction: 1 | -1): void {
-  const found = hits.peek();
-  if (!found?.hits.length) return;
-  const starts = found.hits.map((hit) => hit.start);
+  const result = hits.peek();
+  if (!result?.hits.length) return;
+  const starts = result.hits.map((hit) => hit.start);
   current.value =
     current.peek() < 0
       ? firstHitFrom(starts, view.peek()[0])
       : nextHit(starts, current.peek(), direction);
-  const hit = found.hits[current.peek()]!;
+  const hit = result.hits[current.peek()]!;
   const around = windowAround(hit.start, hit.seconds, view.peek());
   if (around !== view.peek()) setView(around);
   choose({
@@ -66,14 +66,14 @@ export function SearchBox(): JSX.Element {
     addEventListener("keydown", onSlash);
     return () => removeEventListener("keydown", onSlash);
   }, []);
-  const found = hits.value;
-  const words = !find.value
+  const result = hits.value;
+  const status = !find.value
     ? ""
-    : !found
+    : !result
       ? "…"
-      : found.total === 0
-        ? "no hit"
-        : `${current.value < 0 ? "" : `${formatCount(current.value + 1)} of `}${formatCount(found.total)} hit${found.total === 1 ? "" : "s"}`;
+      : result.total === 0
+        ? "No matches"
+        : `${current.value < 0 ? "" : `${formatCount(current.value + 1)} of `}${pluralize(result.total, "match", "matches")}`;
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "Enter") goToHit(event.shiftKey ? -1 : 1);
     else if (event.key === "Escape") setFind("");
@@ -93,22 +93,22 @@ export function SearchBox(): JSX.Element {
       />
       <button
         type="button"
-        aria-label="Previous hit"
-        disabled={!found?.total}
+        aria-label="Previous match"
+        disabled={!result?.total}
         onClick={() => goToHit(-1)}
       >
         ◀
       </button>
       <button
         type="button"
-        aria-label="Next hit"
-        disabled={!found?.total}
+        aria-label="Next match"
+        disabled={!result?.total}
         onClick={() => goToHit(1)}
       >
         ▶
       </button>
-      <span class="sub" role="status" data-hits={found?.total ?? ""}>
-        {words}
+      <span class="sub" role="status" data-hits={result?.total ?? ""}>
+        {status}
       </span>
     </span>
   );

@@ -15,7 +15,7 @@ const counter = (metric: string, device: string, mean: number[]): Counter => ({
   high: Float64Array.from(mean),
 });
 
-test("steps are one, a range, or open on one side", () => {
+test("steps are a number, a range, or a range with one end", () => {
   expect(parseSteps("")).toEqual({ first: null, last: null });
   expect(parseSteps("7")).toEqual({ first: 7, last: 7 });
   expect(parseSteps("7-9")).toEqual({ first: 7, last: 9 });
@@ -24,22 +24,22 @@ test("steps are one, a range, or open on one side", () => {
   expect(parseSteps("some")).toEqual({ first: null, last: null });
 });
 
-test("metrics that were never measured have no line", () => {
+test("metrics without samples have no line", () => {
   const { lines } = machineLines([
     counter("cpu.utilization_percent", "", [1, 2]),
     counter("gpu.utilization_percent", "gpu1", [NaN, NaN]),
     counter("gpu.memory_used_percent", "gpu0", [3, NaN]),
   ]);
-  expect(lines.map((one) => one.label)).toEqual(["CPU", "mem GPU 0"]);
+  expect(lines.map((line) => line.label)).toEqual(["CPU", "GPU memory 0"]);
 });
 
-test("windows are those of one worker", () => {
-  const one = { kind: "python", start: 1, end: 2, step: 3 };
+test("only the windows of the first worker are listed", () => {
+  const window = { kind: "python", start: 1, end: 2, step: 3 };
   expect(
     windowsOf([
-      { ...one, worker: 4 },
-      { ...one, worker: 5 },
+      { ...window, worker: 4 },
+      { ...window, worker: 5 },
     ]),
-  ).toEqual([{ ...one, worker: 4 }]);
+  ).toEqual([{ ...window, worker: 4 }]);
   expect(windowsOf([])).toEqual([]);
 });

@@ -1,11 +1,11 @@
-// What a window of the timeline shows: slices of workers, the share that narrow ones cover, metrics of machines.
+// Data of a timeline window: slices of workers, coverage of narrow slices, system metrics.
 
 import { getFrame, getJson, jobPath } from "../api";
-import { type Frame, type Part, partValues, rawPart } from "../frames";
+import { type BufferView, type Frame, rawValues, scaledValues } from "../frames";
 import type { Range } from "../range";
 import { job } from "../state";
 
-/** Slices of one track in order of time; `covered` has `px` codes of 0..250 per lane, for those too narrow to be drawn. */
+/** Slices of a track in order of time; `covered` has `px` codes of 0..250 per lane for slices too narrow to draw. */
 export type Track = {
   title: string;
   lanes: number;
@@ -29,7 +29,7 @@ export type Counter = {
   mean: Float64Array;
   high: Float64Array;
 };
-/** Where a profiler looked deeper. */
+/** A profiled window. */
 export type Profiled = { worker: number; kind: string; start: number; end: number; step: number };
 export type TraceWindow = {
   window: Range;
@@ -47,12 +47,12 @@ type TrackHeader = {
   lanes_count: number;
   count: number;
   narrow: number;
-  starts: Part;
-  seconds: Part;
-  lanes: Part;
-  names: Part;
-  categories: Part;
-  covered?: Part;
+  starts: BufferView;
+  seconds: BufferView;
+  lanes: BufferView;
+  names: BufferView;
+  categories: BufferView;
+  covered?: BufferView;
 };
 type CounterHeader = {
   node: string;
@@ -60,10 +60,10 @@ type CounterHeader = {
   device: string;
   unit: string;
   width: number;
-  starts: Part;
-  minimum: Part;
-  mean: Part;
-  maximum: Part;
+  starts: BufferView;
+  minimum: BufferView;
+  mean: BufferView;
+  maximum: BufferView;
 };
 export type TraceHeader = {
   start: number;
@@ -88,9 +88,9 @@ export function decodeTrace(frame: Frame<TraceHeader>): TraceWindow {
     workers: header.workers.map(({ worker, node, tracks }) => ({
       worker,
       node,
-      tracks: tracks.map((one) => decodeTrack(frame, one)),
+      tracks: tracks.map((track) => decodeTrack(frame, track)),
     })),
-    counters: header.counters.map((one) => decodeCounter(frame, one)),
+    counters: header.counters.map((counter) => decodeCounter(frame, counter)),
     clockError: header.clock_error_seconds,
   };
 }
@@ -101,25 +101,25 @@ function decodeTrack(frame: Frame<unknown>, track: TrackHeader): Track {
     lanes: track.lanes_count,
     count: track.count,
     narrow: track.narrow,
-    starts: rawPart(frame, track.starts) as Float64Array,
-    seconds: rawPart(frame, track.seconds) as Float32Array,
-    lane: rawPart(frame, track.lanes) as Uint16Array,
-    name: rawPart(frame, track.names) as Uint32Array,
-    category: rawPart(frame, track.categories) as Uint8Array,
-    covered: track.covered ? (rawPart(frame, track.covered) as Uint8Array) : null,
+    starts: rawValues(frame, track.starts) as Float64Array,
+    seconds: rawValues(frame, track.seconds) as Float32Array,
+    lane: rawValues(frame, track.lanes) as Uint16Array,
+    name: rawValues(frame, track.names) as Uint32Array,
+    category: rawValues(frame, track.categories) as Uint8Array,
+    covered: track.covered ? (rawValues(frame, track.covered) as Uint8Array) : null,
   };
 }
 
-function decodeCounter(frame: Frame<unknown>, one: CounterHeader): Counter {
+function decodeCounter(frame: Frame<unknown>, counter: CounterHeader): Counter {
   return {
-    node: one.node,
-    metric: one.metric,
-    device: one.device,
-    unit: one.unit,
-    x: partValues(frame, one.starts).map((at) => at + one.width / 2),
-    low: partValues(frame, one.minimum),
-    mean: partValues(frame, one.mean),
-    high: partValues(frame, one.maximum),
+    node: counter.node,
+    metric: counter.metric,
+    device: counter.device,
+    unit: counter.unit,
+    x: scaledValues(frame, counter.starts).map((at) => at + counter.width / 2),
+    low: scaledValues(frame, counter.minimum),
+    mean: scaledValues(frame, counter.mean),
+    high: scaledValues(frame, counter.maximum),
   };
 }
 
@@ -176,8 +176,8 @@ export function loadHits(text: string, workers: string, signal: AbortSignal): Pr
   return getJson<Hits>(path("search"), { text, workers }, signal);
 }
 
-/** Which slice: its worker, track and lane, and a moment in it. */
-export type SlicePlace = { worker: number; track: string; lane: number; at: number };
+/** Identifies a slice by worker, track, lane and a time inside it. */
+export type SlicePath = { worker: number; track: string; lane: number; at: number };
 export type SliceDetails = {
   name: string;
   category: string;
@@ -195,16 +195,16 @@ export type SliceDetails = {
   detail: Record<string, unknown>;
 };
 
-export function loadSlice(place: SlicePlace, signal: AbortSignal): Promise<SliceDetails> {
-  return getJson<SliceDetails>(path("slice"), { ...place }, signal);
+export function loadSlice(slice: SlicePath, signal: AbortSignal): Promise<SliceDetails> {
+  return getJson<SliceDetails>(path("slice"), { ...slice }, signal);
 }
 
-/** As it stands in the address: 0/cuda:0 stream 7/2/12.5; only the track may have a slash in it. */
-export function placeText(place: SlicePlace): string {
-  return `${place.worker}/${place.lane}/${place.at}/${place.track}`;
+/** A slice as a URL parameter: 0/2/12.5/cuda:0 stream 7; only the track can contain a slash. */
+export function formatSlicePath(path: SlicePath): string {
+  return `${path.worker}/${path.lane}/${path.at}/${path.track}`;
 }
 
-export function parsePlace(text: string | undefined): SlicePlace | null {
+export function parseSlicePath(text: string | undefined): SlicePath | null {
   const match = /^(\d+)\/(\d+)\/(\d+(?:\.\d+)?(?:e-\d+)?)\/(.+)$/.exec(text ?? "");
   return match
     ? { worker: Number(match[1]), lane: Number(match[2]), at: Number(match[3]), track: match[4]! }

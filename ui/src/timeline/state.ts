@@ -1,40 +1,42 @@
-// What the timeline's parts share, all of it in the address: workers, search, chosen slice, closed tracks.
+// State of the timeline page in the URL: workers, search, selected slice, collapsed tracks.
 
 import { computed, signal } from "@preact/signals";
-import type { DragMeans } from "../gestures";
+import type { DragMode } from "../gestures";
 import { formatDevices, parseDevices } from "../nodes/device_ranges";
 import { route, setParameters } from "../router";
 import { job } from "../state";
-import { parsePlace, placeText, type SlicePlace } from "./source";
+import { formatSlicePath, parseSlicePath, type SlicePath } from "./source";
 
 const FIRST_WORKERS = 4;
-const MOST_WORKERS = 32;
+const MAX_WORKERS = 32;
 
-export const ranks = computed(() => (job.value?.workers ?? []).map((one) => one.rank));
+export const ranks = computed(() => (job.value?.workers ?? []).map((worker) => worker.rank));
 
-/** The ranks that are shown. */
+/** The displayed ranks. */
 export const shownRanks = computed(() => {
-  const wanted = parseDevices(
+  const requested = parseDevices(
     route.value.parameters.workers ?? route.value.parameters.worker ?? "",
     1 << 20,
   );
-  const known = wanted?.filter((rank) => ranks.value.includes(rank)) ?? [];
-  return known.length ? known.slice(0, MOST_WORKERS) : ranks.value.slice(0, FIRST_WORKERS);
+  const existing = requested?.filter((rank) => ranks.value.includes(rank)) ?? [];
+  return existing.length ? existing.slice(0, MAX_WORKERS) : ranks.value.slice(0, FIRST_WORKERS);
 });
 export const shownWorkers = computed(() => shownRanks.value.join(","));
 
-export function showRanks(wanted: readonly number[]): void {
-  setParameters({ workers: wanted.length ? formatDevices(wanted) : null });
+export function showRanks(selected: readonly number[]): void {
+  setParameters({ workers: selected.length ? formatDevices(selected) : null });
 }
 
 export const find = computed(() => route.value.parameters.find ?? "");
 export const setFind = (text: string): void => setParameters({ find: text || null });
 
-export const chosen = computed<SlicePlace | null>(() => parsePlace(route.value.parameters.slice));
-export const choose = (place: SlicePlace | null): void =>
-  setParameters({ slice: place ? placeText(place) : null });
+export const chosen = computed<SlicePath | null>(() =>
+  parseSlicePath(route.value.parameters.slice),
+);
+export const choose = (path: SlicePath | null): void =>
+  setParameters({ slice: path ? formatSlicePath(path) : null });
 
-/** Titles of tracks that are closed, by name on every worker alike. */
+/** Titles of collapsed tracks, on all workers. */
 export const closed = computed<ReadonlySet<string>>(
   () => new Set((route.value.parameters.closed ?? "").split("\n").filter(Boolean)),
 );
@@ -44,4 +46,4 @@ export function toggleTrack(title: string): void {
   setParameters({ closed: titles.size ? [...titles].join("\n") : null });
 }
 
-export const dragMeans = signal<DragMeans>("select");
+export const dragMode = signal<DragMode>("select");

@@ -1,11 +1,11 @@
-// What took how much time in the selection, or in the window: exact sums of the server, by name.
+// Time by name in the selection or the visible window.
 
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatDuration, formatPercent } from "../format";
 import { always, useResource } from "../resource";
-import { askedView, selection, setSelection, setView } from "../state";
+import { requestedView, selection, setSelection, setView } from "../state";
 import { Waiting } from "../states";
 import { shownTime } from "../time_axis";
 import { sliceColor } from "./drawing";
@@ -16,7 +16,7 @@ import { find, setFind, shownRanks, shownWorkers } from "./state";
 
 export function TotalsCard({ tracks }: { tracks: readonly string[] }): JSX.Element {
   const [track, setTrack] = useState("");
-  const range = useComputed(() => selection.value ?? askedView.value);
+  const range = useComputed(() => selection.value ?? requestedView.value);
   const totals = useResource(
     (signal) => loadTotals(range.value, shownWorkers.value, track, signal),
     always,
@@ -26,9 +26,7 @@ export function TotalsCard({ tracks }: { tracks: readonly string[] }): JSX.Eleme
   return (
     <section class="card" data-chart="timeline-totals" aria-labelledby="totals-title">
       <header>
-        <h2 id="totals-title">
-          What took the time {selection.value ? "in the selection" : "in view"}
-        </h2>
+        <h2 id="totals-title">Time by name {selection.value ? "in selection" : "in view"}</h2>
         <span class="sub">
           {shownTime(from)} – {shownTime(to)} · {formatDuration(to - from)}
         </span>
@@ -37,16 +35,16 @@ export function TotalsCard({ tracks }: { tracks: readonly string[] }): JSX.Eleme
             Track{" "}
             <select value={track} onChange={(event) => setTrack(event.currentTarget.value)}>
               <option value="">all</option>
-              {tracks.map((one) => (
-                <option key={one} value={one}>
-                  {one}
+              {tracks.map((title) => (
+                <option key={title} value={title}>
+                  {title}
                 </option>
               ))}
             </select>
           </label>
           {selection.value && (
             <button type="button" onClick={() => setView(selection.peek()!)}>
-              Zoom to it
+              Zoom to selection
             </button>
           )}
           {selection.value && (
@@ -58,7 +56,7 @@ export function TotalsCard({ tracks }: { tracks: readonly string[] }): JSX.Eleme
       </header>
       <Waiting
         resource={totals.value}
-        empty={(value) => (value.rows.length ? null : "Nothing happened here.")}
+        empty={(value) => (value.rows.length ? null : "No events in this window.")}
       >
         {(value) => (
           <>
@@ -71,7 +69,7 @@ export function TotalsCard({ tracks }: { tracks: readonly string[] }): JSX.Eleme
             />
             {value.names > value.rows.length && (
               <p class="sub">
-                The {value.rows.length} largest of {formatCount(value.names)} names.
+                Top {value.rows.length} of {formatCount(value.names)} names.
               </p>
             )}
           </>
@@ -82,7 +80,7 @@ export function TotalsCard({ tracks }: { tracks: readonly string[] }): JSX.Eleme
 }
 
 function columnsFor(span: number): PickColumn<TotalRow>[] {
-  const several = shownRanks.value.length > 1;
+  const hasSeveralWorkers = shownRanks.value.length > 1;
   return [
     {
       title: "Name",
@@ -97,7 +95,7 @@ function columnsFor(span: number): PickColumn<TotalRow>[] {
     {
       title: "Track",
       value: (row) => row.track,
-      show: (row) => (several ? `${row.worker}: ${row.track}` : row.track),
+      show: (row) => (hasSeveralWorkers ? `${row.worker}: ${row.track}` : row.track),
     },
     {
       title: "Self",

@@ -4,8 +4,8 @@ import { asTable } from "./as_table";
 
 const words = { title: "Loss", note: "", coarsened: "" };
 
-test("curves become a column each, beside their axis", () => {
-  const found = asTable({
+test("each curve becomes a column next to the axis", () => {
+  const table = asTable({
     ...words,
     mark: "line",
     x: [0, 10],
@@ -17,14 +17,14 @@ test("curves become a column each, beside their axis", () => {
     low: null,
     high: null,
   });
-  expect(found?.columns.map((one) => one.title)).toEqual(["step", "train"]);
-  expect(found?.rows).toEqual([
+  expect(table?.columns.map((column) => column.title)).toEqual(["step", "train"]);
+  expect(table?.rows).toEqual([
     [0, 2],
     [10, null],
   ]);
 });
 
-test("bins say from where to where they reach", () => {
+test("bins are listed with their edges", () => {
   const part = { label: "worker 0", tone: "", values: [3, 4] };
   const spec: Spec = {
     ...words,
@@ -38,10 +38,10 @@ test("bins say from where to where they reach", () => {
     [0, 0.5, 3],
     [0.5, 1, 4],
   ]);
-  expect(asTable(spec)?.columns.map((one) => one.unit)).toEqual(["seconds", "seconds", ""]);
+  expect(asTable(spec)?.columns.map((column) => column.unit)).toEqual(["seconds", "seconds", ""]);
 });
 
-test("bars and rows of a heatmap keep their names", () => {
+test("bars keep their labels", () => {
   const bars: Spec = {
     ...words,
     mark: "bars",
@@ -55,6 +55,6 @@ test("bars and rows of a heatmap keep their names", () => {
   ]);
 });
 
-test("a text needs no table", () => {
+test("text charts have no table", () => {
   expect(asTable({ ...words, mark: "text", paragraphs: ["well"] })).toBeNull();
 });

@@ -1,8 +1,8 @@
-// Any picture as a table: what a canvas shows, for who does not see it.
+// The data of a chart as a table, for screen readers and exact values.
 
 import type { Cell, Column, Part, Reals, Spec, TableSpec } from "../specs";
 
-/** The numbers of a picture in rows; null where the picture is one of texts already. */
+/** The values of a chart as rows; null if the chart is text already. */
 export function asTable(spec: Spec): TableSpec | null {
   switch (spec.mark) {
     case "line":
@@ -10,15 +10,15 @@ export function asTable(spec: Spec): TableSpec | null {
         spec,
         [
           column(spec.x_title, spec.x_unit),
-          ...spec.curves.map((one) => column(one.label, spec.unit)),
+          ...spec.curves.map((curve) => column(curve.label, spec.unit)),
         ],
-        transposed([spec.x, ...spec.curves.map((one) => one.values)]),
+        transposed([spec.x, ...spec.curves.map((curve) => curve.values)]),
       );
     case "bars":
     case "stacked_bars":
       return table(
         spec,
-        [text(""), ...spec.parts.map((one) => column(one.label, spec.unit))],
+        [text(""), ...spec.parts.map((series) => column(series.label, spec.unit))],
         spec.labels.map((label, row) => [label, ...valuesAt(spec.parts, row)]),
       );
     case "histogram":
@@ -27,7 +27,7 @@ export function asTable(spec: Spec): TableSpec | null {
         [
           column("from", spec.unit),
           column("to", spec.unit),
-          ...spec.parts.map((one) => column(`${one.label}: ${spec.counted}`, "")),
+          ...spec.parts.map((series) => column(`${series.label}: ${spec.counted}`, "")),
         ],
         spec.edges
           .slice(0, -1)
@@ -37,7 +37,7 @@ export function asTable(spec: Spec): TableSpec | null {
       return table(
         spec,
         [text(""), ...BOX.map(([title]) => column(title, spec.unit)), column("values", "")],
-        spec.boxes.map((one) => [one.label, ...BOX.map(([, name]) => one[name]), one.count]),
+        spec.boxes.map((box) => [box.label, ...BOX.map(([, name]) => box[name]), box.count]),
       );
     case "heatmap":
       return heatTable(spec);
@@ -46,7 +46,7 @@ export function asTable(spec: Spec): TableSpec | null {
         spec,
         [text("lane"), text("what"), column("from", "seconds"), column("to", "seconds")],
         spec.lanes.flatMap(({ label, spans }) =>
-          spans.map((one) => [label, one.label, one.start, one.end]),
+          spans.map((span) => [label, span.label, span.start, span.end]),
         ),
       );
     default:
@@ -85,10 +85,10 @@ function text(title: string): Column {
   return { name: title, title, unit: "", is_number: false, tone: "" };
 }
 
-function valuesAt(parts: readonly Part[], row: number): Reals {
-  return parts.map((one) => one.values[row] ?? null);
+function valuesAt(series: readonly Part[], row: number): Reals {
+  return series.map((entry) => entry.values[row] ?? null);
 }
 
 function transposed(columns: readonly Reals[]): Cell[][] {
-  return (columns[0] ?? []).map((_, row) => columns.map((one) => one[row] ?? null));
+  return (columns[0] ?? []).map((_, row) => columns.map((column) => column[row] ?? null));
 }

@@ -1,22 +1,23 @@
-// A bar per label, with its value beside it.
+// A bar per label with its value.
 
 import { useState } from "preact/hooks";
 import { cellText } from "../cells";
+import { formatCount } from "../format";
 import type { BarsSpec } from "../specs";
 import { toneColor } from "../tones";
 import { Legend } from "./legend";
 
 const FIRST_BARS = 16;
 
-/** Bars from the left; several parts lie below each other. */
+/** Horizontal bars; several series are drawn below each other. */
 export function Bars({ spec }: { spec: BarsSpec }) {
-  const [isWhole, setWhole] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   const shown =
-    isWhole || spec.labels.length <= FIRST_BARS + 2
+    isExpanded || spec.labels.length <= FIRST_BARS + 2
       ? spec.labels
       : spec.labels.slice(0, FIRST_BARS);
-  const known = spec.parts.flatMap((part) => part.values.map((value) => value ?? 0));
-  const most = Math.max(...known, 0) || 1;
+  const values = spec.parts.flatMap((series) => series.values.map((value) => value ?? 0));
+  const longest = Math.max(...values, 0) || 1;
   return (
     <div class="bar-chart">
       <Legend entries={spec.parts} />
@@ -27,15 +28,15 @@ export function Bars({ spec }: { spec: BarsSpec }) {
               {label}
             </span>
             <span class="lines">
-              {spec.parts.map((part, place) => {
-                const value = part.values[row] ?? null;
+              {spec.parts.map((series, index) => {
+                const value = series.values[row] ?? null;
                 return (
-                  <span class="line" key={part.label}>
+                  <span class="line" key={series.label}>
                     <span class="track">
                       <i
                         style={{
-                          width: `${(Math.max(0, value ?? 0) / most) * 100}%`,
-                          background: toneColor(part.tone, place),
+                          width: `${(Math.max(0, value ?? 0) / longest) * 100}%`,
+                          background: toneColor(series.tone, index),
                         }}
                       />
                     </span>
@@ -48,8 +49,8 @@ export function Bars({ spec }: { spec: BarsSpec }) {
         ))}
       </ul>
       {shown.length < spec.labels.length && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>
-          Show all {spec.labels.length}
+        <button type="button" class="quiet" onClick={() => setExpanded(true)}>
+          Show all {formatCount(spec.labels.length)}
         </button>
       )}
     </div>

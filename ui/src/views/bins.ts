@@ -1,44 +1,44 @@
-// A histogram for the eye: few enough bins that each can be seen.
+// Merges histogram bins until each is wide enough to be visible.
 
 import type { Part, Reals } from "../specs";
 
 export interface Bins {
   edges: number[];
-  parts: { label: string; tone: string; counts: number[] }[];
+  groups: { label: string; tone: string; counts: number[] }[];
 }
 
-/** Neighbouring bins together, until there are at most `most`; counts add up. */
-export function binsFor(edges: Reals, parts: readonly Part[], most: number): Bins {
-  const known = edges.map((edge) => edge ?? Number.NaN);
-  const bins = Math.max(0, known.length - 1);
-  const together = Math.max(1, Math.ceil(bins / Math.max(1, most)));
-  const kept = known.filter((_, index) => index % together === 0);
-  if (bins % together !== 0) kept.push(known[bins] as number);
+/** Merges neighboring bins until there are at most `maxBins`. */
+export function binsFor(edges: Reals, groups: readonly Part[], maxBins: number): Bins {
+  const finiteEdges = edges.map((edge) => edge ?? Number.NaN);
+  const bins = Math.max(0, finiteEdges.length - 1);
+  const merged = Math.max(1, Math.ceil(bins / Math.max(1, maxBins)));
+  const mergedEdges = finiteEdges.filter((_, index) => index % merged === 0);
+  if (bins % merged !== 0) mergedEdges.push(finiteEdges[bins] as number);
   return {
-    edges: kept,
-    parts: parts.map(({ label, tone, values }) => ({
+    edges: mergedEdges,
+    groups: groups.map(({ label, tone, values }) => ({
       label,
       tone,
-      counts: summed(values.slice(0, bins), together),
+      counts: summed(values.slice(0, bins), merged),
     })),
   };
 }
 
-/** The highest bin of the parts that are shown; one part lies over the other. */
+/** The highest bin of the visible groups, which are drawn over each other. */
 export function highestCount(bins: Bins, isShown: (label: string) => boolean): number {
-  const shown = bins.parts.filter((part) => isShown(part.label));
-  return Math.max(1, ...shown.flatMap((part) => part.counts));
+  const shown = bins.groups.filter((group) => isShown(group.label));
+  return Math.max(1, ...shown.flatMap((group) => group.counts));
 }
 
-/** The outline of a part over a box of 100 by 100: up and down at the edges. */
+/** The outline of a group in a box of 100 by 100. */
 export function outline(
   edges: readonly number[],
   counts: readonly number[],
-  most: number,
+  highest: number,
   x: (edge: number) => number,
 ): string {
   const points = counts.map((count, bin) => {
-    const y = round(100 - (count / most) * 100);
+    const y = round(100 - (count / highest) * 100);
     return `V${y}H${round(x(edges[bin + 1] ?? 0))}`;
   });
   return `M${round(x(edges[0] ?? 0))} 100${points.join("")}V100`;
@@ -48,11 +48,11 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-function summed(values: Reals, together: number): number[] {
-  const found: number[] = [];
+function summed(values: Reals, merged: number): number[] {
+  const sums: number[] = [];
   values.forEach((value, index) => {
-    const bin = Math.floor(index / together);
-    found[bin] = (found[bin] ?? 0) + (value ?? 0);
+    const bin = Math.floor(index / merged);
+    sums[bin] = (sums[bin] ?? 0) + (value ?? 0);
   });
-  return found;
+  return sums;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Box } from "../specs";
-import { boxDomain, boxPlaces } from "./box_layout";
+import { boxDomain, boxGeometry } from "./box_layout";
 
 const box: Box = {
   label: "gpu0",
@@ -15,22 +15,22 @@ const box: Box = {
   tone: "",
 };
 
-test("the axis has the ends that are told", () => {
+test("the axis uses the specified ends", () => {
   expect(boxDomain([box], 0, 100)).toEqual([0, 100]);
 });
 
-test("without ends the axis begins at zero where that is near, else at the least", () => {
+test("without specified ends the axis starts at zero if it is near, else at the minimum", () => {
   expect(boxDomain([box], null, null)).toEqual([0, 100]);
   expect(boxDomain([{ ...box, minimum: 90 }], null, null)).toEqual([90, 100]);
 });
 
-test("one value has an axis, too, and so has no box at all", () => {
+test("a single value and an empty plot have an axis", () => {
   expect(boxDomain([{ ...box, minimum: 4, maximum: 4 }], 4, null)).toEqual([4, 8]);
   expect(boxDomain([], null, null)).toEqual([0, 1]);
 });
 
-test("a box lies where its percentiles are", () => {
-  expect(boxPlaces(box, [0, 100])).toEqual({
+test("a box is positioned by its percentiles", () => {
+  expect(boxGeometry(box, [0, 100])).toEqual({
     whisker: [10, 90],
     box: [20, 80],
     median: 50,
@@ -38,6 +38,6 @@ test("a box lies where its percentiles are", () => {
   });
 });
 
-test("what lies beyond the axis ends at its end", () => {
-  expect(boxPlaces(box, [0, 50]).whisker).toEqual([20, 100]);
+test("values beyond the axis are clamped", () => {
+  expect(boxGeometry(box, [0, 50]).whisker).toEqual([20, 100]);
 });

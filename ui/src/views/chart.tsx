@@ -1,32 +1,32 @@
-// A chart of the server by its name: asked for when it is in sight, and again when there is news.
+// A chart rendered from the server's spec: loaded when visible, reloaded after updates.
 
 import { computed, signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { getJson, jobPath } from "../api";
 import { useResource, useVisible } from "../resource";
-import { slowNews } from "../slow_news";
 import type { Spec } from "../specs";
 import { Notice } from "../states";
+import { throttledUpdates } from "../throttled_updates";
 import { SpecView } from "./spec";
 
 export type ChartAnswer = { name: string; title: string; spec: Spec | null };
 
-/** The last answer, and until when it is not asked again: what takes the server long is asked seldom. */
-type Kept = { key: string; answer: ChartAnswer; due: number };
+/** The last answer and when to reload it; charts that are slow to compute are reloaded less often. */
+type CachedAnswer = { key: string; answer: ChartAnswer; due: number };
 
-const REST = 10; // times as long as the answer took
-const EMPTY_REST_MS = 12_000; // most of what has nothing to show never will
+const PAUSE_FACTOR = 10; // pause relative to the response time
+const EMPTY_PAUSE_MS = 12_000; // empty charts usually stay empty
 
 type Props = {
   job: string;
   name: string;
   title?: string;
   query?: Record<string, string | null>;
-  /** What is said where nothing was measured; without it, nothing stands there at all. */
+  /** The text if there is no data; without it, an empty chart is hidden. */
   empty?: string;
   className?: string;
-  /** Changes what is drawn, such as its title or which rows it has. */
+  /** Changes the spec before it is drawn. */
   adapt?: (spec: Spec) => Spec;
   more?: ComponentChildren;
 };
@@ -44,21 +44,21 @@ export function Chart({
   const box = useRef<HTMLDivElement>(null);
   const isVisible = useVisible(box);
   const isHidden = useMemo(() => signal(false), []);
-  // What has nothing to show takes no room, so it is never in sight: it is asked again all the same.
-  const isWanted = useMemo(() => computed(() => isVisible.value || isHidden.value), []);
+  // Hidden charts are never visible to the observer, but must still be reloaded.
+  const isEnabled = useMemo(() => computed(() => isVisible.value || isHidden.value), []);
   const key = JSON.stringify([job, name, query]);
-  const kept = useRef<Kept | null>(null);
+  const cached = useRef<CachedAnswer | null>(null);
   const load = async (abort: AbortSignal): Promise<ChartAnswer> => {
-    void slowNews.value;
+    void throttledUpdates.value;
     const began = performance.now();
-    if (kept.current?.key === key && began < kept.current.due) return kept.current.answer;
+    if (cached.current?.key === key && began < cached.current.due) return cached.current.answer;
     const answer = await getJson<ChartAnswer>(jobPath(job, "charts", name), query, abort);
     const now = performance.now();
-    const rest = answer.spec === null ? EMPTY_REST_MS : 0;
-    kept.current = { key, answer, due: now + Math.max(rest, (now - began) * REST) };
+    const rest = answer.spec === null ? EMPTY_PAUSE_MS : 0;
+    cached.current = { key, answer, due: now + Math.max(rest, (now - began) * PAUSE_FACTOR) };
     return answer;
   };
-  const { state, value, error } = useResource(load, isWanted, [key]).value;
+  const { state, value, error } = useResource(load, isEnabled, [key]).value;
   const isNothing = value !== null && value.spec === null && empty === undefined;
   useEffect(() => {
     isHidden.value = isNothing;

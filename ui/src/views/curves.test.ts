@@ -21,7 +21,7 @@ const spec: LineSpec = {
 };
 const everything = new Set<string>();
 
-test("bands come before the curves that are drawn over them", () => {
+test("bands precede the curves that are drawn over them", () => {
   const table = curveTable(spec, everything);
   expect(table.columns).toEqual([
     [0, 10, 20],
@@ -33,15 +33,15 @@ test("bands come before the curves that are drawn over them", () => {
   expect(table.extent).toEqual([0, 20]);
 });
 
-test("a curve that is hidden keeps the color of the others in its place", () => {
+test("hiding a curve does not change the colors of the other curves", () => {
   const table = curveTable(spec, new Set(["train"]));
   expect(table.shown).toEqual([
-    { label: "eval", place: 1, tone: "", hasBand: false, hasMarkers: false },
+    { label: "eval", index: 1, tone: "", hasBand: false, hasMarkers: false },
   ]);
   expect(table.columns.length).toBe(2);
 });
 
-test("the axis begins at zero where that is near, and at what is told", () => {
+test("the axis starts at zero if it is near, and respects the specified ends", () => {
   const free = { low: null, high: null };
   expect(valueAxis(free, 0.5, 5, false)[0]).toBe(0);
   expect(valueAxis({ low: -1, high: 10 }, 0.5, 5, false)).toEqual([-1, 10]);
@@ -50,16 +50,16 @@ test("the axis begins at zero where that is near, and at what is told", () => {
   expect(valueAxis(free, null, null, true)[0]).toBeGreaterThan(0);
 });
 
-test("curves far from zero fill the axis, and one that never changes lies in its middle", () => {
+test("curves far from zero fill the axis, and constant curves are centered", () => {
   const free = { low: null, high: null };
-  expect(valueAxis(free, 90, 92, false).map((one) => one.toFixed(1))).toEqual(["89.9", "92.1"]);
-  expect(valueAxis(free, 0.05, 0.05, false).map((one) => one.toFixed(4))).toEqual([
+  expect(valueAxis(free, 90, 92, false).map((value) => value.toFixed(1))).toEqual(["89.9", "92.1"]);
+  expect(valueAxis(free, 0.05, 0.05, false).map((value) => value.toFixed(4))).toEqual([
     "0.0475",
     "0.0525",
   ]);
 });
 
-test("only what lies above zero has a logarithm", () => {
+test("logarithmic axes require positive values", () => {
   expect(isPositive(curveTable(spec, everything))).toBe(true);
   expect(
     isPositive(
@@ -71,30 +71,29 @@ test("only what lies above zero has a logarithm", () => {
   ).toBe(false);
 });
 
-test("without a cursor the last known value of each is read, and where it was", () => {
-  const found = valuesAt(spec, curveTable(spec, everything), null);
-  expect(found).toEqual([
+test("without a cursor the last value of each curve is read with its position", () => {
+  const readings = valuesAt(spec, curveTable(spec, everything), null);
+  expect(readings).toEqual([
     { label: "train", x: 20, value: 1 },
     { label: "eval", x: 10, value: 2.5 },
   ]);
 });
 
-test("under the cursor only what is there is read", () => {
-  const found = valuesAt(spec, curveTable(spec, everything), 0);
-  expect(found).toEqual([
+test("at the cursor missing values are null", () => {
+  const readings = valuesAt(spec, curveTable(spec, everything), 0);
+  expect(readings).toEqual([
     { label: "train", x: 0, value: 4 },
     { label: "eval", x: 0, value: null },
   ]);
 });
 
-test("a single step has an axis, too", () => {
+test("a single step has an axis", () => {
   expect(curveTable({ ...spec, x: [7], curves: [] }, everything).extent).toEqual([6.5, 7.5]);
 });
 
-test("results of evaluations keep their markers", () => {
+test("curves with markers keep them", () => {
   const curves = spec.curves.map((curve) => ({ ...curve, has_markers: curve.label === "eval" }));
-  expect(curveTable({ ...spec, curves }, new Set()).shown.map((one) => one.hasMarkers)).toEqual([
-    false,
-    true,
-  ]);
+  expect(curveTable({ ...spec, curves }, new Set()).shown.map((curve) => curve.hasMarkers)).toEqual(
+    [false, true],
+  );
 });

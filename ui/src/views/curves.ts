@@ -1,18 +1,18 @@
-// The columns of a line chart, as its drawing needs them.
+// The data columns of a line chart, in drawing order.
 
 import type { LineSpec } from "../specs";
 
 export type CurveTable = {
   /** The axis, then high and low of each curve that has a band, then the curves. */
   columns: (number | null)[][];
-  shown: { label: string; place: number; tone: string; hasBand: boolean; hasMarkers: boolean }[];
+  shown: { label: string; index: number; tone: string; hasBand: boolean; hasMarkers: boolean }[];
   extent: [number, number];
 };
 
 export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTable {
-  const x = spec.x.map((one) => one ?? 0);
+  const x = spec.x.map((value) => value ?? 0);
   const shown = spec.curves
-    .map((curve, place) => ({ curve, place }))
+    .map((curve, index) => ({ curve, index }))
     .filter(({ curve }) => !hidden.has(curve.label));
   const bands = shown.filter(({ curve }) => curve.low !== null && curve.high !== null);
   const [first = 0, last = 1] = [x[0], x[x.length - 1]];
@@ -22,9 +22,9 @@ export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTa
       ...bands.flatMap(({ curve }) => [curve.high ?? [], curve.low ?? []]),
       ...shown.map(({ curve }) => curve.values),
     ],
-    shown: shown.map(({ curve, place }) => ({
+    shown: shown.map(({ curve, index }) => ({
       label: curve.label,
-      place,
+      index,
       tone: curve.tone,
       hasBand: curve.low !== null && curve.high !== null,
       hasMarkers: curve.has_markers === true,
@@ -33,36 +33,36 @@ export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTa
   };
 }
 
-/** Whether every value that is drawn has a logarithm. */
+/** Whether all values are positive, as a logarithmic axis requires. */
 export function isPositive(table: CurveTable): boolean {
   return table.columns
     .slice(1)
     .every((column) => column.every((value) => value === null || value > 0));
 }
 
-/** The ends of the value axis: as told, else what is in sight, with zero where it is near. */
+/** The ends of the value axis: as specified, or the visible range, with zero if it is near. */
 export function valueAxis(
   ends: Pick<LineSpec, "low" | "high">,
-  least: number | null,
-  most: number | null,
+  minimum: number | null,
+  maximum: number | null,
   isLogarithmic: boolean,
 ): [number, number] {
-  if (least === null || most === null)
+  if (minimum === null || maximum === null)
     return isLogarithmic ? [1, 10] : [ends.low ?? 0, ends.high ?? 1];
-  if (isLogarithmic) return [least / 1.2, most * 1.2];
-  const span = most - least || Math.abs(most) || 1;
-  const low = ends.low ?? (least >= 0 && least < most * 0.6 ? 0 : least - span * 0.05);
-  const high = ends.high ?? most + span * 0.05;
+  if (isLogarithmic) return [minimum / 1.2, maximum * 1.2];
+  const span = maximum - minimum || Math.abs(maximum) || 1;
+  const low = ends.low ?? (minimum >= 0 && minimum < maximum * 0.6 ? 0 : minimum - span * 0.05);
+  const high = ends.high ?? maximum + span * 0.05;
   return high > low ? [low, high] : [low, low + 1];
 }
 
-export type Read = { label: string; x: number; value: number | null };
+export type Reading = { label: string; x: number; value: number | null };
 
-/** What each curve has at an index; without one, the last that it has, wherever that is. */
-export function valuesAt(spec: LineSpec, table: CurveTable, index: number | null): Read[] {
+/** The value of each curve at an index; without an index, its last value. */
+export function valuesAt(spec: LineSpec, table: CurveTable, index: number | null): Reading[] {
   const isInside = index !== null && index >= 0 && index < spec.x.length;
-  return table.shown.flatMap(({ label, place }) => {
-    const curve = spec.curves[place]?.values ?? [];
+  return table.shown.flatMap(({ label, index: curveIndex }) => {
+    const curve = spec.curves[curveIndex]?.values ?? [];
     const at = isInside ? index : curve.findLastIndex((value) => value !== null);
     return at < 0 ? [] : [{ label, x: spec.x[at] ?? 0, value: curve[at] ?? null }];
   });

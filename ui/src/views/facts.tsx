@@ -1,9 +1,9 @@
-// Single figures, each with its name.
+// Facts: names with values.
 
 import { cellText } from "../cells";
 import type { FactsSpec } from "../specs";
 
-/** Names and values beside each other, in as many columns as there is room for. */
+/** Names and values in as many columns as fit. */
 export function Facts({ spec }: { spec: FactsSpec }) {
   return (
     <dl class="fact-list">

@@ -1,11 +1,11 @@
-// A flame graph from the top: who called whom; as wide as the time it took.
+// An icicle flame graph: callers above callees, width is time.
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { FONT, sharpContext } from "../canvas";
 import { color } from "../colors";
-import { formatDuration, formatPercent } from "../format";
+import { formatCount, formatDuration, formatPercent } from "../format";
 import { exposeChart } from "../inspect";
 import { useWidth } from "../resource";
 import { shownTheme } from "../state";
@@ -14,9 +14,9 @@ import {
   type FlameLayout,
   type FlameTree,
   frameAt,
-  layFlame,
+  layoutFlame,
   lineageOf,
-  neighbour,
+  neighbor,
   ownerOf,
   searchFlame,
   zoomRange,
@@ -24,20 +24,20 @@ import {
 import { fitting } from "../timeline/layout";
 
 const ROW = 18;
-const OWNERS: Record<string, string> = {
-  "own code": "--c2",
+const OWNER_COLORS: Record<string, string> = {
+  "your code": "--c2",
   torch: "--c1",
   Python: "--base",
-  "built in": "--base",
+  "built-in": "--base",
   numpy: "--c3",
 };
-const OTHERS = ["--c7", "--c4", "--c5", "--c6"];
+const PACKAGE_COLORS = ["--c7", "--c4", "--c5", "--c6"];
 
-/** The style variable of whose code a frame is. */
+/** The CSS variable of a code owner. */
 export function ownerColor(owner: string): string {
   let sum = 0;
   for (const letter of owner) sum = (sum * 31 + letter.codePointAt(0)!) % 997;
-  return OWNERS[owner] ?? OTHERS[sum % OTHERS.length]!;
+  return OWNER_COLORS[owner] ?? PACKAGE_COLORS[sum % PACKAGE_COLORS.length]!;
 }
 
 type Props = {
@@ -55,9 +55,9 @@ export function FlameGraph(props: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(box);
-  const layout = useMemo(() => layFlame(tree), [tree]);
+  const layout = useMemo(() => layoutFlame(tree), [tree]);
   const hits = useMemo(() => searchFlame(tree, find), [tree, find]);
-  const pointed = useMemo(() => signal(-1), [tree]);
+  const hovered = useMemo(() => signal(-1), [tree]);
   const focus = useRef(-1);
   const rows = visibleRows(tree, layout, zoom);
   useEffect(
@@ -70,7 +70,7 @@ export function FlameGraph(props: Props): JSX.Element {
             layout,
             hits,
             width: width.value,
-            pointed: pointed.value,
+            pointed: hovered.value,
           });
       }),
     [tree, layout, hits, zoom, rows],
@@ -98,12 +98,12 @@ export function FlameGraph(props: Props): JSX.Element {
   };
   const onKey = (event: KeyboardEvent): void => {
     if (event.key.startsWith("Arrow"))
-      focus.current = neighbour(tree, focus.current < 0 ? zoom : focus.current, event.key);
+      focus.current = neighbor(tree, focus.current < 0 ? zoom : focus.current, event.key);
     else if (event.key === "Enter") props.onZoom(focus.current);
     else if (event.key === "Escape" || event.key === "Backspace")
       props.onZoom(zoom < 0 ? -1 : tree.parents[zoom]!);
     else return;
-    pointed.value = focus.current;
+    hovered.value = focus.current;
     event.preventDefault();
     event.stopPropagation();
   };
@@ -121,22 +121,22 @@ export function FlameGraph(props: Props): JSX.Element {
         tabIndex={0}
         role="group"
         onKeyDown={onKey}
-        aria-label="Flame graph. Arrow keys go to callers, calls and neighbours, Enter zooms, Escape zooms out. The same functions stand in the table below."
+        aria-label="Flame graph. Arrow keys move to callers, callees and siblings, Enter zooms in, Escape zooms out. The table below lists the same functions."
       >
         <canvas
           ref={canvas}
           aria-hidden="true"
-          onMouseMove={(event) => (pointed.value = under(event))}
-          onMouseLeave={() => (pointed.value = focus.current)}
+          onMouseMove={(event) => (hovered.value = under(event))}
+          onMouseLeave={() => (hovered.value = focus.current)}
           onClick={pick}
         />
       </div>
-      <Read {...props} layout={layout} pointed={pointed} share={hits.share} />
+      <FrameReadout {...props} layout={layout} pointed={hovered} share={hits.share} />
     </>
   );
 }
 
-/** So many rows as anything of the zoomed frame reaches down. */
+/** The depth of the zoomed subtree. */
 function visibleRows(tree: FlameTree, layout: FlameLayout, zoom: number): number {
   if (zoom < 0) return Math.max(1, layout.rows);
   const [left, right] = zoomRange(layout, zoom);
@@ -147,7 +147,7 @@ function visibleRows(tree: FlameTree, layout: FlameLayout, zoom: number): number
   return deepest + 1;
 }
 
-function Read({
+function FrameReadout({
   tree,
   lines,
   counted,
@@ -158,21 +158,21 @@ function Read({
   share,
 }: Props & { layout: FlameLayout; pointed: { value: number }; share: number }): JSX.Element {
   const frame = pointed.value >= 0 ? pointed.value : zoom;
-  const said = find ? `“${find}” takes ${formatPercent(100 * share)} of the time. ` : "";
+  const searchSummary = find ? `“${find}”: ${formatPercent(100 * share)} of total time. ` : "";
   if (frame < 0)
     return (
       <p class="flame-read" role="status">
-        {said ||
-          `${formatDuration(layout.whole)} in all. Point at a frame to read it; click to zoom.`}
+        {searchSummary ||
+          `Total: ${formatDuration(layout.total)}. Hover over a frame for details; click to zoom.`}
       </p>
     );
-  const where = tree.files[frame] ? `${tree.files[frame]}:${lines[frame]}` : "built in";
+  const where = tree.files[frame] ? `${tree.files[frame]}:${lines[frame]}` : "built-in";
   return (
     <p class="flame-read" role="status">
-      {said}
+      {searchSummary}
       <b>{tree.names[frame]}</b> {where} · total {formatDuration(tree.totals[frame]!)} (
-      {formatPercent((100 * tree.totals[frame]!) / layout.whole)}) · self{" "}
-      {formatDuration(tree.selves[frame]!)} · {tree.counts[frame]} {counted}
+      {formatPercent((100 * tree.totals[frame]!) / layout.total)}) · self{" "}
+      {formatDuration(tree.selves[frame]!)} · {formatCount(tree.counts[frame]!)} {counted}
     </p>
   );
 }

@@ -1,4 +1,4 @@
-// A color per row and column; the value under the pointer is written beside the title.
+// A heatmap; the value under the pointer is shown above it.
 
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -38,7 +38,7 @@ export function Heatmap({ spec }: { spec: HeatmapSpec }) {
   const point = (event: MouseEvent): void => {
     const area = (event.currentTarget as HTMLElement).getBoundingClientRect();
     setRead(
-      wordsAt(
+      cellLabel(
         spec,
         Math.floor((event.clientY - area.top) / row),
         (event.clientX - area.left - left) / (area.width - left),
@@ -115,7 +115,7 @@ function labelColumns(
   }
 }
 
-function wordsAt(spec: HeatmapSpec, row: number, share: number): string {
+function cellLabel(spec: HeatmapSpec, row: number, share: number): string {
   const values = spec.values[row];
   if (!values || share < 0 || share >= 1) return "";
   const column = Math.floor(share * values.length);
@@ -123,7 +123,7 @@ function wordsAt(spec: HeatmapSpec, row: number, share: number): string {
   return `${spec.rows[row]}, ${where}: ${cellText(values[column], spec.unit)}`;
 }
 
-/** Where a column begins; seconds since the start as a clock. */
+/** The start of a column; seconds are shown as elapsed time. */
 function columnText(spec: HeatmapSpec, column: number): string {
   const at = spec.x[column];
   return (

@@ -1,4 +1,4 @@
-// How often values fell where; parts can be switched off.
+// A histogram whose groups can be hidden.
 
 import { useState } from "preact/hooks";
 import { cellText } from "../cells";
@@ -9,15 +9,15 @@ import { toneColor } from "../tones";
 import { binsFor, highestCount, outline } from "./bins";
 import { Legend, toggled } from "./legend";
 
-const MOST_BINS = 60;
-const MOST_FILLED = 2; // more would cover each other
+const MAX_BINS = 60;
+const MAX_FILLED = 2; // more filled groups would hide each other
 
-/** Columns from edge to edge, those of several parts over each other. */
+/** Bars between bin edges; several groups are drawn over each other. */
 export function Histogram({ spec }: { spec: HistogramSpec }) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [read, setRead] = useState("");
-  const bins = binsFor(spec.edges, spec.parts, MOST_BINS);
-  const most = highestCount(bins, (label) => !hidden.has(label));
+  const bins = binsFor(spec.edges, spec.parts, MAX_BINS);
+  const highest = highestCount(bins, (label) => !hidden.has(label));
   const [first, last] = [bins.edges[0] ?? 0, bins.edges[bins.edges.length - 1] ?? 1];
   const x = (value: number) => ((value - first) / (last - first || 1)) * 100;
   return (
@@ -27,7 +27,7 @@ export function Histogram({ spec }: { spec: HistogramSpec }) {
         hidden={hidden}
         onToggle={(label) => setHidden(toggled(hidden, label))}
       />
-      <p class="hist-read">{read || `${formatValue(most, "")} ${spec.counted} at most`}</p>
+      <p class="hist-read">{read || `Highest bin: ${formatValue(highest, "")} ${spec.counted}`}</p>
       <svg
         viewBox="0 0 100 100"
         preserveAspectRatio="none"
@@ -35,15 +35,15 @@ export function Histogram({ spec }: { spec: HistogramSpec }) {
         aria-label={`${spec.title}: ${spec.counted} by value`}
         onMouseLeave={() => setRead("")}
       >
-        {bins.parts.map((part, place) =>
-          hidden.has(part.label) ? null : (
+        {bins.groups.map((group, index) =>
+          hidden.has(group.label) ? null : (
             <path
-              key={part.label}
+              key={group.label}
               class={
-                bins.parts.length > MOST_FILLED ? "outline" : bins.parts.length > 1 ? "over" : ""
+                bins.groups.length > MAX_FILLED ? "outline" : bins.groups.length > 1 ? "over" : ""
               }
-              d={outline(bins.edges, part.counts, most, x)}
-              style={{ "--tone": toneColor(part.tone, place) }}
+              d={outline(bins.edges, group.counts, highest, x)}
+              style={{ "--tone": toneColor(group.tone, index) }}
             />
           ),
         )}
@@ -55,7 +55,7 @@ export function Histogram({ spec }: { spec: HistogramSpec }) {
             width={Math.max(0, x(bins.edges[bin + 1] ?? 0) - x(edge))}
             y="0"
             height="100"
-            onMouseEnter={() => setRead(wordsOf(bins, bin, spec))}
+            onMouseEnter={() => setRead(binLabel(bins, bin, spec))}
           />
         ))}
       </svg>
@@ -70,13 +70,13 @@ export function Histogram({ spec }: { spec: HistogramSpec }) {
   );
 }
 
-function wordsOf(bins: ReturnType<typeof binsFor>, bin: number, spec: HistogramSpec): string {
+function binLabel(bins: ReturnType<typeof binsFor>, bin: number, spec: HistogramSpec): string {
   const from = cellText(bins.edges[bin] ?? null, spec.unit);
   const to = cellText(bins.edges[bin + 1] ?? null, spec.unit);
-  const counts = bins.parts.map((part) =>
-    bins.parts.length > 1
-      ? `${part.label} ${formatValue(part.counts[bin], "")}`
-      : formatValue(part.counts[bin], ""),
+  const counts = bins.groups.map((group) =>
+    bins.groups.length > 1
+      ? `${group.label} ${formatValue(group.counts[bin], "")}`
+      : formatValue(group.counts[bin], ""),
   );
   return `${from} – ${to}: ${counts.join(", ")} ${spec.counted}`;
 }

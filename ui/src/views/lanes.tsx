@@ -1,4 +1,4 @@
-// Stretches of time, lane by lane, with their names beside them.
+// Time spans in lanes.
 
 import { formatDuration, formatElapsed } from "../format";
 import type { LanesSpec } from "../specs";
@@ -7,10 +7,10 @@ import { toneColor } from "../tones";
 
 const TICKS = 8;
 
-/** A lane per row on one axis of seconds since the start. */
+/** A row per lane on an axis of seconds since the start. */
 export function Lanes({ spec }: { spec: LanesSpec }) {
   const length = spec.end - spec.start || 1;
-  const place = (at: number): string => `${((at - spec.start) / length) * 100}%`;
+  const leftOf = (at: number): string => `${((at - spec.start) / length) * 100}%`;
   return (
     <div class="lanes">
       <ul>
@@ -24,7 +24,7 @@ export function Lanes({ spec }: { spec: LanesSpec }) {
                   class={span.tone === "interruption" ? "gap" : ""}
                   title={`${span.label}: ${formatElapsed(span.start)} – ${formatElapsed(span.end)}, ${formatDuration(span.end - span.start)}`}
                   style={{
-                    left: place(span.start),
+                    left: leftOf(span.start),
                     width: `${((span.end - span.start) / length) * 100}%`,
                     background: toneColor(span.tone, index),
                   }}
@@ -36,7 +36,7 @@ export function Lanes({ spec }: { spec: LanesSpec }) {
       </ul>
       <div class="axis" aria-hidden="true">
         {elapsedTicks(spec.start, spec.end, TICKS).map((tick) => (
-          <span key={tick.at} style={{ left: place(tick.at) }}>
+          <span key={tick.at} style={{ left: leftOf(tick.at) }}>
             {tick.label}
           </span>
         ))}

@@ -1,11 +1,11 @@
-// Layers × steps: a color per tensor and recorded step; zeros and what is not a number have colors of their own.
+// Heatmap of tensors and recorded steps; zeros and non-finite values have special colors.
 
 import { effect, type Signal, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { FONT, sharpContext } from "../canvas";
 import { color, SEVERITY } from "../colors";
-import { formatValue } from "../format";
+import { formatValue, pluralize } from "../format";
 import { exposeChart } from "../inspect";
 import { useWidth } from "../resource";
 import { shownTheme } from "../state";
@@ -119,7 +119,7 @@ export function LayersHeat({ layers, chosen, onChoose }: Props): JSX.Element {
   };
   return (
     <>
-      <Read layers={layers} scale={scale} at={at} />
+      <CellReadout layers={layers} scale={scale} at={at} />
       <div
         class="layers-box"
         ref={box}
@@ -129,7 +129,7 @@ export function LayersHeat({ layers, chosen, onChoose }: Props): JSX.Element {
         style={{ height: `${height + BOTTOM}px` }}
         onKeyDown={onKey}
         onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
-        aria-label={`${layers.names.length} tensors over ${layers.steps.length} recorded steps. Arrow keys read a cell, Enter opens its tensor. The same is there as a table.`}
+        aria-label={`${pluralize(layers.names.length, "tensor")} over ${pluralize(layers.steps.length, "recorded step")}. Arrow keys move between cells, Enter opens the tensor. A table view is available.`}
       >
         <div class="layers-all" style={{ height: `${layers.names.length * row + BOTTOM}px` }}>
           <canvas
@@ -149,8 +149,8 @@ export function LayersHeat({ layers, chosen, onChoose }: Props): JSX.Element {
   );
 }
 
-/** The value under the pointer; without one, what the colors mean. */
-function Read({
+/** The value under the pointer, or the color legend. */
+function CellReadout({
   layers,
   scale,
   at,
@@ -167,7 +167,7 @@ function Read({
         <span class="heat-ramp" aria-hidden="true" />
         <span>
           {formatValue(scale.high, "")}
-          {scale.isLogarithmic ? ", logarithmic" : ""}
+          {scale.isLogarithmic ? " (log scale)" : ""}
         </span>
         {scale.isLogarithmic && (
           <span>
@@ -270,7 +270,7 @@ function drawNames(
     (index) => index >= 0,
   );
   const isNear = (index: number): boolean =>
-    marked.some((one) => one !== index && Math.abs(one - index) < every);
+    marked.some((markedIndex) => markedIndex !== index && Math.abs(markedIndex - index) < every);
   g.textBaseline = "middle";
   g.textAlign = "right";
   for (let index = first; index < end; index++) {
@@ -309,7 +309,7 @@ function drawSteps(
   });
 }
 
-/** The color of a share, kept for as long as one drawing lasts. */
+/** Precomputes the colors of a scale for one drawing. */
 function shareColors(): (share: number) => string {
   const stops = STOPS.map((name) => parseColor(color(name)));
   const ramp = Array.from({ length: 101 }, (_, i) => `rgb(${rampAt(stops, i / 100).join(" ")})`);

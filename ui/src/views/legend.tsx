@@ -1,4 +1,4 @@
-// What the colors of a picture stand for; where parts can be hidden, a button each.
+// The legend of a chart; entries are buttons if series can be hidden.
 
 import { toneColor } from "../tones";
 
@@ -13,13 +13,13 @@ interface Props {
   onToggle?: (label: string) => void;
 }
 
-/** The entries in the order of their colors. */
+/** Legend entries in the order of the series. */
 export function Legend({ entries, hidden, onToggle }: Props) {
   if (entries.length < 2) return null;
   return (
     <div class="legend">
-      {entries.map(({ label, tone }, place) => {
-        const swatch = <i class="swatch" style={{ background: toneColor(tone, place) }} />;
+      {entries.map(({ label, tone }, index) => {
+        const swatch = <i class="swatch" style={{ background: toneColor(tone, index) }} />;
         if (!onToggle) {
           return (
             <span key={label}>
@@ -45,7 +45,7 @@ export function Legend({ entries, hidden, onToggle }: Props) {
   );
 }
 
-/** The set with a label more, or less. */
+/** A copy of the set with a label added or removed. */
 export function toggled(labels: ReadonlySet<string>, label: string): Set<string> {
   const changed = new Set(labels);
   if (!changed.delete(label)) changed.add(label);

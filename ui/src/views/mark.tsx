@@ -1,4 +1,4 @@
-// The picture itself, by its mark.
+// The drawing of a chart by its mark.
 
 import type { JSX } from "preact";
 import type { Spec } from "../specs";
@@ -14,7 +14,7 @@ import { Table } from "./table";
 import { Sentences } from "./text";
 import "./views.css";
 
-/** Null for marks that have a page of their own. */
+/** The view of a mark; null for groups. */
 export function MarkView({ spec }: { spec: Spec }): JSX.Element | null {
   switch (spec.mark) {
     case "table":

@@ -1,11 +1,11 @@
-// How the values of a tensor were distributed over steps: ridges behind each other, or a color per bin and step.
+// The distribution of a tensor over steps, as ridges or as a heatmap.
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { FONT, sharpContext } from "../canvas";
 import { color } from "../colors";
-import { formatPercent, formatValue } from "../format";
+import { formatPercent, formatValue, pluralize } from "../format";
 import { exposeChart } from "../inspect";
 import { useWidth } from "../resource";
 import { shownTheme } from "../state";
@@ -40,7 +40,7 @@ export function Distribution({ data, shape }: Props): JSX.Element {
   const width = useWidth(box);
   const read = useMemo(() => signal(""), [data, shape]);
   const axis = useMemo(
-    () => binAxis(data.edges, binning.value === "log" && data.zeros.some((one) => one > 0)),
+    () => binAxis(data.edges, binning.value === "log" && data.zeros.some((count) => count > 0)),
     [data],
   );
   const highest = useMemo(() => highestShare(data), [data]);
@@ -78,8 +78,12 @@ export function Distribution({ data, shape }: Props): JSX.Element {
       across < 0 || across > 1 || down < 0 || down > 1
         ? ""
         : shape === "ridge"
-          ? words(plan(), rows[Math.min(rows.length - 1, Math.floor(down * rows.length))]!, across)
-          : words(
+          ? readoutText(
+              plan(),
+              rows[Math.min(rows.length - 1, Math.floor(down * rows.length))]!,
+              across,
+            )
+          : readoutText(
               plan(),
               Math.min(data.steps.length - 1, Math.floor(across * data.steps.length)),
               1 - down,
@@ -89,7 +93,7 @@ export function Distribution({ data, shape }: Props): JSX.Element {
     <>
       <p class="layers-read" role="status">
         {read.value ||
-          `share of all values per bin${binning.value === "log" ? "; bins grow with the magnitude" : ", zeros apart"}; ${data.steps.length} recorded steps${data.merged > 1 ? `, ${data.merged} put together each` : ""}`}
+          `Share of values per bin${binning.value === "log" ? " (logarithmic bins)" : ", excluding zeros"} · ${pluralize(data.steps.length, "recorded step")}${data.merged > 1 ? `, ${data.merged} merged into each` : ""}`}
       </p>
       <div
         ref={box}
@@ -101,41 +105,41 @@ export function Distribution({ data, shape }: Props): JSX.Element {
         <canvas
           ref={canvas}
           role="img"
-          aria-label={`Distribution of the values of ${data.name} over ${data.steps.length} steps; its quantiles stand in the table`}
+          aria-label={`Distribution of the values of ${data.name} over ${pluralize(data.steps.length, "step")}. The table view lists its quantiles.`}
         />
       </div>
     </>
   );
 }
 
-function words({ data, axis }: Plan, row: number, share: number): string {
+function readoutText({ data, axis }: Plan, row: number, share: number): string {
   const step = `step ${data.steps[row]}`;
-  const found = sharesAt(data, row);
+  const shares = sharesAt(data, row);
   if (axis.zero && share >= axis.zero[0] && share < axis.zero[1])
-    return `${step}: ${formatPercent(100 * found.zeros)} exactly zero`;
+    return `${step}: ${formatPercent(100 * shares.zeros)} exactly zero`;
   const bin = axis.from.findIndex((from, i) => share >= from && share < axis.to[i]!);
   if (bin < 0) return step;
-  return `${step}: ${formatPercent(100 * found.shares[bin]!)} from ${formatValue(data.edges[bin], "")} to ${formatValue(data.edges[bin + 1], "")}`;
+  return `${step}: ${formatPercent(100 * shares.shares[bin]!)} from ${formatValue(data.edges[bin], "")} to ${formatValue(data.edges[bin + 1], "")}`;
 }
 
-/** Shares of all slots from left to right; that of zeros where signs change. */
+/** Shares of all bins from left to right; zeros are between negative and positive bins. */
 function slots(
   plan: Plan,
   row: number,
 ): { from: number; to: number; share: number; isZero: boolean }[] {
   const { shares, zeros } = sharesAt(plan.data, row);
-  const found = shares.map((share, bin) => ({
+  const slotShares = shares.map((share, bin) => ({
     from: plan.axis.from[bin]!,
     to: plan.axis.to[bin]!,
     share,
     isZero: false,
   }));
   if (plan.axis.zero)
-    found.push({ from: plan.axis.zero[0], to: plan.axis.zero[1], share: zeros, isZero: true });
-  return found.sort((a, b) => a.from - b.from);
+    slotShares.push({ from: plan.axis.zero[0], to: plan.axis.zero[1], share: zeros, isZero: true });
+  return slotShares.sort((a, b) => a.from - b.from);
 }
 
-/** Room for the first ridge above its line: the more there are, the more they overlap. */
+/** The space above the first ridge; more ridges overlap more. */
 const ridgeTop = (count: number): number =>
   Math.max(20, Math.min(90, ((HEIGHT - BOTTOM) / Math.max(1, count)) * OVERLAP));
 
@@ -189,14 +193,14 @@ function drawHeat(g: CanvasRenderingContext2D, plan: Plan): void {
 function drawValueTicks(
   g: CanvasRenderingContext2D,
   plan: Plan,
-  place: (at: number) => { x: number; y: number; isAcross: boolean },
+  locate: (at: number) => { x: number; y: number; isAcross: boolean },
 ): void {
-  const isAcross = place(0).isAcross;
+  const isAcross = locate(0).isAcross;
   const count = isAcross ? plan.width / 90 : 12;
   for (const { at, value } of binning.peek() === "log"
     ? edgeLabels(plan.data.edges, plan.axis, count)
     : niceLabels(plan.data.edges, count)) {
-    const { x, y } = place(at);
+    const { x, y } = locate(at);
     label(g, formatValue(value, ""), x, y, isAcross ? "center" : "right");
   }
 }

@@ -1,4 +1,4 @@
-// The order of a table's rows; what is not known comes last, whichever way it is sorted.
+// Sorting of table rows; missing values come last in both directions.
 
 export type Cell = string | number | boolean | null | undefined;
 export type Direction = "ascending" | "descending";
@@ -8,19 +8,19 @@ export interface Order {
   direction: Direction;
 }
 
-/** The indices of the rows in their new order; equal ones stay as they were. */
+/** The sorted indices of the rows; the sort is stable. */
 export function sortedIndices(rows: readonly (readonly Cell[])[], order: Order | null): number[] {
   const indices = rows.map((_, index) => index);
   if (order === null) return indices;
   const sign = order.direction === "ascending" ? 1 : -1;
-  return indices.sort((one, other) => {
-    const [left, right] = [rows[one]?.[order.column], rows[other]?.[order.column]];
+  return indices.sort((a, b) => {
+    const [left, right] = [rows[a]?.[order.column], rows[b]?.[order.column]];
     const unknown = Number(isUnknown(left)) - Number(isUnknown(right));
-    return unknown || sign * compare(left, right) || one - other;
+    return unknown || sign * compare(left, right) || a - b;
   });
 }
 
-/** What a click on the head of a column asks for: numbers begin with the largest. */
+/** The order after a click on a column header; numbers start with the largest. */
 export function nextOrder(order: Order | null, column: number, isNumber: boolean): Order {
   if (order?.column === column) {
     return { column, direction: order.direction === "ascending" ? "descending" : "ascending" };
@@ -28,10 +28,10 @@ export function nextOrder(order: Order | null, column: number, isNumber: boolean
   return { column, direction: isNumber ? "descending" : "ascending" };
 }
 
-function compare(one: Cell, other: Cell): number {
-  if (isUnknown(one) || isUnknown(other)) return 0;
-  if (typeof one === "number" && typeof other === "number") return one - other;
-  return String(one).localeCompare(String(other), undefined, { numeric: true });
+function compare(a: Cell, b: Cell): number {
+  if (isUnknown(a) || isUnknown(b)) return 0;
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b), undefined, { numeric: true });
 }
 
 function isUnknown(cell: Cell): boolean {

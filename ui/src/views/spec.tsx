@@ -1,4 +1,4 @@
-// Any picture: its title, its sentence, itself, and the same as a table for who does not see it.
+// A chart with its title, note and table view.
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
@@ -10,13 +10,13 @@ import { Table } from "./table";
 
 type Props = { spec: Spec; name: string; title?: string; level?: 2 | 3; more?: ComponentChildren };
 
-/** A figure with its heading; `name` is how tests and people who script find it. */
+/** A figure with its heading; `name` identifies it in tests and scripts. */
 export function SpecView({ spec, name, title = spec.title, level = 2, more }: Props): JSX.Element {
   const [isTable, setTable] = useState(false);
   const heading = useId();
   useEffect(() => exposeChart(name, () => spec), [name, spec]);
   const Heading = `h${level}` as const;
-  const twin = asTable(spec);
+  const table = asTable(spec);
   if (spec.mark === "table" && spec.is_quiet) {
     return (
       <details class="figure" data-chart={name} data-state="ready">
@@ -35,22 +35,22 @@ export function SpecView({ spec, name, title = spec.title, level = 2, more }: Pr
       <header>
         <Heading id={heading}>{title}</Heading>
         {more}
-        {twin && (
+        {table && (
           <button
             type="button"
             class="small quiet"
             aria-pressed={isTable}
             onClick={() => setTable(!isTable)}
           >
-            as table
+            Table
           </button>
         )}
       </header>
       {spec.note && <p class="note">{spec.note}</p>}
       {spec.mark === "group" ? (
         <Group spec={spec} name={name} />
-      ) : isTable && twin ? (
-        <Table spec={twin} />
+      ) : isTable && table ? (
+        <Table spec={table} />
       ) : (
         <MarkView spec={spec} />
       )}

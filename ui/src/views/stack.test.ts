@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
 import { stackOf } from "./stack";
 
-const parts = [
+const series = [
   { label: "forward", tone: "forward", values: [1, null] },
   { label: "eval", tone: "", values: [0, 2] },
   { label: "backward", tone: "", values: [3, 2] },
 ];
 
-test("parts are shares of the longest bar and keep the place of their color", () => {
-  expect(stackOf(parts, 0, 4).map((one) => [one.label, one.percent, one.place])).toEqual([
+test("segments are percentages of the longest bar and keep their color index", () => {
+  expect(stackOf(series, 0, 4).map((slice) => [slice.label, slice.percent, slice.index])).toEqual([
     ["forward", 25, 0],
     ["backward", 75, 2],
   ]);
 });
 
-test("what is unknown or nothing has no slice", () => {
-  expect(stackOf(parts, 1, 4).map((one) => one.label)).toEqual(["eval", "backward"]);
+test("missing and zero values have no segment", () => {
+  expect(stackOf(series, 1, 4).map((slice) => slice.label)).toEqual(["eval", "backward"]);
 });

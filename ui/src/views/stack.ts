@@ -1,4 +1,4 @@
-// How a bar is divided among its parts.
+// Segments of stacked bars.
 
 import type { Part } from "../specs";
 
@@ -7,15 +7,15 @@ export interface Slice {
   tone: string;
   value: number;
   percent: number;
-  place: number;
+  index: number;
 }
 
-/** The parts of one bar in percent of the longest; what is nothing has no slice. */
-export function stackOf(parts: readonly Part[], row: number, most: number): Slice[] {
-  return parts
-    .map(({ label, tone, values }, place) => {
+/** The segments of a bar in percent of the longest; zero values have none. */
+export function stackOf(series: readonly Part[], row: number, longest: number): Slice[] {
+  return series
+    .map(({ label, tone, values }, index) => {
       const value = Math.max(0, values[row] ?? 0);
-      return { label, tone, value, percent: (value / most) * 100, place };
+      return { label, tone, value, percent: (value / longest) * 100, index: index };
     })
     .filter((slice) => slice.value > 0);
 }

@@ -1,4 +1,4 @@
-// Bars made of parts that add up: what share each part has.
+// Stacked bars with the share of each series.
 
 import { cellText } from "../cells";
 import type { StackedBarsSpec } from "../specs";
@@ -6,16 +6,16 @@ import { toneColor } from "../tones";
 import { Legend } from "./legend";
 import { stackOf } from "./stack";
 
-/** A bar per label, lying or standing. */
+/** A horizontal or vertical bar per label. */
 export function StackedBars({ spec }: { spec: StackedBarsSpec }) {
   const sums = spec.labels.map((_, row) =>
-    spec.parts.reduce((sum, part) => sum + Math.max(0, part.values[row] ?? 0), 0),
+    spec.parts.reduce((sum, series) => sum + Math.max(0, series.values[row] ?? 0), 0),
   );
-  const most = Math.max(...sums, 0) || 1;
+  const longest = Math.max(...sums, 0) || 1;
   return (
     <div class={spec.is_horizontal ? "bar-chart" : "column-chart"}>
       {spec.labels.length === 1 ? (
-        <Parts spec={spec} whole={sums[0] ?? 0} />
+        <ShareLegend spec={spec} total={sums[0] ?? 0} />
       ) : (
         <Legend entries={spec.parts} />
       )}
@@ -27,7 +27,7 @@ export function StackedBars({ spec }: { spec: StackedBarsSpec }) {
                 {label}
               </span>
             )}
-            <Stack spec={spec} row={row} most={most} />
+            <Stack spec={spec} row={row} longest={longest} />
             <b>{cellText(sums[row] ?? null, spec.unit)}</b>
           </li>
         ))}
@@ -36,16 +36,16 @@ export function StackedBars({ spec }: { spec: StackedBarsSpec }) {
   );
 }
 
-/** Of a single bar: each part with its share and its size. */
-function Parts({ spec, whole }: { spec: StackedBarsSpec; whole: number }) {
+/** The legend of a single bar: each series with its share and value. */
+function ShareLegend({ spec, total }: { spec: StackedBarsSpec; total: number }) {
   return (
     <div class="legend parts">
-      {spec.parts.map(({ label, tone, values }, place) => {
+      {spec.parts.map(({ label, tone, values }, index) => {
         const value = values[0] ?? 0;
         return (
           <span key={label}>
-            <i class="swatch" style={{ background: toneColor(tone, place) }} />
-            {label} <b>{cellText(whole ? (value / whole) * 100 : 0, "percent")}</b>
+            <i class="swatch" style={{ background: toneColor(tone, index) }} />
+            {label} <b>{cellText(total ? (value / total) * 100 : 0, "percent")}</b>
             {spec.unit !== "percent" && ` ${cellText(value, spec.unit)}`}
           </span>
         );
@@ -54,15 +54,15 @@ function Parts({ spec, whole }: { spec: StackedBarsSpec; whole: number }) {
   );
 }
 
-function Stack({ spec, row, most }: { spec: StackedBarsSpec; row: number; most: number }) {
+function Stack({ spec, row, longest }: { spec: StackedBarsSpec; row: number; longest: number }) {
   const side = spec.is_horizontal ? "width" : "height";
   return (
     <span class="track stack">
-      {stackOf(spec.parts, row, most).map(({ label, tone, value, percent, place }) => (
+      {stackOf(spec.parts, row, longest).map(({ label, tone, value, percent, index }) => (
         <i
           key={label}
           title={`${label}: ${cellText(value, spec.unit)}`}
-          style={{ [side]: `${percent}%`, background: toneColor(tone, place) }}
+          style={{ [side]: `${percent}%`, background: toneColor(tone, index) }}
         />
       ))}
     </span>

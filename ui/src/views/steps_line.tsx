@@ -1,4 +1,4 @@
-// Curves over steps, with a band where a value stands for several; all of a page share window and cursor.
+// Curves over steps with min–max bands; all curves of a page share window and cursor.
 
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -15,15 +15,15 @@ import { shownTheme } from "../state";
 import { axisWindows, showOnAxis } from "../step_window";
 import { toneVariable } from "../tones";
 import { type CurveTable, curveTable, isPositive, valuesAt } from "./curves";
-import { listenToFinger } from "./finger";
 import { Legend, toggled } from "./legend";
 import { plotOptions } from "./steps_plot";
+import { attachTouch } from "./touch";
 
-const MOST_READ = 4; // without a pointer over them
+const MAX_READOUTS = 4; // without a cursor
 
 type Props = { spec: LineSpec; height?: number };
 
-/** A line per curve; dragging zooms, a double click shows all, the legend hides and reads. */
+/** A line per curve; dragging zooms, double-clicking resets, the legend hides curves. */
 export function StepsLine({ spec, height = 170 }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
@@ -60,7 +60,7 @@ export function StepsLine({ spec, height = 170 }: Props) {
         )}
         {isZoomed && (
           <button type="button" class="small" onClick={() => showOnAxis(spec.x_title, null)}>
-            all {spec.x_title.toLowerCase()}s
+            All {spec.x_title.toLowerCase()}s
           </button>
         )}
       </div>
@@ -69,7 +69,7 @@ export function StepsLine({ spec, height = 170 }: Props) {
         class="plot-box"
         style={{ height: `${height}px` }}
         role="img"
-        aria-label={lineWords(spec)}
+        aria-label={lineLabel(spec)}
       />
     </div>
   );
@@ -83,7 +83,7 @@ type Plotted = {
   onCursor: (index: number | null) => void;
 };
 
-/** Draws into the box; new values of the same curves are only drawn, other curves need a new plot. */
+/** Draws into the box; new values update the plot, other curves recreate it. */
 function usePlot(
   box: { current: HTMLDivElement | null },
   width: ReadonlySignal<number>,
@@ -111,7 +111,7 @@ function usePlot(
       if (plot.width !== width.value) plot.setSize({ width: width.value, height });
       if (drawn !== now) plot.setData(now.columns as uPlot.AlignedData, false);
       drawn = now;
-      plot.redraw(true, false); // the theme may be another
+      plot.redraw(true, false); // the theme may have changed
       plot.setScale("x", { min: range[0], max: range[1] });
     });
     return () => {
@@ -139,12 +139,12 @@ function newPlot(
     variable: toneVariable,
   });
   options.hooks = {
-    setCursor: [(one) => latest.peek().onCursor(one.cursor.idx ?? null)],
-    setSelect: [(one) => zoomTo(one, spec.x_title)],
+    setCursor: [(plot) => latest.peek().onCursor(plot.cursor.idx ?? null)],
+    setSelect: [(plot) => zoomTo(plot, spec.x_title)],
   };
   const plot = new uPlot(options, table.columns as uPlot.AlignedData, box);
   plot.over.addEventListener("dblclick", () => showOnAxis(spec.x_title, null));
-  listenToFinger(plot);
+  attachTouch(plot);
   return plot;
 }
 
@@ -155,7 +155,7 @@ function zoomTo(plot: uPlot, axis: string): void {
   showOnAxis(axis, [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
 }
 
-/** The values under the cursor; without one, the last of each curve, and where it was. */
+/** The values at the cursor, or the last value of each curve. */
 function Readout({
   spec,
   table,
@@ -165,32 +165,32 @@ function Readout({
   table: CurveTable;
   at: { value: number | null };
 }) {
-  const found = valuesAt(spec, table, at.value);
-  const [first] = found;
+  const readings = valuesAt(spec, table, at.value);
+  const [first] = readings;
   if (!first) return null;
-  const place = (x: number): JSX.Element => (
+  const position = (x: number): JSX.Element => (
     <>
       {spec.x_title.toLowerCase()}{" "}
       <b>{spec.x_unit === "seconds" ? formatElapsed(x) : cellText(x, spec.x_unit)}</b>
     </>
   );
-  const isOnePlace = found.every((one) => one.x === first.x);
-  const isRead = at.value !== null || found.length <= MOST_READ;
+  const isSamePosition = readings.every((reading) => reading.x === first.x);
+  const isShown = at.value !== null || readings.length <= MAX_READOUTS;
   return (
     <span class="line-readout">
-      {isOnePlace ? place(first.x) : "last"}
-      {isRead &&
-        found.map(({ label, x, value }) => (
+      {isSamePosition ? position(first.x) : "Last"}
+      {isShown &&
+        readings.map(({ label, x, value }) => (
           <span key={label}>
             {spec.curves.length > 1 ? ` ${label} ` : ": "}
             <b>{cellText(value, spec.unit)}</b>
-            {!isOnePlace && <> at {place(x)}</>}
+            {!isSamePosition && <> at {position(x)}</>}
           </span>
         ))}
     </span>
   );
 }
 
-function lineWords(spec: LineSpec): string {
-  return `${spec.title} over ${spec.x_title.toLowerCase()}s: ${spec.curves.map((one) => one.label).join(", ")}`;
+function lineLabel(spec: LineSpec): string {
+  return `${spec.title} over ${spec.x_title.toLowerCase()}s: ${spec.curves.map((curve) => curve.label).join(", ")}`;
 }

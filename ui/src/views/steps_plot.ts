@@ -1,4 +1,4 @@
-// How uPlot draws curves over steps.
+// uPlot options for curves over steps.
 
 import type uPlot from "uplot";
 import { cellText } from "../cells";
@@ -16,13 +16,13 @@ type Plan = {
   isLogarithmic: boolean;
   range: Range;
   color: (variable: string) => string;
-  variable: (tone: string, place: number) => string;
+  variable: (tone: string, index: number) => string;
 };
 
 const FONT = "11px Inter, system-ui, -apple-system, 'Segoe UI', sans-serif";
-const LOGARITHMIC = 3; // uPlot's number for such a scale
-const LETTER = 6.2; // pixels, as wide as most
-const LEAST_LEFT = 44;
+const LOGARITHMIC = 3; // uPlot's `distr` value for logarithmic scales
+const LETTER_PIXELS = 6.2; // average width
+const MIN_LEFT = 44;
 
 export function plotOptions(plan: Plan): uPlot.Options {
   const { spec, width, height, isLogarithmic, range, color } = plan;
@@ -33,16 +33,18 @@ export function plotOptions(plan: Plan): uPlot.Options {
     font: FONT,
   };
   const isWhole = spec.x.every((at) => Number.isInteger(at));
-  const ends = (_plot: uPlot, least: number | null, most: number | null): [number, number] =>
-    valueAxis(spec, least, most, isLogarithmic);
+  const ends = (_plot: uPlot, minimum: number | null, maximum: number | null): [number, number] =>
+    valueAxis(spec, minimum, maximum, isLogarithmic);
   const isTime = spec.x_unit === "seconds";
   const marks = (from: number, to: number, count: number): number[] =>
     isTime
       ? elapsedTicks(from, to, count).map((tick) => tick.at)
       : niceTicks(from, to, count).filter((at) => !isWhole || Number.isInteger(at));
   const labels = (at: number[]): string[] =>
-    at.map((one) =>
-      isTime ? elapsedLabel(one, at.length > 1 ? at[1]! - at[0]! : 1) : cellText(one, spec.x_unit),
+    at.map((tick) =>
+      isTime
+        ? elapsedLabel(tick, at.length > 1 ? at[1]! - at[0]! : 1)
+        : cellText(tick, spec.x_unit),
     );
   return {
     width,
@@ -71,7 +73,7 @@ export function plotOptions(plan: Plan): uPlot.Options {
         size: (_plot, values) => labelWidth(values),
         splits: (_plot, _axis, from, to) =>
           (isLogarithmic ? logarithmicTicks : niceTicks)(from, to, height < 120 ? 2 : 4),
-        filter: (_plot, splits) => splits, // all of them are labelled, on any scale
+        filter: (_plot, splits) => splits, // label all ticks, also on logarithmic scales
         values: (_plot, splits) => axisLabels(splits, spec.unit),
       },
     ],
@@ -79,18 +81,18 @@ export function plotOptions(plan: Plan): uPlot.Options {
   };
 }
 
-/** Room for the longest label beside the plot. */
+/** The width of the longest label. */
 function labelWidth(values: readonly string[] | null): number {
-  const longest = Math.max(0, ...(values ?? []).map((one) => one?.length ?? 0));
-  return Math.max(LEAST_LEFT, Math.round(longest * LETTER) + 14);
+  const longest = Math.max(0, ...(values ?? []).map((label) => label?.length ?? 0));
+  return Math.max(MIN_LEFT, Math.round(longest * LETTER_PIXELS) + 14);
 }
 
 function seriesOf({ table, color, variable }: Plan): Pick<uPlot.Options, "series" | "bands"> {
   const invisible: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
-  for (const { tone, place } of table.shown.filter((one) => one.hasBand)) {
-    const name = variable(tone, place);
+  for (const { tone, index } of table.shown.filter((curve) => curve.hasBand)) {
+    const name = variable(tone, index);
     bands.push({
       series: [series.length, series.length + 1],
       fill: () => `color-mix(in srgb, ${color(name)} 18%, transparent)`,
@@ -98,8 +100,8 @@ function seriesOf({ table, color, variable }: Plan): Pick<uPlot.Options, "series
     series.push(invisible, invisible);
   }
   const isShort = (table.columns[0]?.length ?? 0) <= 40;
-  for (const { tone, place, hasMarkers } of table.shown) {
-    const name = variable(tone, place);
+  for (const { tone, index, hasMarkers } of table.shown) {
+    const name = variable(tone, index);
     const points =
       isShort || hasMarkers ? { show: true, size: 5, fill: () => color(name) } : { show: false };
     series.push({ stroke: () => color(name), width: 1.75, points, spanGaps: true });

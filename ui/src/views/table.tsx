@@ -1,7 +1,8 @@
-// A table that sorts: by a click or a key on the head of a column.
+// A table that sorts when a column header is activated.
 
 import { useState } from "preact/hooks";
 import { tableCell } from "../cells";
+import { formatCount } from "../format";
 import type { Cell, Column, TableSpec } from "../specs";
 import { toneColor } from "../tones";
 import { nextOrder, type Order, sortedIndices } from "./sorting";
@@ -9,12 +10,12 @@ import { nextOrder, type Order, sortedIndices } from "./sorting";
 const FIRST_ROWS = 12;
 const LONG_TEXT = 48;
 
-/** Rows of values; long ones are folded. */
+/** Rows of values; long tables are collapsed. */
 export function Table({ spec, first = FIRST_ROWS }: { spec: TableSpec; first?: number }) {
   const [order, setOrder] = useState<Order | null>(null);
-  const [isWhole, setWhole] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   const indices = sortedIndices(spec.rows, order);
-  const shown = isWhole || indices.length <= first + 2 ? indices : indices.slice(0, first);
+  const shown = isExpanded || indices.length <= first + 2 ? indices : indices.slice(0, first);
   return (
     <div class="table-box">
       <div class="scroll-x">
@@ -49,13 +50,13 @@ export function Table({ spec, first = FIRST_ROWS }: { spec: TableSpec; first?: n
         </table>
       </div>
       {shown.length < indices.length && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>
-          Show all {indices.length} rows
+        <button type="button" class="quiet" onClick={() => setExpanded(true)}>
+          Show all {formatCount(indices.length)} rows
         </button>
       )}
       {spec.total !== null && spec.total > spec.rows.length && (
         <p class="sub">
-          {spec.rows.length} of {spec.total} rows
+          {formatCount(spec.rows.length)} of {formatCount(spec.total)} rows
         </p>
       )}
     </div>
@@ -99,7 +100,7 @@ function Value({ column, value, text, tone }: ValueProps) {
   );
 }
 
-/** The color of a bar; in tables of phases each row has that of its phase. */
+/** The tone of a share bar; in tables of phases, the phase of the row. */
 function toneOf(column: Column, row: readonly Cell[]): string {
   return column.tone === "phase" ? String(row[0] ?? "").replaceAll(" ", "_") : column.tone;
 }

@@ -1,8 +1,8 @@
-// Sentences, and nothing to draw.
+// Paragraphs of text.
 
 import type { TextSpec } from "../specs";
 
-/** A paragraph each. */
+/** A `p` element per paragraph. */
 export function Sentences({ spec }: { spec: TextSpec }) {
   return (
     <div class="sentences">

@@ -1,4 +1,4 @@
-// The tracks of one worker over time: steps, phases, operators, kernels, collectives, Python.
+// The tracks of a worker over time: steps, phases, operators, kernels, collectives, Python.
 
 import type { ReadonlySignal } from "@preact/signals";
 import { useComputed } from "@preact/signals";
@@ -9,7 +9,7 @@ import type { Point } from "../gestures";
 import { drawTracks } from "../timeline/drawing";
 import { coveredAt, laneAt, placeTracks, type Spot, sliceAt, spotAfter } from "../timeline/layout";
 import type { TraceWindow } from "../timeline/source";
-import { choose, chosen, closed, dragMeans, find, toggleTrack } from "../timeline/state";
+import { choose, chosen, closed, dragMode, find, toggleTrack } from "../timeline/state";
 
 const NEAR_PIXELS = 2;
 
@@ -17,43 +17,48 @@ type Props = { worker: number; data: ReadonlySignal<TraceWindow | null> };
 
 export function WorkerTrace({ worker, data }: Props): JSX.Element {
   const tracks = useComputed(
-    () => data.value?.workers.find((one) => one.worker === worker)?.tracks ?? [],
+    () => data.value?.workers.find((tracks) => tracks.worker === worker)?.tracks ?? [],
   );
   const layout = useComputed(() => placeTracks(tracks.value, closed.value));
   const { height } = layout.value;
   const draw = (g: CanvasRenderingContext2D, area: Area): void => {
     drawSelection(g, area);
-    const place = chosen.peek();
-    const own =
-      place?.worker === worker ? { title: place.track, lane: place.lane, at: place.at } : null;
+    const selected = chosen.peek();
+    const selectedSlice =
+      selected?.worker === worker
+        ? { title: selected.track, lane: selected.lane, at: selected.at }
+        : null;
     if (data.peek())
-      drawTracks(g, area, data.peek()!, layout.peek().placed, { find: find.peek(), chosen: own });
+      drawTracks(g, area, data.peek()!, layout.peek().placed, {
+        find: find.peek(),
+        chosen: selectedSlice,
+      });
   };
   const under = (
     point: Point,
     area: Area,
   ): { title: string; lane: number; index: number; covered: number } | null => {
-    const found = laneAt(layout.peek().placed, point.y);
-    if (!found || !data.peek()) return null;
-    const { track } = found.placed;
+    const hit = laneAt(layout.peek().placed, point.y);
+    if (!hit || !data.peek()) return null;
+    const { track } = hit.placed;
     const slack = (NEAR_PIXELS * (area.window[1] - area.window[0])) / area.plot;
-    const index = found.lane < 0 ? -1 : sliceAt(track, found.lane, point.time, slack);
+    const index = hit.lane < 0 ? -1 : sliceAt(track, hit.lane, point.time, slack);
     const covered =
-      found.lane < 0
+      hit.lane < 0
         ? 0
-        : coveredAt(track, data.peek()!.px, data.peek()!.window, found.lane, point.time);
-    return { title: track.title, lane: found.lane, index, covered };
+        : coveredAt(track, data.peek()!.px, data.peek()!.window, hit.lane, point.time);
+    return { title: track.title, lane: hit.lane, index, covered };
   };
   const tip = (point: Point, area: Area): string | null => {
-    const found = under(point, area);
-    if (!found || found.lane < 0) return null;
-    if (found.index < 0)
-      return found.covered
-        ? `${formatPercent(100 * found.covered)} of this pixel, in slices too narrow to be drawn: zoom in`
+    const hit = under(point, area);
+    if (!hit || hit.lane < 0) return null;
+    if (hit.index < 0)
+      return hit.covered
+        ? `${formatPercent(100 * hit.covered)} of this pixel, in slices too narrow to draw. Zoom in to see them.`
         : null;
-    const track = tracks.peek().find((one) => one.title === found.title)!;
-    const name = data.peek()!.names[track.name[found.index]!]!;
-    return `${name.length > 90 ? `${name.slice(0, 89)}…` : name} · ${formatDuration(track.seconds[found.index]!)}`;
+    const track = tracks.peek().find((candidate) => candidate.title === hit.title)!;
+    const name = data.peek()!.names[track.name[hit.index]!]!;
+    return `${name.length > 90 ? `${name.slice(0, 89)}…` : name} · ${formatDuration(track.seconds[hit.index]!)}`;
   };
   const onClick = (point: Point, area: Area): void => {
     const spot = under(point, area);
@@ -62,7 +67,7 @@ export function WorkerTrace({ worker, data }: Props): JSX.Element {
     else pick(spot);
   };
   const pick = ({ title, lane, index }: Spot): void => {
-    const track = tracks.peek().find((one) => one.title === title)!;
+    const track = tracks.peek().find((candidate) => candidate.title === title)!;
     choose({
       worker,
       track: title,
@@ -72,13 +77,15 @@ export function WorkerTrace({ worker, data }: Props): JSX.Element {
   };
   const onKey = (event: KeyboardEvent): void => {
     if (!["[", "]", "j", "k"].includes(event.key) || event.ctrlKey || event.metaKey) return;
-    const place = chosen.peek();
+    const selected = chosen.peek();
     const track =
-      place?.worker === worker ? tracks.peek().find((one) => one.title === place.track) : undefined;
-    const index = place && track ? sliceAt(track, place.lane, place.at, 0) : -1;
+      selected?.worker === worker
+        ? tracks.peek().find((candidate) => candidate.title === selected.track)
+        : undefined;
+    const index = selected && track ? sliceAt(track, selected.lane, selected.at, 0) : -1;
     const next = spotAfter(
       layout.peek().placed,
-      place && index >= 0 ? { title: place.track, lane: place.lane, index } : null,
+      selected && index >= 0 ? { title: selected.track, lane: selected.lane, index } : null,
       event.key,
     );
     if (next) pick(next);
@@ -89,24 +96,26 @@ export function WorkerTrace({ worker, data }: Props): JSX.Element {
     <div onKeyDown={onKey}>
       <TimeCanvas
         name={`trace-worker-${worker}`}
-        label={`Timeline of worker ${worker}: what it did, track by track. The keys ] and [ go from slice to slice, j and k from lane to lane. Sums of the same stand in a table below.`}
+        label={`Timeline of worker ${worker}. The keys ] and [ move between slices, j and k between lanes. A table below lists the totals.`}
         height={height}
         draw={draw}
         tip={tip}
         onClick={onClick}
-        dragMeans={dragMeans.value}
+        dragMode={dragMode.value}
         depends={() => [data.value, layout.value, find.value, chosen.value]}
         data={() => ({
-          tracks: tracks.peek().map((one) => ({
-            title: one.title,
-            count: one.count,
-            narrow: one.narrow,
-            slices: one.starts.length,
+          tracks: tracks.peek().map((track) => ({
+            title: track.title,
+            count: track.count,
+            narrow: track.narrow,
+            slices: track.starts.length,
           })),
           names: data.peek()?.names,
-          places: layout
-            .peek()
-            .placed.map((one) => ({ title: one.track.title, top: one.top, lane: one.lane })),
+          places: layout.peek().placed.map((entry) => ({
+            title: entry.track.title,
+            top: entry.top,
+            lane: entry.lane,
+          })),
         })}
       />
     </div>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Finding } from "../api";
+import { defaultTensor } from "./defaults";
 import type { TensorInfo, TensorNames } from "./source";
-import { usualTensor } from "./usual";
 
 const tensor = (name: string, collection: string): TensorInfo => ({
   name,
@@ -28,14 +28,14 @@ const names: TensorNames = {
 };
 const about = (name: string | null): Finding => ({ tensor: name }) as Finding;
 
-test("the first tensor of the picture that a finding names is shown", () => {
+test("the default is the first tensor of the collection with a finding", () => {
   expect(
-    usualTensor(names, [about(null), about("gone"), about("body"), about("gradient/head")], ""),
+    defaultTensor(names, [about(null), about("gone"), about("body"), about("gradient/head")], ""),
   ).toBe("gradient/head");
 });
 
-test("without such a finding it is the first gradient, or the first of the chosen collection", () => {
-  expect(usualTensor(names, [], "")).toBe("gradient/body");
-  expect(usualTensor(names, [about("gradient/head")], "weights")).toBe("body");
-  expect(usualTensor({ ...names, tensors: [] }, [], "")).toBe(null);
+test("without findings the default is the first tensor of the collection", () => {
+  expect(defaultTensor(names, [], "")).toBe("gradient/body");
+  expect(defaultTensor(names, [about("gradient/head")], "weights")).toBe("body");
+  expect(defaultTensor({ ...names, tensors: [] }, [], "")).toBe(null);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Finding, RuleDocument } from "./api";
-import { loudRules, quietRules, standing } from "./judged";
+import { silentRules, statusSummary, triggeredRules } from "./rule_status";
 
 function finding(id: string, more: Partial<Finding> = {}): Finding {
   return {
@@ -49,13 +49,13 @@ function rule(
   };
 }
 
-test("rules that found something come first, in the order of the verdict, then what failed", () => {
+test("rules with findings come first in the order of the verdict, then failed rules", () => {
   const findings = [
     finding("b", { rule: "Alarms" }),
     finding("a", { rule: "Warns" }),
     finding("c", { rule: "Alarms" }),
   ];
-  const found = loudRules(
+  const triggered = triggeredRules(
     [
       rule("Quiet", "NoIssuesFound"),
       rule("Broken", "Error"),
@@ -64,27 +64,27 @@ test("rules that found something come first, in the order of the verdict, then w
     ],
     findings,
   );
-  expect(found.map((one) => one.rule)).toEqual(["Alarms", "Warns", "Broken"]);
+  expect(triggered.map((result) => result.rule)).toEqual(["Alarms", "Warns", "Broken"]);
 });
 
-test("quiet rules are put together by why they are quiet", () => {
-  const found = quietRules([
+test("rules without findings are grouped by status", () => {
+  const silent = silentRules([
     rule("B", "NotApplicable"),
     rule("C", "NoIssuesFound"),
     rule("A", "NotApplicable"),
     rule("D", "Error"),
   ]);
-  expect(found.map(([status, rules]) => [status, rules.map((one) => one.rule)])).toEqual([
+  expect(silent.map(([status, rules]) => [status, rules.map((result) => result.rule)])).toEqual([
     ["NoIssuesFound", ["C"]],
     ["NotApplicable", ["A", "B"]],
   ]);
 });
 
-test("how the rules stand is counted, findings first", () => {
+test("rules are counted by status, those with issues first", () => {
   const rules = [
     rule("A", "NoIssuesFound"),
     rule("B", "IssuesFound", [finding("a")]),
     rule("C", "NoIssuesFound"),
   ];
-  expect(standing(rules)).toBe("1 found something, 2 found nothing");
+  expect(statusSummary(rules)).toBe("1 with issues, 2 without issues");
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Finding, JobDocument, RuleDocument } from "./api";
-import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "./comparing";
+import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "./comparison";
 import type { LineSpec, TableSpec } from "./specs";
 import { toneVariable } from "./tones";
 
@@ -46,8 +46,8 @@ function document(job: string, more: Partial<JobDocument> = {}): JobDocument {
   } as unknown as JobDocument;
 }
 
-test("curves of several jobs lie on one axis, with gaps where a job has nothing", () => {
-  const found = mergedLines(
+test("curves of several jobs share one axis, with gaps for missing values", () => {
+  const merged = mergedLines(
     "Loss",
     [
       { job: "a", spec: line([0, 2], [4, 2]) },
@@ -55,18 +55,18 @@ test("curves of several jobs lie on one axis, with gaps where a job has nothing"
     ],
     ["a", "b"],
   );
-  expect(found?.x).toEqual([0, 1, 2]);
-  expect(found?.curves.map((one) => [one.label, one.values])).toEqual([
+  expect(merged?.x).toEqual([0, 1, 2]);
+  expect(merged?.curves.map((curve) => [curve.label, curve.values])).toEqual([
     ["a", [4, null, 2]],
     ["b", [5, null, 3]],
   ]);
-  expect(found?.note).toBe("");
+  expect(merged?.note).toBe("");
 });
 
-test("a job has the same color in every chart, whoever else is in it", () => {
+test("a job has the same color in every chart", () => {
   const two = { ...line([0], [1]), curves: [...line([0], [1]).curves, ...line([0], [2]).curves] };
-  const tones = (found: LineSpec | null): string[] =>
-    found?.curves.map((one) => toneVariable(one.tone, 0)) ?? [];
+  const tones = (merged: LineSpec | null): string[] =>
+    merged?.curves.map((curve) => toneVariable(curve.tone, 0)) ?? [];
   expect(tones(mergedLines("Loss", [{ job: "b", spec: line([0], [1]) }], ["a", "b"]))).toEqual([
     "--c2",
   ]);
@@ -84,26 +84,26 @@ test("a job has the same color in every chart, whoever else is in it", () => {
   ).toEqual(["--c1", "--c3", "--c2"]);
 });
 
-test("figures that no job has are left out, and changes are against the first", () => {
+test("missing figures are omitted, and changes are relative to the first job", () => {
   const rows = figureRows([document("a"), document("b", { duration_seconds: 150 })]);
-  expect(rows.find((one) => one.title === "Duration")).toMatchObject({
+  expect(rows.find((row) => row.title === "Duration")).toMatchObject({
     values: [100, 150],
     changes: [null, 50],
   });
-  expect(rows.find((one) => one.title === "Last eval loss")).toBeUndefined();
-  expect(rows.find((one) => one.title === "State")?.changes).toEqual([null, null]);
+  expect(rows.find((row) => row.title === "Last evaluation loss")).toBeUndefined();
+  expect(rows.find((row) => row.title === "State")?.changes).toEqual([null, null]);
 });
 
-test("the mean step is divided as its phases are", () => {
+test("the mean step time is divided by phase", () => {
   const bars = stepBars([document("a"), document("b", { phases: {} })]);
   expect(bars?.labels).toEqual(["a"]);
-  expect(bars?.parts.map((one) => [one.label, one.values])).toEqual([
+  expect(bars?.parts.map((part) => [part.label, part.values])).toEqual([
     ["forward", [0.5]],
     ["backward", [1.5]],
   ]);
 });
 
-test("utilization is the median over the nodes", () => {
+test("utilization is the median over all nodes", () => {
   const column = (name: string) => ({ name, title: name, unit: "", is_number: false, tone: "" });
   const spec: TableSpec = {
     mark: "table",
@@ -125,7 +125,7 @@ test("utilization is the median over the nodes", () => {
   expect(bars?.parts[0]?.values).toEqual([30]);
 });
 
-test("rules that found something in most jobs come first", () => {
+test("rules with findings in more jobs come first", () => {
   const finding = (rule: string) => ({ rule, severity: "warning" }) as Finding;
   const rule = (name: string, findings: Finding[]) =>
     ({ rule: name, findings, triggered: findings.length }) as unknown as RuleDocument;
@@ -135,7 +135,7 @@ test("rules that found something in most jobs come first", () => {
       findings: { findings: names.map(finding), counts: {}, worst: null, sentence: null },
     });
   expect(
-    findingRows([make("a", "A", "B"), make("b", "B")]).map((one) => [one.rule, one.worst]),
+    findingRows([make("a", "A", "B"), make("b", "B")]).map((row) => [row.rule, row.worst]),
   ).toEqual([
     ["B", ["warning", "warning"]],
     ["A", ["warning", null]],
