@@ -52,10 +52,10 @@ def test_resources_are_exact_percentiles_per_node(made: Reported) -> None:
             "Network in": samples["network.receive_bytes_per_second/eth0"],
             "Network out": samples["network.transmit_bytes_per_second/eth0"],
         }
-        found = {row["metric"]: row for row in rows if row["node"] == node}
-        assert set(expected) < set(found)
+        result = {row["metric"]: row for row in rows if row["node"] == node}
+        assert set(expected) < set(result)
         for metric, values in expected.items():
-            row = found[metric]
+            row = result[metric]
             numbers = [row[name] for name in ("minimum", "p50", "p90", "p95", "p99", "maximum")]
             assert numbers == pytest.approx(
                 np.percentile(values, (0, 50, 90, 95, 99, 100)), rel=1e-6
@@ -83,10 +83,10 @@ def test_stage_durations_add_up_to_the_job_duration(made: Reported) -> None:
     spec = chart(made, "job_details", Facts)
     facts = {fact.name: fact.value for fact in spec.facts}
     assert len(facts) == 11
-    parts = [
+    groups = [
         facts[f"{stage}_duration"] for stage in ("initialization", "training_loop", "finalization")
     ]
-    assert sum(parts) == pytest.approx(facts["job_duration"])
+    assert sum(groups) == pytest.approx(facts["job_duration"])
     assert facts["initialization_duration"] == pytest.approx(LEAD_SECONDS)
     loop = max(made.durations(worker).sum() + 4 * 0.25 for worker in (0, 1))
     assert facts["training_loop_duration"] == pytest.approx(loop - 0.25, abs=1e-3)
@@ -99,8 +99,8 @@ def test_stage_durations_add_up_to_the_job_duration(made: Reported) -> None:
 def test_stages_follow_each_other_without_gaps(made: Reported) -> None:
     [lane] = chart(made, "progress", Lanes).lanes
     assert [span.label for span in lane.spans][:2] == ["initialization", "training loop"]
-    for each, other in pairwise(lane.spans):
-        assert each.end == pytest.approx(other.start)
+    for each, second in pairwise(lane.spans):
+        assert each.end == pytest.approx(second.start)
     stages = chart(made, "stages", StackedBars)
     assert stages.parts[0].values[0] == pytest.approx(LEAD_SECONDS)
 
@@ -119,11 +119,11 @@ def test_step_statistics_match_numpy(made: Reported) -> None:
 
 def test_note_counts_steps_above_the_outlier_limit(made: Reported) -> None:
     seconds = made.durations(1)
-    usual = np.median(seconds)
-    limit = max(usual + 3 * 1.4826 * np.median(np.abs(seconds - usual)), 1.5 * usual)
+    median = np.median(seconds)
+    limit = max(median + 3 * 1.4826 * np.median(np.abs(seconds - median)), 1.5 * median)
     note = chart(made, "step_statistics", Table).note
     long = f"8 of {STEPS} steps took longer than {1e3 * limit:.3g} ms"
-    assert f", median {1e3 * usual:.3g} ms. {long}." in note
+    assert f", median {1e3 * median:.3g} ms. {long}." in note
     quick = CHARTS.load("step_statistics")(worker=0).build(made.job)
     assert isinstance(quick, Table)
     assert f"None of {STEPS} steps took longer than" in quick.note
@@ -131,7 +131,7 @@ def test_note_counts_steps_above_the_outlier_limit(made: Reported) -> None:
 
 def test_histogram_contains_every_step(made: Reported) -> None:
     spec = chart(made, "step_histogram", Histogram)
-    assert [sum(part.values) for part in spec.parts] == [STEPS, STEPS]
+    assert [sum(group.values) for group in spec.parts] == [STEPS, STEPS]
     assert "includes 8 steps longer than" in spec.note
 
 
@@ -148,9 +148,9 @@ def test_normal_steps_and_outliers_are_split_by_phase(made: Reported) -> None:
     is_outlier = np.zeros(STEPS, dtype=np.bool_)
     is_outlier[::25] = True
     normal = np.concatenate([made.phases[0], made.phases[1][~is_outlier]])
-    for part, index in zip(spec.parts, range(len(PHASES)), strict=False):
+    for group, index in zip(spec.parts, range(len(PHASES)), strict=False):
         expected = (normal[:, index].mean(), made.phases[1][is_outlier][:, index].mean())
-        assert part.values == pytest.approx(expected)
+        assert group.values == pytest.approx(expected)
 
 
 def test_phase_shares_match_numpy(made: Reported) -> None:
@@ -164,9 +164,11 @@ def test_phase_shares_match_numpy(made: Reported) -> None:
 
 
 def test_mode_times_are_means_of_the_workers(made: Reported) -> None:
-    parts = {part.label: part.values[0] for part in chart(made, "mode_time", StackedBars).parts}
-    assert parts["train"] == pytest.approx(np.mean([made.durations(each).sum() for each in (0, 1)]))
-    assert parts["eval"] == pytest.approx(4 * 0.25)
+    groups = {group.label: group.values[0] for group in chart(made, "mode_time", StackedBars).parts}
+    assert groups["train"] == pytest.approx(
+        np.mean([made.durations(each).sum() for each in (0, 1)])
+    )
+    assert groups["eval"] == pytest.approx(4 * 0.25)
 
 
 def test_boxes_are_percentiles_of_each_gpu(made: Reported) -> None:
@@ -182,7 +184,7 @@ def test_boxes_are_percentiles_of_each_gpu(made: Reported) -> None:
 def test_different_gpus_have_a_large_distance(made: Reported) -> None:
     spec = chart(made, "gpu_balance", Group)
     histogram, heat = spec.parts
-    assert all(sum(part.values) == pytest.approx(100) for part in histogram.parts)
+    assert all(sum(group.values) == pytest.approx(100) for group in histogram.parts)
     rows = {
         name: dict(zip(heat.columns, row, strict=True))
         for name, row in zip(heat.rows, heat.values, strict=True)
@@ -201,7 +203,7 @@ def test_bottlenecks_are_counted_sample_by_sample(made: Reported) -> None:
         assert rows[node]["low"] == pytest.approx(100 * is_low.mean())
         assert rows[node]["held_up"] == pytest.approx(100 * held_up.mean())
     by_phase = spec.parts[2]
-    assert sum(value for part in by_phase.parts for value in part.values) == pytest.approx(100)
+    assert sum(value for group in by_phase.parts for value in group.values) == pytest.approx(100)
 
 
 def test_idle_gpus_before_the_first_step_count_as_between() -> None:
@@ -212,7 +214,7 @@ def test_idle_gpus_before_the_first_step_count_as_between() -> None:
     assert isinstance(spec, Group)
     by_phase = spec.parts[2]
     assert isinstance(by_phase, StackedBars)
-    assert [(part.label, part.values[0]) for part in by_phase.parts] == [("between", 100.0)]
+    assert [(group.label, group.values[0]) for group in by_phase.parts] == [("between", 100.0)]
 
 
 def test_gpu_memory_of_all_nodes_shares_a_time_axis() -> None:

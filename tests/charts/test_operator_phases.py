@@ -7,7 +7,7 @@ from sonde.records.chart import Table
 from tests.fakes.job import FakeJob
 
 
-def test_the_time_of_operators_is_told_by_phase() -> None:
+def test_operator_time_is_shown_by_phase() -> None:
     job = FakeJob()
     worker = job.worker()
     detail = '{"steps":[0,0],"by":"plan","cost_seconds":0}'
@@ -28,5 +28,5 @@ def test_the_time_of_operators_is_told_by_phase() -> None:
     assert [row[2] for row in spec.rows] == [pytest.approx(0.004), pytest.approx(0.002)]
 
 
-def test_a_job_without_a_profile_has_no_operators_to_tell_of() -> None:
+def test_job_without_a_profile_has_no_operator_chart() -> None:
     assert OperatorPhases().build(FakeJob().end().job()) is None

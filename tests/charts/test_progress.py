@@ -31,7 +31,7 @@ def test_a_job_that_is_over_has_three_stages() -> None:
     ]
 
 
-def test_a_job_that_runs_is_not_in_its_finalization_yet() -> None:
+def test_running_job_has_no_finalization() -> None:
     assert _stages(_trained())[-1] == ("training loop", 2.0, 7.0)
 
 

@@ -67,21 +67,21 @@ def test_steps_are_chosen_by_mode_worker_and_number() -> None:
     assert len(job.steps(None)) == 10
     assert job.steps(worker=1, start_step=1, end_step=3).to_arrow()["step"].to_pylist() == [1, 2]
     assert len(job.steps("predict")) == 0
-    assert "no steps" in repr(job.steps("predict"))
+    assert "No steps" in repr(job.steps("predict"))
 
 
 def test_what_is_not_there_is_an_error_that_names_what_is() -> None:
     job = trained().job()
     with pytest.raises(UsageError, match=r"no worker 7. Known: 0, 1"):
         job.steps(worker=7)
-    with pytest.raises(UsageError, match=r"Unknown mode 'test'. Known: train, eval, predict"):
+    with pytest.raises(UsageError, match=r"Unknown mode 'test'. Available: train, eval, predict"):
         job.steps("test")
 
 
 def test_the_slowest_steps_come_first() -> None:
     slowest = trained().job().steps(worker=0).slowest(2)
     assert slowest.to_arrow()["step"].to_pylist() == [3, 2]
-    assert repr(slowest).splitlines()[0].split()[:4] == ["worker", "mode", "step", "seconds"]
+    assert repr(slowest).splitlines()[0].split()[:4] == ["worker", "mode", "step", "duration"]
 
 
 def test_statistics_tell_where_the_time_goes() -> None:
@@ -106,7 +106,7 @@ def test_a_phase_with_the_name_of_a_column_does_not_take_its_place() -> None:
 
 def test_steps_print_the_last_ones_and_the_statistics() -> None:
     text = repr(trained().job().steps())
-    assert text.startswith("4 train steps of 2 workers; the last ones:\nworker  mode")
+    assert text.startswith("4 train steps of 2 workers; latest:\nworker  mode")
     assert "checkpoint" not in text  # it took no time
     assert "p95" in text
 
@@ -162,7 +162,7 @@ def test_scalars_are_chosen_by_name_mode_worker_source_and_step() -> None:
     assert job.scalars("learning_rate/*").names == ("learning_rate/0",)
     assert len(job.scalars("loss", mode="train", worker=1, start_step=2)) == 2
     assert len(job.scalars(source="log")) == 0
-    assert repr(job.scalars("no*")).startswith("No scalar 'no*' recorded. Known: ")
+    assert repr(job.scalars("no*")).startswith("No scalar 'no*' recorded. Available: ")
 
 
 def test_stages_are_a_table_and_found_by_name() -> None:
@@ -171,16 +171,16 @@ def test_stages_are_a_table_and_found_by_name() -> None:
     assert stages["training_loop"].seconds == 22.0
     assert stages["finalization"].seconds == 1.0
     assert stages.to_arrow()["stage"].to_pylist()[0] == "initialization"
-    assert repr(stages).splitlines()[0].split() == ["stage", "seconds", "percent", "start", "end"]
+    assert repr(stages).splitlines()[0].split() == ["stage", "duration", "percent", "start", "end"]
     assert repr(FakeJob().job().stages) == "No training recorded"
 
 
 def test_a_stage_that_is_not_there_is_said_plainly() -> None:
     with pytest.raises(
-        UsageError, match=r"no stage 'loop'\. Known: initialization, training_loop, "
+        UsageError, match=r"Unknown stage 'loop'\. Available: initialization, training_loop, "
     ):
         trained().job().stages["loop"]
-    with pytest.raises(UsageError, match="No training recorded"):
+    with pytest.raises(UsageError, match="no training recorded"):
         FakeJob().job().stages["training_loop"]
 
 

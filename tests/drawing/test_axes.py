@@ -63,6 +63,6 @@ def test_tick_labels_have_units() -> None:
 
 @given(st.text(max_size=60), st.integers(5, 30))
 def test_shortened_names_keep_both_ends(text: str, max_length: int) -> None:
-    found = shortened(text, max_length)
-    assert len(found) <= max_length
-    assert found == text or (found[0] == text[0] and found[-1] == text[-1])
+    result = shortened(text, max_length)
+    assert len(result) <= max_length
+    assert result == text or (result[0] == text[0] and result[-1] == text[-1])

@@ -18,14 +18,14 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_texts_stay_texts(text: str) -> None:
+def test_texts_are_escaped(text: str) -> None:
     html = str(element("p", text, title=text))
     assert html.count("<") == 2
     assert re.fullmatch(r'<p title="[^"<>]*">[^<>]*</p>', html)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_a_block_of_data_cannot_be_ended_from_inside(text: str) -> None:
+def test_data_cannot_end_its_script_block(text: str) -> None:
     html = str(data_block("chart", {"title": text}))
     inner = re.fullmatch(r"<script [^>]*>(.*)</script>", html, re.DOTALL)
     assert inner is not None
@@ -33,12 +33,12 @@ def test_a_block_of_data_cannot_be_ended_from_inside(text: str) -> None:
     assert json.loads(inner[1]) == {"title": text}
 
 
-def test_control_characters_are_written_out_and_colors_left_out() -> None:
+def test_control_characters_are_escaped_and_colors_removed() -> None:
     html = str(element("p", "a\x00b\u202ec\nd\x1b[31m\x1be"))
     assert html == "<p>a\\x00b\\u202ec\nd\\x1be</p>"
 
 
-def test_attributes_that_are_none_are_left_out() -> None:
+def test_attributes_that_are_none_are_dropped() -> None:
     html = str(element("details", Raw("<i>"), open=True, id=None, hidden=False, data_chart="x"))
     assert html == '<details open="" data-chart="x"><i></details>'
 
@@ -47,6 +47,6 @@ def test_void_elements_are_not_closed() -> None:
     assert str(element("meta", charset="utf-8")) == '<meta charset="utf-8">'
 
 
-def test_what_is_between_backticks_is_code() -> None:
+def test_text_between_backticks_is_code() -> None:
     assert str(element("p", *prose("set `a<b` now"))) == "<p>set <code>a&lt;b</code> now</p>"
     assert prose("one ` alone") == ["one ` alone"]

@@ -124,9 +124,9 @@ def page(report: Report) -> Page:
     return Page(report.html)
 
 
-def test_sections_come_in_their_order(page: Page) -> None:
-    found = [heading for heading in page.headings if heading in SECTIONS]
-    assert found == [section for section in SECTIONS if section != "Rules summary"]
+def test_sections_are_in_order(page: Page) -> None:
+    result = [heading for heading in page.headings if heading in SECTIONS]
+    assert result == [section for section in SECTIONS if section != "Rules summary"]
 
 
 def test_everything_is_readable_without_scripts(report: Report, page: Page) -> None:
@@ -152,7 +152,7 @@ def test_every_number_of_a_table_has_a_unit(page: Page) -> None:
     assert not [cell for cell in page.cells if re.fullmatch(r"\d+\.\d{3,}", cell.strip())]
 
 
-def test_data_for_scripts_stands_beside_each_picture(report: Report) -> None:
+def test_every_picture_has_data_for_scripts(report: Report) -> None:
     blocks = re.findall(
         r'<script type="application/json" data-spec="([^"]+)">(.*?)</script>', report.html
     )
@@ -173,7 +173,7 @@ def test_the_policy_allows_only_what_is_in_the_page(report: Report) -> None:
     assert not re.search(r" style=| on\w+=", re.sub(r"<script.*?</script>", "", report.html))
 
 
-def test_a_page_for_paper_is_allowed_to_say_its_size(report: Report) -> None:
+def test_page_policy_allows_the_paper_size(report: Report) -> None:
     html = on_paper(report.html, "Letter")
     style = re.findall(r"<style>(@page{size:Letter})</style>", html)
     hashed = base64.b64encode(hashlib.sha256(style[0].encode()).digest()).decode()
@@ -182,7 +182,7 @@ def test_a_page_for_paper_is_allowed_to_say_its_size(report: Report) -> None:
     assert len(re.findall(r"sha256-", policy)) == 3
 
 
-def test_no_address_leads_outside(page: Page) -> None:
+def test_page_loads_nothing_from_the_network(page: Page) -> None:
     for _, attributes in page.tags:
         for name in ("href", "src", "action"):
             address = attributes.get(name) or "#"
@@ -195,12 +195,12 @@ def test_the_page_is_small(report: Report) -> None:
 
 
 def test_progress_counts_every_chart(made: Reported) -> None:
-    told: list[int] = []
-    report_of(made.jobs[0].backend, made.jobs[0].clock, advance=told.append)
-    assert sum(told) == chart_count()
+    counts: list[int] = []
+    report_of(made.jobs[0].backend, made.jobs[0].clock, advance=counts.append)
+    assert sum(counts) == chart_count()
 
 
-def test_a_section_whose_rules_found_nothing_is_one_line() -> None:
+def test_section_without_findings_is_collapsed_to_a_line() -> None:
     made = reported_job()
     judged(made.jobs[0].backend, made)
     report = report_of(made.jobs[0].backend, made.jobs[0].clock)
@@ -211,7 +211,7 @@ def test_a_section_whose_rules_found_nothing_is_one_line() -> None:
     assert "Rules summary" in Page(report.html).headings
 
 
-def test_rules_are_told_for_gates_and_as_the_old_service_did() -> None:
+def test_rules_are_exported_for_pipelines_and_in_sagemaker_format() -> None:
     made = reported_job()
     judged(made.jobs[0].backend, made)
     report = report_of(made.jobs[0].backend, made.jobs[0].clock)
@@ -239,7 +239,7 @@ def test_hostile_names_stay_texts() -> None:
     assert sum(tag == "b" for tag, _ in page.tags) == page.text.count("What to do:")
 
 
-def test_a_job_that_died_says_why_first() -> None:
+def test_failed_job_shows_its_error_first() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 0.1}).fail("ValueError: <no> luck").flush()
     job.fail()
@@ -248,7 +248,7 @@ def test_a_job_that_died_says_why_first() -> None:
     assert page.text.index("Traceback of worker 0") < page.text.index("Job details")
 
 
-def test_of_a_job_that_measured_nothing_nothing_is_said() -> None:
+def test_report_of_an_empty_job_has_no_empty_sections() -> None:
     job = FakeJob().end(JobState.COMPLETED)
     page = Page(report_of(job.backend, job.clock).html)
     assert "GPU utilization analysis" not in page.headings
@@ -256,7 +256,7 @@ def test_of_a_job_that_measured_nothing_nothing_is_said() -> None:
     assert "Dataloading analysis" not in page.headings
 
 
-def test_it_is_kept_in_the_folder_of_the_job(made: Reported, report: Report) -> None:
+def test_report_is_stored_in_the_job_folder(made: Reported, report: Report) -> None:
     backend = made.jobs[0].backend
     store_report(report, backend)
     assert has_report(backend)
@@ -264,15 +264,15 @@ def test_it_is_kept_in_the_folder_of_the_job(made: Reported, report: Report) -> 
     assert json.loads(backend.read(report_key("report.json")))["job"] == made.job.name
 
 
-def test_names_of_rules_lead_nowhere(made: Reported, report: Report) -> None:
+def test_rule_names_cannot_escape_the_job_folder(made: Reported, report: Report) -> None:
     backend = made.jobs[0].backend
     store_report(replace(report, rules={"../../evil": {}, "a/b": {}, "Fine": {}}), backend)
-    kept = [each for each in made.jobs[0].stored(".json") if each.startswith("report/rules/")]
-    assert kept == ["report/rules/Fine.json"]
+    keys = [each for each in made.jobs[0].stored(".json") if each.startswith("report/rules/")]
+    assert keys == ["report/rules/Fine.json"]
     assert not made.jobs[0].stored("evil.json")
 
 
-def test_or_in_files(report: Report, tmp_path: Path) -> None:
+def test_report_can_be_written_to_files(report: Report, tmp_path: Path) -> None:
     data = write_report(report, tmp_path / "page.html")
     assert data == tmp_path / "page.json"
     document: dict[str, Any] = json.loads(data.read_text())

@@ -87,7 +87,7 @@ def starts(made: Reported, worker: int) -> np.ndarray[Any, np.dtype[np.float64]]
     return LEAD_SECONDS + before + 0.25 * (np.arange(STEPS) // 50)
 
 
-def test_every_value_of_a_table_stands_in_the_page(report: Report) -> None:
+def test_every_table_value_is_in_the_page(report: Report) -> None:
     drawn = Tables(report.html).rows
     tables = {name: each["rows"] for name, each in report.document["tables"].items()}
     compared = 0
@@ -106,12 +106,12 @@ def test_every_value_of_a_table_stands_in_the_page(report: Report) -> None:
     assert compared > 200
 
 
-def test_and_so_do_single_figures(report: Report) -> None:
+def test_every_fact_is_in_the_page(report: Report) -> None:
     for each in table(report, "job_details"):
         assert f">{format_cell(each['value'], each['unit'])}<" in report.html
 
 
-def test_units_stand_beside_numbers(report: Report) -> None:
+def test_numbers_have_units(report: Report) -> None:
     for cells, row in zip(
         Tables(report.html).rows["resources"][1:], table(report, "resources"), strict=True
     ):
@@ -140,26 +140,24 @@ def test_machines_during_outliers_are_compared_sample_by_sample(
         assert rows[metric]["difference"] == pytest.approx(expected[1] - expected[0], abs=1e-3)
 
 
-def test_outliers_say_when_they_were_and_how_much_longer_they_took(
-    made: Reported, report: Report
-) -> None:
+def test_outliers_list_their_time_and_excess(made: Reported, report: Report) -> None:
     rows = {row["step"]: row for row in table(report, "step_outliers")}
     assert sorted(rows) == OUTLIERS.tolist()
     waits = made.phases[1][:, 0]
-    usual = np.median(np.delete(waits, OUTLIERS))
+    median = np.median(np.delete(waits, OUTLIERS))
     for step, row in rows.items():
         assert row["worker"] == 1
-        assert row["excess"] == pytest.approx(waits[step] - usual)
+        assert row["excess"] == pytest.approx(waits[step] - median)
         at_ns = START_NS + round(float(starts(made, 1)[step]) * NANOSECONDS)
         assert row["time"][:23] == iso(at_ns)[:23]
     lost = made.durations(1)[OUTLIERS] - np.median(np.delete(made.durations(1), OUTLIERS))
     share = 100 * lost.sum() / sum(made.durations(worker).sum() for worker in (0, 1))
     note = report.document["notes"]["step_outliers"]
     assert note.startswith("8 training steps exceeded")
-    assert f"({share:.1f} % of the time of all steps)" in note.replace("\u202f", " ")
+    assert f"({share:.1f}% of step time)" in note
 
 
-def test_the_rest_of_the_figures_of_steps(made: Reported, report: Report) -> None:
+def test_remaining_step_charts_match_numpy(made: Reported, report: Report) -> None:
     for row in table(report, "step_statistics"):
         if row["mode"] == "train":
             assert row["deviation"] == pytest.approx(made.durations(row["worker"]).std())
@@ -173,12 +171,12 @@ def test_the_rest_of_the_figures_of_steps(made: Reported, report: Report) -> Non
         assert row["p50"] == pytest.approx(np.median(spent[:, index]))
 
 
-def test_the_rest_of_the_figures_of_machines(made: Reported, report: Report) -> None:
+def test_remaining_system_charts_match_numpy(made: Reported, report: Report) -> None:
     for row in table(report, "batch_size"):
         node = row["gpu"].split()[0]
         cpu = np.percentile(made.samples[node]["cpu.utilization_percent"], 95)
         assert row["cpu_p95"] == pytest.approx(cpu, rel=1e-6)
-    for name, held_up, least in (
+    for name, held_up, lowest in (
         ("cpu_bottleneck/0", "cpu.utilization_percent", 90),
         ("io_bottleneck/0", "cpu.iowait_percent", 50),
     ):
@@ -187,12 +185,12 @@ def test_the_rest_of_the_figures_of_machines(made: Reported, report: Report) -> 
             gpus = np.mean(
                 [samples[f"gpu.utilization_percent/gpu{each}"] for each in (0, 1)], axis=0
             )
-            both = (gpus < 10) & (samples[held_up] > least)
+            both = (gpus < 10) & (samples[held_up] > lowest)
             assert row["held_up"] == pytest.approx(100 * both.mean())
             assert row["samples"] == TICKS
 
 
-def test_rules_are_told_as_they_stand(made: Reported, report: Report) -> None:
+def test_rules_chart_matches_the_evaluations(made: Reported, report: Report) -> None:
     standing = {rule["rule"]: rule for rule in report.document["rules"]}
     rows = [
         row
@@ -202,6 +200,9 @@ def test_rules_are_told_as_they_stand(made: Reported, report: Report) -> None:
     ]
     assert {row["rule"] for row in rows} == set(standing)
     for row in rows:
-        one = standing[row["rule"]]
-        assert (row["triggered"], row["datapoints"]) == (one["triggered"], one["datapoints"])
+        evaluation = standing[row["rule"]]
+        assert (row["triggered"], row["datapoints"]) == (
+            evaluation["triggered"],
+            evaluation["datapoints"],
+        )
     assert standing["StepOutlier"]["datapoints"] == 2 * (STEPS + 4)  # of both modes

@@ -3,7 +3,7 @@
 from sonde.report.findings import finding_cards
 
 
-def test_a_quantity_that_was_not_measured_is_left_out_of_the_evidence() -> None:
+def test_unmeasured_values_are_not_in_the_evidence() -> None:
     finding = {
         "id": "CPUContention:node-a:1",
         "rule": "CPUContention",

@@ -14,7 +14,7 @@ TYPICAL_BYTES = 1_000_000
 
 
 @pytest.mark.parametrize("nodes", [1, 64, 1000])
-def test_it_stays_small_however_many_nodes(nodes: int, tmp_path: Path) -> None:
+def test_report_stays_small_with_many_nodes(nodes: int, tmp_path: Path) -> None:
     shape = Shape(seconds=60, nodes=nodes, cores=2, workers=min(nodes, 8))
     backend = write_job(str(tmp_path), "fleet", shape)
     report = report_of(backend)
@@ -40,16 +40,16 @@ def chart(points: int) -> LineChart:
     return LineChart(title="a", x=values, x_title="Step", curves=(curve,))
 
 
-def test_the_largest_pictures_lose_their_data_first() -> None:
+def test_largest_charts_lose_their_data_first() -> None:
     specs = {"large": chart(5000), "small": chart(10)}
-    asked: list[set[str] | None] = []
+    requested: list[set[str] | None] = []
 
-    def written(kept: set[str] | None) -> str:
-        asked.append(kept)
-        sizes = specs if kept is None else kept
+    def written(keys: set[str] | None) -> str:
+        requested.append(keys)
+        sizes = specs if keys is None else keys
         return "x" * (100 + sum(1000 if name == "small" else 90_000 for name in sizes))
 
     fit_page(written, specs, 200_000)
-    assert asked == [None]
+    assert requested == [None]
     fit_page(written, specs, 50_000)
-    assert asked[-1] == {"small"}
+    assert requested[-1] == {"small"}

@@ -83,19 +83,19 @@ def table(report: Report, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_nothing_failed(report: Report) -> None:
+def test_no_chart_of_the_example_fails(report: Report) -> None:
     assert report.document["failed"] == {}
     assert len(report.html.encode()) < 1_000_000
 
 
-def test_when_it_started_and_how_long_it_ran(report: Report) -> None:
+def test_example_shows_start_and_duration(report: Report) -> None:
     assert "and ran for 30 min 2 s" in report.document["notes"]["job_details"]
     facts = {each["name"]: each["value"] for each in table(report, "job_details")}
     assert facts["initialization_duration"] == pytest.approx(20.0)
     assert facts["training_loop_duration"] == pytest.approx(durations().sum(), abs=0.1)
 
 
-def test_how_busy_the_node_was(report: Report) -> None:
+def test_example_shows_node_utilization(report: Report) -> None:
     rows = {row["metric"]: row for row in table(report, "resources")}
     assert set(rows) == {"Total CPU", "CPU memory", "I/O wait", "Network in"}
     assert rows["Total CPU"]["p50"] == pytest.approx(57, abs=1)
@@ -103,13 +103,15 @@ def test_how_busy_the_node_was(report: Report) -> None:
     assert {row["node"] for row in rows.values()} == {"algo-1"}
 
 
-def test_what_the_time_went_into(report: Report) -> None:
+def test_example_shows_time_by_phase(report: Report) -> None:
     assert report.document["notes"]["mode_time"].startswith("Training loop: train 100.0%")
     phases = {row["phase"]: row["percent"] for row in table(report, "phase_time")}
     assert phases["backward"] > phases["forward"] > phases["data wait"]
 
 
-def test_the_most_expensive_operator_and_that_nested_ones_count_once(report: Report) -> None:
+def test_example_names_the_most_expensive_operator_without_counting_nested_ones_twice(
+    report: Report,
+) -> None:
     rows = {row["name"]: row for row in table(report, "operators/0")}
     assert next(iter(rows)) == "aten::mkldnn_convolution"
     assert rows["aten::conv2d"]["total_seconds"] > 50 * rows["aten::conv2d"]["self_seconds"]
@@ -117,7 +119,7 @@ def test_the_most_expensive_operator_and_that_nested_ones_count_once(report: Rep
     assert "Most expensive CPU operator: aten::mkldnn_convolution" in report.html
 
 
-def test_every_figure_of_the_operators(report: Report) -> None:
+def test_operator_tables_match_the_profile(report: Report) -> None:
     forward = PHASES["forward"] * float(durations()[5])
     rows = {row["name"]: row for row in table(report, "operators/0")}
     expected = {  # each holds the next one, which begins a millisecond later
@@ -125,10 +127,12 @@ def test_every_figure_of_the_operators(report: Report) -> None:
         "aten::convolution": (0.002, forward - 0.002),
         "aten::mkldnn_convolution": (forward - 0.004, forward - 0.004),
     }
-    for name, (own, whole) in expected.items():
+    for name, (self_times, total) in expected.items():
         row = rows[name]
-        assert (row["self_seconds"], row["total_seconds"]) == pytest.approx((own, whole), abs=1e-6)
-        assert row["percent"] == pytest.approx(100 * own / forward)  # of the time they span
+        assert (row["self_seconds"], row["total_seconds"]) == pytest.approx(
+            (self_times, total), abs=1e-6
+        )
+        assert row["percent"] == pytest.approx(100 * self_times / forward)  # of the time they span
         assert row["calls"] == 1
     [general] = table(report, "general_operations")
     assert (general["name"], general["count"]) == ("profiler: operators", 1)
@@ -136,7 +140,7 @@ def test_every_figure_of_the_operators(report: Report) -> None:
     assert sum(row["cpu_calls"] for row in table(report, "operator_phases")) == 3
 
 
-def test_every_rule_with_its_datapoints_and_parameters(report: Report) -> None:
+def test_example_lists_every_rule_with_samples_and_parameters(report: Report) -> None:
     rules = {rule["rule"]: rule for rule in report.document["rules"]}
     old = (
         *("StepOutlier", "Dataloader", "LowGPUUtilization", "LoadBalancing", "IOBottleneck"),
@@ -148,7 +152,7 @@ def test_every_rule_with_its_datapoints_and_parameters(report: Report) -> None:
     assert "rules" in report.document["notes"]
 
 
-def test_how_long_steps_took_and_which_were_outliers(report: Report) -> None:
+def test_example_shows_step_durations_and_outliers(report: Report) -> None:
     [row] = [each for each in table(report, "step_statistics") if each["mode"] == "train"]
     seconds = np.delete(durations(), 5)  # a profiler was at work in that one
     numbers = [row[name] for name in ("mean", "maximum", "p99", "p95", "p50", "minimum")]
@@ -160,7 +164,7 @@ def test_how_long_steps_took_and_which_were_outliers(report: Report) -> None:
     assert "CPU utilization" in {each["metric"] for each in table(report, "outlier_system")}
 
 
-def test_loader_processes_against_cores_and_how_long_loading_took(report: Report) -> None:
+def test_example_shows_loader_processes_and_loading_times(report: Report) -> None:
     [row] = table(report, "loaders")
     assert (row["processes"], row["cores"], row["pinned"]) == (LOADERS, CORES, "no")
     assert "4 loader processes on 8 CPU cores" in report.document["notes"]["loaders"]
@@ -177,7 +181,7 @@ def test_loader_processes_against_cores_and_how_long_loading_took(report: Report
     assert row["waited"] == pytest.approx(100 * waits.sum() / seconds.sum(), rel=1e-3)
 
 
-def test_of_gpus_that_are_not_there_nothing_is_said_but_by_rules_that_need_one(
+def test_job_without_gpus_mentions_them_only_in_rules_that_need_one(
     report: Report,
 ) -> None:
     assert not {"gpu_usage", "gpu_balance", "batch_size", "gpu_memory"} & {

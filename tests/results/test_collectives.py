@@ -45,26 +45,26 @@ def trained(
     return job
 
 
-def test_waiting_and_transfer_are_told_apart_and_the_slow_worker_is_named() -> None:
+def test_collectives_separate_waiting_from_transfer_and_name_the_slow_worker() -> None:
     collectives = trained(late=0.03).job().collectives()
     table = collectives.to_arrow().to_pylist()
     assert len(table) == 2 * STEPS
     mine = [row for row in table if row["worker"] == 0]
-    others = [row for row in table if row["worker"] == 1]
-    for row, other in zip(mine, others, strict=True):
-        assert row["collective"] == other["collective"] >= 0
-        assert row["step"] == other["step"]
+    rest = [row for row in table if row["worker"] == 1]
+    for row, second in zip(mine, rest, strict=True):
+        assert row["collective"] == second["collective"] >= 0
+        assert row["step"] == second["step"]
         assert row["waiting_seconds"] == pytest.approx(0.03)
         assert row["transfer_seconds"] == pytest.approx(0.002, abs=0.0003)
         assert row["exposed_seconds"] == pytest.approx(row["seconds"])
-        assert other["waiting_seconds"] == 0
-        assert other["late_seconds"] == pytest.approx(0.03)
+        assert second["waiting_seconds"] == 0
+        assert second["late_seconds"] == pytest.approx(0.03)
     assert collectives.slow_worker == 1
     assert "Worker 1 is slow: the others waited for it in 12 of 12 steps" in repr(collectives)
     assert "30 ms per step" in repr(collectives)
 
 
-def test_workers_that_come_together_are_not_accused() -> None:
+def test_workers_that_arrive_together_are_not_called_slow() -> None:
     collectives = trained(late=0.0).job().collectives()
     assert collectives.slow_worker is None
     assert "No worker delays the others" in repr(collectives)
@@ -73,8 +73,8 @@ def test_workers_that_come_together_are_not_accused() -> None:
 def test_clocks_of_two_nodes_are_compared_and_corrected() -> None:
     collectives = trained(late=0.03, offset=1.5, nodes=("left", "right")).job().collectives()
     assert collectives.slow_worker == 1
-    left, right = collectives.clocks.nodes
-    assert (left.source, right.source, right.meetings) == ("reference", "collectives", STEPS)
+    first, right = collectives.clocks.nodes
+    assert (first.source, right.source, right.meetings) == ("reference", "collectives", STEPS)
     assert right.error_ns is not None
     assert abs(right.offset_ns - 1.5 * NANOSECONDS) <= right.error_ns < 0.003 * NANOSECONDS
     waited = [row["waiting_seconds"] for row in collectives.to_arrow().to_pylist()[:STEPS]]
@@ -93,7 +93,7 @@ def test_errors_of_two_clocks_add_up() -> None:
     assert Clocks(()).error_ns == 0
 
 
-def test_what_an_asynchronous_call_hides_is_not_exposed() -> None:
+def test_time_hidden_by_asynchronous_calls_is_not_exposed() -> None:
     detail: dict[str, Any] = {"async": True, "call_ns": 100_000, "wait_ns": 400_000}
     job = trained(**detail).job()
     table = job.collectives().to_arrow()
@@ -101,7 +101,7 @@ def test_what_an_asynchronous_call_hides_is_not_exposed() -> None:
     assert table["exposed_seconds"].to_pylist() == pytest.approx([0.0005] * 2 * STEPS)
 
 
-def test_in_a_trace_exposed_is_what_no_computing_covers() -> None:
+def test_exposed_time_in_a_trace_is_not_covered_by_computation() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.operation("gloo:all_reduce", "collective", 0.10, 0.10, lane="thread 2")
@@ -119,7 +119,7 @@ def test_in_a_trace_exposed_is_what_no_computing_covers() -> None:
     assert nccl["exposed_seconds"] == pytest.approx(0.1)
 
 
-def test_kernels_belong_to_the_step_that_asked_for_them() -> None:
+def test_kernels_belong_to_the_step_that_launched_them() -> None:
     job = FakeJob()
     for rank, runs_late in enumerate((0.0, 0.15)):
         worker = FakeWorker(job.backend, FakeClock(), rank, world_size=2)
@@ -148,12 +148,12 @@ def test_operations_are_added_up_over_workers() -> None:
     assert first["waiting_seconds"] == second["awaited_seconds"]
 
 
-def test_steps_can_be_chosen() -> None:
+def test_collectives_can_be_limited_to_steps() -> None:
     collectives = trained().job().collectives(start_step=3, end_step=5)
     assert sorted(collectives.to_arrow()["step"].to_pylist()) == [3, 3, 4, 4]
 
 
-def test_a_job_without_any_says_what_to_do() -> None:
+def test_job_without_collectives_explains_how_to_record_them() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 1.0}).flush()
     collectives = job.job().collectives()

@@ -18,15 +18,15 @@ def _tones(*names: str) -> list[tuple[str, str]]:
     return [(curve.label, curve.tone) for curve in chart.curves]
 
 
-def test_training_comes_before_what_it_is_compared_with_and_modes_have_their_colors() -> None:
+def test_training_curve_comes_first_and_each_mode_has_its_color() -> None:
     assert _tones("loss") == [("loss (train)", "train"), ("loss (eval)", "eval")]
 
 
-def test_of_several_scalars_each_has_a_color_of_its_own() -> None:
+def test_several_scalars_have_different_colors() -> None:
     assert {tone for _, tone in _tones("accuracy", "loss")} == {""}
 
 
-def test_evaluations_are_drawn_at_their_training_steps_beside_the_training_loss() -> None:
+def test_evaluations_are_drawn_at_their_training_steps() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(10):

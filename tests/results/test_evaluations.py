@@ -23,7 +23,7 @@ def test_a_table_has_a_row_per_evaluation_and_a_column_per_metric() -> None:
     assert table["accuracy"].to_pylist() == [None, 0.25, None, 0.5]
 
 
-def test_one_series_is_chosen_by_its_name() -> None:
+def test_evaluations_can_be_selected_by_name() -> None:
     evaluations = evaluated().job().evaluations
 
     assert evaluations.names == ("train (evaluated)", "validation")

@@ -115,7 +115,7 @@ def store(
 
 
 @pytest.mark.parametrize("is_over", [False, True], ids=["live", "over"])
-def test_every_answer_prints_draws_itself_and_is_a_frame_of_each_kind(
+def test_every_result_prints_plots_and_converts_to_data_frames(
     store: str, is_over: bool, tmp_path: Path
 ) -> None:
     job = _recorded(f"{store}/job", is_over=is_over)
@@ -137,7 +137,7 @@ def test_every_answer_prints_draws_itself_and_is_a_frame_of_each_kind(
     assert json.loads(trace.read_text())["traceEvents"]
 
 
-def test_what_a_live_job_gains_is_there_after_another_look(store: str) -> None:
+def test_new_data_of_a_live_job_appears_after_a_refresh(store: str) -> None:
     made = reported_job(f"{store}/job", is_over=False)
     made.jobs[0].beat()
     job = Job(open_backend(f"{store}/job"), made.jobs[0].clock)
@@ -153,7 +153,7 @@ def test_what_a_live_job_gains_is_there_after_another_look(store: str) -> None:
     assert job.system(_GPU, node="node-a", device="gpu0").to_pandas().iloc[-1, -1] == 60.0
 
 
-def test_facts_of_a_job_are_plain_values_that_read_well(tmp_path: Path) -> None:
+def test_facts_of_a_job_are_plain_values(tmp_path: Path) -> None:
     _recorded(f"{tmp_path}/job", is_over=True)
     job = open_job("job", tmp_path)
     assert json.loads(json.dumps(job.summary))["state"] == "completed"

@@ -13,14 +13,14 @@ from tests.results import test_loading as loading
 from tests.results.test_python_profile import HELPER, MAIN, MODEL, profiled
 
 
-def test_a_summary_is_a_dictionary_that_prints_as_the_status() -> None:
+def test_summary_is_a_dictionary_that_prints_like_the_status() -> None:
     summary = with_losses([0.5, 0.25]).job().summary
     assert summary["state"] == "completed"
     assert summary == dict(summary)
     assert "last loss      0.25 (train, step 1)" in repr(summary)
 
 
-def test_lives_are_rows_with_what_became_of_each() -> None:
+def test_lives_have_a_row_per_worker_start_with_its_failure() -> None:
     fake = FakeJob()
     worker = fake.worker(rank=3, device="cuda:1")
     worker.step(0, {"forward": 0.1}).flush()
@@ -32,13 +32,13 @@ def test_lives_are_rows_with_what_became_of_each() -> None:
     assert repr(FakeJob().end().job().lives) == "No worker has started"
 
 
-def test_windows_of_python_say_their_steps() -> None:
+def test_python_windows_list_their_steps() -> None:
     windows = profiled().job().python().windows
     assert windows.to_pandas()["steps"].tolist() == ["train 0–2"]
     assert "train 0–2" in repr(windows)
 
 
-def test_calls_are_a_tree_whose_children_lie_below_their_parents() -> None:
+def test_call_tree_lists_children_below_their_parents() -> None:
     calls = profiled().job().python().flame()
     rows = calls.to_pandas()
     assert rows["function"].tolist() == [MAIN[0], HELPER[0], MODEL[0]]
@@ -52,7 +52,7 @@ def test_calls_are_a_tree_whose_children_lie_below_their_parents() -> None:
     assert below["spans"][1]["start"] == pytest.approx(below["spans"][0]["end"])
 
 
-def test_functions_are_ordered_by_how_often_they_were_called() -> None:
+def test_functions_can_be_sorted_by_number_of_calls() -> None:
     fake = FakeJob()
     worker = fake.worker()
     profile = FakeProfile(worker).takes((MAIN,), 0.001, 9_000_000, calls=1)
@@ -62,24 +62,24 @@ def test_functions_are_ordered_by_how_often_they_were_called() -> None:
     worker.flush()
     python = fake.end().job().python()
     assert python.top(1, by="calls").rows[0].name == HELPER[0]
-    with pytest.raises(UsageError, match="Known: self, total, calls"):
+    with pytest.raises(UsageError, match="Available: self, total, calls"):
         python.top(by="looks")
 
 
-def test_nothing_to_compare_says_why() -> None:
+def test_comparison_without_data_explains_why() -> None:
     python = profiled().job().python()
     assert "all profiled steps are train steps" in repr(python.modes())
     assert "took longer than 50× the median" in repr(python.outliers(factor=50))
 
 
-def test_a_rule_that_was_not_asked_is_named() -> None:
+def test_error_for_a_rule_that_was_not_run_lists_the_others() -> None:
     judgement = with_losses([1.0]).job().check("LossSpike")
     assert judgement["loss_spike"].rule == "LossSpike"
     with pytest.raises(UsageError, match="Rules that were run: LossSpike"):
         judgement["VanishingGradient"]
 
 
-def test_a_tensor_is_a_frame_of_its_usual_reductions() -> None:
+def test_tensor_converts_to_a_table_of_common_reductions() -> None:
     fake = with_tensors({"layer.weight": ("weights", lambda _: [3.0, -4.0])}, 3, at=[0, 2])
     tensor = fake.job().tensor("layer.weight")
     rows = tensor.to_pandas()
@@ -89,7 +89,7 @@ def test_a_tensor_is_a_frame_of_its_usual_reductions() -> None:
     assert tensor.plot().document()["title"] == "l2_norm of layer.weight"
 
 
-def test_histograms_of_a_tensor_are_frames_that_count_every_value() -> None:
+def test_tensor_histograms_count_every_value() -> None:
     values = np.array([0.0, 0.0, 1.0, 1.1, -8.0])
     fake = with_tensors({"layer.weight": ("weights", lambda _: values)}, 1, at=[0])
     tensor = fake.job().tensor("layer.weight")
@@ -100,20 +100,20 @@ def test_histograms_of_a_tensor_are_frames_that_count_every_value() -> None:
     assert zeros["count"].tolist() == [2]
 
 
-def test_quantiles_are_told_of_steps_with_a_histogram_only() -> None:
+def test_quantiles_are_printed_for_steps_with_a_histogram() -> None:
     fake = with_tensors({"layer.weight": ("weights", lambda _: [1.0, 2.0, 3.0])}, 2, at=[0, 1])
-    said = repr(fake.job().tensor("layer.weight").quantiles())
-    assert said.startswith("Quantiles of layer.weight at 2 of 2 steps")
-    assert "nan" not in said
+    text = repr(fake.job().tensor("layer.weight").quantiles())
+    assert text.startswith("Quantiles of layer.weight at 2 of 2 steps")
+    assert "nan" not in text
 
 
 def test_events_have_a_histogram_by_name() -> None:
-    found = with_losses([1.0] * 4).job().events("forward").histogram((0, 0.05, 0.2))
-    assert found.to_pandas()["count"].tolist() == [0, 4]
+    result = with_losses([1.0] * 4).job().events("forward").histogram((0, 0.05, 0.2))
+    assert result.to_pandas()["count"].tolist() == [0, 4]
     assert with_losses([1.0]).job().events("nothing").histogram().to_pandas().empty
 
 
-def test_times_are_written_with_their_unit_in_print_and_in_a_notebook() -> None:
+def test_durations_have_units_in_text_and_notebooks() -> None:
     statistics = with_losses([1.0] * 4).job().steps().statistics()
     assert "100 ms" in repr(statistics)
     page = statistics._repr_html_()
@@ -122,20 +122,20 @@ def test_times_are_written_with_their_unit_in_print_and_in_a_notebook() -> None:
     assert "checkpoint" in statistics.to_pandas()["phase"].tolist()
 
 
-def test_bars_are_named_by_what_tells_them_apart_and_have_a_color_each() -> None:
+def test_bars_are_labeled_by_columns_that_differ() -> None:
     spec = loading.slow_job().job().dataloader().plot().spec
     assert isinstance(spec, Bars)
     assert spec.labels[0] == "batch"  # one worker, one loader
-    assert {part.tone for part in spec.parts} == {""}
+    assert {group.tone for group in spec.parts} == {""}
 
 
-def test_advice_on_data_loading_is_in_a_notebook_too() -> None:
+def test_notebook_shows_data_loading_advice() -> None:
     loaders = loading.slow_job().job().dataloader()
     assert loaders.advice
     assert loaders._repr_html_().count("<li>") == len(loaders.advice)
 
 
-def test_a_notebook_shows_rules_with_findings_first_and_observations_counted() -> None:
+def test_notebook_lists_rules_with_findings_first() -> None:
     judgement = with_losses([1.0, float("nan"), float("nan")]).job().check()
     shown = judgement._shown()["status"].to_pylist()
     assert shown[0] == "IssuesFound"
@@ -148,7 +148,7 @@ def test_a_notebook_shows_rules_with_findings_first_and_observations_counted() -
     assert len(observations.to_pandas()) == 2
 
 
-def test_steps_of_a_timeline_are_numbered_and_seen() -> None:
+def test_timeline_steps_are_numbered() -> None:
     lanes = with_losses([1.0] * 3).job().timeline().plot().document()["lanes"]
     [steps] = [lane["spans"] for lane in lanes if lane["label"] == "steps"]
     assert [step["label"] for step in steps] == ["step 0", "step 1", "step 2"]

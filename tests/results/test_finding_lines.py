@@ -20,7 +20,7 @@ def judged() -> FakeJob:
     return job
 
 
-def test_the_status_tells_how_rules_stand_and_what_they_found(judged: FakeJob) -> None:
+def test_status_shows_rule_counts_and_findings(judged: FakeJob) -> None:
     text = "\n".join(line.plain for line in status_lines(judged.job().summary))
     assert "rules          1 Error, 1 IssuesFound" in text
     assert "rule failed    Broken: Broken: RuntimeError: this rule is broken" in text
@@ -29,43 +29,43 @@ def test_the_status_tells_how_rules_stand_and_what_they_found(judged: FakeJob) -
     assert warning.endswith("warning LossTooLarge: 2 (resolved at step 30)")
 
 
-def test_a_job_without_rules_has_no_line_about_them() -> None:
+def test_status_without_rules_has_no_rules_line() -> None:
     text = "\n".join(line.plain for line in status_lines(with_losses([1.0]).job().summary))
     assert "rules" not in text
     assert "findings" not in text
 
 
-def test_the_live_view_shows_findings_as_they_come(judged: FakeJob) -> None:
+def test_live_view_shows_new_findings(judged: FakeJob) -> None:
     now = Observer(judged.backend, judged.clock).look()
     lines = [line.plain for line in frame(now, 100)]
     assert any(line.endswith("critical LossTooLarge: 20 (ongoing)") for line in lines)
     assert [finding["message"] for finding in now.document()["findings"]] == ["20", "2"]
 
 
-def test_rules_that_have_not_come_to_the_end_are_told(judged: FakeJob) -> None:
+def test_status_reports_unfinished_rules(judged: FakeJob) -> None:
     summary = judged.job().summary
     summary["rules"][0]["status"] = "InProgress"
     text = "\n".join(line.plain for line in status_lines(summary))
     assert "not finished, continue with: sonde check --record" in text
 
 
-def test_the_last_words_of_a_run_are_the_verdict_and_the_next_finding(judged: FakeJob) -> None:
+def test_run_ends_with_the_verdict_and_the_next_finding(judged: FakeJob) -> None:
     verdict = read_verdict(judged.backend)
     assert verdict is not None
     assert (verdict.findings, verdict.worst, verdict.is_final) == (2, "critical", True)
     assert verdict_lines(verdict, "job") == [
         f"critical: {verdict.sentence}",
         "  warning: LossTooLarge: 2",
-        "what to do: sonde findings job",
+        "Recommendations: sonde findings job",
     ]
 
 
-def test_where_no_rule_was_asked_there_are_none() -> None:
+def test_run_without_rules_prints_no_verdict() -> None:
     job = FakeJob()
     assert verdict_lines(read_verdict(job.backend), "job") == []
 
 
-def test_what_is_not_complete_says_so() -> None:
+def test_unfinished_rules_are_reported_at_the_end_of_a_run() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(100):
@@ -74,4 +74,6 @@ def test_what_is_not_complete_says_so() -> None:
     Recorder(job.backend, job.clock, [LossTooLarge()], last_words).advance()
     lines = verdict_lines(read_verdict(job.backend), "job")
     assert lines[0].startswith("No issues found so far")
-    assert lines[-1].startswith("rules have not seen everything: sonde check job --record goes on")
+    assert lines[-1].startswith(
+        "Rules have not processed all data. When the job has ended, run: sonde check"
+    )

@@ -35,13 +35,13 @@ def test_two_jobs_that_share_a_cache_do_not_share_results() -> None:
     assert [len(results.steps()) for results in opened] == [1, 2]
 
 
-def test_a_change_to_the_summary_is_not_seen_by_the_next_caller() -> None:
+def test_changing_the_summary_does_not_affect_the_next_caller() -> None:
     results = results_of(FakeJob().end())
     results.summary["state"] = "another"
     assert results.summary["state"] == "completed"
 
 
-def test_judgement_reads_what_is_recorded_and_runs_no_rule() -> None:
+def test_judgement_reads_recorded_evaluations_without_running_rules() -> None:
     job = FakeJob().end()
     results = results_of(job)
     assert len(results.judgement().evaluations) == 0

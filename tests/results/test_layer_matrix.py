@@ -8,35 +8,35 @@ from tests.fakes.job import FakeJob
 
 
 def layers(job: FakeJob, reduction: str, *names: str) -> Layers:
-    found = job.job()
-    holders = found.tensors().holders
+    result = job.job()
+    holders = result.tensors().holders
     wanted = {name: holders[name] for name in names or holders}
-    readers = found.timeline().readers
+    readers = result.timeline().readers
     return read_layers(readers, wanted, "train", reduction)
 
 
-def test_layers_can_stand_as_the_model_has_them() -> None:
+def test_layers_can_be_sorted_in_model_order() -> None:
     job = FakeJob()
     job.worker().knows("stem").knows("body.2").knows("body.1").knows("head").flush()
     readers = job.job().timeline().readers
-    found = as_recorded(readers, ["body.1", "head", "new", "stem"])
-    assert found == ["stem", "body.1", "head", "new"]
+    result = as_recorded(readers, ["body.1", "head", "new", "stem"])
+    assert result == ["stem", "body.1", "head", "new"]
 
 
-def test_a_row_per_tensor_and_a_column_per_step_at_which_any_was_recorded() -> None:
+def test_layer_matrix_has_a_row_per_tensor_and_a_column_per_recorded_step() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.statistics("l.2", 0, [3.0, 4.0]).statistics("l.10", 0, [1.0])
     worker.statistics("l.2", 7, [0.0, 2.0]).flush()
-    found = layers(job, "l2_norm", "l.2", "l.10")
-    assert found.names == ("l.2", "l.10")
-    assert found.steps.tolist() == [0, 7]
-    assert found.values[0].tolist() == [5.0, 2.0]
-    assert found.values[1, 0] == 1.0
-    assert np.isnan(found.values[1, 1])
+    result = layers(job, "l2_norm", "l.2", "l.10")
+    assert result.names == ("l.2", "l.10")
+    assert result.steps.tolist() == [0, 7]
+    assert result.values[0].tolist() == [5.0, 2.0]
+    assert result.values[1, 0] == 1.0
+    assert np.isnan(result.values[1, 1])
 
 
-def test_parts_at_several_workers_are_one_row() -> None:
+def test_shards_of_several_workers_are_one_row() -> None:
     job = FakeJob()
     for rank in range(2):
         worker = job.worker(rank, world_size=2).knows("w", is_shard=True)
@@ -44,14 +44,14 @@ def test_parts_at_several_workers_are_one_row() -> None:
     assert layers(job, "l2_norm").values.tolist() == [[5.0]]
 
 
-def test_of_what_every_worker_has_the_first_ones_number_is_shown() -> None:
+def test_replicated_tensors_show_the_first_worker() -> None:
     job = FakeJob()
     for rank in range(2):
         job.worker(rank, world_size=2).statistics("w", 3, [float(rank + 1)]).flush()
     assert layers(job, "max").values.tolist() == [[1.0]]
 
 
-def test_the_update_ratio_is_the_change_since_the_look_before() -> None:
+def test_update_ratio_is_the_change_since_the_previous_recorded_step() -> None:
     job = FakeJob()
     worker = job.worker()
     for step, values in enumerate(([2.0, 0.0], [3.0, 0.0], [3.0, 0.0])):
@@ -62,9 +62,9 @@ def test_the_update_ratio_is_the_change_since_the_look_before() -> None:
     assert row[1:].tolist() == pytest.approx([0.5, 0.0])
 
 
-def test_many_steps_become_means_of_neighbours() -> None:
+def test_many_steps_are_averaged_with_their_neighbors() -> None:
     values = np.array([[1.0, 3.0, 5.0, np.nan]])
-    found = Layers(("w",), np.array([0, 1, 2, 3]), values).coarser(2)
-    assert found.steps.tolist() == [0, 2]
-    assert found.values.tolist() == [[2.0, 5.0]]
+    result = Layers(("w",), np.array([0, 1, 2, 3]), values).coarser(2)
+    assert result.steps.tolist() == [0, 2]
+    assert result.values.tolist() == [[2.0, 5.0]]
     assert Layers(("w",), np.array([0, 1, 2, 3]), values).coarser(4).values is values

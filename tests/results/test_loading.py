@@ -45,7 +45,7 @@ def slow_job(uri: str = "") -> FakeJob:
     return job.end()
 
 
-def test_waits_for_first_batches_belong_to_the_start() -> None:
+def test_waits_for_first_batches_count_as_startup() -> None:
     loaders = slow_job().job().dataloader()
     starts = loaders.starts.to_arrow().to_pylist()
     assert [row["seconds"] for row in starts] == [0.2, 0.2]
@@ -71,7 +71,7 @@ def test_the_table_has_a_row_per_operation() -> None:
     assert rows["longest item"]["p50"] == pytest.approx(0.09)
 
 
-def test_what_one_item_takes_has_no_total_beside_that_of_all() -> None:
+def test_single_items_have_no_total() -> None:
     printed = [
         line.plain.split() for line in loader_lines(slow_job().job().dataloader().documents())
     ]
@@ -80,7 +80,7 @@ def test_what_one_item_takes_has_no_total_beside_that_of_all() -> None:
     assert (totals["item"], totals["longest"]) == ("–", "–")
 
 
-def test_processes_are_idle_between_batches_that_follow_each_other() -> None:
+def test_loader_processes_are_idle_between_batches() -> None:
     job = FakeJob()
     worker = job.worker()
     train(worker, range(4), 0.01, ())
@@ -98,7 +98,7 @@ def test_processes_are_idle_between_batches_that_follow_each_other() -> None:
     assert report.record.busy_percent == pytest.approx(25)
 
 
-def test_the_slow_function_and_what_to_do_are_named() -> None:
+def test_slow_function_is_named_with_advice() -> None:
     loaders = slow_job().job().dataloader()
     [report] = loaders.reports
     assert report.slowest is not None
@@ -113,7 +113,7 @@ def test_the_slow_function_and_what_to_do_are_named() -> None:
     )
 
 
-def test_the_waits_of_an_evaluation_are_another_loaders() -> None:
+def test_evaluation_waits_belong_to_the_evaluation_loader() -> None:
     job = FakeJob()
     worker = job.worker()
     train(worker, range(6), 0.01, ())
@@ -137,7 +137,7 @@ def test_the_waits_of_an_evaluation_are_another_loaders() -> None:
     assert evaluation.advice[0].text == "Eval steps wait 83 % of their time for data."
 
 
-def test_steps_with_a_profiler_and_what_lies_beside_training_do_not_count() -> None:
+def test_profiled_steps_and_time_outside_of_training_are_excluded() -> None:
     job = FakeJob()
     worker = job.worker()
     train(worker, range(10), 0.01, ())
@@ -149,7 +149,7 @@ def test_steps_with_a_profiler_and_what_lies_beside_training_do_not_count() -> N
     assert report.slow_waits == ()
 
 
-def test_a_job_without_loaders_says_so() -> None:
+def test_job_without_loaders_prints_a_sentence() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 1.0}).flush()
     loaders = job.end().job().dataloader()
@@ -161,13 +161,13 @@ def test_a_job_without_loaders_says_so() -> None:
     assert loaders.to_arrow().num_rows == 0
 
 
-def test_the_command_prints_the_same_for_people_and_programs(
+def test_dataloader_command_prints_the_same_as_text_and_json(
     tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slow_job(str(tmp_path / "resnet"))
     assert run_command_line(["dataloader", str(tmp_path / "resnet")]) == 0
     shown = capsys.readouterr().out
-    assert "loader 0 of worker 0: Images, for train, 2 processes (fork), 4 cores" in shown
+    assert "Loader 0 of worker 0: Images, for train, 2 worker processes (fork), 4 cores" in shown
     assert "- 100 % of a batch's time is spent in Blur.__call__ (train.py:3)." in shown
     assert run_command_line(["dataloader", str(tmp_path / "resnet"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -7,38 +7,36 @@ from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses, with_tensors
 
 
-def test_a_metric_that_was_not_recorded_is_told_with_those_that_were() -> None:
+def test_unknown_metric_lists_recorded_ones() -> None:
     fake = FakeJob().record({"cpu.utilization_percent": [1.0], "memory.used_percent": [2.0]}).end()
-    said = repr(fake.job().system("cpu.utilisation_percent"))
-    assert said == (
+    text = repr(fake.job().system("cpu.utilisation_percent"))
+    assert text == (
         "No metric 'cpu.utilisation_percent' recorded. "
         "Did you mean 'cpu.utilization_percent'? "
-        "Known: cpu.utilization_percent, memory.used_percent"
+        "Available: cpu.utilization_percent, memory.used_percent"
     )
-    assert repr(fake.job().system("gpu.*")).endswith(
-        "has been recorded. Known: cpu.*, memory.*"
-    )
+    assert repr(fake.job().system("gpu.*")).endswith("recorded. Available: cpu.*, memory.*")
     assert repr(FakeJob().end().job().system()) == "No matching metric recorded"
 
 
-def test_scalars_and_events_that_were_not_recorded_are_told_likewise() -> None:
+def test_unknown_scalars_and_events_list_recorded_ones() -> None:
     job = with_losses([1.0, 0.5]).job()
     assert repr(job.scalars("los")) == (
-        "No scalar 'los' recorded. Did you mean 'loss'? Known: loss"
+        "No scalar 'los' recorded. Did you mean 'loss'? Available: loss"
     )
-    assert "Did you mean 'forward'? Known: forward" in repr(job.events("foward"))
-    assert "Did you mean 'phase'? Known: phase" in repr(job.events(category="phases"))
-    assert repr(job.scalars("x")) == "No scalar 'x' recorded. Known: loss"
+    assert "Did you mean 'forward'? Available: forward" in repr(job.events("foward"))
+    assert "Did you mean 'phase'? Available: phase" in repr(job.events(category="phases"))
+    assert repr(job.scalars("x")) == "No scalar 'x' recorded. Available: loss"
 
 
-def test_a_mode_that_there_is_not_is_refused_everywhere() -> None:
+def test_unknown_mode_is_an_error_in_every_query() -> None:
     job = with_losses([1.0]).job()
     for ask in (job.steps, lambda mode: job.scalars(mode=mode), lambda mode: job.python(mode=mode)):
-        with pytest.raises(UsageError, match="Known: train, eval, predict"):
+        with pytest.raises(UsageError, match="Available: train, eval, predict"):
             ask("training")
 
 
-def test_a_reduction_of_all_layers_is_one_table_and_one_picture() -> None:
+def test_reduction_of_all_layers_is_a_table_and_a_chart() -> None:
     tensors = {
         "gradient/first": ("gradients", lambda step: [3.0 * (step + 1), 4.0 * (step + 1)]),
         "gradient/last": ("gradients", lambda _: [0.0, 0.0]),

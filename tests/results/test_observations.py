@@ -3,7 +3,7 @@
 from tests.fakes.job import FakeJob
 
 
-def test_observations_are_of_every_worker_or_of_a_kind() -> None:
+def test_observations_can_be_filtered_by_kind() -> None:
     fake = FakeJob()
     for rank in range(2):
         worker = fake.worker(rank, world_size=2).observation("unowned-parameter", "head.weight", 6)

@@ -38,7 +38,7 @@ def job() -> Iterator[FakeJob]:
     fake.end()
 
 
-def test_a_job_without_a_gpu_shows_what_its_host_did(job: FakeJob) -> None:
+def test_job_without_gpu_shows_host_operators(job: FakeJob) -> None:
     worker = job.worker()
     profiled_on_cpu(worker)
     worker.flush()
@@ -65,16 +65,16 @@ def test_a_step_whose_first_operator_comes_late_is_counted(job: FakeJob) -> None
     assert job.job().operators().steps == 1
 
 
-def test_forward_and_backward_are_told_apart(job: FakeJob) -> None:
+def test_forward_and_backward_are_separate(job: FakeJob) -> None:
     worker = job.worker()
     profiled_on_cpu(worker)
     worker.flush()
     rows = job.job().operators().phases().to_arrow().to_pylist()
-    found = {row["name"]: row["percent"] for row in rows}
-    assert found == pytest.approx({"forward": 40, "backward": 40})
+    result = {row["name"]: row["percent"] for row in rows}
+    assert result == pytest.approx({"forward": 40, "backward": 40})
 
 
-def test_windows_are_added_up_and_the_time_between_them_is_no_part_of_them(job: FakeJob) -> None:
+def test_windows_are_summed_without_the_time_between_them(job: FakeJob) -> None:
     worker = job.worker()
     for step in (0, 1):
         profiled_on_cpu(worker, step)
@@ -87,7 +87,7 @@ def test_windows_are_added_up_and_the_time_between_them_is_no_part_of_them(job: 
     assert row["compute_percent"] == pytest.approx(80)
 
 
-def test_what_other_profilers_recorded_is_no_part_of_it(job: FakeJob) -> None:
+def test_data_of_other_profilers_is_excluded(job: FakeJob) -> None:
     worker = job.worker()
     profiled_on_cpu(worker)
     job.clock.advance(1)
@@ -97,7 +97,7 @@ def test_what_other_profilers_recorded_is_no_part_of_it(job: FakeJob) -> None:
     assert job.job().operators().wall_seconds == pytest.approx(0.01)
 
 
-def test_workers_are_added_up_or_asked_for_one_by_one(job: FakeJob) -> None:
+def test_operators_can_be_queried_for_all_workers_or_a_single_one(job: FakeJob) -> None:
     for rank in (0, 1):
         worker = job.worker(rank)
         profiled_on_cpu(worker)
@@ -120,7 +120,7 @@ def test_modules_have_names(job: FakeJob) -> None:
     assert "not covered" in shown
 
 
-def test_a_job_that_was_not_profiled_says_how_to_do_it(job: FakeJob) -> None:
+def test_job_without_profile_explains_how_to_record_one(job: FakeJob) -> None:
     job.worker().step(0, {"forward": 1.0}).flush()
     assert "sonde run --profile operators" in repr(job.job().operators())
     assert job.job().operators().to_arrow().num_rows == 0
@@ -130,22 +130,22 @@ def test_a_job_that_was_not_profiled_says_how_to_do_it(job: FakeJob) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("requested", "message"),
     [
-        ({"device": "tpu"}, "Unknown device 'tpu'. Known: cpu, gpu"),
-        ({"by": "color"}, "Known: operator, module, phase, kernel"),
+        ({"device": "tpu"}, "Unknown device 'tpu'. Available: cpu, gpu"),
+        ({"by": "color"}, "Available: operator, module, phase, kernel"),
         ({"device": "cpu", "by": "kernel"}, "Kernels run on GPUs only"),
     ],
 )
-def test_what_is_not_there_is_an_error_that_names_what_is(
-    job: FakeJob, asked: dict[str, str], message: str
+def test_unknown_device_or_grouping_lists_known_ones(
+    job: FakeJob, requested: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        job.job().operators(**asked)
+        job.job().operators(**requested)
 
 
-def test_an_order_that_is_not_there_is_an_error(job: FakeJob) -> None:
-    with pytest.raises(UsageError, match="Known: self, total"):
+def test_unknown_order_is_an_error(job: FakeJob) -> None:
+    with pytest.raises(UsageError, match="Available: self, total"):
         Operators(()).top(by="name")
 
 
@@ -167,8 +167,8 @@ def test_frames_have_times_in_seconds(job: FakeJob) -> None:
     ]
     [longest] = gaps.longest(1).documents()
     assert longest["time"].endswith("Z")
-    [place, _] = gaps.places().documents()
-    assert (place["cause"], place["operator"], place["gaps"]) == ("host", "aten::mm", 1)
-    assert place["percent"] == pytest.approx(100 * 2 / 9)
+    [index, _] = gaps.places().documents()
+    assert (index["cause"], index["operator"], index["gaps"]) == ("host", "aten::mm", 1)
+    assert index["percent"] == pytest.approx(100 * 2 / 9)
     assert "host" in repr(gaps)
     assert "cuda:0" in repr(job.job().breakdown())

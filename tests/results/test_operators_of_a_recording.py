@@ -34,12 +34,12 @@ def job() -> Job:
 @pytest.fixture(scope="module")
 def events() -> list[Event]:
     with gzip.open(TRACE) as file:
-        found = json.load(file)["traceEvents"]
-    return [event for event in found if event["ph"] == "X"]
+        result = json.load(file)["traceEvents"]
+    return [event for event in result if event["ph"] == "X"]
 
 
-def seconds(job: Job, column: str, **asked: str) -> dict[str, float]:
-    rows = job.operators(**asked).to_arrow().to_pylist()
+def seconds(job: Job, column: str, **requested: str) -> dict[str, float]:
+    rows = job.operators(**requested).to_arrow().to_pylist()
     return {row["name"]: row[column] for row in rows if row[column]}
 
 
@@ -63,13 +63,13 @@ def test_kernel_time_is_the_same(job: Job, events: list[Event]) -> None:
     for event in events:
         if event["cat"] in ON_DEVICE:
             expected[event["name"]] += event["dur"] / SECOND
-    found = seconds(job, "self_seconds", by="kernel")
-    assert found == pytest.approx(expected, abs=1e-8)
-    assert sum(found.values()) == pytest.approx(sum(expected.values()))
+    result = seconds(job, "self_seconds", by="kernel")
+    assert result == pytest.approx(expected, abs=1e-8)
+    assert sum(result.values()) == pytest.approx(sum(expected.values()))
 
 
 def test_self_and_total_times_of_operators_are_the_same(job: Job, events: list[Event]) -> None:
-    own: dict[str, float] = defaultdict(float)
+    self_times: dict[str, float] = defaultdict(float)
     total: dict[str, float] = defaultdict(float)
     threads = {event["tid"] for event in events if event["cat"] in ON_HOST}
     for thread in threads:
@@ -78,13 +78,13 @@ def test_self_and_total_times_of_operators_are_the_same(job: Job, events: list[E
         for event in sorted(mine, key=lambda each: (each["ts"], -each["dur"])):
             while open_ and open_[-1]["ts"] + open_[-1]["dur"] <= event["ts"]:
                 open_.pop()
-            own[event["name"]] += event["dur"] / SECOND
+            self_times[event["name"]] += event["dur"] / SECOND
             if open_:
-                own[open_[-1]["name"]] -= event["dur"] / SECOND
+                self_times[open_[-1]["name"]] -= event["dur"] / SECOND
             if event["name"] not in [each["name"] for each in open_]:
                 total[event["name"]] += event["dur"] / SECOND
             open_.append(event)
-    assert seconds(job, "self_seconds", device="cpu") == pytest.approx(own, abs=1e-8)
+    assert seconds(job, "self_seconds", device="cpu") == pytest.approx(self_times, abs=1e-8)
     assert seconds(job, "total_seconds", device="cpu") == pytest.approx(total, abs=1e-8)
 
 
@@ -99,13 +99,13 @@ def test_device_time_belongs_to_the_operators_that_kineto_says(
     for event in events:
         if event["cat"] in ON_DEVICE:
             expected[names[event["args"]["External id"]]] += event["dur"] / SECOND
-    found = seconds(job, "self_seconds", device="gpu")
-    assert found == pytest.approx(expected, abs=1e-8)
+    result = seconds(job, "self_seconds", device="gpu")
+    assert result == pytest.approx(expected, abs=1e-8)
     top = [row["name"] for row in job.operators().top(10).to_arrow().to_pylist()]
     assert top == sorted(expected, key=lambda name: -expected[name])[:10]
 
 
-def test_shares_and_what_is_not_covered_are_the_whole(job: Job, events: list[Event]) -> None:
+def test_shares_and_uncovered_time_add_up(job: Job, events: list[Event]) -> None:
     for device, categories in (("gpu", ON_DEVICE), ("cpu", ON_HOST)):
         top = job.operators(device=device).top(None)
         shares = sum(row["percent"] for row in top.to_arrow().to_pylist())
@@ -118,22 +118,22 @@ def test_breakdown_and_idle_share_are_the_same(job: Job, events: list[Event]) ->
     host, device = job.breakdown().to_arrow().to_pylist()
     kernels = [event for event in events if event["cat"] == "kernel"]
     on_device = [event for event in events if event["cat"] in ON_DEVICE]
-    known = max(each["ts"] + each["dur"] for each in on_device) - min(
+    recorded = max(each["ts"] + each["dur"] for each in on_device) - min(
         each["ts"] for each in on_device
     )
-    whole = wall(events)
+    total = wall(events)
     expected = {
-        "seconds": whole / SECOND,
-        "compute_percent": 100 * busy(kernels) / whole,
+        "seconds": total / SECOND,
+        "compute_percent": 100 * busy(kernels) / total,
         "communication_overlapped_percent": 0.0,
         "communication_exposed_percent": 0.0,
-        "copies_percent": 100 * (busy(on_device) - busy(kernels)) / whole,
-        "idle_percent": 100 * (known - busy(on_device)) / whole,
-        "not_covered_percent": 100 * (whole - known) / whole,
+        "copies_percent": 100 * (busy(on_device) - busy(kernels)) / total,
+        "idle_percent": 100 * (recorded - busy(on_device)) / total,
+        "not_covered_percent": 100 * (total - recorded) / total,
     }
     assert {name: device[name] for name in expected} == pytest.approx(expected, abs=1e-3)
     covered = busy([event for event in events if event["cat"] in ON_HOST])
-    assert host["compute_percent"] == pytest.approx(100 * covered / whole, abs=1e-3)
+    assert host["compute_percent"] == pytest.approx(100 * covered / total, abs=1e-3)
 
 
 def test_gaps_are_the_idle_time_and_each_has_a_cause(job: Job, events: list[Event]) -> None:
@@ -151,8 +151,8 @@ def test_gaps_are_the_idle_time_and_each_has_a_cause(job: Job, events: list[Even
                 expected["host" if is_late else "device"] += (event["ts"] - until) / SECOND
             until = max(until, event["ts"] + event["dur"])
     rows = job.gaps().causes().documents()
-    found = {row["cause"]: row["total_seconds"] for row in rows if row["cause"] != "unknown"}
-    assert found == pytest.approx(expected, abs=1e-6)
+    result = {row["cause"]: row["total_seconds"] for row in rows if row["cause"] != "unknown"}
+    assert result == pytest.approx(expected, abs=1e-6)
 
 
 def test_launches_are_counted(job: Job, events: list[Event]) -> None:

@@ -38,21 +38,21 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, profile]:
 
 def test_calls_and_self_times_are_what_torch_says(recorded: tuple[Job, profile]) -> None:
     job, profiler = recorded
-    found = {row["name"]: row for row in job.operators().to_arrow().to_pylist()}
-    said = {
+    result = {row["name"]: row for row in job.operators().to_arrow().to_pylist()}
+    text = {
         key_average.key: key_average
         for key_average in profiler.key_averages()
         if key_average.key.startswith("aten::") or key_average.key.endswith("Backward0")
     }
-    assert "aten::addmm" in said
-    for name, each in said.items():
+    assert "aten::addmm" in text
+    for name, each in text.items():
         # torch takes an operator and the overload of it that it calls for one
-        assert found[name]["calls"] == each.count or name == "aten::sum"
-        assert found[name]["self_seconds"] * 1e6 == pytest.approx(each.self_cpu_time_total, abs=2)
-    assert "the whole step" not in found
+        assert result[name]["calls"] == each.count or name == "aten::sum"
+        assert result[name]["self_seconds"] * 1e6 == pytest.approx(each.self_cpu_time_total, abs=2)
+    assert "the whole step" not in result
 
 
-def test_shares_and_the_rest_are_the_whole(recorded: tuple[Job, profile]) -> None:
+def test_shares_and_remaining_time_add_up(recorded: tuple[Job, profile]) -> None:
     job, _ = recorded
     top = job.operators().top(None)
     shares = sum(row["percent"] for row in top.to_arrow().to_pylist())

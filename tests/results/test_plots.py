@@ -62,7 +62,7 @@ def reported() -> Reported:
 
 
 @pytest.mark.parametrize("question", _QUESTIONS)
-def test_every_answer_of_a_job_has_a_chart_and_a_page(reported: Reported, question: str) -> None:
+def test_every_result_has_a_chart_and_a_page(reported: Reported, question: str) -> None:
     answer = _QUESTIONS[question](reported.job)
     plot = answer.plot()
     assert isinstance(plot, Plot)
@@ -76,12 +76,12 @@ def test_every_answer_of_a_job_has_a_chart_and_a_page(reported: Reported, questi
 @pytest.mark.parametrize(
     "question", [question for question in _QUESTIONS if question not in _OF_SOMETHING]
 )
-def test_an_empty_job_is_drawn_too(question: str) -> None:
+def test_results_of_an_empty_job_can_be_plotted(question: str) -> None:
     job = FakeJob().end().job()
     assert _QUESTIONS[question](job).plot()._repr_html_()
 
 
-def test_a_chart_of_losses_holds_the_losses(reported: Reported) -> None:
+def test_loss_chart_contains_the_losses(reported: Reported) -> None:
     spec = reported.job.losses.reduced().plot().spec
     assert isinstance(spec, LineChart)
     assert np.allclose(np.array(spec.curves[0].values, dtype=np.float64), reported.losses)
@@ -93,7 +93,7 @@ def test_curves_of_one_chart_share_a_unit(reported: Reported) -> None:
     assert len({each.title for each in spec.parts}) == len(spec.parts)
 
 
-def test_a_picture_that_is_saved_stands_alone(reported: Reported, tmp_path: Path) -> None:
+def test_saved_image_is_self_contained(reported: Reported, tmp_path: Path) -> None:
     plot = reported.job.steps().plot()
     page = plot.save(tmp_path / "steps.html").read_text()
     picture = plot.save(tmp_path / "steps.svg").read_text()
@@ -102,7 +102,7 @@ def test_a_picture_that_is_saved_stands_alone(reported: Reported, tmp_path: Path
     assert not re.findall(r"(?:src|href)=[\"']https?:", page + picture)
 
 
-def test_a_notebook_shows_a_picture_below_a_frame_that_may_only_run_its_script(
+def test_notebook_shows_a_picture_below_a_sandboxed_frame(
     reported: Reported,
 ) -> None:
     html = reported.job.steps().plot()._repr_html_()
@@ -110,7 +110,7 @@ def test_a_notebook_shows_a_picture_below_a_frame_that_may_only_run_its_script(
     assert 'sandbox="allow-scripts"' in html
 
 
-def test_a_file_of_another_kind_is_refused(reported: Reported, tmp_path: Path) -> None:
+def test_saving_with_an_unknown_suffix_is_an_error(reported: Reported, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.html or \.svg"):
         reported.job.steps().plot().save(tmp_path / "steps.gif")
     with pytest.raises(UsageError, match="is a table"):

@@ -19,28 +19,28 @@ def bars_of(answer: Drawn) -> Bars | StackedBars:
     return spec
 
 
-def test_functions_of_python_are_bars_with_their_times() -> None:
-    found = python.profiled().job().python()
-    spec = bars_of(found)
-    assert spec.labels == tuple(row.name for row in found.top().rows)
-    assert spec.parts[0].values == tuple(row.self_seconds for row in found.top().rows)
-    assert bars_of(found.by("module")).unit == "seconds"
-    assert bars_of(found.outliers()).parts[0].label == "slow steps self"
+def test_python_functions_are_plotted_as_bars() -> None:
+    result = python.profiled().job().python()
+    spec = bars_of(result)
+    assert spec.labels == tuple(row.name for row in result.top().rows)
+    assert spec.parts[0].values == tuple(row.self_seconds for row in result.top().rows)
+    assert bars_of(result.by("module")).unit == "seconds"
+    assert bars_of(result.outliers()).parts[0].label == "slow steps self"
 
 
-def test_operators_and_where_devices_were_are_bars() -> None:
+def test_operators_and_device_time_are_plotted_as_bars() -> None:
     job = FakeJob()
     worker = job.worker()
     operators.profiled_on_cpu(worker)
     worker.flush()
-    found = job.end().job()
-    spec = bars_of(found.operators())
-    assert list(spec.labels) == [row.name for row in found.operators().top().rows]
-    parts = bars_of(found.breakdown()).parts
-    assert sum(float(part.values[0] or 0) for part in parts) == pytest.approx(100)
+    result = job.end().job()
+    spec = bars_of(result.operators())
+    assert list(spec.labels) == [row.name for row in result.operators().top().rows]
+    groups = bars_of(result.breakdown()).parts
+    assert sum(float(group.values[0] or 0) for group in groups) == pytest.approx(100)
 
 
-def test_data_loaders_their_functions_and_starts_are_bars() -> None:
+def test_data_loaders_are_plotted_as_bars() -> None:
     loaders = loading.slow_job().job().dataloader()
     rows = loaders.to_arrow().to_pylist()
     assert bars_of(loaders).parts[0].values == tuple(row["p50"] for row in rows)
@@ -48,20 +48,20 @@ def test_data_loaders_their_functions_and_starts_are_bars() -> None:
     assert bars_of(loaders.starts).parts[0].values == (0.2, 0.2)
 
 
-def test_collectives_are_bars_of_waiting_and_transfer() -> None:
-    found = collectives.trained().job().collectives()
-    spec = bars_of(found)
-    frame = found.to_pandas()
-    drawn = np.array([part.values for part in spec.parts], dtype=np.float64).sum()
+def test_collectives_are_plotted_as_waiting_and_transfer() -> None:
+    result = collectives.trained().job().collectives()
+    spec = bars_of(result)
+    frame = result.to_pandas()
+    drawn = np.array([group.values for group in spec.parts], dtype=np.float64).sum()
     assert drawn == pytest.approx(frame["seconds"].sum())
-    assert bars_of(found.clocks).labels == tuple(node.node for node in found.clocks.nodes)
+    assert bars_of(result.clocks).labels == tuple(node.node for node in result.clocks.nodes)
 
 
 def test_a_timeline_is_lanes_of_its_tracks() -> None:
-    found = timeline.recorded().job().timeline()
-    spec = found.plot().spec
+    result = timeline.recorded().job().timeline()
+    spec = result.plot().spec
     assert isinstance(spec, Lanes)
-    assert sum(len(lane.spans) for lane in spec.lanes) == found.to_arrow().num_rows
+    assert sum(len(lane.spans) for lane in spec.lanes) == result.to_arrow().num_rows
     assert all(
         0 <= span.start <= span.end <= spec.end for lane in spec.lanes for span in lane.spans
     )

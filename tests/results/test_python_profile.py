@@ -32,7 +32,7 @@ def profiled() -> FakeJob:
     return job
 
 
-def test_functions_have_their_own_and_their_total_time() -> None:
+def test_functions_have_self_and_total_time() -> None:
     [helper, model, main] = profiled().job().python().top().to_arrow().to_pylist()
     assert (helper["function"], helper["file"], helper["line"]) == HELPER
     assert helper["self_seconds"] == pytest.approx(0.024)
@@ -68,7 +68,7 @@ def test_time_is_split_by_phase_and_step() -> None:
     }
 
 
-def test_what_makes_a_step_slow_comes_first() -> None:
+def test_cause_of_a_slow_step_comes_first() -> None:
     outliers = profiled().job().python().outliers()
     assert outliers.slow == ((0, 1),)
     first = outliers.to_arrow().to_pylist()[0]
@@ -93,7 +93,7 @@ def test_an_evaluation_makes_its_training_step_slow() -> None:
     assert outliers.rows[0].function.name == "augment"
 
 
-def test_steps_that_are_alike_have_no_outliers() -> None:
+def test_similar_steps_have_no_outliers() -> None:
     job = FakeJob()
     worker = job.worker()
     profile = FakeProfile(worker).stands((MAIN, HELPER), 18)
@@ -122,11 +122,11 @@ def test_files_and_packages_take_time_too() -> None:
     python = profiled().job().python()
     assert [row.name for row in python.by("module").rows] == ["helper.py", "torch", "train.py"]
     assert [row.name for row in python.by("file").rows] == [HELPER[1], MODEL[1], MAIN[1]]
-    with pytest.raises(UsageError, match="Known: function, file, module"):
+    with pytest.raises(UsageError, match="Available: function, file, module"):
         python.by("line")
 
 
-def test_what_is_built_in_lies_where_it_is_called() -> None:
+def test_builtin_functions_are_located_at_their_callers() -> None:
     job = FakeJob()
     worker = job.worker()
     profile = FakeProfile(worker).takes((MAIN, HELPER, SLEEP), 0.001, 20_000_000, calls=3)
@@ -138,7 +138,7 @@ def test_what_is_built_in_lies_where_it_is_called() -> None:
     assert (sleep["calls"], sleep["self_seconds"]) == (3, pytest.approx(0.020))
 
 
-def test_other_threads_are_shown_when_they_are_asked_for() -> None:
+def test_other_threads_are_shown_on_request() -> None:
     job = FakeJob()
     worker = job.worker()
     profile = FakeProfile(worker).stands((MAIN, MODEL), 4).stands((HELPER,), 4, "loader")
@@ -151,19 +151,19 @@ def test_other_threads_are_shown_when_they_are_asked_for() -> None:
     assert row.name == "augment"
     assert row.self_seconds == pytest.approx(0.004)
     assert len(opened.python(thread="*").by("function").rows) == 3
-    with pytest.raises(UsageError, match=r"Known: \*, training, loader"):
+    with pytest.raises(UsageError, match=r"Available: \*, training, loader"):
         opened.python(thread="nobody").top()
 
 
-def test_windows_of_one_profiler_are_added_up_and_those_of_another_are_not() -> None:
+def test_windows_of_the_same_profiler_are_summed() -> None:
     job = FakeJob()
     worker = job.worker()
     first = FakeProfile(worker).takes((MAIN, HELPER), 0.001, 7)
     worker.step(0, {"forward": 0.004})
-    looks = [FakeProfile(worker).stands((MAIN, HELPER), 4) for _ in range(2)]
+    samples = [FakeProfile(worker).stands((MAIN, HELPER), 4) for _ in range(2)]
     worker.step(1, {"forward": 0.004})
     first.write(PythonProfiler.CPROFILE)
-    for number, each in enumerate(looks):
+    for number, each in enumerate(samples):
         each.write(number=number + 2)
     worker.flush()
     opened = job.job()
@@ -172,7 +172,7 @@ def test_windows_of_one_profiler_are_added_up_and_those_of_another_are_not() -> 
     assert opened.python("cprofile").top().rows[0].self_seconds == pytest.approx(7e-9)
 
 
-def test_a_damaged_profile_is_left_out_and_said() -> None:
+def test_damaged_profile_is_skipped_and_reported() -> None:
     job = profiled()
     worker = job.worker(rank=1)
     worker.step(0, {"forward": 0.004}).flush()
@@ -193,7 +193,7 @@ def test_a_job_without_a_profile_says_so() -> None:
     assert len(python.top()) == len(python.outliers()) == len(python.modes()) == 0
 
 
-def test_before_the_first_step_is_told_apart() -> None:
+def test_time_before_the_first_step_is_separate() -> None:
     job = FakeJob()
     worker = job.worker()
     profile = FakeProfile(worker).stands((MAIN, HELPER), 5).stands((MAIN, MODEL), 4)
@@ -213,6 +213,6 @@ def test_time_is_split_by_moments() -> None:
     early, late = python.between(0, 0.0061), python.between(0.0061)
     [helper] = [row for row in early.by("function").rows if row.name == "augment"]
     assert helper.self_seconds == pytest.approx(0.002)
-    both = [sum(row.self_seconds for row in part.by("function").rows) for part in (early, late)]
+    both = [sum(row.self_seconds for row in group.by("function").rows) for group in (early, late)]
     assert sum(both) == pytest.approx(0.036)
     assert not python.between(9).by("function").rows

@@ -20,19 +20,19 @@ def counted(*answers: Answer, is_training: bool = True, is_inside: bool = True) 
     return coverage(answers, is_training=is_training, is_inside=is_inside)
 
 
-def test_no_issues_is_said_only_where_every_rule_that_applies_could_decide() -> None:
+def test_no_issues_is_reported_only_if_every_applicable_rule_had_enough_data() -> None:
     decided = Answer("A", DECIDED, 10)
     no_gpu = Answer("IdleGPU", UNFIT, 0, "no samples of gpu recorded", ("Metric",))
     assert no_issues(counted(decided, no_gpu)) == "No issues found."
     short = lacking("B", Shortfall(20, 150, DataUnit.STEPS))
-    found = counted(decided, no_gpu, short)
-    assert (found.applicable, found.lacking) == (2, 1)
-    assert no_issues(found) == (
+    result = counted(decided, no_gpu, short)
+    assert (result.applicable, result.lacking) == (2, 1)
+    assert no_issues(result) == (
         "No issues found so far; 1 of 2 rules lacked data: B needs 150 steps (20 recorded)."
     )
 
 
-def test_reasons_are_grouped_by_what_is_lacking_the_commonest_first() -> None:
+def test_reasons_are_grouped_by_missing_data_most_common_first() -> None:
     answers = [
         lacking("A", Shortfall(20, 150, DataUnit.STEPS)),
         lacking("B", Shortfall(20, 5000, DataUnit.STEPS)),
@@ -67,14 +67,14 @@ def test_rules_without_losses_or_steps_lack_data_where_something_trains() -> Non
 
 
 @pytest.mark.parametrize(
-    ("waiting", "said"),
+    ("waiting", "text"),
     [
         (0, "No issues found so far."),
         (1, "No issues found so far (1 rule still collecting data)."),
         (2, "No issues found so far (2 rules still collecting data)."),
     ],
 )
-def test_while_a_job_runs_the_rules_that_wait_for_data_are_counted(waiting: int, said: str) -> None:
+def test_running_job_counts_rules_that_collect_data(waiting: int, text: str) -> None:
     going = Answer("A", GOING, 10)
-    others = (Answer("B", GOING, 0), lacking("C", Shortfall(1, 2, DataUnit.STEPS)))
-    assert no_issues(counted(going, *others[:waiting])) == said
+    rest = (Answer("B", GOING, 0), lacking("C", Shortfall(1, 2, DataUnit.STEPS)))
+    assert no_issues(counted(going, *rest[:waiting])) == text

@@ -24,19 +24,19 @@ def rules(episodes: tuple[Episode, ...]) -> list[str]:
     return [each.finding.rule for each in episodes]
 
 
-def test_a_consequence_follows_its_cause_though_it_is_worse_and_earlier() -> None:
-    found = root_first(
+def test_consequence_follows_its_cause_even_if_it_is_worse_and_earlier() -> None:
+    result = root_first(
         [
             episode("ExplodingTensor", Severity.CRITICAL, first=0, cause="NonFiniteInput"),
             episode("StepOutlier", Severity.WARNING, first=1),
             episode("NonFiniteInput", Severity.WARNING, first=5),
         ]
     )
-    assert rules(found) == ["NonFiniteInput", "ExplodingTensor", "StepOutlier"]
+    assert rules(result) == ["NonFiniteInput", "ExplodingTensor", "StepOutlier"]
 
 
 def test_the_worst_comes_first_then_the_earliest() -> None:
-    found = root_first(
+    result = root_first(
         [
             episode("C", Severity.INFO, first=0),
             episode("B", Severity.WARNING, first=7),
@@ -44,26 +44,24 @@ def test_the_worst_comes_first_then_the_earliest() -> None:
             episode("D", Severity.CRITICAL, first=9),
         ]
     )
-    assert rules(found) == ["D", "A", "B", "C"]
+    assert rules(result) == ["D", "A", "B", "C"]
 
 
-def test_a_cause_that_is_not_among_them_hides_nothing() -> None:
+def test_unknown_cause_hides_no_finding() -> None:
     assert rules(root_first([episode("A", cause="gone")])) == ["A"]
 
 
-def test_the_verdict_names_the_root_what_it_explains_what_it_costs_and_how_much_more_there_is() -> (
-    None
-):
+def test_verdict_names_root_cause_consequences_cost_and_remaining_findings() -> None:
     starved = episode("DataLoaderStarvation", seconds_per_step_to_win=0.12)
     idle = episode("LowGPUUtilization", cause=starved.id, first=3, gpu_hours_lost=3.2)
-    other = episode("StepOutlier", Severity.INFO)
-    judged = [evaluation("a", other), evaluation("b", idle), evaluation("c", starved)]
+    second = episode("StepOutlier", Severity.INFO)
+    judged = [evaluation("a", second), evaluation("b", idle), evaluation("c", starved)]
     assert verdict(judged) == (
         "DataLoaderStarvation: DataLoaderStarvation is so (explains LowGPUUtilization; "
         "about 3.2 GPU-hours lost, up to 120 ms per step can be saved; 1 more finding)"
     )
 
 
-def test_without_findings_the_verdict_says_how_the_rules_stand() -> None:
+def test_verdict_without_findings_reports_rule_coverage() -> None:
     assert verdict([evaluation("a"), evaluation("b")]) == "No issues found."
     assert verdict([]) == "No rules were run."

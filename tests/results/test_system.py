@@ -54,7 +54,7 @@ def test_pandas_and_polars_agree_with_arrow(job: Job) -> None:
         ("cpu.*", "gpu0", []),
     ],
 )
-def test_metrics_are_chosen_by_pattern_and_device(
+def test_metrics_are_selected_by_pattern_and_device(
     job: Job, metric: str, device: str | None, expected: list[str]
 ) -> None:
     assert [each.key for each in job.system(metric, device=device).series] == expected
@@ -81,7 +81,7 @@ def test_a_range_is_given_in_seconds_iso_texts_or_datetimes(
     assert table["cpu.user_percent"].to_pylist() == list(range(20, 40))
 
 
-def test_a_time_that_is_none_is_refused_with_examples(job: Job) -> None:
+def test_invalid_time_is_an_error_with_examples(job: Job) -> None:
     with pytest.raises(UsageError, match="Invalid time 'yesterday'"):
         job.system(start="yesterday")
 
@@ -91,7 +91,7 @@ def test_an_unknown_node_lists_the_known_ones(job: Job) -> None:
         job.system(node="node-c")
 
 
-def test_buckets_are_as_many_as_asked_for_at_most(job: Job) -> None:
+def test_number_of_buckets_is_limited(job: Job) -> None:
     table = job.system("cpu.*", node="node-a").buckets(10).to_arrow()
 
     assert table.num_rows <= 10
@@ -144,8 +144,8 @@ def test_it_prints_as_a_readable_table(job: Job) -> None:
     assert len(lines) == 3
 
 
-def test_nothing_that_fits_prints_as_a_sentence(job: Job) -> None:
-    assert repr(job.system("nothing")).startswith("No metric 'nothing' recorded. Known: ")
+def test_query_without_matches_prints_a_sentence(job: Job) -> None:
+    assert repr(job.system("nothing")).startswith("No metric 'nothing' recorded. Available: ")
     assert job.system("nothing").to_arrow().num_columns == 2
 
 

@@ -42,12 +42,12 @@ def sharded() -> tuple[FakeJob, list[FakeWorker]]:
 
 
 def save(workers: list[FakeWorker], step: int, values: np.ndarray[Any, Any]) -> None:
-    for worker, part in zip(workers, np.array_split(values, len(workers)), strict=True):
-        worker.statistics("fc1.weight", step, part).flush()
+    for worker, group in zip(workers, np.array_split(values, len(workers)), strict=True):
+        worker.statistics("fc1.weight", step, group).flush()
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
-def test_a_reduction_is_what_numpy_says_at_every_step(is_sealed: bool) -> None:
+def test_reductions_match_numpy_at_every_step(is_sealed: bool) -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(3):
@@ -68,8 +68,8 @@ def test_a_reduction_needs_no_other_columns_than_those_that_are_read(reduction: 
     columns = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
     every = {name: np.array(column) for name, column in columns.items()}
     needed = {name: every[name] for name in columns_for(reduction)}
-    expected, found = reduce_columns(reduction, every), reduce_columns(reduction, needed)
-    assert np.array_equal(expected, found)
+    expected, result = reduce_columns(reduction, every), reduce_columns(reduction, needed)
+    assert np.array_equal(expected, result)
     assert reduction == "median" or "histogram" not in needed
 
 
@@ -100,11 +100,11 @@ def test_an_unknown_reduction_or_worker_is_an_error_that_names_the_known_ones() 
     tensor = recorded().job().tensor("fc1.weight")
     with pytest.raises(UsageError, match=r"Unknown reduction 'l2norm'. Did you mean 'l2_norm'\?"):
         tensor.reduction("l2norm")
-    with pytest.raises(UsageError, match=r"not recorded by worker 3. Known: 0"):
+    with pytest.raises(UsageError, match=r"not recorded by worker 3. Available: 0"):
         tensor.reduction("mean", worker=3)
 
 
-def test_replicas_stay_apart() -> None:
+def test_replicas_are_not_merged() -> None:
     job = FakeJob()
     for rank in range(2):
         job.worker(rank, world_size=2).statistics("w", 0, [rank + 1.0, 2.0]).flush()
@@ -117,7 +117,7 @@ def test_replicas_stay_apart() -> None:
     assert [value for _, value in job.job().tensor("w").reduction("min", worker=1)] == [2.0]
 
 
-def test_parts_are_put_together() -> None:
+def test_shards_are_merged() -> None:
     job, workers = sharded()
     for step in range(3):
         save(workers, step, values_at(step))
@@ -130,34 +130,34 @@ def test_parts_are_put_together() -> None:
     assert [v for _, v in tensor.reduction("mean")] == [
         pytest.approx(values_at(step).mean()) for step in range(3)
     ]
-    part = tensor.reduction("l2_norm", worker=1)
-    assert next(iter(part))[1] == pytest.approx(np.linalg.norm(np.array_split(values_at(0), 3)[1]))
+    group = tensor.reduction("l2_norm", worker=1)
+    assert next(iter(group))[1] == pytest.approx(np.linalg.norm(np.array_split(values_at(0), 3)[1]))
     assert tensor.histogram(1).counts.sum() == 50
     median = tensor.quantiles((0.5,)).to_arrow()["p50"].to_pylist()[2]
     assert median == pytest.approx(np.median(values_at(2)), abs=0.3)
 
 
-def test_a_step_that_a_part_is_missing_of_is_left_out() -> None:
+def test_step_with_a_missing_shard_is_skipped() -> None:
     job, workers = sharded()
     save(workers, 0, values_at(0))
     save(workers[:2], 1, values_at(1))
     assert [step for step, _ in job.job().tensor("fc1.weight").reduction("sum")] == [0]
 
 
-def test_after_a_restart_with_fewer_workers_their_parts_are_the_whole() -> None:
+def test_shards_are_complete_after_a_restart_with_fewer_workers() -> None:
     job, workers = sharded()
     for step in range(2):
         save(workers, step, values_at(step))
     job.clock.advance(1)
-    again = [job.worker(rank, restart=1, world_size=2) for rank in range(2)]
-    for worker in again:
+    restarted = [job.worker(rank, restart=1, world_size=2) for rank in range(2)]
+    for worker in restarted:
         worker.knows("fc1.weight", "weights", is_shard=True)
-    save(again, 1, values_at(7))
-    found = dict(job.job().tensor("fc1.weight").reduction("sum"))
-    assert found == {0: pytest.approx(values_at(0).sum()), 1: pytest.approx(values_at(7).sum())}
+    save(restarted, 1, values_at(7))
+    result = dict(job.job().tensor("fc1.weight").reduction("sum"))
+    assert result == {0: pytest.approx(values_at(0).sum()), 1: pytest.approx(values_at(7).sum())}
 
 
-def test_the_last_life_of_a_worker_stands_for_steps_that_were_done_twice() -> None:
+def test_repeated_steps_use_the_last_life_of_a_worker() -> None:
     job = FakeJob()
     job.worker().statistics("w", 0, [1.0]).statistics("w", 1, [2.0]).flush()
     job.clock.advance(1)
@@ -180,11 +180,13 @@ def test_a_histogram_has_the_values_between_its_edges() -> None:
 
 def test_a_step_without_a_histogram_is_an_error_that_names_those_with_one() -> None:
     tensor = recorded().job().tensor("fc1.weight")
-    with pytest.raises(UsageError, match=r"No histogram of 'fc1.weight' at step 9. Recorded steps: 0, 1, 2"):
+    with pytest.raises(
+        UsageError, match=r"No histogram of 'fc1.weight' at step 9. Recorded steps: 0, 1, 2"
+    ):
         tensor.histogram(9)
 
 
-def test_full_values_come_back_to_the_last_bit() -> None:
+def test_full_values_are_restored_exactly() -> None:
     job = FakeJob()
     values = np.array([[1.5, -0.0, np.nan], [np.inf, 1e-45, 3.0]], dtype=np.float32)
     half = RawTensor("BF16", (2,), np.array([0x3FC0, 0x8000], dtype=np.uint16).tobytes())
@@ -197,7 +199,7 @@ def test_full_values_come_back_to_the_last_bit() -> None:
         opened.tensor("h").value(600)
 
 
-def test_of_values_that_were_saved_twice_the_last_life_has_the_word() -> None:
+def test_values_saved_twice_use_the_last_life() -> None:
     job = FakeJob()
     job.worker().values(1, {"w": np.zeros(2)})
     job.clock.advance(1)
@@ -205,7 +207,7 @@ def test_of_values_that_were_saved_twice_the_last_life_has_the_word() -> None:
     assert job.job().tensor("w").value(1).tolist() == [1.0, 1.0]
 
 
-def test_the_value_of_a_tensor_in_parts_is_that_of_a_worker() -> None:
+def test_value_of_a_sharded_tensor_requires_a_worker() -> None:
     job, workers = sharded()
     for worker in workers:
         worker.values(0, {"fc1.weight": np.full(2, worker.rank, dtype=np.int64)})
@@ -215,7 +217,7 @@ def test_the_value_of_a_tensor_in_parts_is_that_of_a_worker() -> None:
     assert tensor.value(0, worker=2).tolist() == [2, 2]
 
 
-def test_a_median_is_exact_where_full_values_are_kept() -> None:
+def test_median_is_exact_at_steps_with_full_values() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(2):
@@ -226,13 +228,13 @@ def test_a_median_is_exact_where_full_values_are_kept() -> None:
     assert rough == pytest.approx(1.1, rel=0.2)
 
 
-def test_products_come_from_where_they_were_recorded() -> None:
+def test_products_are_read_from_scalars() -> None:
     job = FakeJob()
     job.worker().knows("w").scalar("prod/w", 3, 24.0, source="reduction").flush()
     assert list(job.job().tensor("w").reduction("prod")) == [(3, 24.0)]
 
 
-def test_numbers_of_a_tensor_print_well() -> None:
+def test_tensor_statistics_print_as_tables() -> None:
     tensor = recorded().job().tensor("fc1.weight")
     assert repr(tensor.reduction("l2_norm")).startswith("l2_norm of fc1.weight\nworker  steps")
     assert "p50" in repr(tensor.quantiles())
@@ -240,21 +242,21 @@ def test_numbers_of_a_tensor_print_well() -> None:
     assert repr(tensor.reduction("mean", mode="eval")) == ("No mean of fc1.weight recorded")
 
 
-def test_histograms_over_steps_share_their_edges_and_hold_every_value_once() -> None:
+def test_histograms_over_steps_share_edges_and_count_every_value_once() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.statistics("a", 0, [1.0, 1.2, -3.0, 0.0]).statistics("a", 4, [0.0, 0.0, 2.0, np.nan])
     worker.flush()
-    found = job.job().tensor("a").histograms()
-    assert found.steps.tolist() == [0, 4]
-    assert found.zeros.tolist() == [1, 2]
-    assert found.counts.sum(axis=1).tolist() == [3, 1]
-    assert found.edges[0] == -4.0
-    assert found.edges[-1] == 3.0
-    assert found.counts.shape == (2, len(found.edges) - 1)
-    place = int(np.searchsorted(found.edges, 1.0, side="right")) - 1  # from 1 to 1.5
-    assert found.counts[:, place].tolist() == [2, 0]
-    assert repr(found) == "Histograms of a at 2 steps from 0 to 4"
+    result = job.job().tensor("a").histograms()
+    assert result.steps.tolist() == [0, 4]
+    assert result.zeros.tolist() == [1, 2]
+    assert result.counts.sum(axis=1).tolist() == [3, 1]
+    assert result.edges[0] == -4.0
+    assert result.edges[-1] == 3.0
+    assert result.counts.shape == (2, len(result.edges) - 1)
+    index = int(np.searchsorted(result.edges, 1.0, side="right")) - 1  # from 1 to 1.5
+    assert result.counts[:, index].tolist() == [2, 0]
+    assert repr(result) == "Histograms of a at 2 steps from 0 to 4"
 
 
 def test_a_tensor_without_histograms_has_none_over_steps() -> None:

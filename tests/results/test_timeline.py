@@ -36,8 +36,8 @@ def recorded(uri: str = "", offset: float = 0.0) -> FakeJob:
     """Two workers on two nodes, one with a clock that is ahead; ten steps of 0.3 s each."""
     job = FakeJob(uri, node="left")
     other_clock = FakeClock(START_NS + round(offset * NANOSECONDS))
-    other = FakeJob(job.backend.uri, node="right", clock=other_clock)
-    for rank, node in enumerate((job, other)):
+    second = FakeJob(job.backend.uri, node="right", clock=other_clock)
+    for rank, node in enumerate((job, second)):
         worker = FakeWorker(job.backend, node.clock, rank, node=node.node, world_size=2)
         for step in range(10):
             if step == 3:
@@ -116,10 +116,10 @@ def test_a_range_of_time_is_in_seconds_since_the_job_began() -> None:
     assert "all_reduce" not in {row["name"] for row in rows}
 
 
-def test_clocks_of_nodes_are_corrected_and_the_error_is_said(tmp_path: Path) -> None:
+def test_clocks_of_nodes_are_corrected_with_a_known_error(tmp_path: Path) -> None:
     job = recorded(offset=5.0)
     timeline = job.job().timeline(start_step=2, end_step=6)
-    left, right = timeline.clocks.nodes
+    first, right = timeline.clocks.nodes
     assert (right.source, right.offset_ns) == ("steps", 5 * NANOSECONDS)
     assert right.error_ns is not None
     kernels = [row for row in timeline.to_arrow().to_pylist() if row["name"] == "gemm"]
@@ -130,7 +130,7 @@ def test_clocks_of_nodes_are_corrected_and_the_error_is_said(tmp_path: Path) -> 
     document = trace_of(job, tmp_path / "merged.json", start_step=2, end_step=6)
     assert document["otherData"]["clock of left"] == "reference"
     assert "corrected by -5000000000 ns, error 1 ns" in document["otherData"]["clock of right"]
-    assert left.error_ns == 0
+    assert first.error_ns == 0
 
 
 def test_a_window_is_small_enough_to_be_drawn() -> None:
@@ -141,22 +141,22 @@ def test_a_window_is_small_enough_to_be_drawn() -> None:
     assert [phases.names[number] for number in phases.name_numbers] == ["backward"]
     assert (len(phases.starts_ns), phases.left_out) == (1, 2)
     assert tracks["steps"].steps.tolist() == [3]
-    left, _ = window.counters
-    assert left.series[0].key == "cpu.user_percent"
-    assert left.buckets.mean.shape[0] == 2
+    first, _ = window.counters
+    assert first.series[0].key == "cpu.user_percent"
+    assert first.buckets.mean.shape[0] == 2
     assert "tracks, " in repr(window)
 
 
-def test_one_node_alone_can_be_asked_for() -> None:
+def test_timeline_can_be_limited_to_one_node() -> None:
     timeline = recorded().job().timeline(metrics="cpu.*").on("right")
     assert {row["node"] for row in timeline.to_arrow().to_pylist()} == {"right"}
     assert [node.node for node in timeline.data.nodes] == ["right"]
     assert [each.key for each in timeline.data.nodes[0].series] == ["cpu.user_percent"]
-    with pytest.raises(UsageError, match=r"no node 'middle'\. Known: left, right"):
+    with pytest.raises(UsageError, match=r"no node 'middle'\. Available: left, right"):
         recorded().job().timeline().on("middle")
 
 
-def test_steps_that_are_not_there_are_an_error() -> None:
+def test_unknown_steps_are_an_error() -> None:
     with pytest.raises(UsageError, match="has not recorded these steps"):
         len(recorded().job().timeline(start_step=50).to_arrow())
 
@@ -172,7 +172,7 @@ def test_an_empty_timeline_is_a_trace_too(tmp_path: Path) -> None:
     assert trace_of(FakeJob(), tmp_path / "empty.json")["traceEvents"] == []
 
 
-def test_a_broken_file_never_stands_where_a_good_one_was(tmp_path: Path) -> None:
+def test_failed_save_keeps_the_previous_file(tmp_path: Path) -> None:
     (tmp_path / "merged.json").write_text("good")
     (tmp_path / "merged.json").chmod(0o600)
     with pytest.raises(StoreError, match="Cannot write"):

@@ -119,7 +119,7 @@ class Stages(Frame):
         spans = {span.stage.value: span for span in self.spans}
         if stage not in spans:
             names = ", ".join(Stage) if spans else "none (no training recorded)"
-            raise UsageError(f"Unknown stage {stage!r}. Known: {names}")
+            raise UsageError(f"Unknown stage {stage!r}. Available: {names}")
         return spans[stage]
 
     def to_arrow(self) -> pa.Table:

@@ -47,7 +47,7 @@ class ModuleMemory:
 def memory_of(readers: tuple[WorkerReader, ...], by: str) -> RecordRows:
     """Tensor memory of workers, by `step` or `module`."""
     if by not in BY:
-        raise UsageError(f"Unknown grouping {by!r} of memory. Known: {', '.join(BY)}")
+        raise UsageError(f"Unknown grouping {by!r} of memory. Available: {', '.join(BY)}")
     make, kind = (_by_step, StepMemory) if by == "step" else (_by_module, ModuleMemory)
     records = [
         record

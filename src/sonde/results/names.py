@@ -15,7 +15,7 @@ def known_mode(mode: str) -> str:
     """
     modes = [mode.value for mode in Mode]
     if mode not in modes:
-        raise UsageError(f"Unknown mode {mode!r}. Known: {', '.join(modes)}")
+        raise UsageError(f"Unknown mode {mode!r}. Available: {', '.join(modes)}")
     return str(mode)
 
 

@@ -51,11 +51,11 @@ class Operators(Frame):
 
     def __post_init__(self) -> None:
         if self.device not in (None, *DEVICES):
-            raise UsageError(f"Unknown device {self.device!r}. Known: {', '.join(DEVICES)}")
+            raise UsageError(f"Unknown device {self.device!r}. Available: {', '.join(DEVICES)}")
         if self.group not in GROUPS:
-            raise UsageError(f"Unknown grouping {self.group!r}. Known: {', '.join(GROUPS)}")
+            raise UsageError(f"Unknown grouping {self.group!r}. Available: {', '.join(GROUPS)}")
         if self.group == "kernel" and self.device == HOST:
-            raise UsageError("Kernels run on GPUs only. Known for cpu: operator, module, phase")
+            raise UsageError("Kernels run on GPUs only. Available for cpu: operator, module, phase")
 
     @cached_property
     def profiles(self) -> tuple[Profile, ...]:
@@ -102,7 +102,7 @@ class Operators(Frame):
             by: `self` time, or `total` time including callees.
         """
         if by not in ORDERS:
-            raise UsageError(f"Unknown order {by!r}. Known: {', '.join(ORDERS)}")
+            raise UsageError(f"Unknown order {by!r}. Available: {', '.join(ORDERS)}")
         rows = sorted(self.table.rows, key=lambda row: -getattr(row, f"{by}_ns"))
         return self._rows(self.table, rows[:max_rows])
 

@@ -115,7 +115,7 @@ class PythonTime(Frame):
     def by(self, what: str) -> "HotTable":
         """Time by `function`, `file` or `module`."""
         if what not in _LABELS:
-            raise UsageError(f"Unknown grouping {what!r}. Known: {', '.join(_LABELS)}")
+            raise UsageError(f"Unknown grouping {what!r}. Available: {', '.join(_LABELS)}")
         return HotTable(
             tuple(hot(self._all_amounts(self.choice.has), _LABELS[what])), what, self._counted
         )
@@ -213,7 +213,7 @@ class PythonTime(Frame):
         if thread is None:
             return np.arange(len(names)) == 0
         if thread != "*" and thread not in names:
-            raise UsageError(f"Unknown thread {thread!r}. Known: *, {', '.join(names)}")
+            raise UsageError(f"Unknown thread {thread!r}. Available: *, {', '.join(names)}")
         return np.array([thread in ("*", name) for name in names], dtype=np.bool_)
 
     def _slow_steps(self, factor: float) -> set[tuple[int, int]]:
@@ -261,7 +261,7 @@ class HotTable(Frame):
         """The first rows, by `self` or `total` time or by count."""
         fields = {"self": "self_seconds", "total": "total_seconds", self.counted: "count"}
         if by not in fields:
-            raise UsageError(f"Unknown order {by!r}. Known: {', '.join(fields)}")
+            raise UsageError(f"Unknown order {by!r}. Available: {', '.join(fields)}")
         rows = sorted(self.rows, key=lambda row: -getattr(row, fields[by]))
         return HotTable(tuple(rows[:max_rows]), self.what, self.counted)
 

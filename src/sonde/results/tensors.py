@@ -311,7 +311,7 @@ class Tensor(Frame):
         if worker is not None and worker not in self.workers:
             ranks = ", ".join(map(str, self.workers))
             raise UsageError(
-                f"{self.name!r} was not recorded by worker {worker}. Known: {ranks}"
+                f"{self.name!r} was not recorded by worker {worker}. Available: {ranks}"
             )
         return tuple(reader for reader in self._readers if worker in (None, reader.rank))
 

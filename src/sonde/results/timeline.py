@@ -60,7 +60,7 @@ class Timeline(Frame):
         readers = tuple(reader for reader in self.readers if node_of(reader) == node)
         if not systems and not readers:
             names = ", ".join(system.node for system in self.systems)
-            raise UsageError(f"Job {self.job!r} has no node {node!r}. Known: {names}")
+            raise UsageError(f"Job {self.job!r} has no node {node!r}. Available: {names}")
         return replace(self, systems=systems, readers=readers)
 
     @cached_property
