@@ -29,13 +29,13 @@ class Decoding:
         self.backend.write(key + layout.TRACE_FACTS_SUFFIX, b"{}")
 
     def is_over(self) -> bool:
-        self.decoder.look()
+        self.decoder.check()
         return not self.decoder._process.is_running()
 
 
 def test_nothing_runs_while_there_is_no_trace(tmp_path: Path) -> None:
     one = Decoding(tmp_path)
-    one.decoder.look()
+    one.decoder.check()
     one.decoder.finish(60)
     assert one.runs == 0
 
@@ -43,13 +43,13 @@ def test_nothing_runs_while_there_is_no_trace(tmp_path: Path) -> None:
 def test_a_trace_is_tried_once_while_the_job_runs(tmp_path: Path) -> None:
     one = Decoding(tmp_path)
     one.leave_trace(5)
-    one.decoder.look()
+    one.decoder.check()
     assert eventually(one.is_over)
-    one.decoder.look()
+    one.decoder.check()
     assert one.runs == 1
     assert one.decoder.cpu_seconds > 0
     one.leave_trace(50)
-    one.decoder.look()
+    one.decoder.check()
     one.decoder.finish(60)
     assert one.runs == 3  # once more at the end, since the traces are still there
 

@@ -18,15 +18,15 @@ def test_the_oldest_values_go_when_it_is_time() -> None:
     budget = DiskBudget(job.backend, job.clock, room, lambda what, reason: said.append(what))
     for step in range(4):
         worker.values(step, {"w": np.full(1000, step, dtype=np.float64)})
-    budget.keep()
+    budget.check()
     assert job.job().tensor("w").steps() == [0, 1, 2, 3]
     job.clock.advance(61)
-    budget.keep()
+    budget.check()
     assert job.job().tensor("w").steps() == [2, 3]
     assert total(job) <= room
     assert said == ["raw data"]
     worker.values(4, {"w": np.zeros(1000)})
-    assert budget.keep_now().files == 1
+    assert budget.enforce().files == 1
     assert said == ["raw data"]
     assert job.job().tensor("w").steps() == [3, 4]
 
@@ -35,4 +35,4 @@ def test_a_small_job_loses_nothing() -> None:
     job = FakeJob()
     job.worker().values(0, {"w": np.zeros(10)})
     budget = DiskBudget(job.backend, job.clock, 10**9, lambda what, reason: None)
-    assert budget.keep_now().files == 0
+    assert budget.enforce().files == 0

@@ -8,7 +8,7 @@ import pytest
 
 from sonde import __version__
 from sonde.agent import environment as surroundings
-from sonde.agent.environment import find_interpreter, find_surroundings, variables_of
+from sonde.agent.environment import find_interpreter, find_environment, variables_of
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def python(tmp_path: Path) -> Path:
 
 
 def test_the_packages_of_the_jobs_own_python_are_listed(python: Path, tmp_path: Path) -> None:
-    found = find_surroundings((str(python), "train.py"), tmp_path, {})
+    found = find_environment((str(python), "train.py"), tmp_path, {})
     assert found.versions["python"] == "3.12"
     assert found.packages == {
         "torch": "2.5.1+cu124",
@@ -45,7 +45,7 @@ def test_a_tool_like_torchrun_is_seen_through(python: Path, tmp_path: Path, line
 @pytest.mark.parametrize("command", [(), ("no-such-command",), ("sh", "-c", "x"), ("/etc/passwd",)])
 def test_what_is_no_python_has_no_packages(command: tuple[str, ...], tmp_path: Path) -> None:
     assert find_interpreter(command) is None
-    assert find_surroundings(command, tmp_path, {}).packages == {}
+    assert find_environment(command, tmp_path, {}).packages == {}
 
 
 def test_the_python_of_these_tests_is_found() -> None:
@@ -55,14 +55,14 @@ def test_the_python_of_these_tests_is_found() -> None:
 
 
 def test_our_own_version_and_the_machine_are_known(tmp_path: Path) -> None:
-    found = find_surroundings(("true",), tmp_path, {})
+    found = find_environment(("true",), tmp_path, {})
     assert found.versions["sonde"] == __version__
     assert int(found.machine["cores"]) >= 1
     assert found.machine["system"].startswith(("Linux", "Darwin"))
 
 
 def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
-    found = find_surroundings(("true",), tmp_path, {"SOME_TOKEN": "s3cr3t"})
+    found = find_environment(("true",), tmp_path, {"SOME_TOKEN": "s3cr3t"})
     assert found.environment == {"SOME_TOKEN": "***"}
 
 
@@ -86,16 +86,16 @@ def git(folder: Path, *words: str) -> None:
 
 def test_the_commit_of_a_repository_and_whether_it_is_clean(tmp_path: Path) -> None:
     git(tmp_path, "init", "--initial-branch", "main")
-    assert find_surroundings(("true",), tmp_path, {}).git == {}  # nothing was committed yet
+    assert find_environment(("true",), tmp_path, {}).git == {}  # nothing was committed yet
     (tmp_path / "model.py").write_text("1")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--message", "A model")
     (tmp_path / "untracked.txt").touch()
-    found = find_surroundings(("true",), tmp_path, {}).git
+    found = find_environment(("true",), tmp_path, {}).git
     assert len(found["commit"]) == 40
     assert (found["branch"], found["is_clean"]) == ("main", "yes")
     (tmp_path / "model.py").write_text("2")
-    assert find_surroundings(("true",), tmp_path, {}).git["is_clean"] == "no"
+    assert find_environment(("true",), tmp_path, {}).git["is_clean"] == "no"
 
 
 def test_a_git_that_hangs_or_is_not_there_is_no_obstacle(
@@ -106,6 +106,6 @@ def test_a_git_that_hangs_or_is_not_there_is_no_obstacle(
     program.chmod(0o755)
     monkeypatch.setattr(surroundings, "_GIT_SECONDS", 0.05)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert find_surroundings(("true",), tmp_path, {}).git == {}
+    assert find_environment(("true",), tmp_path, {}).git == {}
     monkeypatch.setenv("PATH", "/nowhere")
-    assert find_surroundings(("true",), tmp_path, {}).git == {}
+    assert find_environment(("true",), tmp_path, {}).git == {}

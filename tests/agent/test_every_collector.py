@@ -25,7 +25,7 @@ def test_the_name_of_a_metric_ends_with_its_unit(name: str) -> None:
 
 @pytest.mark.parametrize("name", COLLECTORS.names())
 def test_a_collector_says_what_it_needs(name: str) -> None:
-    assert "Needs" in (inspect.getdoc(COLLECTORS.load(name)) or "")
+    assert "Requires" in (inspect.getdoc(COLLECTORS.load(name)) or "")
 
 
 def test_collectors_record_on_this_machine_what_they_list() -> None:

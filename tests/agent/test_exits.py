@@ -47,18 +47,18 @@ def test_a_signal_is_named() -> None:
 
 def test_a_kill_with_a_count_in_the_own_group_is_for_want_of_memory() -> None:
     for code in (-9, 137):  # killed itself, or a shell that says so of its child
-        exit_ = explain(Ending(code, 5), Kills(own=1, anywhere=1))
+        exit_ = explain(Ending(code, 5), Kills(in_group=1, anywhere=1))
         assert exit_.reason is ExitReason.HOST_OUT_OF_MEMORY
         assert exit_.state is JobState.FAILED
         assert exit_.message is not None
-        assert "memory ran out" in exit_.message
+        assert "out of memory" in exit_.message
 
 
 def test_a_kill_while_others_ran_out_of_memory_is_only_a_kill() -> None:
-    exit_ = explain(Ending(-9, 5), Kills(own=0, anywhere=4))
+    exit_ = explain(Ending(-9, 5), Kills(in_group=0, anywhere=4))
     assert exit_.reason is ExitReason.SIGNAL
     assert exit_.message is not None
-    assert "meanwhile (out-of-memory kills on this machine: 4)" in exit_.message
+    assert "during the job (out-of-memory kills on this machine: 4)" in exit_.message
 
 
 def test_where_no_group_counts_the_kernel_is_believed() -> None:
@@ -66,15 +66,15 @@ def test_where_no_group_counts_the_kernel_is_believed() -> None:
 
 
 def test_a_failure_after_a_worker_was_killed_is_a_failure_with_a_hint() -> None:
-    exit_ = explain(Ending(1, 5), Kills(own=1, anywhere=1))
+    exit_ = explain(Ending(1, 5), Kills(in_group=1, anywhere=1))
     assert exit_.reason is ExitReason.EXIT
     assert exit_.message is not None
-    assert exit_.message.startswith("exit code 1; memory ran out meanwhile")
+    assert exit_.message.startswith("exit code 1; memory ran out during the job")
 
 
 def test_what_was_stopped_is_stopped_whatever_the_code() -> None:
     for code in (0, 1, -9, -15):
-        exit_ = explain(Ending(code, 5, stopped_by="me"), Kills(own=1))
+        exit_ = explain(Ending(code, 5, stopped_by="me"), Kills(in_group=1))
         assert (exit_.state, exit_.reason) == (JobState.STOPPED, ExitReason.STOPPED)
         assert exit_.message == "stopped by me"
 
@@ -87,9 +87,9 @@ def test_a_problem_with_the_start_is_the_message() -> None:
 def test_kills_are_counted_from_the_start_of_the_job(fake: FakeMachine) -> None:
     count(fake, kernel=10, group=2)
     kills = MemoryKills(fake.machine())
-    assert kills.since() == Kills(own=0, anywhere=0)
+    assert kills.since() == Kills(in_group=0, anywhere=0)
     count(fake, kernel=12, group=3)
-    assert kills.since() == Kills(own=1, anywhere=2)
+    assert kills.since() == Kills(in_group=1, anywhere=2)
     assert kills.since().is_likely
 
 
@@ -97,13 +97,13 @@ def test_kills_of_others_are_not_ours(fake: FakeMachine) -> None:
     count(fake, kernel=10, group=2)
     kills = MemoryKills(fake.machine())
     count(fake, kernel=15, group=2)
-    assert kills.since() == Kills(own=0, anywhere=5)
+    assert kills.since() == Kills(in_group=0, anywhere=5)
     assert not kills.since().is_likely
 
 
 def test_a_kernel_without_counters_says_nothing(fake: FakeMachine) -> None:
     kills = MemoryKills(fake.machine())
-    assert kills.since() == Kills(own=None, anywhere=0)
+    assert kills.since() == Kills(in_group=None, anywhere=0)
     assert not kills.since().is_likely
 
 
@@ -144,7 +144,7 @@ def test_a_signal_stays_the_reason_and_what_was_said_before_is_kept() -> None:
 
 def test_a_stop_and_a_kill_for_want_of_memory_need_no_other_reason() -> None:
     stopped = explain(Ending(1, 5, "somebody"), NOTHING, failure=RAISED)
-    killed = explain(Ending(-9, 5), Kills(own=1), failure=RAISED)
+    killed = explain(Ending(-9, 5), Kills(in_group=1), failure=RAISED)
     assert (stopped.reason, stopped.traceback) == (ExitReason.STOPPED, None)
     assert (killed.reason, killed.traceback) == (ExitReason.HOST_OUT_OF_MEMORY, None)
 

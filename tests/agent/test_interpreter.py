@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sonde.agent.handover import INJECT_FOLDER
-from sonde.agent.interpreter import why_shut, why_unseen
+from sonde.agent.interpreter import why_isolated, why_not_recorded
 
 FOLDER = Path("/ours/inject")
 
@@ -26,7 +26,7 @@ FOLDER = Path("/ours/inject")
     ],
 )
 def test_an_option_that_shuts_python_is_found(line: str, option: str) -> None:
-    reason = why_shut(line.split(), FOLDER)
+    reason = why_isolated(line.split(), FOLDER)
     assert reason is not None
     assert option in reason
 
@@ -49,14 +49,14 @@ def test_an_option_that_shuts_python_is_found(line: str, option: str) -> None:
     ],
 )
 def test_options_of_others_shut_nothing(line: str) -> None:
-    assert why_shut(line.split(), FOLDER) is None
+    assert why_isolated(line.split(), FOLDER) is None
 
 
 def test_a_script_says_in_its_first_line_how_it_wants_its_python(tmp_path: Path) -> None:
     script = tmp_path / "train"
     script.write_text("#!/usr/bin/python3 -I\nprint()\n")
     script.chmod(0o755)
-    reason = why_shut([str(script)], FOLDER)
+    reason = why_isolated([str(script)], FOLDER)
     assert reason is not None
     assert reason.startswith("python3 -I")
 
@@ -66,11 +66,11 @@ def test_programs_and_usual_scripts_are_open(tmp_path: Path, content: bytes) -> 
     program = tmp_path / "train"
     program.write_bytes(content)
     program.chmod(0o755)
-    assert why_shut([str(program)], FOLDER) is None
+    assert why_isolated([str(program)], FOLDER) is None
 
 
 def test_a_folder_that_cannot_be_on_a_path_is_said(tmp_path: Path) -> None:
-    assert why_shut(["python", "x.py"], Path("/a:b/inject")) is not None
+    assert why_isolated(["python", "x.py"], Path("/a:b/inject")) is not None
 
 
 @pytest.mark.parametrize("content", [None, "def (", "\0"])
@@ -79,11 +79,11 @@ def test_a_missing_or_damaged_start_up_module_is_reported(
 ) -> None:
     if content is not None:
         (tmp_path / "sitecustomize.py").write_text(content)
-    reason = why_unseen(["python", "train.py"], tmp_path)
+    reason = why_not_recorded(["python", "train.py"], tmp_path)
     assert reason is not None
     assert reason.startswith("Sonde's hook could not be loaded")
-    assert why_unseen(["true"], tmp_path) is None
+    assert why_not_recorded(["true"], tmp_path) is None
 
 
 def test_an_intact_start_up_module_is_no_reason() -> None:
-    assert why_unseen(["python", "train.py"], INJECT_FOLDER) is None
+    assert why_not_recorded(["python", "train.py"], INJECT_FOLDER) is None

@@ -1,53 +1,60 @@
-"""Requests to a job: what its launcher does, and what it hands on to workers elsewhere."""
+"""Control requests, and the start of a recording with a slow store."""
 
 import uuid
 from pathlib import Path
 
 import pytest
 
+from sonde.agent.control import ControlRequests
+from sonde.agent.documents import AttemptDocuments
+from sonde.agent.heartbeat import HeartbeatWriter
 from sonde.agent.recording import Recording
 from sonde.agent.registration import Registration
 from sonde.agent.relay import Relay
 from sonde.clock import SystemClock
+from sonde.guard import Guard
 from sonde.records.job import Attempt, Launcher
 from sonde.records.request import Request, RequestKind
 from sonde.settings import RunSettings
 from sonde.store.backends import Entry, open_backend
 from sonde.store.backends.memory import Memory
 from sonde.store.control import LAST_STEP, Inbox, replies_to, send_request
-from sonde.store.layout import attempt_key
+from sonde.store.layout import attempt_key, node_folder
 from sonde.store.spool import Spool, SpoolFacts
+from sonde.store.writer import Writer
 
 
-def test_workers_that_read_another_folder_hear_of_what_concerns_them() -> None:
+def test_requests_for_workers_are_forwarded_and_others_answered() -> None:
     backend, clock = open_backend(f"memory://{uuid.uuid4().hex}/job"), SystemClock()
-    place = Registration("job", "node-a", 1, backend, is_creator=True)
+    registration = Registration("job", "node-a", 1, backend, is_creator=True)
     stopped: list[Request] = []
 
     def stop(request: Request) -> str:
         stopped.append(request)
         return "it ends"
 
-    recording = Recording(place, RunSettings(), clock, stop)
-    handed_on: list[Request] = []
-    recording.hand_on = handed_on.append
+    forwarded: list[Request] = []
+    writer = Writer(backend, node_folder("node-a"), clock)
+    documents = AttemptDocuments(registration, backend, writer, clock, Guard())
+    heartbeat = HeartbeatWriter(documents, writer, clock, 1.0, lambda: 0.0)
+    control = ControlRequests(heartbeat, writer, clock, stop, forwarded.append)
     inbox = Inbox(backend, "node-a")
-    asked = [
+    requests = [
         send_request(backend, clock, RequestKind.PROFILE, {"kinds": "python"}),
         send_request(backend, clock, RequestKind.PLACE, {}),
         send_request(backend, clock, RequestKind.STOP, {LAST_STEP: "7"}),
         send_request(backend, clock, RequestKind.STOP, {}),
     ]
-    recording._answer(inbox)
+    control.answer(inbox)
 
-    profile, where, last_step, at_once = asked
-    assert handed_on == [profile, where, last_step]
-    assert stopped == [last_step, at_once]
-    answered = [set(replies_to(backend, one)) for one in asked]
+    profile, placement, last_step, immediate = requests
+    assert forwarded == [profile, placement, last_step]
+    assert stopped == [last_step, immediate]
+    answered = [set(replies_to(backend, request)) for request in requests]
     assert answered == [set(), set(), {"node-a"}, {"node-a"}]
 
 
-def test_the_start_is_in_the_spool_before_a_slow_store_is_asked_for_anything(
+def test_start_is_written_to_the_spool_before_a_slow_store_responds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -62,9 +69,9 @@ def test_the_start_is_in_the_spool_before_a_slow_store_is_asked_for_anything(
 
     target, clock = Slow(f"memory://{uuid.uuid4().hex}/job"), SystemClock()
     spool = Spool.create(SpoolFacts(target.uri, "node-a", 1, "run"))
-    place = Registration("job", "node-a", 1, target, is_creator=True)
+    registration = Registration("job", "node-a", 1, target, is_creator=True)
     relay = Relay(spool, target, clock)
-    recording = Recording(place, RunSettings(), clock, lambda _request: "", relay=relay)
+    recording = Recording(registration, RunSettings(), clock, lambda _request: "", relay=relay)
     launcher = Launcher(1, "", "")
     recording.start(Attempt("node-a", 1, 0, ("true",), "/", 1, launcher, 0.5))
     spool.release()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.agent.registration import Registration, Wish, register
+from sonde.agent.registration import Registration, RunRequest, register
 from sonde.clock import NANOSECONDS
 from sonde.errors import JobExistsError, UsageError
 from sonde.records.job import Attempt, Exit, ExitReason, JobState, Launcher
@@ -21,18 +21,18 @@ COMMAND = ("python", "train.py")
 
 
 @pytest.fixture
-def wish() -> Wish:
+def run_request() -> RunRequest:
     store = f"memory://{uuid.uuid4().hex}"
-    return Wish(RunSettings(store=store), Placement("node-a"))
+    return RunRequest(RunSettings(store=store), Placement("node-a"))
 
 
-def named(wish: Wish, name: str | None = "resnet", **settings: object) -> Wish:
-    return replace(wish, settings=replace(wish.settings, name=name), **settings)  # type: ignore[arg-type]
+def named(run_request: RunRequest, name: str | None = "resnet", **settings: object) -> RunRequest:
+    return replace(run_request, settings=replace(run_request.settings, name=name), **settings)  # type: ignore[arg-type]
 
 
-def on(wish: Wish, node: str, **placement: object) -> Wish:
-    there = replace(wish.placement, node=node, **placement)  # type: ignore[arg-type]
-    return replace(wish, placement=there)
+def on(run_request: RunRequest, node: str, **placement: object) -> RunRequest:
+    there = replace(run_request.placement, node=node, **placement)  # type: ignore[arg-type]
+    return replace(run_request, placement=there)
 
 
 def start(place: Registration, launcher: Launcher | None = None) -> None:
@@ -49,38 +49,40 @@ def end(place: Registration) -> None:
     place.backend.write(key, encode_facts(exit_))
 
 
-def test_a_new_name_makes_a_job(wish: Wish) -> None:
-    place = register(named(wish), COMMAND, FakeClock())
+def test_a_new_name_makes_a_job(run_request: RunRequest) -> None:
+    place = register(named(run_request), COMMAND, FakeClock())
     assert (place.job, place.node, place.number, place.is_creator) == ("resnet", "node-a", 1, True)
     assert place.backend.exists("job.json")
 
 
-def test_a_name_in_use_is_refused(wish: Wish) -> None:
-    register(named(wish), COMMAND, FakeClock())
+def test_a_name_in_use_is_refused(run_request: RunRequest) -> None:
+    register(named(run_request), COMMAND, FakeClock())
     with pytest.raises(JobExistsError, match="--resume"):
-        register(named(wish), COMMAND, FakeClock())
+        register(named(run_request), COMMAND, FakeClock())
 
 
-def test_a_name_from_a_file_is_told_with_the_file(wish: Wish) -> None:
-    settings = replace(wish.settings, name="resnet", name_in_file=("resnet", "sonde.toml"))
-    from_file = replace(wish, settings=settings)
+def test_a_name_from_a_file_is_told_with_the_file(run_request: RunRequest) -> None:
+    settings = replace(run_request.settings, name="resnet", name_in_file=("resnet", "sonde.toml"))
+    from_file = replace(run_request, settings=settings)
     register(from_file, COMMAND, FakeClock())
-    with pytest.raises(JobExistsError, match=r"'resnet' \(sonde.toml: \[job\] name\) exists"):
+    with pytest.raises(
+        JobExistsError, match=r"'resnet' \(sonde.toml: \[job\] name\) already exists"
+    ):
         register(from_file, COMMAND, FakeClock())
     register(named(from_file, "mine"), COMMAND, FakeClock())
-    with pytest.raises(JobExistsError, match="'mine' exists"):
+    with pytest.raises(JobExistsError, match="'mine' already exists"):
         register(named(from_file, "mine"), COMMAND, FakeClock())
     bad = replace(settings, name="two words", name_in_file=("two words", "sonde.toml"))
     with pytest.raises(UsageError, match=r"^sonde.toml: \[job\] name: 'two words' cannot"):
-        register(replace(wish, settings=bad), COMMAND, FakeClock())
+        register(replace(run_request, settings=bad), COMMAND, FakeClock())
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "", "ä", "x" * 129, "two words", "a\n"])
-def test_a_bad_name_is_refused(wish: Wish, name: str) -> None:
-    with pytest.raises(UsageError, match="at most 128"):
-        register(named(wish, name), COMMAND, FakeClock())
-    with pytest.raises(UsageError, match="name of a node"):
-        register(on(named(wish), name), COMMAND, FakeClock())
+def test_a_bad_name_is_refused(run_request: RunRequest, name: str) -> None:
+    with pytest.raises(UsageError, match="up to 128"):
+        register(named(run_request, name), COMMAND, FakeClock())
+    with pytest.raises(UsageError, match="Invalid node name"):
+        register(on(named(run_request), name), COMMAND, FakeClock())
 
 
 @pytest.mark.parametrize(
@@ -96,27 +98,29 @@ def test_a_bad_name_is_refused(wish: Wish, name: str) -> None:
     ],
 )
 def test_without_a_name_the_job_is_named_after_the_script_and_the_time(
-    wish: Wish, command: tuple[str, ...], base: str
+    run_request: RunRequest, command: tuple[str, ...], base: str
 ) -> None:
-    name = register(wish, command, FakeClock()).job
+    name = register(run_request, command, FakeClock()).job
     assert name.rsplit("-", 2)[0] == base
 
 
-def test_names_made_in_the_same_second_differ(wish: Wish) -> None:
-    names = {register(wish, COMMAND, FakeClock()).job for _ in range(5)}
+def test_names_made_in_the_same_second_differ(run_request: RunRequest) -> None:
+    names = {register(run_request, COMMAND, FakeClock()).job for _ in range(5)}
     assert len(names) == 5
     assert {name[-2:] for name in names} >= {"-2", "-3", "-4", "-5"}
 
 
-def test_another_node_joins_a_job_by_name(wish: Wish) -> None:
-    first = register(replace(named(wish), is_node_given=True), COMMAND, FakeClock())
-    second = register(replace(on(named(wish), "node-b"), is_node_given=True), COMMAND, FakeClock())
+def test_another_node_joins_a_job_by_name(run_request: RunRequest) -> None:
+    first = register(replace(named(run_request), is_node_given=True), COMMAND, FakeClock())
+    second = register(
+        replace(on(named(run_request), "node-b"), is_node_given=True), COMMAND, FakeClock()
+    )
     assert (first.is_creator, second.is_creator) == (True, False)
     assert second.backend.uri == first.backend.uri
 
 
-def test_of_two_with_one_node_name_only_one_joins(wish: Wish) -> None:
-    shared = replace(named(wish), is_node_given=True)
+def test_of_two_with_one_node_name_only_one_joins(run_request: RunRequest) -> None:
+    shared = replace(named(run_request), is_node_given=True)
     register(shared, COMMAND, FakeClock())
     with pytest.raises(JobExistsError):  # the creator's own name, before it wrote anything else
         register(shared, COMMAND, FakeClock())
@@ -125,64 +129,64 @@ def test_of_two_with_one_node_name_only_one_joins(wish: Wish) -> None:
         register(on(shared, "node-b"), COMMAND, FakeClock())
 
 
-def test_the_nodes_of_a_cluster_job_find_each_other_without_a_name(wish: Wish) -> None:
-    nodes = [on(wish, f"node-{n}", group="47 11", nodes=2) for n in (1, 2)]
+def test_the_nodes_of_a_cluster_job_find_each_other_without_a_name(run_request: RunRequest) -> None:
+    nodes = [on(run_request, f"node-{n}", group="47 11", nodes=2) for n in (1, 2)]
     places = [register(one, COMMAND, FakeClock()) for one in nodes]
     assert [place.job for place in places] == ["train-47-11", "train-47-11"]
     again = register(nodes[0], COMMAND, FakeClock())  # the same script once more in that job
     assert again.job.startswith("train-2")
 
 
-def test_a_job_that_ended_is_resumed_as_the_next_attempt(wish: Wish) -> None:
-    first = register(named(wish), COMMAND, FakeClock())
+def test_a_job_that_ended_is_resumed_as_the_next_attempt(run_request: RunRequest) -> None:
+    first = register(named(run_request), COMMAND, FakeClock())
     start(first)
     end(first)
-    second = register(named(wish, is_resume=True), COMMAND, FakeClock())
+    second = register(named(run_request, is_resume=True), COMMAND, FakeClock())
     assert second.number == 2
 
 
-def test_resuming_what_is_not_there_makes_it(wish: Wish) -> None:
-    place = register(named(wish, is_resume=True), COMMAND, FakeClock())
+def test_resuming_what_is_not_there_makes_it(run_request: RunRequest) -> None:
+    place = register(named(run_request, is_resume=True), COMMAND, FakeClock())
     assert (place.number, place.is_creator) == (1, True)
 
 
-def test_a_job_that_runs_is_not_resumed(wish: Wish) -> None:
-    start(register(named(wish), COMMAND, FakeClock()), launcher=this_process())
-    with pytest.raises(JobExistsError, match="still runs"):
-        register(named(wish, is_resume=True), COMMAND, FakeClock())
+def test_a_job_that_runs_is_not_resumed(run_request: RunRequest) -> None:
+    start(register(named(run_request), COMMAND, FakeClock()), launcher=this_process())
+    with pytest.raises(JobExistsError, match="is still running"):
+        register(named(run_request, is_resume=True), COMMAND, FakeClock())
 
 
-def test_a_job_whose_launcher_vanished_is_resumed(wish: Wish) -> None:
+def test_a_job_whose_launcher_vanished_is_resumed(run_request: RunRequest) -> None:
     gone = replace(this_process(), pid=2**22 + 1)
-    start(register(named(wish), COMMAND, FakeClock()), launcher=gone)
-    assert register(named(wish, is_resume=True), COMMAND, FakeClock()).number == 2
+    start(register(named(run_request), COMMAND, FakeClock()), launcher=gone)
+    assert register(named(run_request, is_resume=True), COMMAND, FakeClock()).number == 2
 
 
 def test_the_usual_store_ignores_itself_and_others_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    register(Wish(RunSettings(), Placement("a")), COMMAND, FakeClock())
+    register(RunRequest(RunSettings(), Placement("a")), COMMAND, FakeClock())
     assert (tmp_path / "sonde-jobs" / ".gitignore").read_text() == "*\n"
     mine = RunSettings(store=str(tmp_path / "mine"))
-    place = register(Wish(mine, Placement("a")), COMMAND, FakeClock())
+    place = register(RunRequest(mine, Placement("a")), COMMAND, FakeClock())
     assert not (tmp_path / "mine" / ".gitignore").exists()
     assert open_backend(place.backend.uri).exists("job.json")
 
 
-def test_a_job_that_is_over_is_not_joined(wish: Wish) -> None:
-    first = register(named(wish), COMMAND, FakeClock())
+def test_a_job_that_is_over_is_not_joined(run_request: RunRequest) -> None:
+    first = register(named(run_request), COMMAND, FakeClock())
     start(first)
     end(first)
     with pytest.raises(JobExistsError):
-        register(on(named(wish, is_node_given=True), "node-b"), COMMAND, FakeClock())
+        register(on(named(run_request, is_node_given=True), "node-b"), COMMAND, FakeClock())
 
 
-def test_of_two_that_resume_at_once_only_one_does(wish: Wish) -> None:
-    first = register(named(wish), COMMAND, FakeClock())
+def test_of_two_that_resume_at_once_only_one_does(run_request: RunRequest) -> None:
+    first = register(named(run_request), COMMAND, FakeClock())
     start(first)
     end(first)
-    again = named(wish, is_resume=True)
+    again = named(run_request, is_resume=True)
     assert register(again, COMMAND, FakeClock()).number == 2
     with pytest.raises(JobExistsError, match="another launcher"):
         register(again, COMMAND, FakeClock())
@@ -190,44 +194,46 @@ def test_of_two_that_resume_at_once_only_one_does(wish: Wish) -> None:
 
 @pytest.mark.parametrize("is_resume", [False, True])
 def test_a_folder_that_holds_something_else_is_refused_and_left_as_it_is(
-    tmp_path: Path, wish: Wish, is_resume: bool
+    tmp_path: Path, run_request: RunRequest, is_resume: bool
 ) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "train.py").write_text("years of work")
-    settings = replace(wish.settings, store=str(tmp_path), name="src")
-    with pytest.raises(JobExistsError, match=r"src is not empty and holds no job"):
-        register(replace(wish, settings=settings, is_resume=is_resume), COMMAND, FakeClock())
+    settings = replace(run_request.settings, store=str(tmp_path), name="src")
+    with pytest.raises(JobExistsError, match=r"src is not empty and is not a job"):
+        register(replace(run_request, settings=settings, is_resume=is_resume), COMMAND, FakeClock())
     assert [path.name for path in (tmp_path / "src").iterdir()] == ["train.py"]
 
 
 @pytest.mark.parametrize("is_resume", [False, True])
 @pytest.mark.parametrize("content", ["an empty folder", "a job", "nothing"])
 def test_a_name_that_is_a_link_is_refused_and_never_written_through(
-    tmp_path: Path, wish: Wish, content: str, is_resume: bool
+    tmp_path: Path, run_request: RunRequest, content: str, is_resume: bool
 ) -> None:
     target = tmp_path / "elsewhere"
     if content != "nothing":
         target.mkdir()
     if content == "a job":
-        settings = replace(wish.settings, store=str(tmp_path), name="elsewhere")
-        start(register(replace(wish, settings=settings), COMMAND, FakeClock()))
+        settings = replace(run_request.settings, store=str(tmp_path), name="elsewhere")
+        start(register(replace(run_request, settings=settings), COMMAND, FakeClock()))
     before = sorted(target.rglob("*"))
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "link").symlink_to(target)
-    settings = replace(wish.settings, store=str(tmp_path / "store"), name="link")
+    settings = replace(run_request.settings, store=str(tmp_path / "store"), name="link")
 
-    with pytest.raises(JobExistsError, match=r"store/link is a link"):
-        register(replace(wish, settings=settings, is_resume=is_resume), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match=r"store/link is a symbolic link"):
+        register(replace(run_request, settings=settings, is_resume=is_resume), COMMAND, FakeClock())
 
     assert sorted(target.rglob("*")) == before
 
 
 @pytest.mark.parametrize("key", ["workers", "nodes/b", "workers/0/values", "report/report.html"])
 def test_a_job_with_a_link_where_sonde_writes_is_not_resumed(
-    tmp_path: Path, wish: Wish, key: str
+    tmp_path: Path, run_request: RunRequest, key: str
 ) -> None:
-    wish = replace(wish, settings=replace(wish.settings, store=str(tmp_path / "store")))
-    first = register(named(wish), COMMAND, FakeClock())
+    run_request = replace(
+        run_request, settings=replace(run_request.settings, store=str(tmp_path / "store"))
+    )
+    first = register(named(run_request), COMMAND, FakeClock())
     start(first)
     end(first)
     (tmp_path / "mine").mkdir()
@@ -235,31 +241,33 @@ def test_a_job_with_a_link_where_sonde_writes_is_not_resumed(
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(tmp_path / "mine")
 
-    with pytest.raises(JobExistsError, match=rf"{key} is a link"):
-        register(named(wish, is_resume=True), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match=rf"{key} is a symbolic link"):
+        register(named(run_request, is_resume=True), COMMAND, FakeClock())
     assert list((tmp_path / "mine").iterdir()) == []
 
 
 def test_links_of_the_user_beside_what_sonde_writes_do_not_matter(
-    tmp_path: Path, wish: Wish
+    tmp_path: Path, run_request: RunRequest
 ) -> None:
-    wish = replace(wish, settings=replace(wish.settings, store=str(tmp_path / "store")))
-    first = register(named(wish), COMMAND, FakeClock())
+    run_request = replace(
+        run_request, settings=replace(run_request.settings, store=str(tmp_path / "store"))
+    )
+    first = register(named(run_request), COMMAND, FakeClock())
     start(first)
     end(first)
     (tmp_path / "store" / first.job / "checkpoints").symlink_to(tmp_path)
 
-    assert register(named(wish, is_resume=True), COMMAND, FakeClock()).number == 2
+    assert register(named(run_request, is_resume=True), COMMAND, FakeClock()).number == 2
 
 
-def test_an_empty_folder_becomes_a_job(tmp_path: Path, wish: Wish) -> None:
+def test_an_empty_folder_becomes_a_job(tmp_path: Path, run_request: RunRequest) -> None:
     (tmp_path / "src").mkdir()
-    settings = replace(wish.settings, store=str(tmp_path), name="src")
-    register(replace(wish, settings=settings), COMMAND, FakeClock())
+    settings = replace(run_request.settings, store=str(tmp_path), name="src")
+    register(replace(run_request, settings=settings), COMMAND, FakeClock())
     assert (tmp_path / "src" / "job.json").exists()
 
 
-def test_a_name_that_only_a_failed_start_has_taken_is_explained(wish: Wish) -> None:
-    register(named(wish), COMMAND, FakeClock())
-    with pytest.raises(JobExistsError, match=r"never began.*sonde rm"):
-        register(named(wish), COMMAND, FakeClock(FakeClock().now_ns() + 3600 * NANOSECONDS))
+def test_a_name_that_only_a_failed_start_has_taken_is_explained(run_request: RunRequest) -> None:
+    register(named(run_request), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match=r"never started.*sonde rm"):
+        register(named(run_request), COMMAND, FakeClock(FakeClock().now_ns() + 3600 * NANOSECONDS))

@@ -70,7 +70,7 @@ def test_a_segment_grows_over_there_as_it_grows_here(
 ) -> None:
     for total in (3, 6, 9):
         write_rows(writer, 3)
-        assert relay.carry()
+        assert relay.send()
         assert arrived(target) == total
 
 
@@ -78,16 +78,16 @@ def test_a_document_that_is_rewritten_is_written_again(relay: Relay, target: Fic
     key = worker_key(0, 1, 0, "beat")
     for content in (b"first", b"later", b"the last"):
         relay.source.write(key, content)
-        relay.carry()
+        relay.send()
         assert target.read(key) == content
 
 
 def test_what_has_not_changed_is_not_carried_again(relay: Relay, target: Fickle) -> None:
     key = worker_key(0, 1, 0, "start")
     relay.source.write(key, b"once")
-    relay.carry()
+    relay.send()
     target.write(key, b"seen by somebody")
-    relay.carry()
+    relay.send()
     assert target.read(key) == b"seen by somebody"
 
 
@@ -95,13 +95,13 @@ def test_an_outage_loses_nothing_and_repeats_nothing(
     relay: Relay, target: Fickle, writer: Writer
 ) -> None:
     write_rows(writer, 3)
-    relay.carry()
+    relay.send()
     target.refuses = True
     write_rows(writer, 3)
-    assert not relay.carry()
+    assert not relay.send()
     write_rows(writer, 3)
     target.refuses = False
-    assert relay.carry()
+    assert relay.send()
     assert arrived(target) == 9
 
 
@@ -112,13 +112,13 @@ def test_what_cannot_change_any_more_makes_room(
     relay.source.write("workers/0/values/train-0000000001-abc.safetensors", b"tensors")
     relay.source.write("workers/0/profiles/operators-0000000005-abc.json.gz", b"a trace")
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
-    relay.carry()
+    relay.send()
     here = [entry.key for entry in relay.source.entries("")]
     assert len(here) == 1  # the segment that still grows
     assert target.read("workers/0/values/train-0000000001-abc.safetensors") == b"tensors"
     assert target.read("workers/0/profiles/operators-0000000005-abc.json.gz") == b"a trace"
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9) + 1)
-    relay.carry()
+    relay.send()
     assert arrived(target) == 3
 
 
@@ -151,10 +151,10 @@ def test_a_request_reaches_workers_that_write_into_the_folder_and_is_not_carried
     clock = FakeClock()
     request = send_request(target, clock, RequestKind.PROFILE, {"kinds": "python"})
     target.delete([request_key(request.id)])
-    relay.hand_on(request)
+    relay.forward(request)
     [heard] = inbox.new_requests()
     inbox.reply(heard, clock, is_done=True, message="python in step 7")
-    assert relay.carry()
+    assert relay.send()
 
     assert heard == request
     assert replies_to(target, request)["worker-0"].message == "python in step 7"
@@ -179,12 +179,12 @@ def test_a_segment_that_arrived_short_is_not_deleted_but_sent_again(
     [first] = relay.source.entries("")
     early = relay.source.read(first.key)
     write_rows(writer, 3)
-    relay.carry()
+    relay.send()
     target.delete([first.key])
     target.append(first.key, 0, early)  # of a process that was killed, later than ours
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
-    relay.carry()
+    relay.send()
     assert relay.source.exists(first.key)
-    relay.carry()
+    relay.send()
     assert not relay.source.exists(first.key)
     assert arrived(target) == 7

@@ -6,8 +6,8 @@ from sonde.agent.reporting import RUNS_ELSEWHERE, Reporter, reporting_command
 from sonde.clock import SystemClock
 
 
-def reporter(code: str, *, is_wanted: bool = True) -> Reporter:
-    return Reporter((sys.executable, "-c", code), SystemClock(), is_wanted=is_wanted)
+def reporter(code: str, *, is_enabled: bool = True) -> Reporter:
+    return Reporter((sys.executable, "-c", code), SystemClock(), is_enabled=is_enabled)
 
 
 def test_it_is_written_where_its_process_says_so() -> None:
@@ -21,7 +21,7 @@ def test_a_process_that_fails_hurts_nobody() -> None:
     one = reporter("raise SystemExit(1)")
     one.write(60)
     assert not one.is_written
-    assert one.problem == "its process ended with exit code 1"
+    assert one.problem == "the report process exited with code 1"
 
 
 def test_a_report_that_is_left_to_another_node_is_no_problem() -> None:
@@ -35,17 +35,17 @@ def test_a_process_that_takes_too_long_is_ended() -> None:
     one.write(0.6)
     assert not one.is_written
     assert not one._process.is_running()
-    assert one.problem == "no time was left at the end of the job"
+    assert one.problem == "not enough time at the end of the job"
 
 
 def test_nothing_is_started_where_nobody_wants_it_or_no_time_is_left() -> None:
-    unwanted, late = reporter("", is_wanted=False), reporter("")
+    unwanted, late = reporter("", is_enabled=False), reporter("")
     unwanted.write(60)
     late.write(0.1)
     assert not unwanted.is_written
     assert not late.is_written
     assert unwanted.problem is None
-    assert late.problem == "no time was left at the end of the job"
+    assert late.problem == "not enough time at the end of the job"
 
 
 def test_the_command_names_the_job() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from sonde.agent import rules_process as watching_module
 from sonde.agent.registration import Registration
-from sonde.agent.rules_process import Watching, watching_command
+from sonde.agent.rules_process import RulesProcess, rules_command
 from sonde.clock import SystemClock
-from sonde.settings import AskedRules, RunSettings
+from sonde.settings import RuleOptions, RunSettings
 from sonde.store.backends import open_backend
 from sonde.store.layout import JOB, worker_key
 from sonde.store.lease import Leasing
@@ -29,7 +29,7 @@ class Beside:
         mark = f"open({str(self._runs)!r}, 'a').write('x')"
         command = (sys.executable, "-S", "-c", f"{mark}\n{code}")
         self.said: list[str] = []
-        self.watching = Watching(self.place, command, SystemClock(), self.said.append)
+        self.watching = RulesProcess(self.place, command, SystemClock(), self.said.append)
 
     @property
     def runs(self) -> int:
@@ -40,7 +40,7 @@ class Beside:
 
     def until(self, condition: Callable[[], bool]) -> bool:
         def look() -> bool:
-            self.watching.look()
+            self.watching.check()
             return condition()
 
         return eventually(look)
@@ -48,13 +48,13 @@ class Beside:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_LOOK_SECONDS", "_PAUSE_SECONDS"):
+    for name in ("_CHECK_SECONDS", "_RESTART_SECONDS"):
         monkeypatch.setattr(watching_module, name, 0.0)
 
 
 def test_a_command_that_trains_nothing_has_no_watcher(tmp_path: Path) -> None:
     one = Beside(tmp_path)
-    one.watching.look()
+    one.watching.check()
     one.watching.finish(60)
     assert one.runs == 0
 
@@ -62,7 +62,7 @@ def test_a_command_that_trains_nothing_has_no_watcher(tmp_path: Path) -> None:
 def test_it_starts_when_a_worker_does(tmp_path: Path) -> None:
     one = Beside(tmp_path)
     one.train()
-    one.watching.look()
+    one.watching.check()
     assert eventually(lambda: one.runs == 1)
     one.watching.switch_off()
 
@@ -78,9 +78,9 @@ def test_a_short_training_is_looked_at_when_it_is_over(tmp_path: Path) -> None:
 def test_a_long_command_is_watched_though_it_trains_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching_module, "_WORTH_SECONDS", 0.0)
+    monkeypatch.setattr(watching_module, "_MIN_JOB_SECONDS", 0.0)
     one = Beside(tmp_path)
-    one.watching.look()
+    one.watching.check()
     assert eventually(lambda: one.runs == 1)
     one.watching.switch_off()
 
@@ -88,7 +88,7 @@ def test_a_long_command_is_watched_though_it_trains_nothing(
 def test_nodes_that_joined_let_the_first_one_go_first(tmp_path: Path) -> None:
     one = Beside(tmp_path, is_creator=False)
     one.train()
-    one.watching.look()
+    one.watching.check()
     one.watching.switch_off()
     assert one.runs == 0
 
@@ -98,7 +98,7 @@ def test_while_somebody_else_watches_there_is_no_other(tmp_path: Path) -> None:
     one.train()
     held = Leasing(one.place.backend, SystemClock(), "node-a")
     held.take()
-    one.watching.look()
+    one.watching.check()
     one.watching.finish(60)
     assert one.runs == 0
     held.release()
@@ -112,7 +112,7 @@ def test_one_that_dies_is_started_again_some_times_and_then_it_is_said(tmp_path:
     assert one.until(lambda: bool(one.said))
     assert one.runs == 3
     [said] = one.said
-    assert "died 3 times" in said
+    assert "crashed 3 times" in said
     assert "MemoryError: too much" in said
     one.watching.finish(60)
     assert one.runs == 3
@@ -122,7 +122,7 @@ def test_the_end_of_a_job_does_not_wait_for_a_watcher_that_hangs(tmp_path: Path)
     clock = SystemClock()
     one = Beside(tmp_path, "import time; time.sleep(600)")
     one.train()
-    one.watching.look()
+    one.watching.check()
     assert eventually(lambda: one.runs == 1)
     started = clock.seconds()
     one.watching.finish(0.2)
@@ -132,15 +132,15 @@ def test_the_end_of_a_job_does_not_wait_for_a_watcher_that_hangs(tmp_path: Path)
 def test_what_it_costs_is_known_while_it_runs(tmp_path: Path) -> None:
     one = Beside(tmp_path, "while True: pass")
     one.train()
-    one.watching.look()
+    one.watching.check()
     assert eventually(lambda: one.watching.cpu_seconds > 0)
     one.watching.switch_off()
 
 
 def test_the_command_watches_as_long_as_this_attempt_lasts(tmp_path: Path) -> None:
     one = Beside(tmp_path)
-    asked = AskedRules(("StepOutlier", "overfit"), ("StepOutlier.stddev=4",))
-    words = watching_command(one.place, RunSettings(asked=asked, file="/here/sonde.toml"))
+    asked = RuleOptions(("StepOutlier", "overfit"), ("StepOutlier.stddev=4",))
+    words = rules_command(one.place, RunSettings(rule_options=asked, file="/here/sonde.toml"))
     assert words[1:] == (
         *("-P", "-m", "sonde", "follow", one.place.backend.uri, "--attempt", "node-a/1"),
         *("--config", "/here/sonde.toml", "--rules", "StepOutlier,overfit"),

@@ -290,5 +290,5 @@ def test_collectors_that_find_nothing_say_why(monkeypatch: pytest.MonkeyPatch) -
     assert list(found) == ["good"]
     assert missing == {
         "absent": Absence("no such device here"),
-        "broken": Absence("it failed: OSError: cannot open", is_failure=True),
+        "broken": Absence("failed: OSError: cannot open", is_failure=True),
     }

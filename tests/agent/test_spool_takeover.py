@@ -87,7 +87,7 @@ def test_it_goes_on_where_the_launcher_was_killed(
 ) -> None:
     writer = Writer(spool.source, worker_folder(0), clock)
     write_rows(writer, 3)
-    Relay(spool, target, clock).carry()
+    Relay(spool, target, clock).send()
     write_rows(writer, 4)
 
     assert taking_over(spool, target, clock).run(0.0)
@@ -183,7 +183,7 @@ def test_a_removed_job_is_not_brought_back(spool: Spool, target: Fickle, clock: 
     take_over = taking_over(spool, target, clock)
 
     assert not take_over.run(0.0)
-    assert "no longer in the store" in (take_over.trouble or "")
+    assert "removed from the store" in (take_over.trouble or "")
     assert target.entries("") == []
 
 
@@ -210,7 +210,7 @@ def test_two_processes_never_send_one_spool_at_once(spool: Spool, clock: FakeClo
 def test_what_has_not_arrived_is_counted(spool: Spool, target: Fickle, clock: FakeClock) -> None:
     writer = Writer(spool.source, worker_folder(0), clock)
     write_rows(writer, 3)
-    Relay(spool, target, clock).carry()
+    Relay(spool, target, clock).send()
     assert find_unsent(spool.source, target).bytes == 0
     [before] = spool.source.entries("")
     write_rows(writer, 3)

@@ -128,7 +128,7 @@ def test_a_trace_that_is_cut_off_gives_what_it_has_and_says_so() -> None:
     job.backend.write(KEY + layout.TRACE_SUFFIX, document[:-300].encode())
     decode_waiting(job.backend, 0, job.clock)
     assert 90 < len(rows(job)) < 99
-    assert "not whole" in notices(job)[0]["reason"]
+    assert "incomplete" in notices(job)[0]["reason"]
 
 
 class Dying(Memory):

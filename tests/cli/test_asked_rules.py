@@ -24,12 +24,12 @@ def options(**given: object) -> argparse.Namespace:
 def test_where_nothing_is_said_everything_is_looked_at_and_nothing_is_loaded() -> None:
     settings = with_rules(RunSettings(), options())
     assert settings.hook.needed is None
-    assert settings.asked.words == ()
+    assert settings.rule_options.words == ()
 
 
 def test_without_rules_what_is_recorded_stays_the_same() -> None:
     settings = with_rules(RunSettings(), options(no_rules=True))
-    assert settings.asked.is_off
+    assert settings.rule_options.is_off
     assert settings.hook == RunSettings().hook
 
 

@@ -17,7 +17,7 @@ def test_a_folder_that_only_looks_like_a_job_is_not_removed(
     (tmp_path / "thesis.txt").write_text("years of work")
     assert run_command_line(["rm", f"{tmp_path}/", "--yes", "--force"]) == 2
     assert (tmp_path / "thesis.txt").exists()
-    assert "not ours" in capsys.readouterr().err
+    assert "not written by Sonde" in capsys.readouterr().err
 
 
 def test_an_export_through_a_link_writes_what_it_leads_to(tmp_path: Path) -> None:

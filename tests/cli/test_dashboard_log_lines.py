@@ -18,7 +18,7 @@ def test_the_same_line_is_shown_once_a_minute_with_how_often_it_came() -> None:
     assert lines.filter(record("another", 30.0))
     later = record("a look at a job failed", 61.0)
     assert lines.filter(later)
-    assert later.getMessage() == "a look at a job failed (60 times more since)"
+    assert later.getMessage() == "a look at a job failed (repeated 60 times)"
 
 
 def test_lines_that_all_differ_are_bounded_too() -> None:

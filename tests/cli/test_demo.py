@@ -36,4 +36,4 @@ def test_each_planted_fault_is_found_where_it_is() -> None:
 
 
 def test_a_fault_that_left_no_trace_is_said_to_be_not_seen() -> None:
-    assert [trace.text for trace in traces(trained({}, {}).job())] == ["not seen"] * 4
+    assert [trace.text for trace in traces(trained({}, {}).job())] == ["not found"] * 4

@@ -49,8 +49,8 @@ def test_it_may_go_to_standard_output(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--format", "csv", "--start-step", "0"), "csv holds no steps"),
-        (("--format", "chrome-trace", "--start-step", "70"), "none of these steps"),
+        (("--format", "csv", "--start-step", "0"), "csv contains no steps"),
+        (("--format", "chrome-trace", "--start-step", "70"), "has not recorded these steps"),
         (("--format", "chrome-trace", "--metric", "nope.*"), "no metric 'nope.*'"),
         (("--format", "chrome-trace", "--worker", "7"), "no worker 7"),
     ],
@@ -68,7 +68,7 @@ def test_a_range_in_which_nothing_was_recorded_is_remarked_on(
     words = ("--format", "chrome-trace", "--start", "5000", "-o", str(tmp_path / "none.json"))
     assert export(store, *words) == 0
     check_trace(json.loads((tmp_path / "none.json").read_text()))
-    assert "nothing was recorded in that range" in capfd.readouterr().err
+    assert "No data in this range" in capfd.readouterr().err
 
 
 def test_a_recording_of_a_gpu_keeps_its_kernels_and_who_started_them(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def job(tmp_path: Path) -> str:
     outcomes = {
         "email": (ActionStatus.DONE, "mail to me@example.org"),
         "webhook": (ActionStatus.FAILED, "example.org answered 404"),
-        "stop": (ActionStatus.REFUSED, "warning is below critical, which is min_severity"),
+        "stop": (ActionStatus.REFUSED, "severity warning is below min_severity critical"),
     }
     entries = tuple(
         ActionRecord(name, found.id, "LossTooLarge", Severity.WARNING, status, 0, message, 1)
@@ -40,8 +40,8 @@ def test_people_are_told_what_followed(job: str, capsys: pytest.CaptureFixture[s
     assert run_command_line(["findings", job]) == 0
     printed = capsys.readouterr().out
     assert "Action email, 1970-01-01T00:00:00.000000Z: mail to me@example.org" in printed
-    assert "Action webhook failed, attempts: 1: example.org answered 404" in printed
-    assert "Action stop was not taken: warning is below critical" in printed
+    assert "Action webhook: failed after 1 attempt: example.org answered 404" in printed
+    assert "Action stop: not run: severity warning is below min_severity critical" in printed
 
 
 @pytest.mark.parametrize("command", ["findings", "status"])

@@ -27,7 +27,7 @@ def test_a_recording_becomes_a_job_named_after_its_file(tmp_path: Path, capsys: 
     assert sonde(tmp_path / "store", "import", "kineto", str(path)) == 0
     said = capsys.readouterr()
     assert said.out == "resnet-50: 1 worker, 2 steps, 17 operations\n"
-    assert said.err == "sonde: left out: instants (1)\n"
+    assert said.err == "sonde: Skipped: instants (1)\n"
     assert sonde(tmp_path / "store", "jobs", "--json") == 0
     [job] = json.loads(capsys.readouterr().out)
     assert (job["job"], job["state"]) == ("resnet-50", "ended")

@@ -82,10 +82,10 @@ def test_a_job_in_which_nothing_trains_is_not_asked(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["profile", job.backend.uri]) == 1
-    assert capsys.readouterr().err == "sonde: Job 'job' runs, but nothing trains in it just now.\n"
+    assert capsys.readouterr().err == "sonde: Job 'job' is running, but no process is training.\n"
     job.end(JobState.COMPLETED)
     assert run_command_line(["profile", job.backend.uri]) == 1
-    assert "does not run: it is completed" in capsys.readouterr().err
+    assert "is not running (completed)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_job_in_which_nothing_trains_is_not_asked(
     [
         (("--steps", "ten"), "'ten'"),
         (("--steps", "0"), "1 or more"),
-        (("--steps", "1", "--seconds", "1"), "exclude"),
+        (("--steps", "1", "--seconds", "1"), "cannot be combined"),
         (("--seconds", "soon"), "'soon"),
         (("--kinds", "colours"), "'colours'"),
         (("--option", "timer"), "'timer'"),

@@ -37,7 +37,7 @@ def test_watching_a_job_that_is_over_prints_one_frame(
 ) -> None:
     assert run(job, "watch") == 0
     shown = capsys.readouterr().out
-    assert "failed after 20.0 s: exit code 3" in shown
+    assert "failed after 20 s: exit code 3" in shown
     assert "1 of 2 busy" in shown
 
 
@@ -55,7 +55,7 @@ def test_a_node_that_is_not_there_is_an_error_that_names_those_that_are(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "watch", "--node", "nope") == 2
-    assert "no node 'nope'. Known: gpu-box" in capsys.readouterr().err
+    assert "no node 'nope'. Nodes: gpu-box" in capsys.readouterr().err
 
 
 def test_status_adds_the_resources(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,8 +71,8 @@ def test_status_adds_the_resources(job: FakeJob, capsys: pytest.CaptureFixture[s
 def test_status_is_readable(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(job, "status") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "resnet failed after 20.0 s: exit code 3"
-    assert any(line.startswith("GPU gpu0") and "97.0 %" in line for line in lines)
+    assert lines[0] == "resnet failed after 20 s: exit code 3"
+    assert any(line.startswith("GPU gpu0") and "97%" in line for line in lines)
 
 
 def test_jobs_are_listed_for_people_and_for_scripts(
@@ -114,8 +114,8 @@ def test_a_file_is_written_whole_and_told_about(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--format", "csv", "--metric", "nope.*"), "no metric 'nope.*'. Known: cpu.*, disk.*"),
-        (("--format", "csv", "--json"), "name one with -o FILE"),
+        (("--format", "csv", "--metric", "nope.*"), "no metric 'nope.*'. Available: cpu.*, disk.*"),
+        (("--format", "csv", "--json"), "Specify one with -o FILE"),
         (("--format", "csv", "--node", "nope"), "no node 'nope'"),
     ],
 )
@@ -152,21 +152,21 @@ def test_the_doctor_speaks_json_and_finds_a_bad_store(
     assert run_command_line(["doctor", "--store", "/proc/nowhere"]) == 1
     shown = capsys.readouterr().out
     assert "✗ store" in shown
-    assert "not here:" in shown
+    assert "not available:" in shown
 
 
 def test_an_export_of_nothing_says_what_there_is(
     job: FakeJob, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "export", "--format", "csv", "--start", "5000") == 0
-    assert "nothing was recorded in that range; resnet covers 2" in capfd.readouterr().err
+    assert "No data in this range. resnet covers 2" in capfd.readouterr().err
 
 
 def test_compacting_a_node_that_is_not_there_is_an_error(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "compact", "--node", "zz") == 2
-    assert "no node 'zz'. Known: gpu-box" in capsys.readouterr().err
+    assert "no node 'zz'. Nodes: gpu-box" in capsys.readouterr().err
 
 
 def test_one_unreadable_job_does_not_hide_the_others(
@@ -191,7 +191,7 @@ def test_one_unreadable_job_does_not_hide_the_others(
 
 def test_a_job_is_no_store(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["jobs", "--store", job.backend.uri]) == 1
-    assert "resnet is a job; its store is " in capsys.readouterr().err
+    assert "resnet is a job, not a store. Its store is " in capsys.readouterr().err
 
 
 def test_a_demo_has_to_last_a_while(capsys: pytest.CaptureFixture[str]) -> None:
@@ -214,7 +214,7 @@ def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
         return read_job(backend, now_ns)
 
     monkeypatch.setattr(jobs, "read_job", read)
-    monkeypatch.setattr(jobs, "MOST_SECONDS", 0.5)
+    monkeypatch.setattr(jobs, "MAX_READ_SECONDS", 0.5)
     assert run_command_line(["jobs", "--store", str(tmp_path / "store"), "--json"]) == 0
     held.set()
 

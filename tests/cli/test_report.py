@@ -29,7 +29,7 @@ def test_it_goes_into_the_folder_of_the_job(
     assert run_command_line(["report", job.end().backend.uri]) == 0
     page = Path(job.backend.uri) / "report/report.html"
     assert capsys.readouterr().out.startswith(str(page))
-    assert "25.0 %" in page.read_text()
+    assert "25%" in page.read_text()
     rows = json.loads(page.with_suffix(".json").read_text())["tables"]["resources"]["rows"]
     assert rows[0]["p50"] == 25.0
     assert (page.parent / "rules" / "StepOutlier.json").exists()
@@ -48,7 +48,7 @@ def test_or_where_one_says(
 
 def test_the_page_has_a_name_of_its_own(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["report", job.backend.uri, "-o", "report.json"]) == 2
-    assert "Name the page" in capsys.readouterr().err
+    assert "Specify an HTML file" in capsys.readouterr().err
 
 
 def test_at_the_end_rules_are_not_asked_again(job: FakeJob) -> None:
@@ -79,7 +79,7 @@ def test_without_a_browser_there_is_no_pdf(
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     assert run_command_line(["report", job.backend.uri, "--pdf"]) == 1
-    assert "--pdf needs Chromium" in capsys.readouterr().err
+    assert "--pdf requires Chromium" in capsys.readouterr().err
 
 
 def test_a_job_writes_its_report_from_python(job: FakeJob, tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from tests.fakes.job import FakeJob
 def test_who_waits_for_an_answer_is_told_so_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_requests, "_PATIENCE_SECONDS", 0.3)
-    monkeypatch.setattr(_requests, "_SILENCE_SECONDS", 0.0)
+    monkeypatch.setattr(_requests, "_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(_requests, "_ANNOUNCE_SECONDS", 0.0)
     job = FakeJob()
     clock = SystemClock()
     assert not _requests._replies(job.backend, clock, RequestKind.SET, {}, {"b", "a"})
     printed = capsys.readouterr()
-    assert printed.err.count("waiting for a, b, up to ") == 1
+    assert printed.err.count("Waiting for a, b, up to ") == 1
     assert printed.out == ""

@@ -114,10 +114,10 @@ def test_a_new_rule_comes_with_a_test_that_passes(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("new",), "A new rule needs a name"),
-        (("new", "3x"), "'3x' is no name for a rule"),
-        (("new", "StepOutlier"), "There is a rule StepOutlier already"),
-        (("StepOutlier", "LossSpike"), "One rule at a time"),
+        (("new",), "Specify a name for the new rule"),
+        (("new", "3x"), "'3x' is not a valid rule name"),
+        (("new", "StepOutlier"), "Rule StepOutlier already exists"),
+        (("StepOutlier", "LossSpike"), "Specify one rule"),
     ],
 )
 def test_a_new_rule_with_an_impossible_name_is_one_line(
@@ -139,5 +139,5 @@ def test_a_file_that_exists_is_not_written_over(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_mine.py").write_text("precious")
     assert run_command_line(["rules", "new", "mine"]) == 2
-    assert "test_mine.py exists" in capsys.readouterr().err
+    assert "test_mine.py already exists" in capsys.readouterr().err
     assert [one.name for one in tmp_path.iterdir()] == ["test_mine.py"]

@@ -36,10 +36,10 @@ def test_everything_on_this_machine_is_sent(
     (spool.folder.parent / "sonde-workers-000").rmdir()
     assert target.read(KEY) == b"a beat"
     assert not spool.folder.exists()
-    assert f"{target.uri}: everything has been sent" in capsys.readouterr().err
+    assert f"{target.uri}: all data sent" in capsys.readouterr().err
 
     assert run_command_line(["send"]) == 0
-    assert "Everything has been sent." in capsys.readouterr().out
+    assert "Nothing to send." in capsys.readouterr().out
 
 
 def test_what_another_process_sends_is_left_to_it(
@@ -47,7 +47,7 @@ def test_what_another_process_sends_is_left_to_it(
 ) -> None:
     assert run_command_line(["send", str(spool.folder)]) == 0
     assert not target.exists(KEY)
-    assert "another process sends it" in capsys.readouterr().err
+    assert "another process is sending it" in capsys.readouterr().err
     spool.release()
 
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_sent_is_said_with_its_folder_and_the_reason(
     assert run_command_line(["send"]) == 1
     told = capsys.readouterr().err
     assert str(spool.folder) in told
-    assert "no longer in the store" in told
+    assert "removed from the store" in told
     assert spool.folder.exists()
 
 
@@ -70,4 +70,4 @@ def test_a_folder_that_is_not_there_or_no_spool_is_an_error_in_one_line(
     assert run_command_line(["send", str(tmp_path)]) == 1
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 2
-    assert "There is no folder" in told[0]
+    assert "does not exist" in told[0]

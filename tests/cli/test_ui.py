@@ -30,13 +30,13 @@ def test_a_port_that_is_taken_is_said_with_the_way_out(
 def test_what_is_no_port_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run_command_line(["ui", "--port", port])
-    assert "between 0 and 65535" in capsys.readouterr().err
+    assert "Use 0 to 65535" in capsys.readouterr().err
 
 
 def test_a_job_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     FakeJob(str(tmp_path / "job")).end()
     assert run_command_line(["ui", "--store", str(tmp_path / "job"), "--port", "0"]) == 1
-    assert "is a job; its store is" in capsys.readouterr().err
+    assert "is a job, not a store. Its store is" in capsys.readouterr().err
 
 
 def test_a_store_that_is_not_there_yet_is_waited_for_and_that_is_said(
@@ -52,7 +52,7 @@ def test_a_store_that_is_not_there_yet_is_waited_for_and_that_is_said(
 def test_an_address_of_another_machine_is_said() -> None:
     with pytest.raises(UsageError, match="Cannot listen on"):
         server.listen("203.0.113.1", 0)
-    with pytest.raises(UsageError, match="no address"):
+    with pytest.raises(UsageError, match="not a valid address"):
         server.listen("gpu..box", 0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -101,7 +101,7 @@ def test_who_shares_the_machine_with_nobody_can_do_without_a_token(
 ) -> None:
     assert "token" not in printed("--port", "0", "--no-token")
     assert run_command_line(["ui", "--no-token", "--host", "0.0.0.0"]) == 2
-    assert "whole network" in capsys.readouterr().err
+    assert "anyone on the network" in capsys.readouterr().err
 
 
 def test_only_its_owner_can_connect_to_a_unix_socket(
@@ -131,7 +131,7 @@ def test_a_file_is_not_replaced_by_a_socket(
     assert run_command_line([*words, str(tmp_path / "gone" / "s")]) == 2
     assert run_command_line([*words, str(tmp_path / ("x" * 200))]) == 2
     assert run_command_line([*words, str(tmp_path / "s"), "--port", "0"]) == 2
-    assert "--socket takes neither" in capsys.readouterr().err
+    assert "--socket cannot be combined" in capsys.readouterr().err
 
 
 def test_a_browser_is_opened_without_the_token_in_its_command_line(
@@ -158,7 +158,7 @@ def test_without_its_packages_a_job_is_not_begun_and_it_is_said_what_is_missing(
     monkeypatch.setattr(process, "find_spec", lambda name: None if name == "starlette" else name)
     monkeypatch.setenv("SONDE_STORE", str(tmp_path))
     assert run_command_line(["run", "--ui", "--name", "job", "true"]) == 1
-    assert "--ui needs starlette, which is not installed" in capsys.readouterr().err
+    assert "--ui requires starlette" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(MissingExtraError):
         process.check_installed()
@@ -173,10 +173,10 @@ def test_a_dashboard_that_cannot_be_started_is_no_matter_to_the_job(
     monkeypatch.setattr("subprocess.Popen", fail)
     said: list[str] = []
     done: list[str] = []
-    with process.dashboard_beside("/nowhere", said.append):
+    with process.dashboard_process("/nowhere", said.append):
         done.append("the job")
     assert done == ["the job"]
-    assert said == ["no dashboard: resource temporarily unavailable"]
+    assert said == ["Cannot start the dashboard: resource temporarily unavailable"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -203,7 +203,7 @@ def test_a_dashboard_that_stays_after_the_job_goes_when_it_is_told_to(
     monkeypatch.setattr(process, "_is_terminal", lambda: True)
     said: list[str] = []
     try:
-        with process.dashboard_beside("/nowhere", said.append):
+        with process.dashboard_process("/nowhere", said.append):
             for one in before:
                 signal.signal(one, signal.SIG_IGN)
     finally:

@@ -10,20 +10,18 @@ def test_a_typo_in_a_command_brings_the_one_that_is_meant(
 ) -> None:
     assert run_command_line(["statsu", "resnet"]) == 2
     said = capsys.readouterr().err
-    assert said == (
-        "sonde: There is no command 'statsu'. Did you mean 'status'? All of them: sonde --help\n"
-    )
+    assert said == ("sonde: Unknown command 'statsu'. Did you mean 'status'? See: sonde --help\n")
 
 
 def test_an_option_that_is_not_there_names_the_help_of_its_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run_command_line(["status", "resnet", "--colour"]) == 2
-    assert "unrecognized arguments: --colour. Help: sonde status --help" in capsys.readouterr().err
+    assert "Unrecognized arguments: --colour. See: sonde status --help" in capsys.readouterr().err
     assert run_command_line(["--colour"]) == 2
-    assert "unrecognized arguments: --colour. Help: sonde --help" in capsys.readouterr().err
+    assert "Unrecognized arguments: --colour. See: sonde --help" in capsys.readouterr().err
 
 
 def test_a_typo_in_a_rule_brings_the_one_that_is_meant(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["rules", "LossNotDecreasin"]) == 2
-    assert "Did you mean 'loss_not_decreasing'? Known: " in capsys.readouterr().err
+    assert "Did you mean 'loss_not_decreasing'? Available: " in capsys.readouterr().err

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sonde.agent import recording as module
+from sonde.agent import heartbeat
 from sonde.agent.recording import Recording
 from sonde.agent.registration import Registration
 from sonde.clock import SystemClock
+from sonde.formats import format_duration
 from sonde.read.jobs import read_job
 from sonde.records.job import Attempt, Exit, ExitReason, JobInfo, JobState
 from sonde.records.notice import NoticeKind
@@ -43,7 +44,7 @@ def attempt_of(pid: int, clock: SystemClock) -> Attempt:
 def test_times_stay_in_order_and_the_jump_is_told(
     monkeypatch: pytest.MonkeyPatch, jump_seconds: int
 ) -> None:
-    monkeypatch.setattr(module, "_HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr(heartbeat, "_INTERVAL_SECONDS", 0.1)
     backend = open_backend(f"memory://{uuid.uuid4().hex}/job")
     monkeypatch.setattr(backend, "flush_seconds", 0.1)
     clock = SystemClock()
@@ -66,7 +67,8 @@ def test_times_stay_in_order_and_the_jump_is_told(
 
     assert was_told
     (reason,) = notices()
-    assert f"moved by {jump_seconds:+.1f} s" in reason
+    direction = "forward" if jump_seconds > 0 else "back"
+    assert f"set {direction} by {format_duration(abs(jump_seconds))}" in reason
     fake = FakeJob(backend.uri, "reader")
     fake.node = "node-a"
     system = fake.system()

@@ -23,4 +23,4 @@ def test_a_curve_leaves_a_gap_where_nothing_is_known() -> None:
 
 
 def test_a_curve_of_zeros_is_flat_whatever_its_scale() -> None:
-    assert sparkline([0, 0], "", most=0).plain == "▁▁"
+    assert sparkline([0, 0], "", maximum=0).plain == "▁▁"

@@ -7,7 +7,7 @@ from sonde.records.job import JobState
 from sonde.records.notice import NoticeKind
 from sonde.records.profile import ProfileKind, RunningWindow
 from sonde.records.worker import WorkerBeat
-from sonde.terminal.text import status_lines
+from sonde.terminal.status import status_lines
 from sonde.terminal.watch import frame
 from tests.fakes.evaluations import evaluate
 from tests.fakes.job import FakeJob
@@ -35,11 +35,11 @@ def test_status_tells_steps_stages_the_loss_and_the_cost() -> None:
     end(job, JobState.COMPLETED, None, 0)
     lines = shown(job)
     assert "workers        1 (torch 2.13.0 on cuda:0)" in lines
-    assert any(line.startswith("stages         initialization 20.0 s") for line in lines)
+    assert any(line.startswith("stages         initialization 20 s") for line in lines)
     steps = "4 train, 1 eval; a train step takes 500 ms (mean 500 ms, p95 500 ms)"
     assert f"steps          {steps}" in lines
     assert "last loss      1 (train, step 3), 2 (eval, step 0)" in lines
-    assert any("0.50 % of the steps" in line for line in lines)
+    assert any("0.5% of step time" in line for line in lines)
 
 
 def test_a_running_window_is_seen_and_so_are_those_that_are_over() -> None:
@@ -53,7 +53,7 @@ def test_a_running_window_is_seen_and_so_are_those_that_are_over() -> None:
     lines = shown(job)
 
     assert "profiling      operators steps 5–14" in lines
-    assert "profiles       python steps 1–3 (they took 250 ms)" in lines
+    assert "profiles       python steps 1–3 (profiler overhead 250 ms)" in lines
     assert job.job().summary["profiling"][0]["by"] == "alice"
     seen = [line.plain for line in frame(look(job), 100)]
     assert any(line.startswith("Profile") and "operators steps 5–14" in line for line in seen)
@@ -76,34 +76,34 @@ def test_losses_of_several_optimizers_are_told_apart() -> None:
 
 def test_status_tells_where_the_time_of_a_step_goes() -> None:
     lines = shown(trained())
-    first = lines.index("time of a step      train     eval")
+    first = lines.index("step time           train     eval")
     table = [line[:34].rstrip() for line in lines[first + 1 : first + 6]]
     assert table == [
-        "data_wait           8.0 %",
-        "forward            40.0 %  100.0 %",
-        "backward           40.0 %",
-        "between            10.0 %",
-        "tokenize            2.0 %",
+        "data_wait            8.0%",
+        "forward             40.0%   100.0%",
+        "backward            40.0%",
+        "between             10.0%",
+        "tokenize             2.0%",
     ]
 
 
 def test_a_job_that_does_not_train_is_not_told_to() -> None:
     lines = shown(record("", machine()))
-    assert not any(line.startswith(("steps", "stages", "workers", "time of")) for line in lines)
+    assert not any(line.startswith(("steps", "stages", "workers", "step time")) for line in lines)
 
 
 def test_watching_shows_steps_and_phases() -> None:
     job = trained()
     beat(job, job.node)
     lines = [line.plain for line in frame(look(job), 100)]
-    assert "Steps    4 train, 1 eval   500 ms a step   loss 1" in lines
-    assert any(line.startswith("Phases   data_wait 8 %   forward 40 %") for line in lines)
+    assert "Steps    4 train, 1 eval   500 ms per step   loss 1" in lines
+    assert any(line.startswith("Phases   data_wait 8.0%   forward 40%") for line in lines)
     assert look(job).document()["steps"] == {"train": 4, "eval": 1}
     narrow = [line.plain for line in frame(look(job), 50)]
-    assert narrow[narrow.index("Phases   data_wait 8 %   forward 40 %") :][:3] == [
-        "Phases   data_wait 8 %   forward 40 %",
-        "         backward 40 %   between 10 %",
-        "         tokenize 2 %",
+    assert narrow[narrow.index("Phases   data_wait 8.0%   forward 40%") :][:3] == [
+        "Phases   data_wait 8.0%   forward 40%",
+        "         backward 40%   between 10%",
+        "         tokenize 2.0%",
     ]
 
 
@@ -112,7 +112,7 @@ def test_watching_counts_steps_that_came_after_the_last_sign_of_life() -> None:
     job.worker().step(4, {"forward": 0.5}).scalar("loss", 4, 0.25).flush()
     beat(job, job.node)
     lines = [line.plain for line in frame(look(job), 100)]
-    assert "Steps    5 train, 1 eval   500 ms a step   loss 0.25" in lines
+    assert "Steps    5 train, 1 eval   500 ms per step   loss 0.25" in lines
 
 
 def test_only_the_first_line_of_an_exception_is_the_verdict() -> None:
@@ -136,7 +136,7 @@ def changed_often() -> FakeJob:
 def test_what_has_changed_several_times_takes_one_line_of_the_status() -> None:
     job = changed_often()
     notes = [line.split(maxsplit=2)[2] for line in shown(job) if line.startswith("note ")]
-    assert notes == ["statistics: every 9 steps (the last of 10 such notes)"]
+    assert notes == ["statistics: every 9 steps (last of 10 similar notices)"]
     assert len(job.job().summary["notices"]) == 10
 
 
@@ -144,7 +144,7 @@ def test_what_changes_often_does_not_hide_what_is_missing_while_watching() -> No
     job = changed_often()
     beat(job, job.node)
     lines = [line.plain for line in frame(look(job), 100)]
-    assert "not collected: compiled regions: no hooks" in lines
+    assert "not recorded: compiled regions: no hooks" in lines
 
 
 def test_of_several_workers_the_one_that_failed_first_is_named() -> None:

@@ -129,6 +129,8 @@ def _tail(now: JobNow, width: int, *, is_live: bool) -> list[Text]:
         notes.append(f"updated {min(ages):.0f} s ago")
     if is_live:
         notes.append("q to quit")
+    while len(notes) > 1 and overhead_line.cell_len + len(", ".join(notes)) + 2 > width:
+        notes.pop(0)
     return [Text(), _both_ends(overhead_line, Text(", ".join(notes), QUIET), width)]
 
 

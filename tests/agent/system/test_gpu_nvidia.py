@@ -121,7 +121,7 @@ def test_a_driver_without_gpus_has_nothing_to_collect(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _install(monkeypatch)
-    with pytest.raises(NothingToCollectError, match="no GPU"):
+    with pytest.raises(NothingToCollectError, match="no NVIDIA GPU"):
         GpuNvidia(machine).open()
 
 

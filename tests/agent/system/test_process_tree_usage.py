@@ -212,7 +212,7 @@ def test_when_all_have_ended_nothing_is_left(fake: FakeMachine) -> None:
 
 
 def test_without_a_jobs_process_there_is_nothing_to_collect(fake: FakeMachine) -> None:
-    with pytest.raises(NothingToCollectError, match="no job's process"):
+    with pytest.raises(NothingToCollectError, match="no job process"):
         ProcessTreeUsage(fake.machine()).open()
     with pytest.raises(NothingToCollectError, match="no process 77"):
         _opened(fake, pid=77)

@@ -3,18 +3,14 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from sonde.drawing.printable import visible
+from sonde.drawing.printable import escape_text
 from sonde.read.status import status_document
 from sonde.records.job import JobState
 from sonde.results.verdict import verdict
-from sonde.terminal.text import (
-    jobs_lines,
-    print_lines,
-    readable,
-    resource_lines,
-    status_lines,
-    wrapped,
-)
+from sonde.terminal.jobs import jobs_lines
+from sonde.terminal.output import print_lines, readable, wrapped
+from sonde.terminal.resources import resource_lines
+from sonde.terminal.status import status_lines
 from tests.fakes.job import FakeJob
 from tests.results.machines import end, look, machine, record
 
@@ -40,16 +36,16 @@ def test_why_it_died_comes_first() -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "killed by the kernel: out of memory", 137)
     first = status_lines(document(job))[0]
-    assert first.plain.endswith("failed after 20.0 s: killed by the kernel: out of memory")
+    assert first.plain.endswith("failed after 20 s: killed by the kernel: out of memory")
     assert first.style == "bold red"
 
 
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (JobState.COMPLETED, "completed after 20.0 s."),
-        (JobState.STOPPED, "was stopped after 20.0 s."),
-        (JobState.FAILED, "failed after 20.0 s."),
+        (JobState.COMPLETED, "completed after 20 s."),
+        (JobState.STOPPED, "was stopped after 20 s."),
+        (JobState.FAILED, "failed after 20 s."),
     ],
 )
 def test_the_verdict_is_a_sentence(state: JobState, said: str) -> None:
@@ -61,11 +57,11 @@ def test_the_verdict_is_a_sentence(state: JobState, said: str) -> None:
 def test_a_lost_job_says_what_that_means() -> None:
     job = record("", machine())
     now = look(job, later_seconds=3600)
-    assert "its launcher vanished" in verdict(now.status)
+    assert "the launcher disappeared" in verdict(now.status)
 
 
 def test_a_running_job_is_said_to_run() -> None:
-    assert verdict(document(record("", machine()))) == "job has been running for 20.0 s."
+    assert verdict(document(record("", machine()))) == "job has been running for 20 s."
 
 
 def test_resources_have_a_unit_in_every_cell_and_a_line_for_every_device() -> None:
@@ -82,7 +78,7 @@ def test_resources_have_a_unit_in_every_cell_and_a_line_for_every_device() -> No
         "GPU memory gpu0",
         "GPU memory gpu1",
     ]
-    assert lines[2].plain.split()[3:] == ["0", "B", "1.0", "GB", "2.0", "GB", "3.0", "GB"]
+    assert lines[2].plain.split()[3:] == ["0", "B", "1", "GB", "2", "GB", "3", "GB"]
     assert lines[3].plain.endswith("–")
 
 
@@ -155,12 +151,12 @@ def test_the_table_of_jobs_is_cut_to_the_terminal() -> None:
 
 def test_the_table_of_jobs_says_the_same_of_a_lost_one() -> None:
     status = look(record("", machine()), later_seconds=3600).status
-    assert "its launcher vanished" in jobs_lines([status])[1].plain
+    assert "the launcher disappeared" in jobs_lines([status])[1].plain
 
 
 def test_an_error_with_colors_in_it_reads_as_without_them() -> None:
     colored = "KeyError: \x1b[1m\x1b[31m'label'\x1b[0m is missing"
-    assert visible(colored) == "KeyError: 'label' is missing"
+    assert escape_text(colored) == "KeyError: 'label' is missing"
     line = readable(Text.assemble(("failed: ", "bold"), (colored, "red")))
     assert line.plain == "failed: KeyError: 'label' is missing"
     assert [(one.start, one.end) for one in line.spans] == [(0, 8), (8, len(line.plain))]
