@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel as Wrapper
 from sonde.hook.torch.checks import checksums
 from sonde.hook.torch.checks import fingerprints as fingerprints_of
 from sonde.hook.torch.checks.measures import replicas
+from sonde.hook.torch.loop import deferral_policy
 from sonde.hook.torch.loop import deferred_hooks as quiet
 from tests.fakes.session import Recorded, watched
 
@@ -25,7 +26,7 @@ STEPS = 60
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, there are as many quiet steps as there can be."""
     monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
-    monkeypatch.setattr(quiet, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
+    monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 
 class DistributedDataParallel(nn.Module):
@@ -154,7 +155,7 @@ def test_a_worker_that_trains_alone_takes_none() -> None:
     alone = train(workers=1)
     assert rows_of(alone) == []
     adapter: Any = alone.session.frameworks.adapters["torch"]
-    assert adapter.modules.quiet.fingerprints is None
+    assert adapter.modules.deferred.update.fingerprints is None
 
 
 def test_who_wants_no_comparison_gets_none() -> None:

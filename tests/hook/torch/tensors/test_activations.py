@@ -221,7 +221,7 @@ def test_very_many_calls_are_cut_short_and_that_is_said() -> None:
         train(Loop())
 
     assert names(recorded) == {f"squash_output_{call}" for call in range(16)}
-    assert "squash_output_16 and the following" in recorded.said()
+    assert "squash_output_16 and later calls" in recorded.said()
 
 
 def test_mapped_and_functional_calls_are_left_alone() -> None:

@@ -1,4 +1,4 @@
-"""A fingerprint of batches that a model is given, to tell when one comes again."""
+"""Fingerprints of model input batches, to recognize a batch that is used again."""
 
 import ctypes
 import zlib
@@ -14,13 +14,13 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_SMALL_TENSOR_BYTES = 2048  # so little is read as a whole
+_SMALL_TENSOR_BYTES = 2048  # smaller tensors are read completely
 _PIECES = 8
 _PIECE_BYTES = 128
 
 
 class BatchFingerprints(StateCheck):
-    """Reads a few bytes of the first tensor that goes into a model, where they are at hand."""
+    """Read a few bytes of the first input tensor of a model, if it is in host memory."""
 
     name = "batch fingerprints"
     observes = (ObservationKind.BATCH_HASH,)
@@ -43,7 +43,7 @@ class BatchFingerprints(StateCheck):
         is_sure = forward.kind is Pass.TRAIN
 
         def settled(at: At) -> None:
-            # a pass without gradients in a training step looks at a batch that is trained with
+            # a pass without gradients inside a training step uses a training batch
             if is_sure or (at[0] != Mode.TRAIN and at[1] >= 0):
                 self._observe(ObservationKind.BATCH_HASH, "input", mark, "", at)
 
@@ -51,7 +51,7 @@ class BatchFingerprints(StateCheck):
 
 
 def _first_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
-    """The first tensor that a model is given; it may be inside of a dictionary or a list."""
+    """Return the first input tensor, also from inside a dictionary or list."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, Tensor):
             return value
@@ -64,7 +64,7 @@ def _first_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | Non
 
 
 def _checksum(address: int, size: int) -> int:
-    """A checksum of a few pieces, evenly spread from the first byte to the last."""
+    """Compute a checksum of a few pieces, evenly spread over the memory."""
     if size <= _SMALL_TENSOR_BYTES:
         return zlib.crc32(ctypes.string_at(address, size))
     memory = memoryview((ctypes.c_char * size).from_address(address))

@@ -1,4 +1,4 @@
-"""Checksums of whole models, so that readers can tell whether all workers hold the same one.
+"""Checksums of whole models, to compare the replicas of all workers.
 
 Nothing is sent between workers: each records its own checksum at the same steps.
 """
@@ -22,7 +22,7 @@ from sonde.hook.torch.tensors.snapshots import copies
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_INLINE_BYTES = 2**16  # of a model that is summed up at once: to copy it would cost as much
+_INLINE_BYTES = 2**16  # smaller models are summed inline: copying them would cost as much
 _PATTERNS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 _new_event: Callable[[], Any] = torch.cuda.Event
@@ -30,7 +30,7 @@ _new_event: Callable[[], Any] = torch.cuda.Event
 
 @dataclass(slots=True)
 class _PendingSums:
-    """Sums of bit patterns on their way from a device."""
+    """Sums of bit patterns that a device is computing."""
 
     memory: Tensor
     event: Any
@@ -44,7 +44,7 @@ class _PendingSums:
 
 
 class Checksums(StateCheck):
-    """Takes the checksums at the steps that are due."""
+    """Record checksums at the steps that are due."""
 
     name = "replica checksums"
     observes = (ObservationKind.REPLICA_CHECKSUM,)
@@ -53,17 +53,17 @@ class Checksums(StateCheck):
     def __init__(self, context: CheckContext) -> None:
         super().__init__(context)
         self._replicas = Replicas(context.session, context.modules, context.names)
-        context.modules.quiet.is_exact = self.is_due
+        context.modules.deferred.policy.is_exact = self.is_due
         self._last_step = -1
         self._interval = CheckInterval(context.session)
-        self._seconds = 0.0  # what the last ones took, here and in the backroom
+        self._seconds = 0.0  # cost of the last checksums, in both threads
 
     def is_due(self, step: int) -> bool:
-        """Whether checksums are taken at a step."""
+        """Return whether checksums are recorded at a step."""
         return self._replicas.are_compared and self._interval.is_due(step)
 
     def before_update(self, _optimizer: Optimizer, _number: int) -> None:
-        """Nothing was updated yet, unless by another optimizer of the same step."""
+        """Record checksums before the first optimizer of a step updates."""
         step = self._session.steps.number
         if step == self._last_step or not self.is_due(step):
             return
@@ -109,7 +109,7 @@ def _checksum(tensors: Sequence[Tensor]) -> int:
     for tensor in tensors:
         dense = tensor.contiguous()
         address = dense.data_ptr()
-        if not address:  # it is empty, or its memory was given back
+        if not address:  # it is empty, or its memory was freed
             continue
         content = (ctypes.c_char * dense.nbytes).from_address(address)
         checksum = zlib.crc32(content, checksum)
@@ -117,7 +117,7 @@ def _checksum(tensors: Sequence[Tensor]) -> int:
 
 
 def _launch_sums(parameters: Sequence[Tensor], record: Callable[[str], None]) -> _PendingSums:
-    """Whole numbers add up to the same in any order, and wrap around where they are too large."""
+    """Sum integers: the result does not depend on the order, and overflow wraps around."""
     with torch.no_grad():
         sums = torch.stack(
             [_pattern(parameter.detach()).sum(dtype=torch.int64) for parameter in parameters]

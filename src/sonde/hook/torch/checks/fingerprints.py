@@ -1,6 +1,6 @@
-"""Fingerprints of models: a few bytes of their parameters at every step, cheap enough for all.
+"""Fingerprints of models: a few bytes of their parameters at every step.
 
-They tell workers that part at once. What they leave out, the checksums of whole models see later.
+They show at once when workers diverge. Checksums of whole models cover the rest later.
 """
 
 import ctypes
@@ -23,28 +23,28 @@ from sonde.records.step import Mode
 
 _MAX_MODELS = 4
 _MAX_PARAMETERS = 4  # of a model
-_BYTES = 2**11  # of a parameter, from its middle: the first rows may stand for padding
+_BYTES = 2**11  # of a parameter, from its middle: the first rows may be padding
 
 
 class _Segment(NamedTuple):
-    """What is read of a parameter, wherever its memory is by then."""
+    """The bytes that are read of a parameter."""
 
     parameter: "weakref.ref[Tensor]"
-    size: int  # of all of it: where that has changed, something else has taken its place
+    size: int  # of the whole parameter; if it changes, the parameter was replaced
     first: int
     bytes_at: Callable[[int], Any]
 
 
 class _Selection(NamedTuple):
-    """What is read of a model; nothing of it is kept alive by that."""
+    """The parameters that are read of a model, by weak references."""
 
     subject: str
-    detail: str  # whether it is wrapped, and the places of the parameters
+    detail: str  # whether it is wrapped, and the indices of the parameters
     segments: tuple[_Segment, ...]
 
 
 class Fingerprints(StateCheck):
-    """Takes them in the host's memory, where there are several workers."""
+    """Record fingerprints of models in host memory, if there are several workers."""
 
     name = "replica fingerprints"
     observes = (ObservationKind.REPLICA_FINGERPRINT,)
@@ -54,18 +54,18 @@ class Fingerprints(StateCheck):
         super().__init__(context)
         session = context.session
         self._replicas = Replicas(session, context.modules, context.names)
-        self._quiet = context.modules.quiet
+        self._deferred = context.modules.deferred
         self._last_step = -1
         self._selections: list[_Selection] = []
-        self._version: tuple[int, int] | None = None  # of what there was to choose from
+        self._version: tuple[int, int] | None = None  # of the models and parameters to select from
         nothing: list[tuple[_Selection, int]] = []
         self._take_deferred = session.guard.shield(self.name, self._take, nothing)
-        self._quiet.readers[FINGERPRINTS] = self._read
+        self._deferred.readers[FINGERPRINTS] = self._read
 
     def before_update(self, _optimizer: Optimizer, _number: int) -> None:
-        """Nothing was updated yet, unless by another optimizer of the same step."""
+        """Record fingerprints before the first optimizer of a step updates."""
         if not self._replicas.are_compared:
-            self._quiet.fingerprints = None
+            self._deferred.update.fingerprints = None
             return
         step = self._session.steps.number
         if step == self._last_step:
@@ -75,7 +75,7 @@ class Fingerprints(StateCheck):
             self._version = self._replicas.version
             self._selections = self._select_all()
         self._record(self._take(), (Mode.TRAIN.value, step))
-        self._quiet.fingerprints = self._take_deferred if self._selections else None
+        self._deferred.update.fingerprints = self._take_deferred if self._selections else None
 
     def _select_all(self) -> list[_Selection]:
         selections = [self._select(model) for model in self._replicas.find()]
@@ -98,7 +98,7 @@ class Fingerprints(StateCheck):
         )
 
     def _take(self) -> list[tuple[_Selection, int]]:
-        """At every step: nothing is asked twice, and no function of ours is called on the way."""
+        """Compute the fingerprints; runs at every step, so it calls as little as possible."""
         results = []
         for selection in self._selections:
             fingerprint = 0
@@ -118,7 +118,7 @@ class Fingerprints(StateCheck):
             else:
                 results.append((selection, fingerprint))
                 continue
-            self._version = None  # at the next step that is watched closely others are chosen
+            self._version = None  # select again at the next step whose hooks are not deferred
         return results
 
     def _read(self, note: Note) -> None:
@@ -131,7 +131,7 @@ class Fingerprints(StateCheck):
 
 
 def _is_readable(parameter: Tensor) -> bool:
-    """Whether its bytes are in the host's memory, one after the other."""
+    """Return whether a parameter is contiguous in host memory."""
     is_dense = is_plain(parameter) and parameter.layout is torch.strided
     return is_dense and parameter.is_cpu and parameter.is_contiguous() and parameter.data_ptr() != 0
 

@@ -1,6 +1,6 @@
-"""What goes into a model and through its layers, in the passes that are looked at.
+"""Inputs of models and tensors of their layers, in inspected forward passes.
 
-Only such a pass has hooks on modules inside of the model; they are gone when it is over.
+Modules inside a model have hooks only during such a pass.
 """
 
 import json
@@ -29,14 +29,14 @@ from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, delive
 from sonde.records.observation import ObservationKind
 
 _MAX_MODULES = 64  # with hooks in one pass, evenly spread
-_IMAGE_DIMENSIONS = 4  # dimensions
+_IMAGE_DIMENSIONS = 4
 _MAX_IMAGES = 256
 _MAX_PIXELS = 2**18  # of all images and channels together
 _MAX_CHANNELS = 16
 _MAX_TOKENS = 2**14
-_MIN_VOCABULARY = 8  # embeddings of fewer are of kinds of tokens, not of tokens
-_MATRIX_DIMENSIONS = 2  # dimensions
-_MAX_RECORDED_TOKENS = 16  # tokens
+_MIN_VOCABULARY = 8  # smaller embeddings encode token types, not tokens
+_MATRIX_DIMENSIONS = 2
+_MAX_RECORDED_TOKENS = 16
 
 
 class _Layer(NamedTuple):
@@ -49,7 +49,7 @@ class _Layer(NamedTuple):
 
 
 class InnerInspections(StateCheck):
-    """Puts the hooks on before a pass and takes them away after it."""
+    """Put hooks on layers before an inspected pass and remove them after it."""
 
     name = "layer inspections"
     observes = (ObservationKind.INPUT_CHANNELS, ObservationKind.INPUT_TOKENS)
@@ -63,7 +63,7 @@ class InnerInspections(StateCheck):
         self._forward_tensors = context.forward_tensors
         self._activations = context.activations
         self._hooks = Hooks()
-        self._forward: ForwardPass | None = None  # the pass that is looked at
+        self._forward: ForwardPass | None = None  # the inspected pass
         self._channels = inspections.timed("input channels", self._inspect_channels)
         self._tokens = inspections.timed("input tokens", self._inspect_tokens)
 
@@ -95,7 +95,7 @@ class InnerInspections(StateCheck):
         self._forward = None
 
     def _layers_of(self, root: nn.Module) -> Iterator[_Layer]:
-        """The modules whose tensors a rule needs, where nobody else takes them already."""
+        """Yield the modules whose tensors a rule needs and that are not collected anyway."""
         plan, regions = self._session.plan, compiled_regions(root)
         tokens = plan.needs(ObservationKind.INPUT_TOKENS)
         for name, module in walk(root, self._names.prefix_of(root)):
@@ -215,7 +215,7 @@ class InnerInspections(StateCheck):
 
 
 def _sample_images(images: Tensor) -> Tensor:
-    """Images spread evenly over the batch; of large ones, pixels spread evenly over each."""
+    """Select evenly spaced images of the batch, and evenly spaced pixels of large images."""
     sample = images[:: -(-len(images) // _MAX_IMAGES)]
     stride = max(1, math.isqrt(sample.numel() // _MAX_PIXELS))
     return sample[:, :, ::stride, ::stride]

@@ -1,4 +1,4 @@
-"""Labels that loss functions are given: how often each class is seen, and in which order."""
+"""Labels passed to loss functions: how often each class occurs, and in which order."""
 
 import ctypes
 import json
@@ -26,7 +26,7 @@ _MAX_PENDING_BYTES = 4 * 1024 * 1024
 
 
 class Labels(StateCheck):
-    """Keeps the bytes of labels until they are counted, in the backroom."""
+    """Copy labels and count them in the worker thread."""
 
     name = "labels"
     observes = (ObservationKind.LABEL_HISTOGRAM, ObservationKind.BATCH_MEANS)
@@ -70,12 +70,12 @@ class Labels(StateCheck):
         if not labels.is_cpu:
             self._skip("the labels are on a device")
         elif labels.numel() > _MAX_LABELS:
-            self._skip("too many labels in a batch")
+            self._skip(f"more than {_MAX_LABELS:,} labels in a batch")
         elif labels.is_contiguous():
             self._store(labels, code)
 
     def _skip(self, reason: str) -> None:
-        self._session.store.notice(NoticeKind.NOT_COLLECTED, "how often each class is seen", reason)
+        self._session.store.notice(NoticeKind.NOT_COLLECTED, "label histograms", reason)
 
     def _store(self, labels: Tensor, code: str) -> None:
         if code != self._code:

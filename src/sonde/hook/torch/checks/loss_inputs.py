@@ -1,4 +1,4 @@
-"""What loss functions are given: probabilities for logits, right and wrong classes, labels."""
+"""Inputs of loss functions: probabilities instead of logits, class hits, labels."""
 
 import json
 from collections import Counter
@@ -21,32 +21,32 @@ _MULTICLASS_LOSSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
 _BINARY_LOSSES = {
     "binary_cross_entropy_with_logits": 0.0,
     "binary_cross_entropy": 0.5,
-}  # and their border
+}  # and their decision thresholds
 _LOGIT_LOSSES = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
 
 _MAX_SAMPLES = 4096
 _MAX_CLASSES = 1000
-_MAX_RECORDED_CLASSES = 100  # classes
-_MAX_VALUES = 2**18  # of rows that are looked at
+_MAX_RECORDED_CLASSES = 100
+_MAX_VALUES = 2**18  # in all sampled rows
 _MAX_ROWS = 256
-_MATRIX_DIMENSIONS = 2  # dimensions
-_POSITIVE_LABEL = 0.5  # labels above are those of the one class
+_MATRIX_DIMENSIONS = 2
+_POSITIVE_LABEL = 0.5  # labels above it are positive
 
-_SUM_TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}  # by so much at most
+_SUM_TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}  # of the sum of probabilities
 _HALF_SUM_TOLERANCE = 2e-2
 
-# operations that only give another shape, or another element type
+# operations that change only the shape or the element type
 _RESHAPING = (
     *("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Select", "Slice", "Expand"),
     *("T", "Transpose", "Permute", "ToCopy", "Clone", "Alias"),
 )
 _MAX_RESHAPES = 8
-# what these give is no probability, wherever it lies
+# outputs of these are not probabilities, whatever their values
 _LINEAR = ("Addmm", "Mm", "Bmm", "Baddbmm", "Mv", "Addmv", "Linear", "Convolution", "Dot")
 
 
 class LossInputs(StateCheck):
-    """Looks at what loss functions are called with."""
+    """Inspect the predictions and labels that loss functions are called with."""
 
     name = "loss function inputs"
     observes = (
@@ -60,12 +60,12 @@ class LossInputs(StateCheck):
     def __init__(self, context: CheckContext) -> None:
         super().__init__(context)
         self._inspections = context.inspections
-        self.inspected_step = -1  # the training step whose logits were seen last
+        self.inspected_step = -1  # the last training step whose logits were inspected
 
     def loss_called(
         self, name: str, forward: ForwardPass, predictions: object, labels: object
     ) -> None:
-        """A loss function was called."""
+        """Inspect the arguments of a loss function, if the pass is due."""
         is_training = forward.kind is Pass.TRAIN
         inspections = self._inspections
         if not (
@@ -125,7 +125,7 @@ class LossInputs(StateCheck):
     def _when_ready(
         self, forward: ForwardPass, copies: HostCopies, record: Callable[[list[Tensor], At], None]
     ) -> None:
-        """Once it is certain which step it was, and what was looked at has come."""
+        """Record once the step of the pass is known and the copies have arrived."""
         is_training = forward.kind is Pass.TRAIN
 
         def settled(at: At) -> None:
@@ -163,7 +163,7 @@ def _is_readable(tensor: Tensor) -> bool:
 
 
 def _rows(predictions: Tensor, is_of_classes: bool) -> Tensor:
-    """Some of the predictions: a row for each sample, or for each place in one."""
+    """Sample the predictions: one row per sample, or per position of a sample."""
     if predictions.dim() < _MATRIX_DIMENSIONS:
         predictions = predictions.reshape(1, -1) if is_of_classes else predictions.reshape(-1, 1)
     if predictions.dim() > _MATRIX_DIMENSIONS and is_of_classes:
@@ -174,7 +174,7 @@ def _rows(predictions: Tensor, is_of_classes: bool) -> Tensor:
 
 
 def _probability_share(rows: Tensor, is_of_classes: bool) -> Tensor:
-    """How many of the rows are probabilities, on the device that has them."""
+    """Compute the share of rows that are probabilities, on their device."""
     tolerance = _SUM_TOLERANCES.get(rows.dtype, _HALF_SUM_TOLERANCE)
     rows = rows.to(torch.float32)
     is_distribution = (rows >= 0).all(1)
@@ -186,7 +186,7 @@ def _probability_share(rows: Tensor, is_of_classes: bool) -> Tensor:
 
 
 def _multiclass_pairs(predictions: Tensor, labels: Tensor) -> list[Tensor] | None:
-    """The classes that were predicted, and the labels; of a few classes, some of the samples."""
+    """Return predicted classes and labels of some samples; None if they do not match."""
     if labels.is_floating_point() or labels.dim() != predictions.dim() - 1:
         return None
     if predictions.dim() < _MATRIX_DIMENSIONS or predictions.shape[1] > _MAX_CLASSES:
@@ -203,7 +203,7 @@ def _multiclass_pairs(predictions: Tensor, labels: Tensor) -> list[Tensor] | Non
 
 
 def _binary_pairs(predictions: Tensor, labels: Tensor, threshold: float) -> list[Tensor] | None:
-    """The same where there is one number for each sample."""
+    """Return predicted classes and labels of a binary loss."""
     if predictions.numel() != len(predictions) or labels.shape != predictions.shape:
         return None
     predicted = (predictions.reshape(-1)[:_MAX_SAMPLES] > threshold).to(torch.int64)
@@ -211,7 +211,7 @@ def _binary_pairs(predictions: Tensor, labels: Tensor, threshold: float) -> list
 
 
 def producer_of(operation: Any) -> str:
-    """The operation that gave numbers, by its name in the graph, where that tells."""
+    """Return the operation that computed a tensor, by its name in the autograd graph."""
     for _ in range(_MAX_RESHAPES):
         if operation is None:
             return ""

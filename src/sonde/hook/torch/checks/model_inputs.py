@@ -1,4 +1,4 @@
-"""What models are given, batch by batch: samples that come again, and the order they come in."""
+"""Model inputs, batch by batch: reused samples, and the order of samples."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,17 +16,17 @@ from sonde.hook.torch.tensors.row_samples import MAX_ROWS, RowSample, sample_row
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_MAX_INPUTS = 3  # a sample may be a pair of things that both come again and again
+_MAX_INPUTS = 3  # parts of a sample may repeat: a pair of inputs is one sample
 _MAX_EVALUATION_ROWS = 512  # many validation sets are one batch
-_BATCHES_PER_TASK = 64  # batches
+_BATCHES_PER_TASK = 64
 _MAX_PENDING = 512  # an evaluation may be long
-_DENSE_BATCHES = 512  # batches that are trained on: later ones are not all needed
+_DENSE_BATCHES = 512  # training batches; later ones are subsampled
 _LATER_INTERVAL = 16
-_ASSUMED_COST_NS = 3_000  # what it is taken to cost: to time it would cost as much again
+_ASSUMED_COST_NS = 3_000  # measuring it would double the cost
 
 
 class ModelInputs(StateCheck):
-    """Copies a few numbers of every batch, whether the step is quiet or not."""
+    """Copy a few elements of every batch, also in steps whose hooks are deferred."""
 
     name = "model inputs"
     observes = (
@@ -40,20 +40,22 @@ class ModelInputs(StateCheck):
     def __init__(self, context: CheckContext) -> None:
         super().__init__(context)
         session = context.session
-        self._quiet = context.modules.quiet
-        self._feeds = self._quiet.feeds
+        self._deferred = context.modules.deferred
+        self._feeds = self._deferred.feeds
         self._sizes = InputSizes(session, self._steps_behind)
         self._reuse = SampleReuse(session)
         self._means = BatchMeans(session, "input")
         self.begin()
-        self._quiet.peek = session.guard.shield(self.name, self._sample_deferred, None)
+        self._deferred.current.on_begin = session.guard.shield(
+            self.name, self._sample_deferred, None
+        )
 
     def begin(self) -> None:
         """Forget the batches of an earlier training run."""
-        self._pending: list[Batch | None] = []  # None: a training begins
+        self._pending: list[Batch | None] = []  # None: another optimizer begins to train
         self._has_evaluated = False
-        self._trained_batches = 0  # batches
-        self._newest = -1  # of the optimizers that have stepped
+        self._trained_batches = 0
+        self._newest = -1  # the newest optimizer that has stepped
         self._sizes.forget()
         self._read_plan()
         self._reuse.forget()
@@ -83,7 +85,7 @@ class ModelInputs(StateCheck):
         series = _series(forward.batch)
 
         def settled(at: At) -> None:
-            # a pass without gradients in a training step looks at a batch that is trained with
+            # a pass without gradients inside a training step uses a training batch
             if at[0] != Mode.TRAIN and at[1] >= 0:
                 self._add(Batch(False, inputs, series))
 
@@ -102,8 +104,8 @@ class ModelInputs(StateCheck):
                 self._add(Batch(is_training, inputs, _series(batch)))
 
     def _steps_behind(self) -> int:
-        """Steps that are noted and not gone through yet."""
-        return sum(note[0] == OPTIMIZER for note in self._quiet.notes)
+        """Count the deferred steps that are not replayed yet."""
+        return sum(note[0] == OPTIMIZER for note in self._deferred.notes)
 
     def _is_due(self, is_training: bool) -> bool:
         if not (self._is_needed and is_training):
@@ -131,7 +133,7 @@ class ModelInputs(StateCheck):
             at = (Mode.TRAIN.value, step.number)
             self._session.recorder.observe(ObservationKind.NEW_OPTIMIZER, str(newest), at=at)
         if newest > self._newest >= 0:
-            # of another fold, another member: what was trained on before was another model's
+            # another fold or ensemble member: earlier samples belong to another model
             self._pending.append(None)
         self._newest = max(newest, self._newest)
         if self._has_evaluated or len(self._pending) >= _BATCHES_PER_TASK:
@@ -160,20 +162,20 @@ class ModelInputs(StateCheck):
 
 
 def _series(batch: Any) -> Any:
-    """The series that a batch of an evaluation belongs to."""
+    """Return the series that a batch of an evaluation belongs to."""
     return None if batch is None else batch.series
 
 
 def _inputs(
     is_training: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[RowSample, ...]:
-    """Of the first tensors that a model is given, those with a row for each sample."""
+    """Sample the first input tensors that have one row per sample."""
     inputs: list[RowSample] = []
     max_rows = MAX_ROWS if is_training else _MAX_EVALUATION_ROWS
     for tensor in _tensors((*args, *kwargs.values())):
         rows = sample_rows(tensor, max_rows)
         if rows is None:
-            return ()  # half of a sample may be the same in many
+            return ()  # many samples may share one of their inputs
         if not inputs or rows.rows == inputs[0].rows:
             inputs.append(rows)
         if len(inputs) == _MAX_INPUTS:

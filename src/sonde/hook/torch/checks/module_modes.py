@@ -1,4 +1,4 @@
-"""Whether models and their modules are in the mode of the step they are used in."""
+"""Whether models and their modules are in the mode of the step that uses them."""
 
 import json
 import weakref
@@ -18,18 +18,18 @@ from sonde.records.observation import ObservationKind
 from sonde.records.step import NO_STEP, Mode
 
 _MAX_NAMES = 16
-_INNER_CHECK_INTERVAL = 64  # the modules inside; the model as a whole is looked at in every pass
+_INNER_CHECK_INTERVAL = 64  # passes; the mode of the model itself is compared in every pass
 _WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
 
 Sensitive = list[tuple[str, "weakref.ref[nn.Module]"]]
 
 
 class ModuleModes(StateCheck):
-    """Compares, pass by pass, and says what has changed.
+    """Compare modes in each pass and record changes.
 
-    A pass in eval mode with gradients is training only if an optimizer of that model steps, and no
-    pass in train mode comes before it does: evaluations without no_grad() are like that, and passes
-    that look for adversarial inputs.
+    A pass in eval mode with gradients counts as training only if an optimizer of that model steps
+    before the next pass in train mode: evaluations without no_grad() and searches for adversarial
+    inputs also have gradients.
     """
 
     name = "module modes"
@@ -40,18 +40,16 @@ class ModuleModes(StateCheck):
         super().__init__(context)
         self._modules = context.modules
         self._names = context.names
-        context.modules.quiet.vetoes.append(lambda: bool(self._wrong))
+        context.modules.deferred.policy.vetoes.append(lambda: bool(self._wrong))
         self._sensitive: dict[int, tuple[int, Sensitive]] = {}
-        self._passes: dict[tuple[int, bool], tuple[bool, int]] = {}  # last mode, and how many
-        self._trained: dict[int, int] = {}  # passes of a model with gradients, in train mode
+        self._passes: dict[tuple[int, bool], tuple[bool, int]] = {}  # last mode, passes
+        self._trained: dict[int, int] = {}  # passes with gradients in train mode, by model
         self._updated: tuple[int, list[weakref.ref[Optimizer]]] = (NO_STEP, [])  # in which step
         self._reported: dict[tuple[str, str], str] = {}
-        self._wrong: set[str] = (
-            set()
-        )  # models that train in eval mode: every step counts until they change back
+        self._wrong: set[str] = set()  # models that train in eval mode
 
     def forward_begins(self, forward: ForwardPass, root: nn.Module, *_inputs: object) -> None:
-        """An outermost pass begins."""
+        """Compare the modes of a model once the step of the pass is known."""
         has_gradients, is_training = torch.is_grad_enabled(), root.training
         model = id(unwrapped(root))
         if has_gradients and is_training:
@@ -67,7 +65,7 @@ class ModuleModes(StateCheck):
             for name, module_reference in sensitive
             if (module := module_reference()) and module.training
         ]
-        # who freezes a batch normalization wants its statistics kept, too
+        # a frozen batch normalization is in eval mode on purpose
         expected = [
             name
             for name, module_reference in sensitive
@@ -80,29 +78,29 @@ class ModuleModes(StateCheck):
         def settled(at: At) -> None:
             is_train_step = at[0] == Mode.TRAIN
             if is_train_step != has_gradients or at[1] == NO_STEP:
-                # a teacher in a training step; or a pass that only looks at gradients, or for which
-                # nobody has switched them off: the next one may be another matter
+                # a teacher in a training step, or a pass with gradients that is not used
+                # for training: compare the next pass again
                 if has_gradients:
                     self._passes.pop(key, None)
                 return
             if is_train_step and not is_training and self._trained.get(model, 0) != trained:
-                return  # what was trained is another pass
+                return  # another pass was trained
             if is_train_step and not self._is_trained(reference(), at[1]):
-                return  # a frozen backbone, or a network that only judges what another gives
+                return  # a frozen backbone, or a network that only evaluates another one
             mismatched = [name for name in expected if (name in in_training) != is_train_step]
             self._compare(subject, is_training, mismatched, at)
 
         forward.when_settled(settled)
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
-        """An optimizer is about to step: what it has is trained in this step."""
+        """Note that the optimizer's parameters are trained in this step."""
         step = self._session.steps.number
         if self._updated[0] != step:
             self._updated = (step, [])
         self._updated[1].append(weakref.ref(optimizer))
 
     def _is_trained(self, root: nn.Module | None, step: int) -> bool:
-        """Whether a parameter has an optimizer; in a step that is over, one that has stepped."""
+        """Return whether an optimizer of this step, or any one if unknown, trains the model."""
         owned, (updated, optimizers) = self._modules.owned, self._updated
         if updated == step:
             live_optimizers = [
@@ -134,7 +132,7 @@ class ModuleModes(StateCheck):
             )
 
     def _sensitive_of(self, root: nn.Module) -> Sensitive:
-        """The modules that behave differently in the two modes."""
+        """Return the modules that behave differently in the two modes."""
         made, sensitive = self._sensitive.get(id(root), (-1, []))
         if made != self._modules.made:
             sensitive = [
@@ -147,7 +145,7 @@ class ModuleModes(StateCheck):
 
 
 def _is_frozen(module: nn.Module | None) -> bool:
-    """Whether a module has parameters of its own, and none of them requires a gradient."""
+    """Return whether a module has direct parameters and none of them requires a gradient."""
     own_parameters = [] if module is None else list(module.parameters(recurse=False))
     return bool(own_parameters) and not any(parameter.requires_grad for parameter in own_parameters)
 

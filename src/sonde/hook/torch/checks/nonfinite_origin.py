@@ -1,9 +1,8 @@
 """Where a non-finite loss or gradient came from.
 
-What can be seen at once is looked at before the optimizer steps, which would spread it: the inputs,
-the weights, the outputs, and which gradients are bad. A number that a device delivers later, or one
-that arose inside of the model, is traced in the next forward pass: that one pass has hooks on all
-modules, and waits for the device.
+Inputs, weights, outputs and gradients are checked before the optimizer steps and spreads the value.
+A number that a device delivers later, or that arose inside the model, is traced in the next forward
+pass: this pass has hooks on all modules and waits for the device.
 """
 
 import json
@@ -30,11 +29,11 @@ from sonde.records.step import Mode
 _MAX_TRACES = 8
 _TRIGGERS = ("loss", "gradient_norm")
 
-Source = tuple[str, str, str]  # the subject, what was found, and in what
+Source = tuple[str, str, str]  # subject, value (nan or inf), and where it was found
 
 
 class NonFiniteOrigin(StateCheck):
-    """Waits for a number that is not finite, then looks for where it came from: once an episode."""
+    """Find the origin of a non-finite number, once per episode."""
 
     name = "origin of non-finite values"
     observes = (ObservationKind.FIRST_NON_FINITE,)
@@ -45,26 +44,28 @@ class NonFiniteOrigin(StateCheck):
         self._names = context.names
         self._losses = context.losses
         self._hooks = Hooks()
-        self._bad_step = -2  # the last one with a number that was not finite
+        self._bad_step = -2  # the last step with a non-finite number
         self._inspected_step = -1
-        self._is_due = False  # a trace of the next pass
+        self._is_due = False  # whether to trace the next pass
         self._traces = 0
-        self._root: nn.Module | None = None  # the model that is traced just now
+        self._root: nn.Module | None = None  # the model being traced
         self._source: Source | None = None
         self._were_weights_finite = False
-        self._finite_step = -1  # the outputs of that pass were all finite
+        self._finite_step = -1  # the last step whose traced outputs were all finite
         self._inputs: TensorReferences = []
         self._outputs: TensorReferences = []
         self._model: weakref.ref[nn.Module] | None = None
         shield = context.session.guard.shield
         context.session.listeners.on_non_finite(self._on_non_finite)
         context.losses.on_non_finite.append(shield(self.name, self._on_bad_loss, None))
-        context.modules.quiet.on_bad.append(shield(self.name, self._on_deferred_pass, None))
+        context.modules.deferred.current.on_bad_loss.append(
+            shield(self.name, self._on_deferred_pass, None)
+        )
 
     def forward_begins(
         self, forward: ForwardPass, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """An outermost pass begins: what goes in, and hooks where it is to be traced."""
+        """Remember the inputs, and put hooks on all modules if the pass is traced."""
         if not torch.is_grad_enabled():
             return
         self._stop_tracing()
@@ -77,37 +78,39 @@ class NonFiniteOrigin(StateCheck):
             self._trace(root, args, kwargs)
 
     def forward_ends(self, _forward: ForwardPass, root: nn.Module, output: Any) -> None:
-        """An outermost pass ends: what came out, and what the trace has found."""
+        """Remember the outputs, and record the result of a trace."""
         if not torch.is_grad_enabled():
             return
         self._outputs = references(_items_of(output))
         if self._root is root:
             self._stop_tracing()
             bad = first_bad(tensors_in(output, self._name_of(root)))
-            if bad is not None and self._source is None:  # in its own code, or a compiled one
+            if (
+                bad is not None and self._source is None
+            ):  # in the model's own code, or in a compiled region
                 self._source = (self._name_of(root), bad[1], "output")
             self._record_trace()
 
     def _on_deferred_pass(self, inputs: TensorReferences) -> None:
-        """The latest pass was not watched closely; this went in, and what came out is gone."""
+        """Take the inputs of a deferred pass; its outputs are gone."""
         self._inputs, self._outputs = inputs, []
 
     def _on_bad_loss(self, loss: float) -> None:
-        """Told before the backward pass, where the loss is in the host's memory."""
+        """Inspect the model before the backward pass, if the loss is in host memory."""
         self._on_non_finite("loss", loss, (Mode.TRAIN.value, self._session.steps.number))
         model = self._model() if self._model is not None else None
         if self._is_due and model is not None:
             self.inspect(model.parameters())
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
-        """The gradients are there, and their norm may be known by now."""
+        """Inspect the parameters, if a number of this step is not finite."""
         if self._is_due and self._bad_step == self._session.steps.number:
             parameters = list(parameters_of(optimizer))
             if not any(parameter.is_cuda for parameter in parameters):
                 self.inspect(parameters)
 
     def inspect(self, parameters: Iterable[Tensor]) -> None:
-        """What can be told before the optimizer spreads it; waits for the device."""
+        """Find the origin before the optimizer spreads it; waits for the device."""
         step = self._session.steps.number
         if self._inspected_step == step:
             return
@@ -136,7 +139,7 @@ class NonFiniteOrigin(StateCheck):
         return "" if model is None else self._name_of(model), _name_of_value(loss), "model"
 
     def _on_non_finite(self, name: str, value: float, at: At) -> None:
-        """A number of a step is not finite; also called in the backroom."""
+        """Schedule a trace for a non-finite number; may run in the worker thread."""
         mode, step = at
         if mode != Mode.TRAIN or not name.startswith(_TRIGGERS):
             return
@@ -157,7 +160,7 @@ class NonFiniteOrigin(StateCheck):
         if bad is not None:
             self._source = (*bad, "input")
             return
-        # nor on the root: its hooks are being called when those of the trace are taken away
+        # nor on the root: its hooks are running when the trace removes its own
         without = {id(root), *_inside_of_compiled(root)}
         for name, module in walk(root, self._names.prefix_of(root)):
             if id(module) not in without and not isinstance(module, torch.jit.ScriptModule):
@@ -174,7 +177,7 @@ class NonFiniteOrigin(StateCheck):
         return after
 
     def _inspect_output(self, name: str, module: nn.Module, inputs: Any, output: Any) -> None:
-        """The first module that gives what is not finite; those inside of it were asked before."""
+        """Find the first module with a non-finite output; inner modules come first."""
         bad = first_bad(tensors_in(output, name))
         if bad is None:
             return
@@ -213,7 +216,7 @@ class NonFiniteOrigin(StateCheck):
 
 
 def _inside_of_compiled(root: nn.Module) -> set[int]:
-    """Modules that must not get hooks: what is compiled would be compiled again."""
+    """Return modules that must not get hooks, which would trigger a recompilation."""
     return {
         id(inner) for module in root.modules() if _is_compiled(module) for inner in module.modules()
     }

@@ -1,6 +1,6 @@
-"""Parameters that do not learn: nobody owns them, no gradient reaches them, or they do not move.
+"""Parameters that do not learn: not in an optimizer, without gradient, or unchanged.
 
-Looked at over a few steps of each optimizer: at the beginning of training, then now and then.
+Compared over a few steps of each optimizer: at the beginning of training, then periodically.
 """
 
 import weakref
@@ -21,28 +21,28 @@ from sonde.hook.torch.tensors.value_changes import ValueChanges
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_FIRST_STEP = 2  # of an optimizer: the very first one may have a learning rate of zero
+_FIRST_STEP = 2  # of an optimizer: its first step may have a learning rate of zero
 _WINDOW_STEPS = 5
 _FIRST_WINDOWS = 3
 _PAUSE_STEPS = 500
-_MAX_PARAMETERS = 256  # in one window; of larger models others have their turn in the next
-_MIN_GRADIENTS = 4  # sampled elements with a gradient, to say that a parameter does not move
+_MAX_PARAMETERS = 256  # in one window; larger models are covered over several windows
+_MIN_GRADIENTS = 4  # sampled elements with a gradient, to report a parameter as unmoved
 _CONFIRMING_WINDOWS = 2
 _ROUNDING = 2.0**-23  # of a weight in single precision: smaller updates are lost
 
 
 @dataclass(slots=True)
 class _Parameter:
-    """One that is looked at."""
+    """A parameter under comparison."""
 
     name: str
     tensor: weakref.ref[Tensor]
-    unowned: float | None = None  # why no optimizer has it
+    unowned: float | None = None  # why it is in no optimizer
     learning_rate: float | None = None
 
     @property
     def may_be_pruned(self) -> bool:
-        """Whether elements that stay nought tell nothing: of a matrix, somebody may hold them."""
+        """Whether elements that stay zero may be pruned, which is possible in a matrix."""
         tensor = self.tensor()
         is_matrix = tensor is not None and tensor.dim() > 1
         return is_matrix and self.unowned is None and self.learning_rate != 0
@@ -50,20 +50,20 @@ class _Parameter:
 
 @dataclass(slots=True)
 class _Window:
-    """A few steps of one optimizer."""
+    """Samples at the first of a few steps of one optimizer."""
 
     first_step: int
     sampled: list[_Parameter]
     weights: ValueChanges
     gradients: ElementSamples
-    without: list[_Parameter]  # a gradient, so far at every step
-    sampled_without: list[_Parameter]  # at its beginning
+    without: list[_Parameter]  # parameters without a gradient at every step so far
+    sampled_without: list[_Parameter]  # those without a gradient at its first step
     weights_without: ValueChanges
 
 
 @dataclass(slots=True)
 class _OptimizerState:
-    """What is known of one optimizer."""
+    """Progress of the comparisons of one optimizer."""
 
     steps: int = 0
     due: int = _FIRST_STEP
@@ -74,7 +74,7 @@ class _OptimizerState:
 
 @dataclass(slots=True)
 class _Comparison:
-    """A window that is over, until its samples are there."""
+    """A finished window, until its samples have arrived."""
 
     ownership: "Ownership"
     window: _Window
@@ -91,16 +91,18 @@ class _Comparison:
 
 @dataclass(slots=True)
 class _History:
-    """What was said, and how often a parameter was seen not to move."""
+    """What was reported, and in how many windows a parameter did not change."""
 
     reported: set[tuple[str, str]] = field(default_factory=set)
-    learned: set[str] = field(default_factory=set)  # parameters that had a gradient once
-    without: dict[str, weakref.ref[Tensor]] = field(default_factory=dict)  # of which it was said
+    learned: set[str] = field(default_factory=set)  # parameters that had a gradient before
+    without: dict[str, weakref.ref[Tensor]] = field(
+        default_factory=dict
+    )  # reported as without a gradient
     unmoved: dict[str, int] = field(default_factory=dict)
 
 
 class Ownership(StateCheck):
-    """Looks at what each optimizer owns, and at what none does."""
+    """Compare parameters that an optimizer owns, and those that none owns."""
 
     name = "parameter ownership"
     observes = (
@@ -119,15 +121,15 @@ class Ownership(StateCheck):
         self._price = Measurement()
         self._history = _History()
         self._uses = LayerUses(context.modules)
-        context.modules.quiet.vetoes.append(self._is_comparing)
+        context.modules.deferred.policy.vetoes.append(self._is_comparing)
 
     def _is_comparing(self) -> bool:
-        """Whether every step counts just now."""
+        """Whether a window is open, so that every step is needed."""
         alive = [self._states.get(number) for number, _ in self._optimizers]
         return any(state is not None and state.window is not None for state in alive)
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
-        """All gradients are there."""
+        """Begin, continue or finish the window of an optimizer."""
         state = self._states.get(number)
         if state is None:
             state = self._states[number] = _OptimizerState()
@@ -144,11 +146,11 @@ class Ownership(StateCheck):
             self._price.inline.learn(thread_cpu_seconds() - began)
 
     def compare(self, done: _Comparison) -> None:
-        """What has moved from the first to the last step; of devices, called in the backroom."""
+        """Compare the first and last step of a window; for devices, in the worker thread."""
         self._compare_without(done)
         window = done.window
         pairs, gradients = window.weights.pairs() or [], window.gradients.values()
-        # without pairs, a tensor is gone: nothing can be said
+        # without pairs, a tensor was freed: nothing to compare
         for parameter, (before, after), pull in zip(window.sampled, pairs, gradients, strict=False):
             is_cut = 0.0 if parameter.may_be_pruned else None
             pulled = [
@@ -163,7 +165,7 @@ class Ownership(StateCheck):
                 self._record_unmoved(parameter, done)
 
     def _compare_without(self, done: _Comparison) -> None:
-        """Those without a gradient; not where somebody else moves them, as copies that follow."""
+        """Report parameters without a gradient, except those that the script updates itself."""
         window = done.window
         pairs = window.weights_without.pairs() or []
         looked_at = zip(window.sampled_without, pairs, strict=False)
@@ -179,7 +181,7 @@ class Ownership(StateCheck):
             )
 
     def _check_ended(self) -> None:
-        """A layer may have its turn later, between two windows."""
+        """Report parameters that got a gradient between two windows."""
         for name, reference in list(self._history.without.items()):
             tensor = reference()
             if tensor is None or tensor.grad is not None:
@@ -187,7 +189,7 @@ class Ownership(StateCheck):
                 self._report_end(ObservationKind.NO_GRADIENT, name)
 
     def _may_begin(self, state: _OptimizerState) -> bool:
-        """Without the first windows nothing can be said of a short training: they always come."""
+        """Return whether the budget allows a window; the first windows always run."""
         is_first = state.windows < _CONFIRMING_WINDOWS
         return is_first or self._session.overhead.budget.has_room_for(self._price)
 
@@ -205,7 +207,7 @@ class Ownership(StateCheck):
                 parameter.learning_rate = rate if isinstance(rate, float) else None
                 if tensor.grad is not None:
                     with_gradient.append(parameter)
-                elif id(tensor) in alive:  # not one of a layer that was replaced
+                elif id(tensor) in alive:  # not of a layer that was replaced
                     without.append(parameter)
         is_idle = not with_gradient and self._optimizers.alive == 1
         if not with_gradient:
@@ -262,7 +264,7 @@ class Ownership(StateCheck):
         window.weights_without.sample_again()
         done = _Comparison(self, window, uses, steps, at)
         if window.weights.is_on_host and window.weights_without.is_on_host:
-            done.take()  # few numbers: said with the step
+            done.take()  # few numbers: recorded with the step
         else:
             self._session.worker_thread.expect(self.name, done)
 
@@ -302,14 +304,14 @@ class Ownership(StateCheck):
 
 
 def _would_change(gradient: float, weight: float, rate: float | None) -> bool:
-    """Whether a plain step would change it, as far as rounding allows."""
+    """Return whether a plain gradient step would change a weight despite rounding."""
     if not rate:
         return gradient != 0.0
     return gradient != 0.0 and abs(gradient) * rate > abs(weight) * _ROUNDING
 
 
 def _is_comparable(tensor: Tensor | None) -> bool:
-    """Whether a parameter and its gradient can be compared element by element."""
+    """Return whether a parameter and its gradient can be compared by element."""
     if tensor is None or tensor.grad is None:
         return False
     weight, gradient = local(tensor).detach(), local(tensor.grad)

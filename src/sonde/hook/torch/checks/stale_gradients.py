@@ -1,4 +1,4 @@
-"""Gradients that a script forgets to clear: still there when the next backward pass begins."""
+"""Gradients that a script does not clear before the next backward pass."""
 
 import json
 from operator import attrgetter
@@ -16,25 +16,25 @@ from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
 _MAX_PARAMETERS = 64  # of an optimizer, evenly spread
-_version_of = attrgetter("_version")  # counts changes in place; there is no other name for it
-_MAX_PASSES = 4  # backward passes between two steps of an optimizer: the first ones and the last
+_version_of = attrgetter("_version")  # counts in-place changes; there is no public name for it
+_MAX_PASSES = 4  # between two steps of an optimizer: the first passes and the last
 
 
 class _Snapshot(NamedTuple):
-    """What was there when a backward pass began."""
+    """Samples of the gradients that existed when a backward pass began."""
 
     inspected: int
     names: list[str]  # of parameters with a gradient
     gradients: ElementSamples
-    unchanged: set[int]  # places of those that the pass has added nothing to, once it is over
+    unchanged: set[int]  # indices of gradients that the pass did not change
 
     @property
     def is_of_others(self) -> bool:
-        """Whether there were gradients, and the pass had nothing to do with them."""
+        """Whether the pass changed none of the gradients."""
         return bool(self.names) and len(self.unchanged) == len(self.names)
 
     def stale(self) -> list[str]:
-        """The parameters whose gradients were there, and were added to."""
+        """Return the parameters whose nonzero gradients were added to."""
         values = self.gradients.values()
         return [
             name
@@ -44,7 +44,7 @@ class _Snapshot(NamedTuple):
 
 
 class _BackwardPass(NamedTuple):
-    """The gradients that a backward pass has found, to be looked at again when it is over."""
+    """The sampled gradients of a backward pass that is running."""
 
     snapshot: _Snapshot
     parameters: list[Tensor]
@@ -52,14 +52,14 @@ class _BackwardPass(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Changes with every change of a gradient, wherever its memory is."""
+    """A token that changes with every change of a gradient."""
 
     address: int
     version: int
 
     @classmethod
     def of(cls, parameter: Tensor) -> "_State | None":
-        """As it is now."""
+        """Return the current state of a parameter's gradient."""
         if parameter.grad is None:
             return None
         gradient = local(parameter.grad)
@@ -67,7 +67,7 @@ class _State(NamedTuple):
 
 
 class _Comparison(NamedTuple):
-    """What was seen until an optimizer stepped, while it is on its way."""
+    """Snapshots up to an optimizer step, until their samples have arrived."""
 
     check: "StaleGradients"
     optimizer: int
@@ -82,12 +82,12 @@ class _Comparison(NamedTuple):
 
 
 class StaleGradients(StateCheck):
-    """Looks at an optimizer's gradients before each backward pass; cleared once is cleared.
+    """Sample an optimizer's gradients before each backward pass.
 
-    Where several optimizers take turns, a backward pass of one finds the gradients of another: they
-    are cleared before its own. In a loop that accumulates, they are cleared before the first one.
-    So all passes since the optimizer has stepped are looked at, or none. Gradients that a pass adds
-    nothing to are no matter of its: a script may hand them over afterwards, from another model.
+    If several optimizers take turns, a backward pass of one sees the gradients of another, which
+    are cleared before its own. A loop that accumulates gradients clears them before the first pass.
+    So either all passes since the optimizer's last step are sampled, or none. Gradients that a pass
+    does not change are ignored: a script may copy them from another model.
     """
 
     name = "stale gradients"
@@ -101,15 +101,15 @@ class StaleGradients(StateCheck):
         self._names = context.names
         self._optimizers = context.loop.optimizers
         self._snapshots: dict[int, list[_Snapshot]] = {}
-        self._begun: set[int] = set()  # optimizers that a backward pass has followed since
+        self._begun: set[int] = set()  # optimizers with a backward pass since their last step
         self._passes: list[_BackwardPass] = []
 
     def backward_begins(self, _roots: object) -> None:
-        """Nothing of this pass was added to any gradient yet."""
+        """Sample gradients before the pass adds to them."""
         if not self._session.plan.needs(ObservationKind.KEPT_GRADIENTS):
             return
         is_due = self._inspections.is_due()
-        self._passes = []  # of a pass that has raised
+        self._passes = []  # drop those of a pass that raised
         for number, optimizer in self._optimizers:
             if is_due and number not in self._begun:
                 self._snapshots[number] = []
@@ -119,7 +119,7 @@ class StaleGradients(StateCheck):
                 snapshots[_MAX_PASSES - 1 :] = [self._snapshot(optimizer)]
 
     def backward_ends(self) -> None:
-        """All of this pass was added."""
+        """Note which gradients the pass did not change."""
         passes, self._passes = self._passes, []
         for snapshot, parameters, states in passes:
             now = [_State.of(parameter) for parameter in parameters]
@@ -128,14 +128,14 @@ class StaleGradients(StateCheck):
             )
 
     def before_update(self, _optimizer: Optimizer, number: int) -> None:
-        """The optimizer uses what it has."""
+        """Compare all passes since the optimizer's last step."""
         self._begun.discard(number)
         snapshots = self._snapshots.pop(number, None)
         if snapshots:
             at = (Mode.TRAIN.value, self._session.steps.number)
             if all(
                 snapshot.gradients.is_on_host for snapshot in snapshots
-            ):  # few numbers: said with the step
+            ):  # few numbers: recorded with the step
                 self.compare(number, snapshots, at)
             else:
                 self._session.worker_thread.expect(
@@ -143,7 +143,7 @@ class StaleGradients(StateCheck):
                 )
 
     def compare(self, optimizer: int, snapshots: list[_Snapshot], at: At) -> None:
-        """What was kept at each of the passes; of devices, called in the backroom."""
+        """Record gradients that were stale in every pass; for devices, in the worker thread."""
         fewest = min(
             (snapshot.stale() for snapshot in snapshots if not snapshot.is_of_others),
             key=len,

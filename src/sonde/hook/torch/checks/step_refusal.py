@@ -1,7 +1,7 @@
-"""Stop before damage: an optimizer does not step on gradients that are not finite.
+"""Stop before damage: prevent optimizer steps on non-finite gradients.
 
-Asked for by `stop_on_non_finite`. The check waits for the device once at every step, and all
-workers must agree: so each of them has to step its optimizers in the same order.
+Enabled by `stop_on_non_finite`. The check waits for the device once per step, and all
+workers must agree, so all of them have to step their optimizers in the same order.
 """
 
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
 
 _MAX_NAMES = 3
-_RULE = "ExplodingTensor"  # whose finding this is
+_RULE = "ExplodingTensor"  # the rule that reports it
 
 _norms_of: Callable[..., list[Tensor]] = vars(torch)["_foreach_norm"]
 
 
 class StepRefusal(StateCheck):
-    """Looks at all gradients right before an optimizer uses them."""
+    """Check all gradients before an optimizer uses them."""
 
     name = "stop on non-finite gradients"
     observes = (ObservationKind.REFUSED_STEP,)
@@ -41,10 +41,10 @@ class StepRefusal(StateCheck):
         session.requests.last_step.count_workers = lambda: _workers(session.store.worker.world_size)
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
-        """Ends the process rather than let the optimizer step on what is not finite."""
+        """Stop the job if any gradient on any worker is not finite."""
         if not self._session.settings.stop_on_non_finite or _is_left_to_scaler(optimizer):
             return
-        # the device works on what is the training's own: that wait is no overhead
+        # waiting for the training's own device work is not overhead
         if not self._session.overhead.queue("agreement", _is_any_suspicious, optimizer):
             return
         bad = [
@@ -72,18 +72,18 @@ class StepRefusal(StateCheck):
         session.close()
         if _rank() == workers[0]:
             session.guard.call("the stop", lambda: stop_job(session, f"{_RULE}: {reason}"), None)
-        # whoever leaves first is noticed by launchers, which end the others
+        # launchers end all workers when the first one exits
         session.guard.call("the stop", _wait_for_workers, None)
         raise RefusedStepError(reason)
 
 
 def _is_left_to_scaler(optimizer: Optimizer) -> bool:
-    """Whether the optimizer skips by itself the steps in which a gradient scaler found any."""
+    """Return whether a gradient scaler makes the optimizer skip non-finite steps itself."""
     return getattr(optimizer, "found_inf", None) is not None
 
 
 def _is_any_suspicious(optimizer: Optimizer) -> bool:
-    """Whether a norm is not finite on any worker; that of huge gradients is not, either."""
+    """Return whether a gradient norm overflows or is not finite on any worker."""
     groups: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
     for parameter in parameters_of(optimizer):
         if parameter.grad is not None:
@@ -107,7 +107,7 @@ def _suspicion(gradients: list[Tensor]) -> Tensor:
 
 
 def _workers_with(*, has_bad: bool) -> list[int]:
-    """The workers whose gradients are not finite."""
+    """Return the ranks of workers with non-finite gradients."""
     if not _is_distributed_run():
         return [_rank()] if has_bad else []
     flags = torch.zeros(distributed.get_world_size(), device="cpu")
@@ -116,11 +116,11 @@ def _workers_with(*, has_bad: bool) -> list[int]:
 
 
 def _all_reduce_max(flags: Tensor) -> Tensor:
-    """The largest of all workers' flags."""
+    """Return the maximum of all workers' flags."""
     backend = str(distributed.get_backend())
     needs_device = "nccl" in backend and "gloo" not in backend
     moved = flags.to("cuda" if needs_device else "cpu")
-    # not the function that scripts call, which is timed as a part of the training
+    # not the function that scripts call, which is recorded as part of training
     distributed.distributed_c10d.all_reduce(moved, distributed.ReduceOp.MAX)
     return moved
 

@@ -1,4 +1,4 @@
-"""Units of a layer that are copies of each other: they all learn the same, and are one."""
+"""Units of a layer that are copies of each other and learn the same."""
 
 import json
 
@@ -14,15 +14,15 @@ from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, delive
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_MATRIX_DIMENSIONS = 2  # dimensions
+_MATRIX_DIMENSIONS = 2
 _MIN_UNITS = 4
 _MAX_UNITS = 128  # of a weight, evenly spread
 _MAX_COLUMNS = 32
-_MAX_WEIGHTS = 64  # at one look; of larger models others have their turn at the next
+_MAX_WEIGHTS = 64  # per inspection; larger models are covered over several inspections
 
 
 class UnitCopies(StateCheck):
-    """Counts the different rows of weights, at the early looks."""
+    """Count distinct rows of weights, at scheduled inspections."""
 
     name = "identical units"
     observes = (ObservationKind.UNIT_COPIES,)
@@ -36,7 +36,7 @@ class UnitCopies(StateCheck):
         self._cursor = 0
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
-        """The weights are those that the step was computed with."""
+        """Copy rows of the weights that the step was computed with."""
         is_needed = self._session.plan.needs(ObservationKind.UNIT_COPIES)
         if not (is_needed and self._inspections.is_due() and self._inspections.is_early):
             return
@@ -58,7 +58,7 @@ class UnitCopies(StateCheck):
             deliver(self._session, self.name, copies, lambda flat: self._count(shapes, flat, at))
 
     def _count(self, shapes: list[tuple[str, int]], rows: list[Tensor], at: At) -> None:
-        """Called in the backroom."""
+        """Record the distinct rows of each weight; runs in the worker thread."""
         for (name, units), flat in zip(shapes, rows, strict=True):
             content = flat.view(torch.uint8).numpy().tobytes()
             width = len(content) // units
@@ -69,7 +69,7 @@ class UnitCopies(StateCheck):
 
 
 def _has_units(weight: Tensor) -> bool:
-    """Whether rows are units; those of a single number would be equal by chance."""
+    """Return whether rows are units; rows of one element may be equal by chance."""
     if weight.dim() < _MATRIX_DIMENSIONS or not can_copy(weight):
         return False
     is_real = weight.is_floating_point() and weight.itemsize > 1

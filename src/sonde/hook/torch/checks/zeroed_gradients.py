@@ -1,4 +1,4 @@
-"""Gradients that are cleared too late: after the backward pass, before the optimizer uses them."""
+"""Gradients that are cleared between the backward pass and the optimizer step."""
 
 from itertools import islice
 
@@ -11,14 +11,12 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
 
 CLEARED = "cleared"
-_CONSECUTIVE_STEPS = (
-    3  # steps: a script may throw the gradients of a bad batch away and step all the same
-)
+_CONSECUTIVE_STEPS = 3  # a script may discard the gradients of one bad batch and still step
 _MAX_PARAMETERS = 8
 
 
 class ZeroedGradients(StateCheck):
-    """Counts steps that an optimizer takes with nothing."""
+    """Count consecutive optimizer steps with cleared gradients."""
 
     name = "zeroed gradients"
     observes = (ObservationKind.NO_GRADIENT,)
@@ -28,11 +26,11 @@ class ZeroedGradients(StateCheck):
         super().__init__(context)
         self._names = context.names
         self._loop = context.loop
-        self._steps = 0  # in a row
+        self._steps = 0  # consecutive
         self._reported = ""
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
-        """What the optimizer has is all that it gets."""
+        """Check whether the optimizer has any nonzero gradient."""
         if not self._loop.was_cleared or any(map(_has_gradient, _first_parameters(optimizer))):
             self._steps = 0
             if self._reported:
@@ -58,5 +56,5 @@ def _has_gradient(parameter: Tensor) -> bool:
     if parameter.grad is None:
         return False
     gradient = local(parameter.grad).detach()
-    # other workers may have something where the shard of this one is empty
+    # an empty local shard says nothing about other workers
     return not gradient.is_cpu or not gradient.numel() or bool(gradient.any())

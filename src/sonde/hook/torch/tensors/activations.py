@@ -1,4 +1,4 @@
-"""What goes into modules and comes out of them, where somebody asked for it."""
+"""Inputs and outputs of modules, where requested."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _INPUTS: dict[type[nn.Module], Kinds] = {
     nn.Sigmoid: (TensorKind.LAYER_INPUT, TensorKind.SIGMOID_INPUT),
 }
 
-_GRACE_STEPS = 3  # steps, or passes of a model: what was not seen by then never is
+_GRACE_STEPS = 3  # steps, or passes of a model: a module that did not run by then never will
 
 
 def is_activation(module: nn.Module) -> bool:
@@ -50,7 +50,7 @@ def is_activation(module: nn.Module) -> bool:
 
 
 def kinds_of(module: nn.Module) -> tuple[Kinds, Kinds]:
-    """What a module's inputs and outputs are."""
+    """Return the tensor kinds of a module's inputs and outputs."""
     inputs = next((_INPUTS[kind] for kind in type(module).__mro__ if kind in _INPUTS), _LAYER_INPUT)
     if TensorKind.RELU_INPUT in inputs:
         return inputs, (*_ACTIVATION, TensorKind.RELU_OUTPUT)
@@ -59,18 +59,18 @@ def kinds_of(module: nn.Module) -> tuple[Kinds, Kinds]:
 
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """A module whose tensors somebody asked for."""
+    """A module whose tensors were requested."""
 
     name: str
     root: int
     inputs: Kinds | None
     outputs: Kinds | None
-    is_seen: bool = False  # or is known never to be
-    take: Callable[..., None] | None = None  # where it breaks the compiled region around it
+    is_seen: bool = False  # or is reported as missing
+    take: Callable[..., None] | None = None  # set if it breaks the compiled region around it
 
 
 class Activations:
-    """Hooks on the modules whose tensors the plan may want, and on no others."""
+    """Put hooks on the modules whose tensors the plan may record."""
 
     def __init__(
         self, session: Session, modules: Modules, names: Names, offers: ForwardTensors
@@ -81,8 +81,8 @@ class Activations:
         self._names = names
         self._offers = offers
         self._watches: IdentityMap[nn.Module, _Watch] = IdentityMap()
-        self._passes: dict[int, int] = {}  # of models, while something was due
-        self.due: ForwardPass | None = None  # the pass under way, if anything is due in it
+        self._passes: dict[int, int] = {}  # by model, while something was due
+        self.due: ForwardPass | None = None  # the current pass, if anything is due in it
         modules.on_found.append(session.guard.shield("activations", self._on_roots_found, None))
         modules.listen("activations", self._begins, self._ends)
         session.listeners.on_step("activations", self._after_step)
@@ -111,7 +111,7 @@ class Activations:
             self._report_missing(unseen, "inside a compiled region, or not called")
 
     def takes(self, module: nn.Module) -> tuple[bool, bool]:
-        """Whether a module's inputs are taken, and its outputs, because a person asked for them."""
+        """Return whether a module's inputs and outputs are collected by request."""
         watch = self._watches.get(module)
         if watch is None:
             return False, False
@@ -131,7 +131,7 @@ class Activations:
             self._report_missing(left_out, "inside a compiled region")
 
     def _consider(self, name: str, module: nn.Module, root: int) -> _Watch | None:
-        """Puts hooks on a module, if somebody may ask for its tensors."""
+        """Put hooks on a module, if its tensors may be requested."""
         inputs, outputs = kinds_of(module)
         watch = _Watch(
             name,
@@ -149,7 +149,7 @@ class Activations:
         return any(self._plan.records_tensor(f"{stem}_{call}", kinds) for call in range(MAX_CALLS))
 
     def _is_allowed(self, watch: _Watch, module: nn.Module, regions: dict[int, bool]) -> bool:
-        """Whether a module's tensors can be had: in a compiled region, only if named and broken."""
+        """Return whether tensors can be collected: in a compiled region, only if named."""
         if id(module) not in regions:
             return True
         name, kinds = watch.name, (*(watch.inputs or ()), *(watch.outputs or ()))
@@ -208,12 +208,12 @@ class Activations:
                 if watch.root not in self._passes and not watch.is_seen
             ]
             self._report_missing(
-                unseen, "no forward pass of the model was seen outside compiled regions"
+                unseen, "no forward pass of the model ran outside compiled regions"
             )
 
 
 def compiled_regions(root: nn.Module) -> dict[int, bool]:
-    """The modules inside compiled regions, and whether the graph of the region may be broken."""
+    """Return modules inside compiled regions, and whether a graph break is allowed."""
     return dict(_compiled(root))
 
 
@@ -228,7 +228,7 @@ def _compiled(root: nn.Module) -> Iterator[tuple[int, bool]]:
 
 
 def _common_name(names: list[str]) -> str:
-    """One name for all of them: the part that they share."""
+    """Return one name for several modules: their common prefix."""
     if len(names) == 1:
         return names[0]
     levels = zip(*(name.split(".") for name in names), strict=False)
@@ -237,7 +237,7 @@ def _common_name(names: list[str]) -> str:
 
 
 def _run_uncompiled(function: Callable[..., None]) -> Callable[..., None]:
-    """The function where a compiled region is left for it."""
+    """Exclude a function from compilation."""
     disable: Any = torch.compiler.disable
     outside: Callable[..., None] = disable(function)
     return outside

@@ -1,7 +1,7 @@
-"""Statistics of small tensors, those of one size together.
+"""Statistics of small tensors, batched by size.
 
-To call an operator takes as long as it then needs for thousands of numbers: a model of many small
-tensors would be paid for by their number.
+Calling an operator takes as long as processing thousands of elements, so a model with many small
+tensors would be slow one by one.
 """
 
 import math
@@ -11,11 +11,11 @@ import torch
 
 
 def measure_batched(tensors: Mapping[str, torch.Tensor], max_values: int) -> dict[str, list[float]]:
-    """Rows of finite tensors in the host's memory that have their size in common with others.
+    """Compute rows of finite tensors in host memory that share their size with others.
 
     Args:
-        tensors: All of them; what does not fit is left to others.
-        max_values: At once: more would be shared among threads.
+        tensors: All tensors; those that cannot be batched are skipped.
+        max_values: Elements per batch; larger ones would use torch's threads.
     """
     groups: dict[int, list[str]] = {}
     for name, tensor in tensors.items():
@@ -38,7 +38,7 @@ def _is_dense(tensor: torch.Tensor) -> bool:
 
 
 def _rows(stacked: torch.Tensor) -> list[list[float]]:
-    """In the order of the columns; empty where not all is finite."""
+    """Return rows in column order; empty if a value is not finite."""
     lows, highs = torch.amin(stacked, 1).tolist(), torch.amax(stacked, 1).tolist()
     wide = stacked.to(torch.float64)
     totals = torch.sum(wide, 1).tolist()

@@ -1,4 +1,4 @@
-"""Single numbers from the device, without ever waiting for it."""
+"""Scalars from a device, without waiting for it."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ _MAX_PENDING = 256
 _new_event: Callable[[], Any] = torch.cuda.Event
 
 Term = tuple[Tensor | float, float]  # a value and its weight
-Transform = Callable[[float], float]  # what is done with their sum
+Transform = Callable[[float], float]  # applied to the weighted sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Transfer:
-    """Numbers that a device is about to deliver into pinned memory."""
+    """Scalars that a device is copying into pinned memory."""
 
     scalars: "DeviceScalars"
     event: Any
@@ -53,7 +53,7 @@ class _Transfer:
 
 
 class DeviceScalars:
-    """Records sums of weighted values, at once or when the device has them."""
+    """Record weighted sums, now or when the device has computed them."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -67,7 +67,7 @@ class DeviceScalars:
         at: tuple[str, int],
         transform: Transform | None = None,
     ) -> None:
-        """A number of a step; its parts may still be on a device."""
+        """Record a weighted sum of a step; its terms may be on a device."""
         if len(terms) == 1 and type(terms[0][0]) is float and transform is None:
             self.session.recorder.scalar(name, terms[0][0] * terms[0][1], at=at)
         elif any(isinstance(value, Tensor) for value, _ in terms):
@@ -79,10 +79,10 @@ class DeviceScalars:
             )
 
     def record_tensor(self, name: str, value: Tensor, source: str, at: tuple[str, int]) -> None:
-        """A number that somebody else computed; it may be on a device."""
+        """Record a tensor with one element; it may be on a device."""
         here = full_tensor(value)
         if here is None:
-            why = "this worker has only a part of its values"
+            why = "this worker holds only a shard of it"
             self.session.store.notice(NoticeKind.NOT_COLLECTED, name, why)
             return
         number = here.detach().reshape(())
@@ -92,13 +92,13 @@ class DeviceScalars:
             self._enqueue(_Request(name, [(number.clone(), 1.0)], at, source=source))
 
     def _enqueue(self, request: _Request) -> None:
-        """Until the step is over; but there are loops whose steps nobody sees."""
+        """Queue a request until the step is over, or until too many are queued."""
         self._requests.append(request)
         if len(self._requests) >= _MAX_PENDING and self.session.thread.is_current():
             self.send()
 
     def send(self) -> None:
-        """Starts the copy of all numbers that were asked for since the last time."""
+        """Start copying all queued numbers."""
         if not self._requests:
             return
         requests, self._requests = self._requests, []

@@ -1,4 +1,4 @@
-"""Statistics on a device: how long it took for them, and what has to be ready before."""
+"""Statistics on a device: their duration, and the kernels they need."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -12,27 +12,27 @@ from sonde.hook.torch.tensors.snapshots import on_own_stream
 from sonde.hook.torch.tensors.statistics import Pending, launch
 
 _SAMPLE = 64
-_COUNTS = (2, 16)  # multiples of 16 have a program of their own
+_COUNTS = (2, 16)  # multiples of 16 are compiled separately
 
 
 class Timed(NamedTuple):
-    """Statistics under way between two marks in the device's queue."""
+    """Pending statistics between two events in the device's queue."""
 
     pending: Pending
     first: Any
     last: Any
 
     def is_ready(self) -> bool:
-        """Whether all of it can be read without waiting."""
+        """Return whether the results can be read without waiting."""
         return bool(self.last.query()) and self.pending.is_ready()
 
     def seconds(self) -> float:
-        """What the device took; once it is ready."""
+        """Return the device time; call once it is ready."""
         return float(self.first.elapsed_time(self.last)) / 1000
 
 
 def launch_timed(tensors: Mapping[str, Tensor], with_histogram: bool) -> Timed:
-    """Queues the statistics of tensors."""
+    """Queue the statistics of tensors."""
     first = torch.Event("cuda", enable_timing=True)
     first.record()
     pending = launch(tensors, with_histogram)
@@ -42,9 +42,9 @@ def launch_timed(tensors: Mapping[str, Tensor], with_histogram: bool) -> Timed:
 
 
 class Kernels:
-    """The programs that a device needs for statistics are built behind the training's back.
+    """Build the statistics kernels of a device in the worker thread.
 
-    That takes seconds; until it is done, whatever is not asked for by a person is left out.
+    That takes seconds; until then, only explicitly requested statistics are recorded.
     """
 
     def __init__(self, session: Session) -> None:
@@ -52,7 +52,7 @@ class Kernels:
         self._ready: dict[torch.dtype, bool] = {}
 
     def are_ready_for(self, tensor: Tensor) -> bool:
-        """Whether statistics of such tensors can be had without building anything."""
+        """Return whether the kernels for such tensors are built."""
         if not tensor.is_cuda:
             return True
         is_ready = self._ready.get(tensor.dtype)

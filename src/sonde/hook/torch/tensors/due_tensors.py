@@ -1,4 +1,4 @@
-"""Gathers the tensors that are due at a step: weights, gradients, optimizer state, and others."""
+"""Collect the tensors that are due at a step: weights, gradients, optimizer state, others."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
+from sonde.formats import format_percent
 from sonde.hook.budget import Measurement
 from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
@@ -32,14 +33,14 @@ _STATE = (TensorKind.OPTIMIZER_STATE,)
 Kinds = tuple[TensorKind, ...]
 NamedTensor = tuple[str, Kinds, Tensor]
 
-_MAX_VALUES = 2**16  # of a tensor that nobody asked for exactly
-_MAX_PENDING = 16  # measurements in the backroom
-_STRETCHED = 4  # said when the interval has grown by that much
+_MAX_VALUES = 2**16  # of a tensor that only rules need
+_MAX_PENDING = 16  # measurements queued in the worker thread
+_STRETCHED = 4  # a notice is recorded when the interval has grown by this factor
 
 
 @dataclass(slots=True)
 class _Decision:
-    """What is recorded at the step under way, the same for all of its optimizers."""
+    """What is recorded at the current step, for all of its optimizers."""
 
     step: int = -1
     due: Due = ()
@@ -48,15 +49,15 @@ class _Decision:
 
 @dataclass(slots=True)
 class _Recipe:
-    """What to take from one optimizer for what is due: worked out once, followed at every step."""
+    """The tensors to collect from one optimizer, computed once for each set of due collections."""
 
-    shape: tuple[int, ...]  # the parameters by their identities: others need another recipe
+    shape: tuple[int, ...]  # identities of the parameters, to detect changes
     weights: StepTensors
-    gradients: list[tuple[str, Tensor, TensorRequest]]  # the parameters whose gradients they are
+    gradients: list[tuple[str, Tensor, TensorRequest]]  # name, parameter, request
 
 
 class DueTensors:
-    """Looks at what an optimizer is about to use, and takes what is due."""
+    """Collect the due tensors before an optimizer uses them."""
 
     def __init__(
         self, session: Session, names: Names, records: TensorRecords, inspections: Inspections
@@ -71,26 +72,26 @@ class DueTensors:
         self._decision = _Decision()
         self._recipes: IdentityMap[Optimizer, dict[Due, _Recipe]] = IdentityMap()
         self.listen: Callable[[int], Listener | None] | None = (
-            None  # who looks at an optimizer's numbers
+            None  # called with the statistics of an optimizer
         )
         self._reported_interval = 1
         self._gradient_note = "as the optimizer uses them"
 
     def steps_until_due(self, step_seconds: float) -> int:
-        """Steps of that length until the budget has room for the next measurement."""
+        """Return how many steps until the budget allows the next measurement."""
         return self._session.overhead.budget.steps_until_room(self._routine, step_seconds)
 
     def gives_norm(self) -> bool:
-        """Whether the gradient norm of the step under way comes with its statistics."""
+        """Return whether the statistics of this step include all gradients."""
         decision = self._decision
         return any(TensorKind.GRADIENT in rule.kinds and not rule.include for rule in decision.due)
 
     def gradients_were_clipped(self) -> None:
-        """What is recorded of gradients from now on is what clipping has left."""
+        """Describe gradients as clipped from now on."""
         self._gradient_note = "after clipping"
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
-        """All gradients are there; nothing was updated yet."""
+        """Collect the due tensors of an optimizer."""
         due = self._due(optimizer)
         if not due:
             return
@@ -111,7 +112,7 @@ class DueTensors:
     def offer(
         self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int], is_inspection: bool
     ) -> None:
-        """Takes any other tensor, if it is due: an activation, a label, what a script saves."""
+        """Collect another tensor, if it is due: an activation, a label, a saved tensor."""
         due = exact = self._plan.due_exactly(Mode(at[0]), at[1])
         if is_inspection:
             due += self._plan.sparse
@@ -128,7 +129,7 @@ class DueTensors:
         self._records.keep(tensors, None)
 
     def _due(self, optimizer: Optimizer) -> Due:
-        """Decides once a step; a routine measurement waits until the budget has room for it."""
+        """Decide once per step; routine measurements wait until the budget allows them."""
         decision, session = self._decision, self._session
         step = session.steps.number
         if decision.step == step:
@@ -150,7 +151,7 @@ class DueTensors:
         return decision.due
 
     def _is_early(self) -> bool:
-        """Whether it is one of the steps that are not left out."""
+        """Return whether this is a scheduled inspection."""
         is_inspection = self._inspections.is_due() and self._inspections.is_early
         return is_inspection and self._session.worker_thread.waiting < _MAX_PENDING
 
@@ -167,11 +168,11 @@ class DueTensors:
     def _report_interval(self, interval: int) -> None:
         if interval > _STRETCHED * self._reported_interval:
             self._reported_interval = interval
+            limit = format_percent(self._session.settings.overhead_percent)
             self._session.store.notice(
                 NoticeKind.CHANGED,
                 "statistics of weights and gradients",
-                f"recorded every {interval} steps, to stay within "
-                f"{self._session.settings.overhead_percent:g} % of the step",
+                f"recorded every {interval} steps to keep overhead below {limit} of step time",
             )
 
     def _recipe(self, optimizer: Optimizer, due: Due) -> _Recipe:
@@ -245,7 +246,7 @@ class DueTensors:
 
 
 def first_samples(tensor: Tensor) -> Tensor:
-    """The first samples of a large tensor, for what only rules need."""
+    """Return the first samples of a large tensor."""
     tensor = local(tensor).detach()
     if tensor.numel() <= _MAX_VALUES or not tensor.dim() or tensor.layout is not torch.strided:
         return tensor
@@ -257,7 +258,7 @@ def _is_bias(name: str) -> bool:
 
 
 def file_tensor(tensors: StepTensors, name: str, tensor: Tensor, request: TensorRequest) -> None:
-    """Puts a tensor where what is wanted of it is done."""
+    """Sort a tensor by what is requested of it."""
     (tensors.with_histogram if request.histogram else tensors.plain)[name] = tensor
     if request.values:
         tensors.values[name] = tensor

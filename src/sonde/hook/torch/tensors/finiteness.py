@@ -1,4 +1,4 @@
-"""Which values are not finite. Every question here waits for the device that holds them."""
+"""Non-finite values. Every function here waits for the device."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,7 +12,7 @@ _MOST_NESTING = 4
 
 
 def bad_value(tensor: Tensor | None) -> str | None:
-    """`nan` or `inf`, if there is one in it."""
+    """Return `nan` or `inf` if a tensor contains one, otherwise None."""
     if tensor is None or not (tensor.is_floating_point() or tensor.is_complex()):
         return None
     with torch.no_grad():
@@ -23,7 +23,7 @@ def bad_value(tensor: Tensor | None) -> str | None:
 
 
 def first_bad(named: Iterable[tuple[str, Tensor]]) -> tuple[str, str] | None:
-    """The first name whose tensor is not finite, and what was found in it."""
+    """Return the name of the first non-finite tensor, and `nan` or `inf`."""
     for name, tensor in named:
         bad = bad_value(tensor)
         if bad is not None:
@@ -32,7 +32,7 @@ def first_bad(named: Iterable[tuple[str, Tensor]]) -> tuple[str, str] | None:
 
 
 def tensors_in(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
-    """All tensors inside of what a module takes or gives, with a name for each."""
+    """Yield all tensors in a module's inputs or outputs, with names."""
     if isinstance(value, Tensor):
         yield name, value
     elif depth < _MOST_NESTING and isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Tensors that a forward pass shows: found in whatever it is given or returns, named, handed on."""
+"""Tensors of forward passes: found in inputs and outputs, named and recorded if due."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -25,13 +25,13 @@ MAX_CALLS = 16  # of one module in one step
 _MAX_LEAVES = 64
 _MAX_DEPTH = 4
 _MAX_HELD_BYTES = 1024**3
-_UNNUMBERED = ("labels", "predictions")  # mostly there is one of them in a step
+_UNNUMBERED = ("labels", "predictions")  # usually there is one per step
 
-Leaf = tuple[str, Tensor]  # what is added to the name, and the tensor
+Leaf = tuple[str, Tensor]  # suffix of the name, and the tensor
 
 
 def is_plain(value: Tensor) -> bool:
-    """Whether a tensor has values of its own: not while it is traced, mapped or differentiated."""
+    """Return whether a tensor has values: not while it is traced, mapped or on the meta device."""
     kind = type(value)
     if kind is not Tensor and kind is not nn.Parameter and not is_distributed(value):
         return False
@@ -39,7 +39,7 @@ def is_plain(value: Tensor) -> bool:
 
 
 def leaves_of(value: Any, added: str = "", depth: int = _MAX_DEPTH) -> Iterator[Leaf]:
-    """All tensors inside of dictionaries, tuples and dataclasses, with their places there."""
+    """Yield all tensors in nested dictionaries, tuples and dataclasses, with their paths."""
     if isinstance(value, Tensor):
         if is_plain(value):
             yield added, value
@@ -49,7 +49,7 @@ def leaves_of(value: Any, added: str = "", depth: int = _MAX_DEPTH) -> Iterator[
 
 
 def leaves_of_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Leaf]:
-    """All tensors that a module is called with; one that is alone needs no number."""
+    """Yield all tensors of a call; a single positional argument has no index."""
     yield from leaves_of(args[0] if len(args) == 1 else args)
     yield from leaves_of(kwargs)
 
@@ -67,7 +67,7 @@ def _items_of(value: Any) -> Iterable[tuple[Any, Any]]:
 
 
 class ForwardTensors:
-    """Hands on what is due. Calls of a module are counted within the step."""
+    """Record due tensors; calls of a module are numbered within the step."""
 
     def __init__(self, session: Session, due_tensors: DueTensors, inspections: Inspections) -> None:
         self._session = session
@@ -78,7 +78,7 @@ class ForwardTensors:
         self._held_bytes = 0
 
     def is_due(self, forward: ForwardPass) -> bool:
-        """Whether anything may be due at the step of a pass."""
+        """Return whether anything may be due in a pass."""
         return self._is_inspected(forward) or self._is_due_exactly(forward)
 
     def _is_inspected(self, forward: ForwardPass) -> bool:
@@ -91,7 +91,7 @@ class ForwardTensors:
         return any(due_exactly(Mode(mode), number) for mode, number in forward.likely)
 
     def offer(self, forward: ForwardPass, stem: str, kinds: Kinds, tensors: Iterable[Leaf]) -> None:
-        """Tensors of one call; where their step is not certain yet, copies of them wait."""
+        """Record the tensors of one call; copies wait until the step of the pass is known."""
         began_ns = thread_cpu_ns()
         leaves = list(tensors)[:_MAX_LEAVES]
         is_inspection = self._is_inspected(forward)
@@ -113,7 +113,7 @@ class ForwardTensors:
             self._session.store.notice(
                 NoticeKind.NOT_COLLECTED,
                 f"{stem} at some steps",
-                "too much waits for the end of a step that is not certain before",
+                "too much memory is held until the step of the pass is known",
             )
             return
         with torch.no_grad():
@@ -135,8 +135,8 @@ class ForwardTensors:
             if not is_inspection:
                 self._session.store.notice(
                     NoticeKind.NOT_COLLECTED,
-                    f"{stem}_{MAX_CALLS} and the following",
-                    f"only the first {MAX_CALLS} calls in a step are recorded",
+                    f"{stem}_{MAX_CALLS} and later calls",
+                    f"only the first {MAX_CALLS} calls per step are recorded",
                 )
             return
         needs = self._session.plan.needs
@@ -152,7 +152,7 @@ class ForwardTensors:
             self._due_tensors.offer(name, kinds, tensor, at, is_inspection)
 
     def _number(self, at: At, stem: str) -> int:
-        """Counts the calls of a step."""
+        """Return the index of this call within the step."""
         mode, step = at
         counts = self._counts.get(mode)
         if counts is None or counts[0] != step:

@@ -12,14 +12,14 @@ from sonde.store.tensors import parts_of_file
 
 _MAX_PENDING_BYTES = 4 * 1024**3
 _MAX_WAIT_SECONDS = 60.0
-_MAX_HELD_BYTES = 1024**3  # until a step is over: there are loops whose steps nobody sees
+_MAX_HELD_BYTES = 1024**3  # until a step is over; in some loops, steps cannot be detected
 _MAX_STEPS_REMEMBERED = 10_000
 
 At = tuple[str, int]
 
 
 class FullValues:
-    """Copies wait until their step is over, then they are written in the backroom."""
+    """Hold copies until their step is over, then write them in the worker thread."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -29,16 +29,16 @@ class FullValues:
         session.listeners.on_end(self._write_all)
 
     def _reset(self) -> None:
-        """Nothing waits; a forked child has neither its parent's copies nor its locks."""
+        """Start empty; a forked child must not use its parent's copies and locks."""
         self._held: dict[At, list[Copies]] = {}
         self._held_bytes = 0
-        self._written: dict[At, int] = {}  # how often
+        self._written: dict[At, int] = {}  # number of files per step
         self._pending_bytes = 0
         self._lock = threading.Lock()
         self._has_room = threading.Event()
 
     def keep(self, at: At, copied: Copies) -> None:
-        """Values of a step."""
+        """Hold values of a step."""
         if self._held and self._held_bytes + copied.nbytes > _MAX_HELD_BYTES:
             self._write_all()
         self._held.setdefault(at, []).append(copied)
@@ -61,13 +61,13 @@ class FullValues:
         self._session.worker_thread.submit("tensor values", lambda: self._write(at, copies, size))
 
     def _wait_for_room(self, size: int) -> None:
-        """Training waits rather than that the machine runs out of memory; and that is said."""
+        """Make training wait, with a notice, before the machine runs out of memory."""
         while self._pending_bytes and self._pending_bytes + size > _MAX_PENDING_BYTES:
             self._has_room.clear()
             self._session.store.notice(
                 NoticeKind.CHANGED,
                 "training",
-                "it waits for the store, which cannot keep up with the full values asked for",
+                "waiting for the store: it cannot keep up with the requested full values",
             )
             if not self._session.clock.wait(self._has_room, _MAX_WAIT_SECONDS):
                 return
@@ -91,7 +91,7 @@ class FullValues:
             self._has_room.set()
 
     def _token(self, at: At) -> str:
-        """What is saved of a step after it was written goes into another file."""
+        """Return a new file token if values of this step were written before."""
         times = self._written[at] = self._written.get(at, 0) + 1
         if len(self._written) > _MAX_STEPS_REMEMBERED:
             del self._written[next(iter(self._written))]
@@ -100,7 +100,7 @@ class FullValues:
 
 
 def _is_over(at: At, step: FinishedStep) -> bool:
-    """Whether nothing more comes for a step; of an evaluation step, its loss comes afterwards."""
+    """Return whether a step gets no more values; losses of evaluation steps come late."""
     mode, number = at
     if mode == step.mode:
         return number < step.number or (mode == "train" and number == step.number)

@@ -1,8 +1,8 @@
-"""Activation functions that are called as functions, named after the module that calls them.
+"""Activation functions that are called as functions, named after the calling module.
 
-They are replaced only where somebody asked for activations, and where that disturbs nobody: a
-function that others compare with, or keep as a default, is left as it is, and what it calls inside
-is replaced.
+They are replaced only if activations are requested, and only where that is safe: a
+function that other code compares with, or uses as a default, is kept, and the function that it
+calls is replaced.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _KINDS = (
     *(kind for (kind,) in _INPUT_KINDS.values()),
 )
 
-_GENERATED = "<eval_with_key>"  # the code of a graph that a compiler runs as it is
+_GENERATED = "<eval_with_key>"  # code generated from a compiled graph
 _EVERYWHERE = ("relu", "tanh", "sigmoid", "relu_", "tanh_", "sigmoid_")
 _FUNCTIONAL = (
     *("celu", "elu", "gelu", "glu", "hardsigmoid", "hardswish", "leaky_relu", "logsigmoid", "mish"),
@@ -47,7 +47,7 @@ _FUNCTIONAL = (
 
 
 class FunctionalActivations:
-    """Sees calls of activation functions while something is due."""
+    """Record calls of activation functions while something is due."""
 
     def __init__(
         self,
@@ -62,14 +62,16 @@ class FunctionalActivations:
         self._offers = offers
         self._activations = activations
         self._patches: Patches | None = None
-        self._originals: dict[int, Any] = {}  # of functions that are not written in Python
-        self._depth = 0  # one function may be made of another
+        self._originals: dict[
+            int, Any
+        ] = {}  # built-in functions by the identity of their replacement
+        self._depth = 0  # a function may call another one
         modules.on_found.append(
             session.guard.shield("functional activations", self._patch_if_needed, None)
         )
 
     def attach(self, patches: Patches) -> None:
-        """Replaces the functions as soon as somebody wants to know."""
+        """Replace the functions once activations are requested."""
         self._patches = patches
         self._patch_if_needed([])
 
@@ -92,7 +94,7 @@ class FunctionalActivations:
         replacement = getattr(owner, name, None)
         if original is None or replacement is None:
             return
-        # a model that keeps the function is saved with the name of it, and found by that
+        # pickled models refer to the function by its name
         replacement.__module__, replacement.__qualname__ = owner.__name__, name
         if hasattr(original, "__code__"):
             vars(replacement)["__prepare_scriptable__"] = lambda: original
@@ -100,7 +102,7 @@ class FunctionalActivations:
             self._originals[id(replacement)] = original
 
     def _wrap_find_builtin(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """TorchScript knows what is not written in Python by its identity."""
+        """Let TorchScript find built-in functions, which it knows by identity."""
 
         def find_builtin(function: Any) -> Any:
             try:
@@ -148,7 +150,7 @@ class FunctionalActivations:
             self._offers.offer(forward, stem, kinds, leaves_of(value))
 
     def _call_name(self, name: str) -> str | None:
-        """What a call is named after; None in compiled regions and modules that are seen anyway."""
+        """Return the name for a call; None in compiled regions and in activation modules."""
         for frame in callers():
             code = frame.f_code
             owner = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None

@@ -1,4 +1,4 @@
-"""What went into a computation, found in its autograd graph afterwards."""
+"""Inputs of a computation, found in its autograd graph afterwards."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ _MAX_NODES = 2_000
 
 
 def inputs_in_graph(root: Tensor) -> list[Tensor]:
-    """Tensors that nothing in the graph computes and nobody trains: batches and labels.
+    """Return tensors that are neither computed in the graph nor trained: batches and labels.
 
-    Those that were used first come first. Only what an operation has saved for its backward pass is
+    In order of first use. Only tensors that an operation saved for its backward pass are
     found, which includes the inputs of linear layers, convolutions and losses.
     """
     inputs: dict[int, Tensor] = {}

@@ -1,8 +1,7 @@
-"""How large gradients were between two steps that are watched closely, as an optimizer remembers.
+"""Gradient norms between two inspected steps, from the optimizer's running averages.
 
-Adam and its like keep a running mean of squared gradients. What has come in since it was looked at
-last is the mean over all steps in between: one gradient that is far too large shows in it, though
-nobody was there.
+Adam and similar optimizers keep a running mean of squared gradients. Its change since the last
+sample is the mean over all steps in between, so it shows a spike even at a step without inspection.
 """
 
 from dataclasses import dataclass
@@ -16,32 +15,31 @@ from torch.optim import Adam, NAdam, Optimizer, RAdam, RMSprop
 from sonde.hook.torch.patching.identities import IdentityMap
 from sonde.hook.torch.tensors.shards import full_tensor, local
 
-_MIN_UPDATES = 8  # between two looks: nearer ones cost more than they tell
-_MIN_NEW_SHARE = 1e-4  # of what is remembered: less is lost in rounding
-_PRECISE_DTYPES = (torch.float32, torch.float64)  # in others, nothing fades
+_MIN_UPDATES = 8  # between two samples; more frequent ones add little
+_MIN_NEW_SHARE = 1e-4  # of the running mean: less is lost in rounding
+_PRECISE_DTYPES = (torch.float32, torch.float64)  # others are too coarse for decay
 
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What an optimizer remembers at one moment."""
+    """The running mean of squared gradients at one step."""
 
-    updates: float  # so far
+    updates: float  # steps so far
     tensors: int  # parameters that have a gradient now
     squares: float  # the running mean of the squared norm of their gradients
-    decay: float  # the share of it that stays at each update
+    decay: float  # the share that remains at each update
 
 
 class OptimizerMemory:
-    """Compares what optimizers remember with what they did before."""
+    """Compare the running averages of optimizers with earlier ones."""
 
     def __init__(self) -> None:
         self._before: IdentityMap[Optimizer, _Memory] = IdentityMap()
 
     def norm_since(self, optimizer: Optimizer) -> float | None:
-        """The root mean square of the gradient norms since the time before; None if unknown.
+        """Return the root mean square of gradient norms since the last call; None if unknown.
 
-        The largest of them was at least as large. The gradients that are there now do not count
-        yet.
+        It is a lower bound of the largest norm. The current gradients are not included yet.
         """
         updates = _updates_of(optimizer)
         before = self._before.get(optimizer)
@@ -57,7 +55,7 @@ class OptimizerMemory:
 
 
 def _updates_of(optimizer: Optimizer) -> float | None:
-    """How often it has stepped, where it is of a kind that remembers; None if not."""
+    """Return the number of updates of an Adam-like optimizer; None for others."""
     if not isinstance(optimizer, (Adam, NAdam, RAdam, RMSprop)):
         return None
     state: dict[str, Any] = next(iter(optimizer.state.values()), {})
@@ -69,7 +67,7 @@ def _updates_of(optimizer: Optimizer) -> float | None:
 
 
 def _squares_in(state: dict[str, Any]) -> Tensor | None:
-    """The running mean of the squared gradients of a parameter, where it is precise and at hand."""
+    """Return the running mean of a parameter's squared gradients, if precise and on the host."""
     squares = state.get("exp_avg_sq", state.get("square_avg"))
     if not isinstance(squares, Tensor):
         return None

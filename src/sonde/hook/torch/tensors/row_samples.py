@@ -1,4 +1,4 @@
-"""A few numbers of the rows of a tensor, copied in a few microseconds, to be looked at later."""
+"""Samples of a tensor's rows, copied in a few microseconds and processed later."""
 
 import ctypes
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from torch._C import _functorch, _len_torch_dispatch_stack
 
 MAX_ROWS = 64
 _MAX_COLUMNS = 16  # of each row, evenly spread
-_MATRIX_DIMENSIONS = 2  # dimensions
+_MATRIX_DIMENSIONS = 2
 
 _KINDS = {
     torch.float32: "<f4",
     torch.float64: "<f8",
     torch.float16: "<f2",
-    torch.bfloat16: "<u2",  # for marks it does: numpy has no such numbers
+    torch.bfloat16: "<u2",  # as bits: numpy has no bfloat16
     torch.int64: "<i8",
     torch.int32: "<i4",
     torch.int16: "<i2",
@@ -26,32 +26,32 @@ _KINDS = {
     torch.uint8: "|u1",
     torch.bool: "|u1",
 }
-_Memory = ctypes.c_char * (1 << 46)  # all of it: only what is named is ever read
+_Memory = ctypes.c_char * (1 << 46)  # all memory; only addressed bytes are read
 
 
 class RowSample(NamedTuple):
-    """Numbers of the first rows of a tensor."""
+    """Elements of the first rows of a tensor."""
 
     data: bytes
-    kind: str  # as numpy calls it
-    width: int  # numbers of a row that were taken
-    rows: int  # that the tensor has
+    kind: str  # numpy dtype
+    width: int  # sampled elements per row
+    rows: int  # rows of the tensor
 
     @property
     def form(self) -> tuple[int, str, int]:
-        """Those of one form can be looked at together."""
+        """A key: samples with equal keys can be joined."""
         return self.rows, self.kind, self.width
 
 
 def join_samples(batches: Sequence[RowSample], kind: str | None = None) -> NDArray[np.generic]:
-    """The numbers of batches of one form, a row for each row; or their bytes as another kind."""
+    """Return the rows of samples of equal form as one array, or their bytes as another dtype."""
     data, first = b"".join([batch.data for batch in batches]), batches[0]
     rows = len(data) // (first.width * np.dtype(first.kind).itemsize)
     return np.frombuffer(data, kind or first.kind).reshape(rows, -1)
 
 
 def sample_rows(tensor: Tensor, max_rows: int = MAX_ROWS) -> RowSample | None:
-    """Of a tensor in the host's memory that is nobody's result; None where it is another one."""
+    """Sample a host tensor that does not require gradients; None for other tensors."""
     shape, kind = tensor.shape, _KINDS.get(tensor.dtype)
     if type(tensor) is not Tensor or not shape or kind is None or not tensor.is_cpu:
         return None
@@ -61,7 +61,7 @@ def sample_rows(tensor: Tensor, max_rows: int = MAX_ROWS) -> RowSample | None:
     if tensor.layout is not torch.strided or _functorch.is_functorch_wrapped_tensor(tensor):
         return None
     address = tensor.data_ptr()
-    if not address:  # its memory was freed, or it never had any
+    if not address:  # its memory was freed, or never allocated
         return None
     if tensor.is_contiguous():
         to_row, to_number = elements // shape[0], 1

@@ -1,4 +1,4 @@
-"""Tensors and numbers that a script hands over itself, or another framework on its behalf."""
+"""Tensors and numbers that a script, or a framework, passes to Sonde."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _SAVED = (TensorKind.SAVED,)
 
 
 class ScriptTensors:
-    """What is done with them."""
+    """Record tensors and numbers of a script."""
 
     def __init__(self, session: Session, records: TensorRecords, scalars: DeviceScalars) -> None:
         self._session = session
@@ -25,14 +25,14 @@ class ScriptTensors:
         self._scalars = scalars
 
     def scalar(self, name: str, value: Any, source: str, at: At) -> bool:
-        """A single number, wherever it is; nobody waits for a device."""
+        """Record a single number without waiting for a device."""
         if not isinstance(value, Tensor) or value.numel() != 1 or value.is_complex():
             return False
         self._scalars.record_tensor(name, value, source, at)
         return True
 
     def save(self, name: str, value: Any, at: At) -> bool:
-        """A whole tensor, or anything that can be read as one."""
+        """Record a tensor, or anything that can be converted to one."""
         request = self._session.plan.request_when_saved(name, at)
         if request is None:
             return True

@@ -1,4 +1,4 @@
-"""The part of a tensor that this process can read alone.
+"""The shard of a tensor that this process can read alone.
 
 Operations on distributed tensors (DTensor) may start a collective: the norm of a sharded tensor is
 the norm over all workers. A collective that only one worker starts never ends, so the hook never
@@ -11,7 +11,7 @@ from operator import attrgetter
 import torch
 from torch import Tensor, nn
 
-_local_tensor_of = attrgetter("_local_tensor")  # to_local() would become a part of the graph
+_local_tensor_of = attrgetter("_local_tensor")  # to_local() would be recorded in the graph
 _element_of = attrgetter("elem")
 
 
@@ -27,7 +27,7 @@ def is_distributed(tensor: Tensor) -> bool:
 
 
 def local(tensor: Tensor) -> Tensor:
-    """The local shard of a distributed tensor; any other tensor itself.
+    """Return the local shard of a distributed tensor; any other tensor unchanged.
 
     Empty while a collective of the training is still writing to it: waiting for that here could
     keep this worker from the message that the others wait for.
@@ -43,7 +43,7 @@ def local(tensor: Tensor) -> Tensor:
 
 
 def full_tensor(tensor: Tensor) -> Tensor | None:
-    """A plain tensor with all values of a tensor; None where this worker has only a part of it."""
+    """Return a plain tensor with all values; None if this worker holds only a shard."""
     placements = getattr(tensor, "placements", ()) if is_distributed(tensor) else ()
     if not all(placement.is_replicate() for placement in placements):
         return None

@@ -1,4 +1,4 @@
-"""Copies of tensors that training is about to change, on their way to be measured or written."""
+"""Copies of tensors that training is about to change, to be measured or written."""
 
 import ctypes
 from collections import deque
@@ -13,32 +13,32 @@ from torch import Tensor, _foreach_copy_
 from sonde.hook.torch.tensors.shards import local
 
 _PIECE_BYTES = 4 * 1024 * 1024
-_MAX_BUFFER_SETS = 2  # sets of buffers: one is filled while the other is measured
+_MAX_BUFFER_SETS = 2  # one is filled while the other is measured
 
 
 def copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Fresh copies, outside of any graph."""
+    """Return copies outside the autograd graph."""
     with torch.no_grad():
         return {name: local(tensor).detach().clone() for name, tensor in tensors.items()}
 
 
 class Copies:
-    """Copies that nobody changes any more, wherever they are."""
+    """Immutable copies, on any device."""
 
     def __init__(self, copied: dict[str, Tensor]) -> None:
         self._copied = copied
-        # marks in the queues of devices behind which they are complete
+        # events in device queues after which the copies are complete
         self._made = {
             tensor.device: _mark(tensor.device) for tensor in copied.values() if tensor.is_cuda
         }
 
     @property
     def nbytes(self) -> int:
-        """Their size."""
+        """Size of all copies."""
         return sum(tensor.numel() * tensor.element_size() for tensor in self._copied.values())
 
     def on_the_host(self) -> dict[str, Tensor]:
-        """Fetched on a stream of our own, so that the one that trains is not held up."""
+        """Return the copies on the host, transferred on a separate stream."""
         return {name: self._fetched(tensor) for name, tensor in self._copied.items()}
 
     def _fetched(self, tensor: Tensor) -> Tensor:
@@ -58,9 +58,9 @@ def _mark(device: torch.device) -> Any:
 
 
 class _HostTransfer:
-    """Takes tensors off the device in small pieces, through one piece of pinned memory.
+    """Transfer tensors from the device in small pieces, through pinned memory.
 
-    A large copy into ordinary memory would keep everybody else from using the device meanwhile.
+    A large copy into pageable memory would block other users of the device.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -71,7 +71,7 @@ class _HostTransfer:
         self._stage = torch.empty(_PIECE_BYTES, dtype=torch.uint8, device="cpu", pin_memory=True)
 
     def fetch(self, tensor: Tensor) -> Tensor:
-        """The tensor on the host; waits for it."""
+        """Return the tensor on the host; waits for it."""
         if tensor.is_complex() or tensor.layout is not torch.strided:
             return tensor.to("cpu")
         source = tensor.contiguous().view(-1).view(torch.uint8)
@@ -91,13 +91,13 @@ def _host_transfer(device: torch.device) -> _HostTransfer:
 
 
 class Buffers:
-    """Memory for copies of always the same tensors: to copy is cheap, to allocate is not."""
+    """Reusable memory for copies of the same tensors, which saves allocations."""
 
     def __init__(self) -> None:
         self._free: deque[tuple[tuple[Any, ...], list[Tensor]]] = deque(maxlen=_MAX_BUFFER_SETS)
 
     def copy(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Copies into memory that was used before, where there is any that fits."""
+        """Copy into free memory of matching shapes, if there is any."""
         with torch.no_grad():
             sources = [local(tensor).detach() for tensor in tensors.values()]
             if any(source.layout is not torch.strided for source in sources):
@@ -113,7 +113,7 @@ class Buffers:
         return dict(zip(tensors, targets, strict=True))
 
     def give_back(self, copied: Mapping[str, Tensor]) -> None:
-        """The copies are not needed any more."""
+        """Return the memory of copies for reuse."""
         targets = list(copied.values())
         self._free.append((tuple((tensor.dtype, tensor.shape) for tensor in targets), targets))
 
@@ -126,9 +126,9 @@ class Buffers:
 
 
 def on_own_stream(device: torch.device) -> AbstractContextManager[Any]:
-    """Device work of our own, beside that of the training; for the backroom.
+    """Return a context for device work of the worker thread, on a separate stream.
 
-    A thread that was not told otherwise uses the first device, and takes memory there by that.
+    It also selects the device: by default, a thread allocates memory on the first one.
     """
     torch.cuda.set_device(device)
     return torch.cuda.stream(_host_transfer(device).stream)

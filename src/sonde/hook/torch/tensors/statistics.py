@@ -1,7 +1,7 @@
-"""Statistics of tensors: on the processor, in whatever thread calls, and the choice of engine.
+"""Statistics of tensors on the CPU, in the calling thread, and the choice of backend.
 
-Nothing here uses torch's own threads, which belong to the training: a tensor is walked in chunks
-that are too small for torch to share among them.
+Nothing here uses torch's own threads, which belong to training: a tensor is processed in chunks
+that are too small for torch to parallelize.
 """
 
 import ctypes
@@ -20,10 +20,10 @@ from sonde.store.statistics import BINS, COLUMNS, LEVELS, LOWEST_EXPONENT, encod
 from sonde.store.tensors import RawTensor
 
 _CHUNK = 32_512  # torch shares work among its threads from 32,768 elements on
-_COUNTS = 4  # columns that count come first
+_COUNTS = 4  # the first columns are counts
 _SMALLEST_NORMAL = 2.0**-1022
 
-# What the first 13 bits of a double say: sign, exponent and half of the octave.
+# The first 13 bits of a double: sign, exponent and first bit of the mantissa.
 _CODES = 1 << 13
 _CODE_SHIFT = 51
 _EXPONENT_BIAS = 1023
@@ -55,7 +55,7 @@ _SAFETENSORS_NAMES = {
 
 @dataclass(slots=True)
 class Measured:
-    """Statistics of many tensors, column by column, ready to be written."""
+    """Statistics of many tensors, by column."""
 
     names: list[str] = field(default_factory=list)
     columns: tuple["array[Any]", ...] = field(
@@ -63,18 +63,18 @@ class Measured:
             array("q" if index < _COUNTS else "d") for index in range(len(COLUMNS))
         )
     )
-    histograms: list[str] = field(default_factory=list)  # empty texts where none was asked for
-    left_out: dict[str, str] = field(default_factory=dict)  # names, and why
+    histograms: list[str] = field(default_factory=list)  # empty if not requested
+    left_out: dict[str, str] = field(default_factory=dict)  # reasons by name
 
     def add(self, name: str, row: Sequence[float], histogram: str = "") -> None:
-        """One more tensor; the row is in the order of the columns."""
+        """Add a tensor; the row is in column order."""
         self.names.append(name)
         self.histograms.append(histogram)
         for index, column in enumerate(self.columns):
             column.append(int(row[index]) if index < _COUNTS else row[index])
 
     def extend(self, added: "Measured") -> None:
-        """All tensors of another one."""
+        """Add all tensors of another measurement."""
         self.names += added.names
         self.histograms += added.histograms
         self.left_out |= added.left_out
@@ -82,7 +82,7 @@ class Measured:
             column.extend(values)
 
     def rows(self, time_ns: int, step: int, mode: str) -> list[Sequence[Any]]:
-        """All columns of the family, for `Writer.add_columns`."""
+        """Return all columns of the family, for `Writer.add_columns`."""
         count = len(self.names)
         times, steps = array("q", [time_ns]) * count, array("q", [step]) * count
         return [self.names, times, steps, [mode] * count, *self.columns, self.histograms]
@@ -90,21 +90,21 @@ class Measured:
 
 @runtime_checkable
 class Pending(Protocol):
-    """Statistics under way."""
+    """Statistics that are being computed."""
 
     def is_ready(self) -> bool:
-        """Whether `measured` would not wait for a device.
+        """Return whether `measured` would not wait for a device.
 
-        For the thread that trains, between its steps: asking a device anything, from any thread,
-        would spoil a graph that is being recorded.
+        Call it in the training thread, between steps: querying a device, from any thread,
+        would break a graph capture.
         """
 
     def measured(self) -> Measured:
-        """The statistics; for any thread, once they are ready."""
+        """Return the statistics; callable in any thread once they are ready."""
 
 
 def measure(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measured:
-    """Statistics of tensors in the host's memory, now and in this thread alone."""
+    """Compute statistics of host tensors in this thread."""
     measured = Measured()
     with torch.no_grad(), torch.autocast("cpu", enabled=False):
         scratch = _Scratch(with_histogram)
@@ -124,9 +124,9 @@ def measure(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measur
 
 
 def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending:
-    """Begins with tensors wherever they are; to be called by the thread that trains.
+    """Start computing statistics of tensors on any device; call it in the training thread.
 
-    What is in the host's memory is copied at once and measured by whoever asks for the result.
+    Host tensors are copied now and measured when the result is requested.
     """
     by_device: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in tensors.items():
@@ -142,17 +142,17 @@ def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending
 
 
 class Combined:
-    """Several that are under way."""
+    """Several pending statistics."""
 
     def __init__(self, pending: Sequence[Pending]) -> None:
         self._pending = pending
 
     def is_ready(self) -> bool:
-        """Whether all are."""
+        """Return whether all are ready."""
         return all(pending.is_ready() for pending in self._pending)
 
     def measured(self) -> Measured:
-        """What all have found."""
+        """Return the statistics of all."""
         combined = Measured()
         for pending in self._pending:
             combined.extend(pending.measured())
@@ -160,7 +160,7 @@ class Combined:
 
 
 class _Copied:
-    """Tensors of the host as they were."""
+    """Copies of host tensors."""
 
     def __init__(self, tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> None:
         with torch.no_grad():
@@ -170,16 +170,16 @@ class _Copied:
         self._with_histogram = with_histogram
 
     def is_ready(self) -> bool:
-        """No device is involved."""
+        """Always true: no device is involved."""
         return True
 
     def measured(self) -> Measured:
-        """Does the work."""
+        """Compute the statistics."""
         return measure(self._tensors, self._with_histogram)
 
 
 def plain(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
-    """A dense tensor of real numbers, in the order of its memory, and how many zeros it implies."""
+    """Return a dense real tensor in memory order, and the number of implied zeros."""
     count = 0
     tensor = local(tensor).detach()
     if tensor.is_quantized or tensor.is_nested or tensor.is_meta:
@@ -201,7 +201,7 @@ def plain(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
 
 
 def with_implied_zeros(row: Sequence[float], zeros: int) -> list[float]:
-    """A row of statistics, and zeros that a sparse tensor does not store."""
+    """Add the zeros that a sparse tensor does not store to a row."""
     result = list(row)
     if zeros:
         low, high = result[4:6]
@@ -212,17 +212,17 @@ def with_implied_zeros(row: Sequence[float], zeros: int) -> list[float]:
 
 
 def reason(error: Exception) -> str:
-    """Why a tensor is left out, in one line."""
+    """Return the error as one line."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def raw_tensor(tensor: torch.Tensor) -> RawTensor:
-    """The bytes of a tensor in the host's memory, with their name in safetensors files.
+    """Return the bytes of a host tensor, with their dtype name for safetensors.
 
-    Complex numbers that safetensors has no name for become pairs of real ones.
+    Complex types without a safetensors name become pairs of real numbers.
 
     Raises:
-        TypeError: No safetensors reader would know the element type.
+        TypeError: The element type has no safetensors name.
     """
     with torch.no_grad():
         tensor = local(tensor).detach()
@@ -238,14 +238,14 @@ def raw_tensor(tensor: torch.Tensor) -> RawTensor:
 
 
 def _memory_of(tensor: torch.Tensor) -> memoryview:
-    """The tensor's own memory: large ones are not copied while everybody else waits for Python."""
+    """Return a view of the tensor's memory: copying large ones would hold the GIL."""
     memory: Any = (ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr())
-    memory.tensor = tensor  # it lives as long as anybody looks at its memory
+    memory.tensor = tensor  # keeps the tensor alive as long as the view
     return memoryview(memory).cast("B")
 
 
 def _pieces(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Flat chunks in row-major order."""
+    """Yield flat chunks in row-major order."""
     if tensor.numel() <= _CHUNK:
         yield tensor.reshape(-1)
     elif tensor.is_contiguous():
@@ -258,7 +258,7 @@ def _pieces(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 class _Scratch:
-    """The buffers through which all tensors pass."""
+    """Reusable buffers for measuring tensors."""
 
     def __init__(self, with_histogram: bool) -> None:
         self._wide = torch.empty(_CHUNK, dtype=torch.float64, device="cpu")
@@ -272,7 +272,7 @@ class _Scratch:
             self._codes = torch.empty(_CHUNK, dtype=torch.int64, device="cpu")
 
     def row(self, tensor: torch.Tensor) -> list[float]:
-        """The statistics of one tensor, in the order of the columns."""
+        """Compute the statistics of one tensor, in column order."""
         row = [0, 0, 0, 0, math.nan, math.nan, math.nan, 0.0, 0.0, 0.0]
         if self._counts is not None:
             self._counts.zero_()
@@ -282,7 +282,7 @@ class _Scratch:
         return row
 
     def histogram(self) -> str:
-        """Of the tensor whose row was asked for last."""
+        """Return the histogram of the last measured tensor."""
         if self._counts is None:
             return ""
         bins = torch.zeros(BINS + 1, dtype=torch.int64, device="cpu")
@@ -312,7 +312,7 @@ class _Scratch:
         return self._wide[: piece.numel()].copy_(piece)
 
     def _reduced(self, piece: torch.Tensor) -> list[float]:
-        """Least, greatest, nearest to zero, sum, sum of squares, sum of absolutes."""
+        """Compute minimum, maximum, smallest magnitude, sum, sum of squares, sum of magnitudes."""
         wide = self._widened(piece)
         is_single = piece.dtype is torch.float32  # half the bytes, half the time
         if is_single:
@@ -330,7 +330,7 @@ class _Scratch:
         return self._extremes.tolist() + cells[2:] if is_single else cells
 
     def _finite(self, piece: torch.Tensor, row: list[float]) -> torch.Tensor:
-        """The finite values; the others are counted."""
+        """Return the finite values and count the others."""
         wide = self._widened(piece)
         finite = wide[torch.isfinite(wide)]
         nans = int(torch.count_nonzero(torch.isnan(wide)))
@@ -344,7 +344,7 @@ class _Scratch:
         return int(torch.sum(wide))
 
     def _count(self, wide: torch.Tensor, counts: torch.Tensor) -> None:
-        """Adds values to the counts of their codes."""
+        """Add values to the counts of their codes."""
         codes = self._codes[: wide.numel()]
         torch.bitwise_right_shift(wide.view(torch.int64), _CODE_SHIFT, out=codes)
         torch.bitwise_and(codes, _CODES - 1, out=codes)
@@ -352,14 +352,14 @@ class _Scratch:
 
 
 def _without_denormals(wide: torch.Tensor) -> torch.Tensor:
-    """Denormal doubles would look like zeros; the smallest normal one shares their bin."""
+    """Replace denormal doubles, which would look like zeros, by the smallest normal one."""
     is_denormal = (wide != 0.0) & (wide.abs() < _SMALLEST_NORMAL)
     smallest = torch.full_like(wide, _SMALLEST_NORMAL).copysign_(wide)
     return torch.where(is_denormal, smallest, wide)
 
 
 def _bins_of_codes() -> torch.Tensor:
-    """Which bin a code belongs to; zero to none, which is one more bin at the end."""
+    """Return the bin of each code; zero belongs to an extra bin at the end."""
     half = _CODES // 2
     levels = torch.arange(half, dtype=torch.int64, device="cpu")
     levels = (levels - 2 * (_EXPONENT_BIAS + LOWEST_EXPONENT)).clamp_(0, LEVELS - 1)

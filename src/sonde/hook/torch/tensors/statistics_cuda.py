@@ -1,4 +1,4 @@
-"""Statistics of tensors on a GPU: queued behind the training's own work, fetched when ready.
+"""Statistics of tensors on a GPU: queued after training work, copied when ready.
 
 Nothing here waits for the device. Dense tensors of the common element types go through one pass of
 a Triton kernel; everything else, or everything where Triton is missing, through torch's operators.
@@ -20,7 +20,7 @@ from sonde.store.statistics import BINS, encode_histogram
 
 _MAX_PLANS = 16
 _PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter}
-_NOWHERE = 1  # an address that no tensor of more than a byte per element has
+_NOWHERE = 1  # no tensor with more than one byte per element has this address
 _ELEMENTS = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
 _ALIGNMENT_BYTES = 16  # of the kernel's widest loads
 _THREADS = 128
@@ -40,9 +40,9 @@ KERNELS = _kernels()
 
 
 def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending:
-    """Queues the statistics of tensors of one device on its current stream.
+    """Queue the statistics of tensors of one device on its current stream.
 
-    Must not be called while that stream records a graph.
+    Do not call it while that stream captures a graph.
     """
     values = list(tensors.values())
     with torch.no_grad():
@@ -60,7 +60,7 @@ def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending
 
 
 class _Plan:
-    """Which tensors the kernel takes, in groups of one element type; kept while shapes stay."""
+    """Tensors that the kernel supports, grouped by element type; cached by shape."""
 
     def __init__(self, groups: "Sequence[_Group]", unsupported: Sequence[str]) -> None:
         self.groups = groups
@@ -88,12 +88,12 @@ def _plan(names: list[str], values: list[torch.Tensor]) -> tuple[_Plan, list[int
 
 
 def _addresses(values: list[torch.Tensor]) -> list[int]:
-    """Where numbers lie one after the other; _NOWHERE for tensors whose numbers don't."""
+    """Return the addresses of contiguous tensors; _NOWHERE for others."""
     if set(map(type, values)) <= _PLAIN_TYPES:
         try:
             if all(map(torch.Tensor.is_contiguous, values)):
                 return list(map(torch.Tensor.data_ptr, values))
-        except RuntimeError:  # some sparse tensors refuse to answer
+        except RuntimeError:  # some sparse tensors raise
             pass
     return [_address(tensor) for tensor in values]
 
@@ -105,7 +105,7 @@ def _address(tensor: torch.Tensor) -> int:
 
 
 def _block(address: int, dtype: torch.dtype, numel: int) -> int:
-    """How many elements the threads of a program load at once; 0 if the kernel cannot."""
+    """Return the elements that a program loads at once; 0 if the kernel cannot."""
     if address == _NOWHERE or not numel or dtype not in _ELEMENTS:
         return 0
     per_thread = 1 if address % _ALIGNMENT_BYTES else _ALIGNMENT_BYTES // dtype.itemsize
@@ -135,7 +135,7 @@ def _new_plan(
 
 
 class _Group:
-    """Tensors of one element type: what of their statistics does not change from step to step."""
+    """Tensors of one element type, with the launch data that stays the same."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class _Group:
 
 
 class _Buffers:
-    """Memory of one launch, on both sides; used again when its results have been read."""
+    """Device and host memory of one launch, reused after its results were read."""
 
     def __init__(self, group: _Group) -> None:
         count = len(group.names)
@@ -191,12 +191,12 @@ class _Buffers:
         self.event = _new_event()
 
     def write_addresses(self, addresses: "array[int]") -> None:
-        """Writes where the tensors are this time."""
+        """Write the addresses of the tensors."""
         _write(self.addresses, addresses)
         self.table[: len(addresses)].copy_(self.addresses, non_blocking=True)
 
     def histograms_to_fill(self) -> torch.Tensor:
-        """Empty ones."""
+        """Return zeroed histograms."""
         if self.histograms is None:
             shape = (self.fetched.shape[1], BINS)
             self.histograms = torch.empty(shape, dtype=torch.int32, device="cuda")
@@ -204,7 +204,7 @@ class _Buffers:
         return self.histograms.zero_()
 
     def fetch(self, with_histogram: bool) -> None:
-        """Queues the way back."""
+        """Queue the copy to the host."""
         self.fetched.copy_(self.results, non_blocking=True)
         if with_histogram and self.histograms is not None and self.fetched_histograms is not None:
             self.fetched_histograms.copy_(self.histograms, non_blocking=True)
@@ -212,7 +212,7 @@ class _Buffers:
 
 
 class _ByKernel:
-    """What a group's launch will have found."""
+    """Pending results of a launch."""
 
     def __init__(self, group: _Group, buffers: _Buffers, with_histogram: bool) -> None:
         self._group = group
@@ -221,12 +221,12 @@ class _ByKernel:
         self._is_ready = False
 
     def is_ready(self) -> bool:
-        """Whether the device has come so far."""
+        """Return whether the results have arrived."""
         self._is_ready = self._is_ready or bool(self._buffers.event.query())
         return self._is_ready
 
     def measured(self) -> Measured:
-        """The statistics; waits if they are not known to be ready."""
+        """Return the statistics; waits if they are not ready."""
         if not self._is_ready:
             self._buffers.event.synchronize()
         names = self._group.names

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
-"""The statistics of many tensors in one pass over a GPU's memory, in Triton's language.
+"""Statistics of many tensors in one pass over GPU memory, as Triton kernels.
 
-(mypy does not know that language.) A program takes one chunk of one tensor. Most chunks are full
+(mypy does not understand Triton.) A program processes one chunk of one tensor. Most chunks are full
 and hold only ordinary numbers: for those, six instructions per element are enough. The others are
 taken again, carefully, from the cache.
 
@@ -41,7 +41,7 @@ _WINDOW = tl.constexpr(32)
 def measure_chunks(
     table, partials, histograms, tensors, element: tl.constexpr, block: tl.constexpr
 ):
-    """One row per chunk; and the chunk's values added to the histogram of its tensor."""
+    """Compute one row per chunk, and add its values to the histogram of its tensor."""
     chunk = tl.program_id(0)
     tensor = tl.load(table + 3 * tensors + 1 + chunk)
     start = (chunk - tl.load(table + 2 * tensors + tensor)) * _CHUNK
@@ -70,7 +70,7 @@ def measure_chunks(
 
 @triton.jit
 def _measure_quickly(row, base, block: tl.constexpr):
-    """Right if all values are finite, not zero and neither huge nor tiny; whether they are."""
+    """Compute a row; return whether it is exact: no value is zero, non-finite, huge or tiny."""
     lanes = tl.arange(0, block)
     low = tl.full([block], float("inf"), tl.float32)
     high = tl.full([block], -float("inf"), tl.float32)
@@ -97,7 +97,7 @@ def _measure_quickly(row, base, block: tl.constexpr):
 
 @triton.jit
 def _measure_carefully(row, base, count, block: tl.constexpr, is_full: tl.constexpr):
-    """Right for all values, with sums in double precision."""
+    """Compute a row for any values, with sums in double precision."""
     finite = tl.zeros([block], tl.int32)
     infinities = tl.zeros([block], tl.int32)
     zeros = tl.zeros([block], tl.int32)
@@ -131,7 +131,7 @@ def _measure_carefully(row, base, count, block: tl.constexpr, is_full: tl.conste
 
 @triton.jit
 def _load(base, count, block: tl.constexpr, is_full: tl.constexpr):
-    """The next values; what lies behind the end is no number."""
+    """Load the next values; NaN beyond the end."""
     lanes = tl.arange(0, block)
     if is_full:
         value = tl.load(base + lanes)
@@ -156,7 +156,7 @@ def _store_sums(row, total, squares, absolutes):
 
 @triton.jit
 def _count(counts, base, count, is_full: tl.constexpr):
-    """Adds a chunk to a histogram; the memory was read a moment ago and comes from the cache."""
+    """Add a chunk to a histogram; its memory is still in the cache."""
     bins = tl.arange(0, 2 * _WINDOW)
     for start in range(0, count, _SPAN):
         value = _load(base + start, count - start, _SPAN, is_full)
@@ -188,7 +188,7 @@ def _bin(level, is_negative):
 
 @triton.jit(do_not_specialize=["tensors"])
 def merge_chunks(table, partials, results, tensors):
-    """The rows of each tensor as one; the results are column by column."""
+    """Merge the rows of each tensor; results are stored by column."""
     tensor = tl.program_id(0)
     first = tl.load(table + 2 * tensors + tensor)
     end = tl.load(table + 2 * tensors + tensor + 1)

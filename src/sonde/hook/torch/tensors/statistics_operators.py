@@ -1,7 +1,7 @@
-"""Statistics of tensors by torch's own operators: on any device, without waiting for it.
+"""Statistics of tensors with torch operators: on any device, without waiting for it.
 
-For what the kernel cannot take (doubles, eight bits, views with gaps, sparse gradients), and for
-everything where there is no Triton.
+Used for what the kernel does not support (doubles, 8-bit types, strided views, sparse gradients),
+and for everything if Triton is missing.
 """
 
 import ctypes
@@ -16,9 +16,9 @@ import torch
 from sonde.hook.torch.tensors.statistics import Measured, plain, reason, with_implied_zeros
 from sonde.store.statistics import BINS, COLUMNS, LEVELS, LOWEST_EXPONENT, encode_histogram
 
-_SLICE = 1 << 24  # elements at once, to bound the memory that is needed on the side
+_SLICE = 1 << 24  # elements at once, to limit temporary memory
 _LOWEST_CODE = 2 * (1023 + LOWEST_EXPONENT)
-_CODE_SHIFT = 51  # of a double: exponent and first bit of the mantissa are left
+_CODE_SHIFT = 51  # leaves exponent and first mantissa bit of a double
 _MAGNITUDE = (1 << 63) - 1
 
 _new_event: Callable[[], Any] = torch.cuda.Event
@@ -26,12 +26,12 @@ _indices_of, _values_of = methodcaller("_indices"), methodcaller("_values")
 
 
 class ByOperators:
-    """Statistics under way; or done, for tensors in the host's memory."""
+    """Pending statistics; ready at once for host tensors."""
 
     def __init__(self, tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> None:
         self._with_histogram = with_histogram
         self._left_out: dict[str, str] = {}
-        self._known: dict[str, tuple[int, int]] = {}  # elements, and zeros that are implied
+        self._known: dict[str, tuple[int, int]] = {}  # elements and implied zeros, by name
         rows = []
         for name, tensor in tensors.items():
             try:
@@ -47,13 +47,13 @@ class ByOperators:
             self._fetch(torch.stack(rows))
 
     def is_ready(self) -> bool:
-        """Whether the device is done."""
+        """Return whether the device is done."""
         if self._event is not None and self._event.query():
             self._event = None
         return self._event is None
 
     def measured(self) -> Measured:
-        """The statistics; waits if they are not known to be ready."""
+        """Return the statistics; waits if they are not ready."""
         if self._event is not None:
             self._event.synchronize()
         measured = Measured(left_out=self._left_out)
@@ -79,7 +79,7 @@ class ByOperators:
 
 
 def _summed(tensor: torch.Tensor) -> torch.Tensor:
-    """A sparse gradient that names a place twice, as a dense one: coalescing it would wait."""
+    """Convert an uncoalesced sparse gradient to a dense one: coalescing would wait."""
     if tensor.layout is not torch.sparse_coo or tensor.is_coalesced():
         return tensor
     sizes, rest = tensor.shape[: tensor.sparse_dim()], tensor.shape[tensor.sparse_dim() :]
@@ -91,7 +91,7 @@ def _summed(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _row(values: torch.Tensor, with_histogram: bool) -> torch.Tensor:
-    """All columns after the count; and, if wanted, the counts of all bins."""
+    """Compute all columns after the count and, if requested, the counts of all bins."""
     flat = values.reshape(-1)
     row = torch.zeros(len(COLUMNS) - 1, dtype=torch.float64, device=flat.device)
     row[3:6].fill_(math.inf)
@@ -134,7 +134,7 @@ def _merged(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 def _bins(wide: torch.Tensor) -> torch.Tensor:
-    """The bin of each value; one more for what is in none."""
+    """Return the bin of each value; an extra one for values without a bin."""
     codes = (wide.view(torch.int64) & _MAGNITUDE) >> _CODE_SHIFT
     levels = (codes - _LOWEST_CODE).clamp_(0, LEVELS - 1)
     bins = torch.where(wide < 0.0, LEVELS - 1 - levels, LEVELS + levels)

@@ -1,4 +1,4 @@
-"""What becomes of tensors that were taken: statistics, full values, and the odd product."""
+"""Records of collected tensors: statistics, full values and products."""
 
 from array import array
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ Listener = Callable[[Measured, At], None]
 
 @dataclass(slots=True)
 class StepTensors:
-    """Tensors of one step, by what is wanted of them."""
+    """Tensors of one step, by what is requested of them."""
 
     at: At
     time_ns: int
@@ -41,11 +41,11 @@ class StepTensors:
         return not (self.plain or self.with_histogram)
 
     def everything(self) -> dict[str, Tensor]:
-        """All tensors, each once."""
+        """Return all tensors, each once."""
         return {**self.plain, **self.with_histogram}
 
     def of(self, copied: Mapping[str, Tensor]) -> "StepTensors":
-        """The same with other tensors of these names."""
+        """Return the same requests for other tensors of these names."""
         return StepTensors(
             self.at,
             self.time_ns,
@@ -58,7 +58,7 @@ class StepTensors:
 
 
 class TensorRecords:
-    """Turns taken tensors into records, in the backroom."""
+    """Turn collected tensors into records, in the worker thread."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -72,10 +72,10 @@ class TensorRecords:
         self._log = _StatisticsLog()
 
     def keep(self, tensors: StepTensors, routine: Measurement | None) -> bool:
-        """Copies what training is about to change, and leaves the rest to the backroom.
+        """Copy what training is about to change; the worker thread does the rest.
 
         Returns:
-            Whether its price is known when this returns; a device tells it later.
+            Whether its cost is known on return; for a device, it is known later.
         """
         everything = tensors.everything()
         if any(local(tensor).is_cuda for tensor in everything.values()):
@@ -124,7 +124,7 @@ class TensorRecords:
             )
 
     def _multiply(self, tensors: StepTensors, factors: Mapping[str, Tensor]) -> None:
-        """The one reduction that statistics cannot give."""
+        """Record products, the only reduction that statistics do not include."""
         for _, name in tensors.reductions:
             product = _product(factors[name])
             self._session.recorder.scalar(f"prod/{name}", product, "reduction", tensors.at)
@@ -137,7 +137,7 @@ class TensorRecords:
             tensors.on_measured(measured, tensors.at)
 
     def take(self, tensors: StepTensors, timed: Timed, routine: Measurement | None) -> None:
-        """Statistics that a device has computed."""
+        """Record statistics that a device has computed."""
         self._record(tensors, timed.pending.measured())
         seconds = timed.seconds()
         self._session.overhead.budget.device_took(seconds)
@@ -177,7 +177,7 @@ class _PendingStatistics:
 
 
 class _StatisticsLog(Measured):
-    """Rows of several steps, until they are written together."""
+    """Rows of several steps, written together."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class _StatisticsLog(Measured):
         self.modes: list[str] = []
 
     def add_all(self, measured: Measured, at: At, time_ns: int) -> None:
-        """All rows of a measurement."""
+        """Add all rows of a measurement."""
         count = len(measured.names)
         self.extend(measured)
         self.times_ns.extend(array("q", [time_ns]) * count)

@@ -1,4 +1,4 @@
-"""Small tensors, and a few elements of large ones, fetched without waiting for a device."""
+"""Copies of small tensors, and of a few elements of large ones, without waiting for a device."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ _new_event: Callable[[], Any] = torch.cuda.Event
 
 
 def can_sample(tensor: Tensor) -> bool:
-    """Whether a few of its elements are easily had."""
+    """Return whether a few elements can be copied cheaply."""
     is_plain = tensor.is_floating_point() and tensor.itemsize > 1 and tensor.numel() > 0
     return can_copy(tensor) and is_plain and _flat(tensor) is not None
 
 
 def can_copy(tensor: Tensor) -> bool:
-    """Whether a tensor can be fetched without waiting for it."""
+    """Return whether a tensor can be copied without waiting for it."""
     return tensor.layout is torch.strided and tensor.device.type in ("cpu", "cuda")
 
 
 class HostCopies:
-    """Small tensors on their way to the host; copies of those that are in its memory already."""
+    """Copies of small tensors, possibly still on their way to the host."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self._groups: list[tuple[list[int], Tensor]] = []
@@ -42,7 +42,7 @@ class HostCopies:
         self._lengths = [tensor.numel() for tensor in tensors]
 
     def is_ready(self) -> bool:
-        """Whether the devices are done."""
+        """Return whether the devices are done."""
         return all(event.query() for event in self._events)
 
     @property
@@ -52,11 +52,11 @@ class HostCopies:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether there is not more in them than one number."""
+        """Whether there is at most one element."""
         return sum(self._lengths) <= 1
 
     def tensors(self) -> list[Tensor]:
-        """All of them, flat, in their order; to be asked for once they are ready."""
+        """Return all copies, flat and in order; call once they are ready."""
         results: dict[int, Tensor] = {}
         for indices, memory in self._groups:
             start = 0
@@ -78,7 +78,7 @@ class HostCopies:
 
 @dataclass(slots=True)
 class _Delivery:
-    """Tensors that somebody waits for."""
+    """Copies that are recorded when they arrive."""
 
     copies: HostCopies
     record: Callable[[list[Tensor]], None]
@@ -93,10 +93,10 @@ class _Delivery:
 def deliver(
     session: Session, task: str, copies: HostCopies, record: Callable[[list[Tensor]], None]
 ) -> None:
-    """Tells somebody what small tensors held, as soon as they are there: a number at once."""
+    """Record copies as soon as they arrive: a scalar on the host now."""
     delivery = _Delivery(copies, record)
     if copies.is_on_host and copies.is_scalar:
-        delivery.take()  # so it comes with its step, however late the backroom is
+        delivery.take()  # recorded with its step, even if the worker thread is late
     elif copies.is_on_host:
         session.worker_thread.submit(task, delivery.take)
     else:
@@ -104,13 +104,13 @@ def deliver(
 
 
 class ElementSamples:
-    """Elements on their way to the host; there already for tensors in its memory."""
+    """Samples of tensor elements, possibly still on their way to the host."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self._copies = HostCopies([_sample_elements(tensor.detach()) for tensor in tensors])
 
     def is_ready(self) -> bool:
-        """Whether the device is done."""
+        """Return whether the device is done."""
         return self._copies.is_ready()
 
     @property
@@ -119,19 +119,19 @@ class ElementSamples:
         return self._copies.is_on_host
 
     def values(self) -> list[list[float]]:
-        """The elements of each tensor; to be asked for once they are ready."""
+        """Return the elements of each tensor; call once they are ready."""
         return [elements.tolist() for elements in self._copies.tensors()]
 
 
 def _sample_elements(tensor: Tensor) -> Tensor:
-    """Of a tensor that can be sampled."""
+    """Return evenly spaced elements of a tensor."""
     flat = _flat(tensor)
     assert flat is not None
     return flat[:: max(1, len(flat) // ELEMENTS)][:ELEMENTS]
 
 
 def _flat(tensor: Tensor) -> Tensor | None:
-    """All elements in a row without copying, where they lie in one."""
+    """Return a flat view of a dense tensor; None if there is none."""
     if tensor.is_contiguous():
         return tensor.detach().view(-1)
     images = 4  # dimensions

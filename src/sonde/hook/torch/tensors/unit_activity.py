@@ -1,4 +1,4 @@
-"""How often the units of a ReLU are not zero."""
+"""How often the units of a ReLU are nonzero."""
 
 import json
 
@@ -17,14 +17,14 @@ _MATRIX, _SEQUENCE = 2, 3  # dimensions
 _MAX_SAMPLES = 1024
 _MAX_VALUES = 2**20
 _MAX_UNITS = 2**16
-_CHANNELS_FIRST = ("Convolution", "BatchNorm")  # what gives a sequence with its channels first
+_CHANNELS_FIRST = ("Convolution", "BatchNorm")  # operations with channels in the second dimension
 
 
 def record_unit_activity(session: Session, name: str, output: Tensor, at: At) -> None:
-    """Counts on the device that has them in how many samples units are not zero.
+    """Count, on their device, the samples in which each unit is nonzero.
 
-    A channel of an image, or of a sequence that was convolved, is not zero where any place of it is
-    not. In other sequences each place is a sample.
+    A channel of an image, or of a convolved sequence, is nonzero if any of its positions is
+    nonzero. In other sequences, each position is a sample.
     """
     has_channels = output.dim() > _SEQUENCE or _follows_channels(output)
     output = local(output).detach()
@@ -49,7 +49,7 @@ def record_unit_activity(session: Session, name: str, output: Tensor, at: At) ->
 
 
 def _follows_channels(output: Tensor) -> bool:
-    """Whether the graph says that what went into the ReLU has its channels first."""
+    """Return whether the ReLU follows an operation with channels in the second dimension."""
     operation = output.grad_fn
     before = operation.next_functions[0][0] if operation and operation.next_functions else None
     return any(kind in type(before).__name__ for kind in _CHANNELS_FIRST)
@@ -68,5 +68,5 @@ def _row_activity(output: Tensor) -> Tensor:
 
 
 def _is_active(output: Tensor) -> Tensor:
-    """One where a number is not zero, as numbers: truth values take ten times as long to reduce."""
+    """Return 1.0 for nonzero elements; reducing floats is ten times faster than booleans."""
     return torch.ne(output, 0, out=torch.empty_like(output, dtype=torch.float32))

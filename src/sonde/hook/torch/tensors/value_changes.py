@@ -1,4 +1,4 @@
-"""A few elements of tensors at two moments: what has changed between them."""
+"""A few elements of tensors at two moments, to see what changed."""
 
 import weakref
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ Pair = tuple[list[float], list[float]]  # the same elements, before and after
 
 
 class ValueChanges:
-    """Tensors that can be sampled, looked at now and once more."""
+    """Sample tensors now and once more later."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self._tensors = [weakref.ref(tensor) for tensor in tensors]
@@ -20,7 +20,7 @@ class ValueChanges:
         self._after: ElementSamples | None = None
 
     def sample_again(self) -> None:
-        """The second moment; where a tensor is gone meanwhile, there is none."""
+        """Take the second sample, unless a tensor was freed."""
         alive = [tensor for reference in self._tensors if (tensor := reference()) is not None]
         if len(alive) == len(self._tensors):
             self._after = ElementSamples([local(tensor) for tensor in alive])
@@ -31,11 +31,11 @@ class ValueChanges:
         return self._before.is_on_host
 
     def is_ready(self) -> bool:
-        """Whether the device is done."""
+        """Return whether the device is done."""
         return self._after is None or self._after.is_ready()
 
     def pairs(self) -> list[Pair] | None:
-        """Of each tensor, once they are ready; None where there was no second moment."""
+        """Return both samples of each tensor, once ready; None without a second sample."""
         if self._after is None:
             return None
         return list(zip(self._before.values(), self._after.values(), strict=True))

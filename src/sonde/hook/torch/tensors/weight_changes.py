@@ -1,7 +1,7 @@
-"""Weights that a script changes by itself between a backward pass and clearing its gradients.
+"""Weights that a script changes itself between a backward pass and clearing gradients.
 
 Sharpness-aware minimization (SAM) moves the weights along the gradients, clears these, computes
-them again there and steps with the second ones. The loss of the step is that of the first pass. A
+them again and steps with the second ones. The loss of the step is that of the first pass. A
 loop that leaves a batch out clears its gradients without having used them.
 """
 
@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.tensors.shards import is_distributed, local
 
-_version_of = attrgetter("_version")  # counts changes in place
+_version_of = attrgetter("_version")  # counts in-place changes
 
 _Reference = Callable[[], Tensor | None]
 
@@ -25,41 +25,41 @@ def _no_parameter() -> Tensor | None:
 
 
 class WeightChanges:
-    """Follows one parameter, which stands for all that an optimizer owns."""
+    """Track changes of one parameter, as a sample of all that an optimizer owns."""
 
     def __init__(self) -> None:
-        self.is_ahead = False  # weights were moved with gradients that have been cleared
+        self.is_ahead = False  # weights were changed with gradients that are cleared now
         self._parameter: _Reference = _no_parameter
         self._version: int | None = None  # when a backward pass began, until gradients are cleared
 
     def follow(self, optimizer: Optimizer) -> None:
-        """An optimizer was made: its last parameter is near the loss and gets a gradient."""
+        """Track the last parameter of a new optimizer: it is near the loss and gets a gradient."""
         for parameter in reversed(list(parameters_of(optimizer))):
             if _is_plain(parameter) and parameter.requires_grad:
                 self._parameter = weakref.ref(parameter)
                 return
 
     def backward_begins(self) -> None:
-        """A backward pass begins."""
+        """Note the weights at the beginning of a backward pass."""
         self._version = self._current()
 
     def gradients_cleared(self) -> bool:
-        """Gradients are cleared before an optimizer has stepped.
+        """Note that gradients are cleared before an optimizer step.
 
         Returns:
-            Whether the passes so far make the loss of the step, and those that follow do not.
+            Whether the loss of the step comes from the passes so far, not from later ones.
         """
         before, self._version = self._version, None
-        if before is None:  # no pass since they were cleared last
+        if before is None:  # no backward pass since the last clearing
             return self.is_ahead
-        if self.is_ahead:  # the second gradients are not used either: this is no such optimizer
+        if self.is_ahead:  # the second gradients are not used either: not such an optimizer
             self._parameter, self.is_ahead = _no_parameter, False
         else:
             self.is_ahead = self._current() not in (before, None)
         return self.is_ahead
 
     def optimizer_stepped(self) -> None:
-        """The step is over."""
+        """Start over after an optimizer step."""
         self.is_ahead = False
 
     def _current(self) -> int | None:
@@ -70,5 +70,5 @@ class WeightChanges:
 
 
 def _is_plain(parameter: Tensor) -> bool:
-    """Whether its changes can be counted; a lazy one, for example, refuses any use."""
+    """Return whether changes are counted; lazy parameters, for example, raise."""
     return type(parameter) in (Tensor, nn.Parameter) or is_distributed(parameter)

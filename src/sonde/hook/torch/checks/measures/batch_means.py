@@ -1,4 +1,4 @@
-"""The means of batches in the order in which they are trained on: whether that order matters."""
+"""Means of consecutive training batches, which show whether data is ordered."""
 
 import json
 from collections import Counter
@@ -12,16 +12,16 @@ from sonde.hook.steps import At
 from sonde.hook.torch.tensors.row_samples import RowSample, join_samples
 from sonde.records.observation import ObservationKind
 
-_BATCHES_PER_RECORD = 100  # batches
-_MAX_BATCHES = 1000  # batches: an order that is not seen by then is none
+_BATCHES_PER_RECORD = 100
+_MAX_BATCHES = 1000  # an order that does not show by then is not there
 _MIN_ROWS = 4
-_TASK = "the order of batches"
+_TASK = "batch means"
 
 Reals = NDArray[np.float64]
 
 
 class BatchMeans:
-    """Keeps what batches hold, of one kind of tensors, until their means are told."""
+    """Collect row samples of batches and record their means."""
 
     def __init__(self, session: Session, subject: str) -> None:
         self._session = session
@@ -37,11 +37,11 @@ class BatchMeans:
 
     @property
     def has_enough(self) -> bool:
-        """Whether no further batch is wanted."""
+        """Whether enough batches were recorded."""
         return self._recorded >= _MAX_BATCHES
 
     def add(self, rows: RowSample) -> None:
-        """A batch that is trained on."""
+        """Add a training batch."""
         if not self.has_enough:
             self._pending.append(rows)
             if len(self._pending) >= _BATCHES_PER_RECORD:

@@ -1,27 +1,27 @@
-"""How many steps lie between two comparisons of workers, so that all of them choose the same."""
+"""The interval between comparisons of workers, chosen so that all workers share steps."""
 
 from sonde.hook.budget import Price
 from sonde.hook.session import Session
 
 _SHARE = 0.25  # of the overhead budget
-_CLOSELY_SECONDS = 2e-4  # what a step costs more that is watched closely for it
-_CHEAP_SECONDS = 5e-3  # the first ones come close together then
+_CLOSELY_SECONDS = 2e-4  # added cost of a step whose hooks are not deferred
+_CHEAP_SECONDS = 5e-3  # cheaper checks run more often at the beginning
 
 
 class CheckInterval:
-    """As many as were asked for, or a power of two times that, until checks are cheap enough.
+    """The requested interval times a power of two, until checks fit into the budget.
 
-    So workers that choose different intervals still have steps in common.
+    Workers that choose different factors still have steps in common.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._price = Price()
         self._stretch = 1
-        self._begun: tuple[int, float] | None = None  # the first check: its step, and when
+        self._begun: tuple[int, float] | None = None  # step and training time of the first check
 
     def is_due(self, step: int) -> bool:
-        """Whether a step is one that is compared."""
+        """Return whether workers are compared at a step."""
         every = self._session.settings.replica_check_every
         if not every or step % every:
             return False
@@ -29,7 +29,7 @@ class CheckInterval:
         return number % self._stretch == 0 or (self._is_cheap and number & (number - 1) == 0)
 
     def adapt(self, step: int, price_seconds: float) -> None:
-        """Chooses the interval anew, by what the check before has cost and steps have taken."""
+        """Update the interval from the cost of the last check and the duration of steps."""
         seconds = self._session.overhead.budget.training_seconds
         if self._begun is None:
             self._begun = step, seconds

@@ -1,4 +1,4 @@
-"""The size of the samples that a model is trained on: a curriculum makes them larger."""
+"""The size of training samples, which grows in a curriculum."""
 
 import json
 from collections.abc import Callable
@@ -29,12 +29,12 @@ class InputSizes:
         self.forget()
 
     def forget(self) -> None:
-        """A training begins anew."""
+        """Forget the size: a new training run begins."""
         self._size = 0
         self._batches = 0
 
     def note(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A model is given a batch to train on."""
+        """Compare the size of a training batch with the batches before."""
         size = _sample_size(args, kwargs)
         if size == self._size:
             self._batches += 1
@@ -50,7 +50,7 @@ class InputSizes:
 
 
 def _sample_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """Numbers per sample of the first tensor; 0 where there is none."""
+    """Return the elements per sample of the first tensor; 0 if there is none."""
     value = args[0] if args else next(iter(kwargs.values()), None)
     if isinstance(value, dict | list | tuple):
         value = next(iter(value.values() if isinstance(value, dict) else value), None)

@@ -1,4 +1,4 @@
-"""How layers are used whose parameters get no gradient: cut off, under no_grad, beside the way."""
+"""How layers without gradients are used: cut off, under no_grad, on a side path."""
 
 import sys
 import weakref
@@ -15,12 +15,12 @@ from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.patching.hooks import Hooks
 from sonde.hook.torch.patching.names import callers, is_inside
 
-CUT = "cut"  # it is run before everything that gets gradients
-# it is run under no_grad() in training; then comes where
-UNTRACKED = "untracked"  # with weights as they were made
-FROZEN = "frozen"  # with weights that were loaded, or have learned before; or not at every step
-SIDE = "side"  # it is run after layers that get gradients: what it gives goes nowhere
-UNUSED = "unused"  # it is not run
+CUT = "cut"  # runs before every layer that gets gradients
+# these run under no_grad() in training and are followed by the line of the script
+UNTRACKED = "untracked"  # with initial weights
+FROZEN = "frozen"  # with loaded or trained weights, or not at every step
+SIDE = "side"  # runs after layers that get gradients; its output is not used
+UNUSED = "unused"  # does not run
 
 
 @dataclass(slots=True)
@@ -29,20 +29,20 @@ class _Runs:
 
     with_gradients: bool = False
     untracked: int = 0  # runs in training, without gradients
-    line: str = ""  # the line of the script that has run it so
+    line: str = ""  # the first line of the script that ran it without gradients
 
 
 class LayerUses:
-    """Hooks on all layers for a few passes; nothing is asked of a device."""
+    """Record for a few passes how layers run, with hooks that never touch a device."""
 
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
         self._hooks = Hooks()
-        self._layers: dict[int, list[weakref.ref[Tensor]]] = {}  # the parameters of each
+        self._layers: dict[int, list[weakref.ref[Tensor]]] = {}  # parameters by layer
         self._runs: dict[int, _Runs] = {}  # in order of their first runs
 
     def watch(self) -> None:
-        """Begins, unless anything is compiled: its graph would be made again because of hooks."""
+        """Put hooks on layers, unless anything is compiled: hooks would trigger recompilation."""
         self.stop()
         if _has_compiled():
             return
@@ -55,14 +55,14 @@ class LayerUses:
                     self._hooks.put(module, self._before(), None)
 
     def stop(self) -> None:
-        """Takes the hooks away and forgets."""
+        """Remove the hooks and forget all runs."""
         self._hooks.remove()
         self._layers, self._runs = {}, {}
 
     def of(self, parameters: Sequence[Tensor | None], steps: int) -> list[str]:
-        """How the layer of each parameter is used in so many steps; empty if that is not known."""
+        """Return how the layer of each parameter was used over some steps; empty if unknown."""
         uses: dict[int, str] = {}
-        is_past = False  # a layer that gets gradients was run
+        is_past = False  # a layer that gets gradients has run
         for layer, runs in self._runs.items():
             layer_parameters = _alive(self._layers[layer])
             if any(parameter.grad is not None for parameter in layer_parameters):
@@ -98,20 +98,20 @@ class LayerUses:
             runs.line = runs.line or _script_line()
 
     def _is_in_training(self) -> bool:
-        """Whether the pass under way is one that has begun with gradients."""
+        """Return whether the current pass began with gradients."""
         modules = self._modules
         forward = modules.latest
         return modules.is_running and forward is not None and forward.kind is Pass.TRAIN
 
 
 def _is_leaf(module: nn.Module) -> bool:
-    """Not of one with children: it may run without using what it has beside them."""
+    """Return whether a module has no children: others may run without using their parameters."""
     has_children = any(True for _ in module.children())
     return not has_children and not isinstance(module, torch.jit.ScriptModule)
 
 
 def _script_line() -> str:
-    """The line that is under way outside of PyTorch and of us."""
+    """Return the current line of the script, outside PyTorch and Sonde."""
     for frame in callers():
         if not is_inside(frame):
             return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

@@ -1,4 +1,4 @@
-"""The models that several workers hold a copy of each, to be compared between them."""
+"""Models of which every worker holds a full copy."""
 
 from typing import NamedTuple
 
@@ -11,19 +11,21 @@ from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.patching.names import Names, unwrapped
 from sonde.hook.torch.tensors.shards import is_distributed
 
-_AVERAGED_LATER = "PostLocalSGDState"  # of a communication hook that lets workers part for a while
+_AVERAGED_LATER = (
+    "PostLocalSGDState"  # state of a communication hook that lets workers diverge for a while
+)
 
 
 class Replica(NamedTuple):
-    """One that every worker holds."""
+    """A model that every worker holds."""
 
     subject: str
-    is_wrapped: bool  # to be the same on all workers
+    is_wrapped: bool  # to be identical on all workers
     parameters: list[Tensor]
 
 
 class Replicas:
-    """Finds them."""
+    """Find models that are replicated on all workers."""
 
     def __init__(self, session: Session, modules: Modules, names: Names) -> None:
         self._session = session
@@ -32,21 +34,21 @@ class Replicas:
 
     @property
     def are_compared(self) -> bool:
-        """Whether there is another worker, and anybody wants to know."""
+        """Whether there are several workers and replica checks are enabled."""
         session = self._session
         return session.store.worker.world_size > 1 and session.settings.replica_check_every > 0
 
     @property
     def version(self) -> tuple[int, int]:
-        """Changes where there may be others than before."""
+        """A token that changes when models or optimizers may have changed."""
         return self._modules.made, len(self._modules.owned)
 
     def is_owned(self, parameter: Tensor) -> bool:
-        """Whether some optimizer trains it."""
+        """Return whether an optimizer owns a parameter."""
         return id(parameter) in self._modules.owned
 
     def find(self) -> list[Replica]:
-        """Those that exist and are trained."""
+        """Return the replicated models that are trained."""
         replicas = []
         for root in self._modules.roots:
             parameters: list[Tensor] = list(root.parameters())
@@ -62,9 +64,9 @@ def _kinds(root: nn.Module) -> set[str]:
 
 
 def _is_replicated(root: nn.Module) -> bool:
-    """Whether each worker holds all of the model, and takes as many steps as the others.
+    """Return whether each worker holds the full model and takes the same steps.
 
-    Not where it is sharded, averaged later, or where some run out of data before others (Join).
+    False for sharded models, delayed averaging, and uneven data (Join).
     """
     is_sharded = any(
         is_distributed(module) or hasattr(module, "ds_id") for module in root.parameters()

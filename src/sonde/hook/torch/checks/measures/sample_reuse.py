@@ -1,7 +1,7 @@
-"""Whether samples of an evaluation were trained on before, told by marks of single rows.
+"""Whether samples of an evaluation were trained on before, by hashes of rows.
 
-All rows of a batch are marked alike wherever they come, so that the order does not matter. Of very
-many marks only the lowest are kept: the same samples are chosen in training and in evaluation.
+Equal rows have equal hashes, so their order does not matter. If there are many hashes,
+only the lowest are kept, so training and evaluation select the same samples.
 """
 
 import json
@@ -21,35 +21,35 @@ Marks = NDArray[np.uint64]
 
 _MAX_MARKS = 4096
 _MAX_BATCHES = 4096  # of one evaluation
-_RECENT_BATCHES = 2  # batches: one that is looked at again right after its step is no validation
+_RECENT_BATCHES = 2  # a batch that is evaluated right after its step is not validation data
 _SAME_BATCH_SHARE = 0.9
-_MIN_BATCHES = 4  # who trains or evaluates on less than that looks at a few batches on purpose
+_MIN_BATCHES = 4  # smaller runs use a few batches on purpose
 _LARGEST = np.uint64(2**64 - 1)
 _FACTORS = np.random.default_rng(2026).integers(2**62, 2**63, 1024, dtype=np.uint64) | np.uint64(1)
-_WORDS = {0: "<u8", 4: "<u4", 2: "<u2", 6: "<u2"}  # by the bytes of a row beyond a multiple of 8
+_WORDS = {0: "<u8", 4: "<u4", 2: "<u2", 6: "<u2"}  # by the row size in bytes modulo 8
 
 
 class Batch(NamedTuple):
-    """A batch that a model was given."""
+    """Samples of a model's input batch."""
 
     is_training: bool
     inputs: tuple[RowSample, ...]
-    series: Any = None  # of evaluations, which has a name by the time it is told
+    series: Any = None  # of evaluations; named by the time it is recorded
 
     @property
     def rows(self) -> int:
-        """Its rows."""
+        """The number of rows."""
         return self.inputs[0].rows
 
     @property
     def form(self) -> tuple[bool, int, list[tuple[int, str, int]]]:
-        """Batches of one form and one series can be marked together."""
+        """A key: batches with equal keys can be hashed together."""
         return self.is_training, id(self.series), [sample.form for sample in self.inputs]
 
 
 @dataclass(slots=True)
 class _Evaluation:
-    """Batches of one series since the last training step."""
+    """Batches of one evaluation since the last training step."""
 
     series: Any
     batches: list[Marks] = field(default_factory=list)
@@ -57,23 +57,23 @@ class _Evaluation:
 
 
 class SampleReuse:
-    """Remembers marks of what was trained on; used by one thread."""
+    """Compare evaluation samples with training samples; used by one thread."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.forget()
 
     def forget(self) -> None:
-        """A training begins."""
+        """Forget all samples: a new training run begins."""
         self._trained_marks: Marks = np.empty(0, np.uint64)
         self._limit = _LARGEST
         self._recent: list[Marks] = []
-        self._batch = 0  # rows of the largest batch that was trained on
-        self._rows = self._again = 0  # trained on since the last evaluation; of these known before
+        self._batch = 0  # rows of the largest training batch
+        self._rows = self._again = 0  # since the last evaluation; of these, known before
         self._evaluations: dict[int, _Evaluation] = {}  # by series
 
     def take(self, batches: Iterable[Batch], at: tuple[str, int]) -> None:
-        """Batches in their order."""
+        """Add batches in order."""
         for (is_training, *_), group in groupby(batches, lambda batch: batch.form):
             group_batches = list(group)
             rows = group_batches[0].rows
@@ -107,7 +107,7 @@ class SampleReuse:
             evaluated.rows += size
 
     def end_evaluation(self, at: tuple[str, int]) -> None:
-        """Tells what was found in each series, if that was one of more than a few batches."""
+        """Record the result of each evaluation that has more than a few batches."""
         evaluations, self._evaluations = self._evaluations, {}
         min_rows = _MIN_BATCHES * min(self._batch, MAX_ROWS)
         has_trained = (
@@ -132,7 +132,7 @@ class SampleReuse:
 
 
 def _compare(batches: list[Marks], trained_marks: Marks) -> dict[str, int]:
-    """How many samples there are, how many of them are known, and whether batches have both."""
+    """Count samples, known samples, and pairs of known and new samples in a batch."""
     rows, times = _count(np.concatenate(batches))
     often = int(np.argmax(np.bincount(times))) if len(times) else 0  # passes over the same data
     pairs = mixed = 0
@@ -150,7 +150,7 @@ def _compare(batches: list[Marks], trained_marks: Marks) -> dict[str, int]:
 
 
 def _marks(batches: list[Batch]) -> Marks:
-    """Of all rows of batches of one form."""
+    """Hash all rows of batches with equal form."""
     total: Marks = np.zeros(1, np.uint64)
     offset = 0
     for position, sample in enumerate(batches[0].inputs):
@@ -168,7 +168,7 @@ def _marks(batches: list[Batch]) -> Marks:
 
 
 def _count(marks: Marks) -> tuple[Marks, NDArray[np.int64]]:
-    """The distinct ones in order, and how often each occurs.
+    """Return distinct marks in order, and how often each occurs.
 
     `np.unique` would import `numpy.ma` in the training process: tens of milliseconds, and the
     objects it adds make Python collect garbage for 150 ms.
@@ -185,7 +185,7 @@ def _distinct(marks: Marks) -> Marks:
 
 
 def _are_in(marks: Marks, sorted_marks: Marks) -> NDArray[np.bool_]:
-    """Which of them are among sorted ones."""
+    """Return which marks are in a sorted array."""
     if not len(sorted_marks):
         return np.zeros(marks.shape, np.bool_)
     indices = np.minimum(np.searchsorted(sorted_marks, marks), len(sorted_marks) - 1)

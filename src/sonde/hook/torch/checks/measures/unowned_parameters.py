@@ -1,4 +1,4 @@
-"""Parameters that get gradients and that no optimizer has."""
+"""Parameters that get gradients but are in no optimizer."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -9,12 +9,12 @@ from sonde.hook.torch.loop.optimizers import Optimizers, parameters_of
 from sonde.hook.torch.patching.names import Names, walk
 
 LEFT_OUT = 0.0
-REPLACED = 1.0  # an optimizer owns one of the same shape that no model has, or that is not used
-UNREGISTERED = 2.0  # its layer is in a list or a dict of a module, which does not know it by that
+REPLACED = 1.0  # an optimizer holds an unused parameter of the same shape
+UNREGISTERED = 2.0  # its layer is in a plain list or dict of a module, so it is not registered
 
 
 class UnownedParameter(NamedTuple):
-    """One of them."""
+    """A parameter without an optimizer, and why."""
 
     name: str
     tensor: Tensor
@@ -24,7 +24,7 @@ class UnownedParameter(NamedTuple):
 def find_unowned(
     roots: Sequence[nn.Module], optimizers: Optimizers, names: Names, *, is_idle: bool
 ) -> list[UnownedParameter]:
-    """Those of models of which others are trained; of all models, where no optimizer has work."""
+    """Find unowned parameters of partly trained models; of all models if optimizers are idle."""
     owned = {
         id(parameter): parameter
         for _, optimizer in optimizers
