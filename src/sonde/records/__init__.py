@@ -1,1 +1,1 @@
-"""The words: frozen records that flow between the rooms. They know nothing but each other."""
+"""Shared data types: frozen dataclasses and enums without behavior."""

@@ -1,4 +1,4 @@
-"""What followed findings: which action was taken, and what came of it."""
+"""Actions taken on findings, and their outcomes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,13 +7,13 @@ from sonde.records.finding import Severity
 
 
 class ActionStatus(StrEnum):
-    """What became of an action."""
+    """The outcome of an action."""
 
-    WAITING = "waiting"  # for its turn, or for another attempt
+    WAITING = "waiting"  # queued, or waiting to be retried
     DONE = "done"
-    FAILED = "failed"  # for good
-    REFUSED = "refused"  # the finding does not matter enough for it
-    HELD_BACK = "held-back"  # until the cool-down since the last one is over
+    FAILED = "failed"  # no more retries
+    REFUSED = "refused"  # the finding's severity is below the action's threshold
+    HELD_BACK = "held-back"  # until the cool-down after the last action ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class ActionRecord:
     rule: str
     severity: Severity
     status: ActionStatus
-    time_ns: int  # of the latest word about it
+    time_ns: int  # of the last update
     message: str = ""
     attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ActionLog:
-    """All actions of a job, the oldest first."""
+    """All actions of a job, oldest first."""
 
     entries: tuple[ActionRecord, ...] = ()

@@ -1,10 +1,10 @@
-"""Charts as data: what is to be seen, in plain numbers and texts, and nothing about pixels.
+"""Charts as data: numbers and texts, no pixels.
 
-One dataclass per mark, the way to draw it. The dashboard, the report and notebooks draw the same
-documents. Units are those that metrics are stored in (`seconds`, `percent`, `bytes`,
-`bytes_per_second`, …); `time` is an ISO text; a column without a unit holds texts or plain counts,
-one with the unit `row` has that which stands in the column `unit` of its row.
-A tone says what a color stands for: a phase (`forward`), a device (`gpu`), a severity (`warning`).
+There is one dataclass per mark (the kind of chart). The dashboard, the report and notebooks draw
+the same documents. Units are those that metrics are stored in (`seconds`, `percent`, `bytes`,
+`bytes_per_second`, …); `time` is an ISO text. A column without a unit holds texts or plain counts;
+a column with the unit `row` takes its unit from the column `unit` of the same row. A tone names
+what a color represents: a phase (`forward`), a device (`gpu`), a severity (`warning`).
 """
 
 import math
@@ -15,54 +15,54 @@ from typing import Any, ClassVar
 Cell = str | float | int | bool | None
 Reals = Sequence[float | None]
 
-_DIGITS = 6  # of what is drawn; tables keep every digit
+_DIGITS = 6  # significant digits of drawn values; tables keep all digits
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A picture as data."""
+    """A chart as data."""
 
     mark: ClassVar[str]
     title: str
-    note: str = ""  # a sentence or two, built from the numbers
-    coarsened: str = ""  # what was left out to keep it small
+    note: str = ""  # one or two sentences about the data
+    coarsened: str = ""  # what was omitted to limit the size
 
     def document(self) -> dict[str, Any]:
-        """As plain JSON values; what is not finite is null."""
-        said = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
-        return {"mark": self.mark, **said}
+        """The chart as plain JSON values; non-finite numbers become null."""
+        values = {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
+        return {"mark": self.mark, **values}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table: what it holds, and in which unit."""
+    """A column of a table with its unit."""
 
     name: str
     title: str
     unit: str = ""
     is_number: bool = True
-    tone: str = ""  # a bar behind the number, of that color; only for percent
+    tone: str = ""  # draws a bar of this color behind the number; only for percent
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table(Spec):
-    """Rows of values that a person sorts and reads."""
+    """A sortable table."""
 
     mark: ClassVar[str] = "table"
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    total: int | None = None  # rows there are, where not all are shown
-    is_quiet: bool = False  # for who looks it up: folded to its title
+    total: int | None = None  # number of rows, if not all are included
+    is_quiet: bool = False  # collapsed to its title by default
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows by the names of their columns."""
-        names = [one.name for one in self.columns]
+        """The rows as dictionaries, keyed by column name."""
+        names = [column.name for column in self.columns]
         return [dict(zip(names, map(_plain, row), strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """One figure with its name: a number with a unit, or a text."""
+    """A labeled number or text."""
 
     name: str
     title: str
@@ -72,7 +72,7 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts(Spec):
-    """Single figures, each with its name."""
+    """Labeled numbers and texts."""
 
     mark: ClassVar[str] = "facts"
     facts: tuple[Fact, ...]
@@ -80,29 +80,29 @@ class Facts(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """Values along an axis; a band from low to high where a value stands for several."""
+    """Values along an axis, with a low-high band if each value aggregates several."""
 
     label: str
     values: Reals
     low: Reals | None = None
     high: Reals | None = None
     tone: str = ""
-    has_markers: bool = False  # few values, far from each other: each has a marker
+    has_markers: bool = False  # draw a marker for each value (sparse data)
 
     def document(self) -> dict[str, Any]:
-        """With as many digits as can be seen."""
+        """The curve as JSON values, rounded for drawing."""
         drawn = {"values": self.values, "low": self.low, "high": self.high}
         return {
             "label": self.label,
             "tone": self.tone,
             "has_markers": self.has_markers,
-            **{name: None if row is None else _seen(row) for name, row in drawn.items()},
+            **{name: None if row is None else _rounded(row) for name, row in drawn.items()},
         }
 
 
 @dataclass(frozen=True, kw_only=True)
 class LineChart(Spec):
-    """Curves over one axis: steps, or seconds since the job began."""
+    """Curves over steps, or over seconds since the job started."""
 
     mark: ClassVar[str] = "line"
     x: Reals
@@ -111,13 +111,13 @@ class LineChart(Spec):
     unit: str = ""
     curves: tuple[Curve, ...]
     is_logarithmic: bool = False
-    low: float | None = None  # the ends of the axis, where they are known beforehand
+    low: float | None = None  # fixed ends of the y-axis
     high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """One value per label, all of one color."""
+class BarSeries:
+    """One value per label, all in one color."""
 
     label: str
     values: Reals
@@ -126,39 +126,39 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Spec):
-    """A bar per label; of several parts, side by side."""
+    """One bar per label and series, side by side."""
 
     mark: ClassVar[str] = "bars"
     labels: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[BarSeries, ...]
     unit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StackedBars(Spec):
-    """A bar per label, made of parts that add up."""
+    """One bar per label, stacked from its series."""
 
     mark: ClassVar[str] = "stacked_bars"
     labels: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[BarSeries, ...]
     unit: str = ""
     is_horizontal: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Histogram(Spec):
-    """How many values fell between edges; a part per group, which can be switched off."""
+    """Counts of values between edges, one toggleable series per group."""
 
     mark: ClassVar[str] = "histogram"
     edges: Reals
-    parts: tuple[Part, ...]  # one value less than edges
+    parts: tuple[BarSeries, ...]  # each has one value less than there are edges
     unit: str = ""
     counted: str = "samples"  # what was counted
 
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """Where most values of one group lie."""
+    """The distribution of one group's values."""
 
     label: str
     p5: float
@@ -189,20 +189,20 @@ class Heatmap(Spec):
 
     mark: ClassVar[str] = "heatmap"
     rows: tuple[str, ...]
-    x: Reals  # where columns begin: steps, or seconds since the job began
+    x: Reals  # start of each column: steps, or seconds since the job started
     x_title: str
     x_unit: str = ""
-    values: tuple[Reals, ...]  # a row of values per row
+    values: tuple[Reals, ...]  # one sequence per row
     unit: str = ""
     low: float
     high: float
     is_logarithmic: bool = False
-    columns: tuple[str, ...] = ()  # names of the columns, where they are no axis
+    columns: tuple[str, ...] = ()  # column names, if the columns are not an axis
 
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A stretch on a lane, in seconds since the job began."""
+    """An interval on a lane, in seconds since the job started."""
 
     start: float
     end: float
@@ -212,7 +212,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
-    """Stretches below each other's title."""
+    """A titled row of intervals."""
 
     label: str
     spans: tuple[Span, ...]
@@ -220,7 +220,7 @@ class Lane:
 
 @dataclass(frozen=True, kw_only=True)
 class Lanes(Spec):
-    """Stretches of time, lane by lane."""
+    """Intervals of time, lane by lane."""
 
     mark: ClassVar[str] = "lanes"
     lanes: tuple[Lane, ...]
@@ -230,7 +230,7 @@ class Lanes(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Spec):
-    """Sentences, and nothing to draw."""
+    """Paragraphs of text."""
 
     mark: ClassVar[str] = "text"
     paragraphs: tuple[str, ...]
@@ -238,7 +238,7 @@ class Text(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class Group(Spec):
-    """Several pictures that answer one question."""
+    """Several charts that belong together."""
 
     mark: ClassVar[str] = "group"
     parts: tuple[Spec, ...]
@@ -250,17 +250,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if hasattr(value, "__dataclass_fields__"):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value
 
 
-def _seen(values: Reals) -> list[float | None]:
-    """Rounded to what can be seen: most of a page would be digits otherwise."""
+def _rounded(values: Reals) -> list[float | None]:
+    """Values rounded to visible precision, which keeps pages small."""
     return [
-        None if one is None or not math.isfinite(one) else float(f"{one:.{_DIGITS}g}")
-        for one in values
+        None if number is None or not math.isfinite(number) else float(f"{number:.{_DIGITS}g}")
+        for number in values
     ]

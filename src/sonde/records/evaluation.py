@@ -20,7 +20,7 @@ class Evaluation:
     step: int  # training steps done before it
     samples: int  # 0: unknown
     batches: int
-    loss: float | None  # the mean over the samples; None: no loss, or several
+    loss: float | None  # mean over the samples; None: no loss, or several
     # the mean over the batches of one worker, where `loss` is what a trainer reported for all
     batch_loss: float | None = None
     time_ns: int = 0  # when its result was recorded
@@ -29,11 +29,11 @@ class Evaluation:
     first_eval_step: int = 0  # its steps in mode eval, from the first to the last
     last_eval_step: int = 0
     metrics: Mapping[str, float] = field(default_factory=dict)  # parts of the loss, logged numbers
-    # of the class predictions that were looked at: label, then how many were right and wrong
+    # sampled class predictions: label, then the number of correct and wrong ones
     hits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def detail(self) -> str:
-        """As the detail of an observation."""
+        """The detail of the observation that records this evaluation."""
         facts: dict[str, Any] = {
             "data": self.data,
             "samples": self.samples,
@@ -57,7 +57,14 @@ class Evaluation:
     def of(
         cls, name: str, value: float, at: tuple[int, int], facts: Mapping[str, Any]
     ) -> "Evaluation":
-        """From an observation: subject, value, step and time, and the facts of its detail."""
+        """Build an evaluation from an observation.
+
+        Args:
+            name: The observation's subject.
+            value: Its value.
+            at: Its step and time.
+            facts: The content of its detail.
+        """
         first, last = facts.get("eval_steps", (0, 0))
         step, time_ns = at
         return cls(
@@ -73,12 +80,12 @@ class Evaluation:
             model=str(facts.get("model", "")),
             first_eval_step=int(first),
             last_eval_step=int(last),
-            hits={str(key): (one[0], one[1]) for key, one in facts.get("hits", {}).items()},
-            metrics={str(key): float(one) for key, one in facts.get("metrics", {}).items()},
+            hits={str(key): (item[0], item[1]) for key, item in facts.get("hits", {}).items()},
+            metrics={str(key): float(item) for key, item in facts.get("metrics", {}).items()},
         )
 
     def to_document(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """The evaluation as plain JSON values."""
         is_finite = self.loss is not None and math.isfinite(self.loss)
         document: dict[str, Any] = {
             "name": self.name,
@@ -89,6 +96,7 @@ class Evaluation:
         }
         if self.metrics:
             document["metrics"] = {
-                key: one if math.isfinite(one) else None for key, one in self.metrics.items()
+                key: number if math.isfinite(number) else None
+                for key, number in self.metrics.items()
             }
         return document

@@ -1,4 +1,4 @@
-"""What rules say: findings, the episodes they form, and how a rule stands."""
+"""Findings of rules, the episodes they form, and the status of each rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from sonde.records.shortfall import Shortfall
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """How serious a finding is."""
 
     INFO = "info"  # advice
     WARNING = "warning"  # costs time or quality
@@ -17,37 +17,37 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """For comparing: the higher, the worse."""
+        """A number for comparisons: higher is worse."""
         return tuple(Severity).index(self)
 
 
 class Setting(StrEnum):
-    """How a rule asks its question."""
+    """Which thresholds a rule applies."""
 
-    CALIBRATED = "calibrated"  # so that noise, plateaus, warm-up and restarts do not alarm
-    CLASSIC = "classic"  # the documented criterion to the letter
+    CALIBRATED = "calibrated"  # ignores noise, plateaus, warm-up and restarts
+    CLASSIC = "classic"  # applies the documented criterion literally
 
 
 class RuleStatus(StrEnum):
-    """Where a rule stands with a job."""
+    """The status of a rule for one job."""
 
     IN_PROGRESS = "InProgress"
     ISSUES_FOUND = "IssuesFound"
     NO_ISSUES_FOUND = "NoIssuesFound"
     ERROR = "Error"
     STOPPED = "Stopped"
-    NOT_APPLICABLE = "NotApplicable"  # nothing that it needs exists in this job
-    NOT_ENOUGH_DATA = "NotEnoughData"  # it looked, and needs more
+    NOT_APPLICABLE = "NotApplicable"  # the job has none of the data it needs
+    NOT_ENOUGH_DATA = "NotEnoughData"  # it ran, but needs more data
 
 
-# The numbers and the ranges that made a rule fire, by name, for people and for charts: plain JSON.
+# The numbers and ranges behind a finding, by name, as plain JSON values.
 EvidenceValue = None | bool | float | str | Sequence[float] | Sequence[str]
 Evidence = Mapping[str, EvidenceValue]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule says about one window, and whom it means."""
+    """A problem that a rule found in one window, and what it concerns."""
 
     rule: str
     severity: Severity
@@ -61,40 +61,40 @@ class Finding:
     tensor: str | None = None
     subject: str = ""  # findings of one rule about one subject form an episode
     cause: str | None = None
-    is_over: bool = False  # says only that its episode has ended
+    is_over: bool = False  # only marks the end of its episode
     evidence: Evidence = field(default_factory=dict)
 
     @property
     def about(self) -> str:
-        """What tells its episode from those of the same rule."""
+        """The identity of its episode among those of the same rule."""
         if self.subject:
             return self.subject
         named = (self.node, self.worker, self.device, self.tensor)
-        return "/".join("" if one is None else str(one) for one in named)
+        return "/".join("" if name is None else str(name) for name in named)
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A finding over its life: it opens, may get worse, and recovers or stays."""
+    """A finding over time: it opens, may get worse, and is resolved or stays open."""
 
     id: str
-    finding: Finding  # at its worst; of equal ones the latest
+    finding: Finding  # the worst one; the latest of equally bad ones
     first_ns: int
     last_ns: int
-    triggered: int  # in how many windows it held
+    triggered: int  # number of windows with this finding
     is_open: bool = True
     first_step: int | None = None
     last_step: int | None = None
 
     @property
     def severity(self) -> Severity:
-        """The worst it has been."""
+        """The highest severity so far."""
         return self.finding.severity
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How one rule stands with one job."""
+    """The status and the findings of one rule for one job."""
 
     rule: str
     setting: Setting
@@ -102,33 +102,33 @@ class Evaluation:
     parameters: Mapping[str, object]
     description: str = ""
     recommendation: str = ""
-    reason: str | None = None  # why it is not applicable, needs more, or failed
+    reason: str | None = None  # why it is not applicable, lacks data, or failed
     traceback: str | None = None
     datapoints: int = 0
     triggered: int = 0
-    seconds: float = 0.0  # CPU time it has cost
+    seconds: float = 0.0  # CPU time used
     episodes: tuple[Episode, ...] = ()
-    summary: Evidence = field(default_factory=dict)  # what it measured, whether it fired or not
-    explains: tuple[str, ...] = ()  # rules whose findings are consequences of its own
-    told: tuple[str, ...] = ()  # in the store: the ids of the episodes that stand
-    missing: tuple[str, ...] = ()  # kinds of data that it needs and has none of: `Losses`, `Steps`
-    shortfall: Shortfall | None = None  # how much data it lacks, where that can be counted
+    summary: Evidence = field(default_factory=dict)  # what it measured, with or without findings
+    explains: tuple[str, ...] = ()  # rules whose findings this rule's findings cause
+    told: tuple[str, ...] = ()  # ids of its episodes; only in the store
+    missing: tuple[str, ...] = ()  # kinds of data it needs and the job lacks, such as `Losses`
+    shortfall: Shortfall | None = None  # how much data it lacks, if countable
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluations:
-    """How all rules stand with one job."""
+    """The evaluations of all rules for one job."""
 
     rules: tuple[Evaluation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All findings of a job together, short enough for its last words."""
+    """A summary of all findings of a job."""
 
     sentence: str
     findings: int = 0
     worst: Severity | None = None
-    first: tuple[Episode, ...] = ()  # of the findings: causes before consequences, the worst first
-    is_final: bool = False  # the job is over, and everything in it was looked at
-    seen: Seen | None = None  # what of the job was seen from inside
+    first: tuple[Episode, ...] = ()  # the top findings: causes before consequences, worst first
+    is_final: bool = False  # the job is over and all of its data was evaluated
+    seen: Seen | None = None  # what was recorded inside the job's processes

@@ -8,7 +8,7 @@ _SHORT_SECONDS = 30.0
 
 
 class JobState(StrEnum):
-    """Where a job stands."""
+    """The state of a job."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -16,11 +16,11 @@ class JobState(StrEnum):
     FAILED = "failed"
     STOPPED = "stopped"
     LOST = "lost"
-    ENDED = "ended"  # it is over, and only its parent knows how: a process we were attached to
+    ENDED = "ended"  # over, exit code unknown: an attached process, or an import
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the job has ended."""
         return self not in (JobState.STARTING, JobState.RUNNING)
 
 
@@ -37,25 +37,25 @@ class ExitReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobInfo:
-    """What is true of a job as a whole from its first moment on."""
+    """Facts about a job, fixed at its creation."""
 
     name: str
     created_ns: int
-    created_by: str  # the node whose launcher made the job
+    created_by: str  # the node whose launcher created the job
 
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """The process that writes for a node: enough to tell whether it is still there."""
+    """The process that writes for a node, with enough detail to check whether it is alive."""
 
     pid: int
-    started: str  # tells it from a later process of the same number
-    space: str  # the boot and the process space in which that number means something
+    started: str  # distinguishes it from a later process with the same PID
+    space: str  # the boot ID and PID namespace in which the PID is valid
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One start of the command on one node."""
+    """One launch of the command on one node."""
 
     node: str
     number: int
@@ -66,12 +66,12 @@ class Attempt:
     launcher: Launcher
     interval_seconds: float
     run_id: str = ""  # in the environment of every process of the attempt, as SONDE_RUN_ID
-    spool: str = ""  # the folder of the node where what is on its way to the store lies
+    spool: str = ""  # the node's folder for data not yet sent to the store
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where an attempt ran; found out while it runs already, so it may come late."""
+    """The environment of an attempt; collected in the background, so it may be missing at first."""
 
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, str] = field(default_factory=dict)
@@ -105,19 +105,19 @@ class Overhead:
 
     @property
     def percent(self) -> float | None:
-        """CPU time per wall time, in percent of one core; of a short job it is all start-up."""
+        """CPU time in percent of one core; None for short jobs, where start-up dominates."""
         if self.wall_seconds < _SHORT_SECONDS:
             return None
         return 100 * self.cpu_seconds / self.wall_seconds
 
     def plus(self, cpu_seconds: float) -> "Overhead":
-        """The same with more CPU time."""
+        """A copy with CPU time added."""
         return replace(self, cpu_seconds=self.cpu_seconds + cpu_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class ReportCost:
-    """What reports of a job have cost that no sign of life counts, so far."""
+    """CPU time of reports that no heartbeat includes."""
 
     cpu_seconds: float
     time_ns: int
@@ -125,11 +125,11 @@ class ReportCost:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A sign of life, and when the next one is due."""
+    """A heartbeat, and when the next one is due."""
 
     time_ns: int
     every_seconds: float
     overhead: Overhead
-    wall_ns: int | None = None  # by the wall clock: what other machines can compare with theirs
+    wall_ns: int | None = None  # wall-clock time, comparable with other machines' clocks
     interval_seconds: float | None = None  # how often the machine is sampled now
-    is_monitoring: bool | None = None  # None: recorded by a version that did not say
+    is_monitoring: bool | None = None  # None: written by a version without this field

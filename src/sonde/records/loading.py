@@ -1,4 +1,4 @@
-"""The words for what data loaders do, and what is known of one."""
+"""Data loaders: their operations, settings and measurements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,46 +6,46 @@ from enum import StrEnum
 
 
 class Operation(StrEnum):
-    """What is done, as the rows of a loader's profile are called."""
+    """An operation of a data loader, as recorded in its profile."""
 
-    START = "iterator start"  # with the start of its processes
-    BATCH = "batch"  # the making of one, in whichever process
-    ITEMS = "items"  # of a batch: what the data set gave
-    ITEM = "item"  # one of them, in the mean over a batch
-    LONGEST_ITEM = "longest item"  # of a batch
+    START = "iterator start"  # including the start of its processes
+    BATCH = "batch"  # loading one batch, in any process
+    ITEMS = "items"  # reading the items of a batch from the data set
+    ITEM = "item"  # one item, averaged over a batch
+    LONGEST_ITEM = "longest item"  # the slowest item of a batch
     COLLATION = "collation"
-    IDLE = "idle"  # a loader process has nothing to do, until the next batch
-    WAIT = "next batch"  # the process that trains asks for one
+    IDLE = "idle"  # a loader process waits for its next batch
+    WAIT = "next batch"  # the training process waits for a batch
     PINNING = "pinning"
-    TRANSFER = "transfer"  # of something to the device
+    TRANSFER = "transfer"  # a copy to the device
 
 
-SINGLE_ITEMS = (Operation.ITEM, Operation.LONGEST_ITEM)  # one of many in a batch: no sum of them
+SINGLE_ITEMS = (Operation.ITEM, Operation.LONGEST_ITEM)  # per-item values that must not be summed
 
 
 @dataclass(frozen=True, slots=True)
 class LoaderFacts:
-    """What a script has asked of a loader."""
+    """The arguments of a data loader."""
 
-    processes: int = 0  # 0: the process that trains makes its batches itself
+    processes: int = 0  # 0: batches are loaded in the main process
     batch_size: int | None = None
     is_pinning: bool = False
-    prefetched: int | None = None  # batches per process, ahead of what is asked for
-    keeps_processes: bool = False  # from one iterator to the next
+    prefetched: int | None = None  # batches per process loaded in advance
+    keeps_processes: bool = False  # persistent_workers
     start_method: str | None = None
     dataset: str = ""
     collation: str = ""
-    cores: int = 1  # that the process that trains may use
+    cores: int = 1  # available to the training process
 
 
 @dataclass(frozen=True, slots=True)
 class LoaderHost:
-    """The machine that a loader works on, as far as it was measured."""
+    """Measurements of the machine that a loader runs on."""
 
-    workers: int = 1  # that train there, and share its cores
-    cores: float | None = None  # that the job may use, by all its limits
+    workers: int = 1  # training processes that share the machine
+    cores: float | None = None  # available to the job, all limits considered
     busy_percent: float | None = None  # of all cores of the machine
-    job_percent: float | None = None  # of one core, by the processes of the job
+    job_percent: float | None = None  # percent of one core, used by the job's processes
 
 
 HOST_METRICS = {
@@ -65,13 +65,13 @@ class IteratorStart:
 
     @property
     def total_seconds(self) -> float:
-        """Until batches flow."""
+        """Time until batches arrive steadily."""
         return self.seconds + self.first_wait_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class BatchWait:
-    """The process that trains waited for a batch, not one of the first of an iterator."""
+    """A wait of the training process for a batch, except the first ones of an iterator."""
 
     time_ns: int
     step: int
@@ -80,22 +80,22 @@ class BatchWait:
 
 @dataclass(frozen=True)
 class LoaderRecord:
-    """Everything that was recorded of one loader of one worker."""
+    """Everything recorded about one data loader of one worker."""
 
     worker: int
     number: int
     device: str  # of the worker
     facts: LoaderFacts
-    mode: str = "train"  # the one that it serves
+    mode: str = "train"  # of the steps it serves
     starts: Sequence[IteratorStart] = ()
     seconds: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by operation
     wait_steps: Sequence[int] = ()  # of each wait for a batch
     wait_times_ns: Sequence[int] = ()
-    cpu_percent: float | None = None  # CPU time, of the time of the batches watched closely
-    busy_percent: float | None = None  # of its processes, while they made the batches that we know
-    stacks: Sequence[tuple[tuple[str, ...], float]] = ()  # seconds in each, from the outside in
-    step_seconds: Sequence[float] = ()  # of the steps that it serves, without their waits
-    step_waits: Sequence[float] = ()  # seconds that each of those steps waited
+    cpu_percent: float | None = None  # CPU time in percent of load time, from sampled batches
+    busy_percent: float | None = None  # share of time its processes were busy
+    stacks: Sequence[tuple[tuple[str, ...], float]] = ()  # seconds per stack, outermost frame first
+    step_seconds: Sequence[float] = ()  # of the steps it serves, without data waits
+    step_waits: Sequence[float] = ()  # data wait of each of those steps
     batches_per_step: float = 1.0  # of those steps
     waited_percent: float | None = None  # of those steps
     host: LoaderHost = LoaderHost()

@@ -1,11 +1,11 @@
-"""Metrics of a machine and the series they come in."""
+"""System metrics and their series."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
-    """What a metric means; travels with the data, so that readers need no central list."""
+    """The unit and description of a metric; stored with the data, so readers need no registry."""
 
     name: str
     unit: str
@@ -14,12 +14,12 @@ class MetricInfo:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A metric of one device; the device is empty where the whole node is meant."""
+    """A metric of one device, or of the whole node if the device is empty."""
 
     metric: MetricInfo
     device: str = ""
 
     @property
     def key(self) -> str:
-        """The one name of this series in files: metric, slash, device."""
+        """The name of this series in files: `metric/device`."""
         return f"{self.metric.name}/{self.device}" if self.device else self.metric.name

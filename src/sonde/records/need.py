@@ -1,7 +1,7 @@
-"""What a rule needs to have been recorded.
+"""The data a rule needs.
 
-Whoever turns on a rule turns on the recording of what it needs; a job that has none of it makes the
-rule not applicable.
+Enabling a rule enables the recording of its needs. A rule is not applicable to a job that has none
+of them.
 """
 
 from abc import ABC, abstractmethod
@@ -9,47 +9,47 @@ from dataclasses import dataclass
 
 
 class Need(ABC):
-    """Something that has to be recorded."""
+    """A kind of data that has to be recorded."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What people call it."""
+        """A short description for messages."""
 
     @property
     def missing(self) -> str:
-        """What to say of a job that has none of it."""
+        """The message for a job without this data."""
         return f"no {self.label} recorded"
 
     @property
     def looked_at(self) -> str | None:
-        """What the hook has to look at for it, by name; None where that is recorded anyway."""
+        """The name of what the hook must inspect; None if it is always recorded."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Metric(Need):
-    """Samples of a metric of the machine, such as `gpu.utilization_percent`."""
+    """Samples of a system metric, such as `gpu.utilization_percent`."""
 
     name: str
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """A short description for messages."""
         return f"samples of {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Steps(Need):
-    """Steps of a mode, and where their time went."""
+    """Steps of a mode, with their phases."""
 
     mode: str = "train"
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """A short description for messages."""
         return f"{self.mode} steps"
 
 
@@ -59,19 +59,19 @@ class Losses(Need):
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """A short description for messages."""
         return "loss"
 
 
 @dataclass(frozen=True, slots=True)
 class Scalars(Need):
-    """Scalars whose names fit a pattern, such as `learning_rate/*`."""
+    """Scalars whose names match a pattern, such as `learning_rate/*`."""
 
     name: str
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """A short description for messages."""
         return f"scalars {self.name}"
 
 
@@ -83,7 +83,7 @@ class Statistics(Need):
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """A short description for messages."""
         return f"statistics of {self.collection}"
 
     @property
@@ -94,28 +94,28 @@ class Statistics(Need):
 
 @dataclass(frozen=True, slots=True)
 class Observations(Need):
-    """What the hook finds by itself, such as `unowned-parameter`."""
+    """Observations of the hook, such as `unowned-parameter`."""
 
     kind: str
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """A short description for messages."""
         return f"observations {self.kind}"
 
     @property
     def looked_at(self) -> str | None:
-        """The kind, which may be a pattern."""
+        """The kind, or a pattern of kinds."""
         return self.kind
 
 
 @dataclass(frozen=True, slots=True)
 class Operations(Need):
-    """What a profiler saw, call by call: `kernel`, `operator`, `loading`, …."""
+    """Profiled operations of a category, such as `kernel`, `operator` or `loading`."""
 
     category: str
 
     @property
     def label(self) -> str:
-        """What people call it."""
-        return f"operations of the kind {self.category}"
+        """A short description for messages."""
+        return f"{self.category} operations"

@@ -1,14 +1,14 @@
-"""What Sonde has to say about its own recording."""
+"""Notices about the recording itself: lost data, disabled collectors, changed settings."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-INSIDE = "the inside of the job"  # what is not collected where nobody can look into the process
-TRAINING_STEPS = "training steps"  # what is lost where a worker cannot begin its recording
+INSIDE = "the inside of the job"  # `what` of a notice about a process without a hook
+TRAINING_STEPS = "training steps"  # `what` if a worker cannot record
 
 
 class NoticeKind(StrEnum):
-    """Why a notice was written."""
+    """What a notice is about."""
 
     LOST = "lost"
     SWITCHED_OFF = "switched-off"
@@ -19,7 +19,7 @@ class NoticeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something missing, switched off or changed, from when to when, and why."""
+    """Data that is missing, a collector that is off, or a changed setting, with time and reason."""
 
     kind: NoticeKind
     what: str
@@ -29,5 +29,5 @@ class Notice:
 
     @property
     def is_loss_of_steps(self) -> bool:
-        """Whether training steps were lost because a worker could not begin its recording."""
+        """Whether training steps were lost because a worker could not start recording."""
         return self.kind is NoticeKind.LOST and TRAINING_STEPS in self.what

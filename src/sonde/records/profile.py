@@ -1,4 +1,4 @@
-"""The words for deep looks at a few steps: kinds of profiles, windows, and what they hold."""
+"""Profiling windows, and the kinds of profiles and operations they record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ProfileKind(StrEnum):
-    """What a profiler looks at; each has a file of its own."""
+    """The kinds of profilers, each in its own module."""
 
     OPERATORS = "operators"
     DATALOADER = "dataloader"
@@ -16,18 +16,18 @@ class ProfileKind(StrEnum):
 
 
 class OperationCategory(StrEnum):
-    """What kind of operation a row of a profile is."""
+    """The category of a profiled operation."""
 
-    OPERATOR = "operator"  # of the framework, on the host
-    KERNEL = "kernel"  # on a device, as the four that follow
+    OPERATOR = "operator"  # of the framework, on the CPU
+    KERNEL = "kernel"  # on a device
     COPY = "copy"
     SET = "set"
-    RUNTIME = "runtime"  # the host calls the device's driver
-    ANNOTATION = "annotation"  # a stretch that somebody named: a module, a phase, a step
-    COLLECTIVE = "collective"  # workers exchange something
-    LOADING = "loading"  # a data loader at work
-    PYTHON = "python"  # a call of a function
-    OVERHEAD = "overhead"  # the profiler itself
+    RUNTIME = "runtime"  # a CPU call into the device driver
+    ANNOTATION = "annotation"  # a named range: a module, a phase, a step
+    COLLECTIVE = "collective"  # communication between workers
+    LOADING = "loading"  # a data loader's operation
+    PYTHON = "python"  # a function call
+    OVERHEAD = "overhead"  # of the profiler
     OTHER = "other"
 
 
@@ -37,23 +37,23 @@ NO_CORRELATION = -1
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some steps, or a stretch of time, in which a profiler looks deeper."""
+    """The steps or the time range in which a profiler runs."""
 
     kind: ProfileKind
     start_step: int | None = None  # a training step
-    num_steps: int = 1  # 0: until somebody ends it
+    num_steps: int = 1  # 0: until it is stopped
     start_seconds: float | None = None  # since training began
     duration_seconds: float | None = None
-    options: Mapping[str, str] = field(default_factory=dict)  # of that kind of profiler
-    by: str = "plan"  # who asked for it: plan, request, script, a rule's name
+    options: Mapping[str, str] = field(default_factory=dict)  # profiler options
+    by: str = "plan"  # requested by: plan, request, script, or a rule's name
 
 
 @dataclass(frozen=True, slots=True)
 class RunningWindow:
-    """A window that is open just now."""
+    """A window that is currently open."""
 
     kind: ProfileKind
     first_step: int
-    last_step: int | None  # None: nobody knows yet
+    last_step: int | None  # None: not known yet
     start_ns: int
     by: str

@@ -1,27 +1,27 @@
-"""The words for where Python spends its time: functions, places in a tree of calls, and amounts."""
+"""Python profiles: functions, nodes of a call tree, and the time spent in them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class PythonProfiler(StrEnum):
-    """How a profile of Python is made."""
+    """How a Python profile is recorded."""
 
-    STACKS = "stacks"  # all threads are looked at, every millisecond
-    CPROFILE = "cprofile"  # every call of the training thread is counted
+    STACKS = "stacks"  # samples the stacks of all threads every millisecond
+    CPROFILE = "cprofile"  # counts every call of the training thread
 
 
 class PythonTimer(StrEnum):
-    """Which time is counted."""
+    """Which time is measured."""
 
-    TOTAL = "total"  # on the wall
-    CPU = "cpu"  # of the thread, computing
-    OFF_CPU = "off_cpu"  # the rest: the thread waits
+    TOTAL = "total"  # wall-clock time
+    CPU = "cpu"  # CPU time of the thread
+    OFF_CPU = "off_cpu"  # time the thread waits
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Function:
-    """A function: its file and the line of its `def`; neither for what is built in."""
+    """A function with its file and the line of its `def`; built-in functions have neither."""
 
     name: str
     file: str = ""
@@ -30,15 +30,15 @@ class Function:
 
 @dataclass(frozen=True)
 class PythonProfile:
-    """What one window saw, as columns; a time is an instant in nanoseconds.
+    """The profile of one window, as columns; times are instants in nanoseconds.
 
-    A node is a place in the tree of calls: a line of a function, called from the node that is its
-    parent. Parents come before their children; a parent of -1 is none.
+    A node of the call tree is a line of a function, called from its parent node. Parents come
+    before their children; roots have the parent -1.
 
-    With `stacks` a row is a thread that stood at a node for some ticks, `times_ns` are the ticks,
-    and the stretch before a tick is what it weighs. With `cprofile` a row is what a node took in
-    one of the segments between two moments at which a phase may have begun or ended, `times_ns`
-    are the middles of the segments, and a row has its own calls and nanoseconds.
+    With `stacks`, `times_ns` are the sampling ticks, and a row counts the ticks at which a thread
+    was at a node; a tick represents the time since the previous one. With `cprofile`, time is
+    divided into segments at phase boundaries, `times_ns` are the middles of the segments, and a
+    row holds the calls and nanoseconds of a node in one segment.
     """
 
     profiler: PythonProfiler
@@ -49,15 +49,15 @@ class PythonProfile:
     parents: tuple[int, ...]
     node_functions: tuple[int, ...]
     node_lines: tuple[int, ...]
-    threads: tuple[str, ...]  # the first one trains
+    threads: tuple[str, ...]  # the first is the training thread
     times_ns: tuple[int, ...]
-    row_times: tuple[int, ...]  # numbers of times
+    row_times: tuple[int, ...]  # indices into times_ns
     row_threads: tuple[int, ...]
     row_nodes: tuple[int, ...]
     row_counts: tuple[int, ...]  # ticks, or calls
     row_ns: tuple[int, ...] = ()
-    interval_ns: int = 0  # between two ticks, as it was meant
-    late_ns: int = 0  # by how much ticks came too late, in all
+    interval_ns: int = 0  # the requested time between two ticks
+    late_ns: int = 0  # total delay of ticks
     latest_ns: int = 0
-    own_ns: int = 0  # what is left out: our own part of the training thread
-    is_cut: bool = False  # there was more than is kept
+    own_ns: int = 0  # Sonde's time in the training thread, excluded
+    is_cut: bool = False  # the profile exceeded the size limit

@@ -1,4 +1,4 @@
-"""What a person, or an action, asks of a running job, and what each node answers."""
+"""Requests to a running job, and the replies of its nodes and workers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,16 +6,16 @@ from enum import StrEnum
 
 
 class RequestKind(StrEnum):
-    """What can be asked."""
+    """The kinds of requests."""
 
     STOP = "stop"
     SET = "set"
-    PROFILE = "profile"  # of the workers, who answer it themselves
-    PLACE = "place"  # at which step a worker is; the workers answer, too
+    PROFILE = "profile"  # answered by the workers
+    PLACE = "place"  # the current step; answered by the workers
 
     @property
     def is_for_workers(self) -> bool:
-        """Whether workers answer it, not the nodes."""
+        """Whether workers answer the request, instead of nodes."""
         return self in (RequestKind.PROFILE, RequestKind.PLACE)
 
 
@@ -31,7 +31,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one node, or one worker, did about a request."""
+    """The reply of one node or worker to a request."""
 
     request_id: str
     node: str

@@ -1,19 +1,19 @@
-"""When something is recorded: at which steps of a mode."""
+"""Schedules: at which steps of a mode something is recorded."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Every so many steps from one step to another, the end not included; or just those listed."""
+    """Every N steps in a half-open range, or an explicit set of steps."""
 
     every: int = 1
-    start: int = 0  # the first step; every counts from here
+    start: int = 0  # first step; `every` counts from here
     end: int | None = None
-    steps: frozenset[int] | None = None  # where given, nothing else counts
+    steps: frozenset[int] | None = None  # overrides the other fields
 
     def is_due(self, step: int) -> bool:
-        """Whether this step is one of them."""
+        """Whether the schedule includes a step."""
         if self.steps is not None:
             return step in self.steps
         past = step - self.start

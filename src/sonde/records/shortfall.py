@@ -1,16 +1,16 @@
-"""How much data a rule lacks, as numbers: texts and groups are made from them."""
+"""How much data a rule lacks."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class DataUnit(StrEnum):
-    """What rules count: in the plural, which is also its value, and in the singular."""
+    """What rules count. The value is the plural."""
 
     singular: str
 
     def __new__(cls, plural: str, singular: str) -> "DataUnit":
-        """A unit and what one of it is called."""
+        """Create a unit from its plural and singular."""
         member = str.__new__(cls, plural)
         member._value_ = plural
         member.singular = singular
@@ -35,15 +35,15 @@ class DataUnit(StrEnum):
     SECONDS = "seconds", "second"
 
     def amount(self, number: int) -> str:
-        """A number of them, such as `1 step` or `5,000 steps`."""
+        """A count with its unit, such as `1 step` or `5,000 steps`."""
         return f"{number:,} {self.singular if number == 1 else self.value}"
 
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """What a rule has and what it needs to decide; as a text, the reason why it did not.
+    """How much data a rule has and how much it needs; its text is the reason shown to users.
 
-    A rule returns it from `lacks`. A plain text does too, where there is nothing to count.
+    A rule returns it from `lacks`, or a plain text if there is nothing to count.
     """
 
     has: int

@@ -1,10 +1,10 @@
-"""The words for what goes on inside training: modes, phases of a step, stages of a job."""
+"""Modes, phases of a step, and stages of a job."""
 
 from enum import StrEnum
 
 
 class Mode(StrEnum):
-    """What a step is for; steps are counted per mode."""
+    """The mode of a step; steps are numbered per mode."""
 
     TRAIN = "train"
     EVAL = "eval"
@@ -12,7 +12,7 @@ class Mode(StrEnum):
 
 
 class Phase(StrEnum):
-    """A part of a step. A person may name phases of their own."""
+    """A phase of a step. Scripts can add their own phases."""
 
     DATA_WAIT = "data_wait"
     FORWARD = "forward"
@@ -26,22 +26,22 @@ class Phase(StrEnum):
 
 
 class Stage(StrEnum):
-    """A part of a job."""
+    """A stage of a job."""
 
     INITIALIZATION = "initialization"
     TRAINING_LOOP = "training_loop"
     FINALIZATION = "finalization"
 
 
-NO_STEP = -1  # what happens outside of any step
-UNTIMED_DETAIL = '{"timed":false}'  # of a step of which only the end was seen
+NO_STEP = -1  # outside of any step
+UNTIMED_DETAIL = '{"timed":false}'  # a step of which only the end was recorded
 
 
 class EventCategory(StrEnum):
-    """What kind of stretch an event is."""
+    """The category of an event."""
 
     STEP = "step"
     PHASE = "phase"
-    DEVICE = "device"  # a phase again, by the device's own clock
-    USER = "user"  # a phase that the script names
-    WINDOW = "window"  # a profiler looked deeper; named after its kind
+    DEVICE = "device"  # a phase, measured on the device
+    USER = "user"  # a phase named by the script
+    WINDOW = "window"  # a profiling window, named after the kind of profiler

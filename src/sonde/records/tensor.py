@@ -1,4 +1,4 @@
-"""Tensors: what kinds there are, which built-in collections hold them, what sums them up."""
+"""Kinds of tensors, built-in collections, and reductions."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,30 +6,30 @@ from types import MappingProxyType
 
 
 class TensorKind(StrEnum):
-    """What a tensor is in training; one tensor may be several of these."""
+    """The role of a tensor in training; a tensor may have several roles."""
 
     LOSS = "loss"
     METRIC = "metric"
-    WEIGHT = "weight"  # every parameter that is not a bias
+    WEIGHT = "weight"  # every parameter except biases
     BIAS = "bias"
     GRADIENT = "gradient"
     OPTIMIZER_STATE = "optimizer_state"
-    INPUT = "input"  # what goes into the whole model
-    OUTPUT = "output"  # what the whole model returns
-    LAYER_INPUT = "layer_input"  # what goes into any module inside it
+    INPUT = "input"  # inputs of the model
+    OUTPUT = "output"  # outputs of the model
+    LAYER_INPUT = "layer_input"  # inputs of its modules
     LAYER_OUTPUT = "layer_output"
-    ACTIVATION = "activation"  # the output of an activation function of any kind
+    ACTIVATION = "activation"  # outputs of activation functions
     RELU_OUTPUT = "relu_output"
     RELU_INPUT = "relu_input"
     TANH_INPUT = "tanh_input"
     SIGMOID_INPUT = "sigmoid_input"
     LABEL = "label"
     PREDICTION = "prediction"
-    SAVED = "saved"  # given to `sonde.save`
+    SAVED = "saved"  # passed to `sonde.save`
 
 
 class Reduction(StrEnum):
-    """A number, or a few, that sum up a tensor."""
+    """A statistic that summarizes a tensor."""
 
     MIN = "min"
     MAX = "max"
@@ -53,13 +53,13 @@ class Reduction(StrEnum):
     QUANTILES = "quantiles"
 
 
-# All others follow from the mergeable statistics.
+# All other reductions are computed from the mergeable statistics.
 FROM_THE_HISTOGRAM = frozenset((Reduction.MEDIAN, Reduction.QUANTILES))
 COMPUTED_APART = frozenset((Reduction.PROD,))
 
 ALL_KINDS = frozenset(TensorKind)
 
-# collections whose tensors are there whenever an optimizer steps
+# collections whose tensors exist at every optimizer step
 AT_EVERY_STEP = ("weights", "biases", "gradients", "optimizer_state")
 
 BUILT_IN_COLLECTIONS: Mapping[str, frozenset[TensorKind]] = MappingProxyType(

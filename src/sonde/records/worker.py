@@ -1,4 +1,4 @@
-"""A worker: one training process, what it is doing, and why it died."""
+"""Workers (training processes): their start, progress, tensors and failures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from sonde.records.profile import RunningWindow
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """One training process, from its first moment on."""
+    """Facts about a training process, fixed at its start."""
 
     rank: int
     node: str
     attempt: int
-    restart: int  # how often an elastic launcher has started this rank again
+    restart: int  # number of elastic restarts of this rank
     pid: int
     start_ns: int
     world_size: int = 1
@@ -26,51 +26,51 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerBeat:
-    """How far a worker is, and what the hook inside it has cost so far."""
+    """The heartbeat of a worker: its progress and the overhead of its hook."""
 
     time_ns: int
-    steps: Mapping[str, int]  # finished so far, by mode
-    hook_seconds: float  # inside the training thread
-    thread_seconds: float  # CPU time of the hook's own threads
-    training_seconds: float  # all steps so far
+    steps: Mapping[str, int]  # completed steps by mode
+    hook_seconds: float  # in the training thread
+    thread_seconds: float  # CPU time of the hook's threads
+    training_seconds: float  # duration of all steps so far
     bytes_written: int
     is_over: bool = False
-    window: RunningWindow | None = None  # in which a profiler looks deeper
+    window: RunningWindow | None = None  # the open profiling window
 
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """What is known of a tensor beside its numbers."""
+    """Facts about a tensor."""
 
     name: str
     collections: tuple[str, ...]
     dtype: str
     shape: tuple[int, ...]
-    is_shard: bool = False  # the workers hold parts of one tensor, and their statistics add up
-    said: str = ""  # what one must know to read it: "before clipping"
+    is_shard: bool = False  # each worker holds a shard; statistics are summed over workers
+    said: str = ""  # a remark for readers, such as "before clipping"
 
 
 @dataclass(frozen=True, slots=True)
 class TensorIndex:
-    """All tensors that a worker has recorded so far."""
+    """All tensors that a worker has recorded."""
 
     tensors: tuple[TensorInfo, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """Which files a worker has saved, and how many training steps it had done by then."""
+    """The checkpoint files a worker saved, with the number of training steps completed."""
 
     steps: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a worker died, as it saw it itself."""
+    """The exception that ended a worker."""
 
     rank: int
     time_ns: int
     reason: ExitReason
     message: str
     traceback: str
-    detail: str = ""  # the allocator's summary, the collective that failed
+    detail: str = ""  # such as the allocator's summary, or the failed collective
