@@ -23,7 +23,7 @@ from sonde.records.job import (
 from sonde.records.metric import MetricInfo, Series
 from sonde.records.request import Reply, Request, RequestKind
 from sonde.store.facts import decode_facts, encode_facts
-from sonde.store.manifest import Extent, Manifest, Part, RollupBlock, SealedFile
+from sonde.store.manifest import Extent, Manifest, SourceSegment, RollupBlock, SealedFile
 from tests.fakes.damage import all_flips
 
 TEXT = st.text(max_size=30)
@@ -54,7 +54,7 @@ RECORDS = st.one_of(
     st.builds(
         Manifest,
         *(TEXT, TEXT, EXTENTS, st.lists(EXTENTS, max_size=3).map(tuple)),
-        st.lists(st.builds(Part, TEXT, NUMBER), max_size=3).map(tuple),
+        st.lists(st.builds(SourceSegment, TEXT, NUMBER), max_size=3).map(tuple),
         st.lists(SERIES, max_size=3).map(tuple),
         *(st.none() | FILES, st.none() | FILES),
         st.lists(
@@ -108,7 +108,7 @@ def test_a_newer_format_is_refused_with_the_way_out() -> None:
         decode_facts(JobInfo, document, "job.json")
 
     assert str(caught.value) == (
-        "job.json was written by format 2; this sonde reads up to 1. "
+        "job.json has format 2; this version of Sonde reads up to 1. "
         "Upgrade with: pip install -U sonde"
     )
 
@@ -130,7 +130,7 @@ def test_fields_that_only_a_newer_writer_knows_are_left_out() -> None:
 
 
 def test_another_record_than_expected_is_named() -> None:
-    with pytest.raises(DamagedError, match=r"job\.json does not hold a JobInfo"):
+    with pytest.raises(DamagedError, match=r"job\.json is not a valid JobInfo"):
         decode_facts(JobInfo, encode_facts(EXIT), "job.json")
 
 

@@ -13,7 +13,7 @@ def test_a_plain_name_is_taken_as_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "ä", "x" * 129, "a\n"])
 def test_a_name_that_is_no_folder_everywhere_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="cannot be the name of a node"):
+    with pytest.raises(UsageError, match="Invalid node name"):
         check_name(name, "node")
 
 

@@ -50,7 +50,7 @@ def test_the_first_one_gets_it_and_the_second_does_not(watchers: Watchers) -> No
     assert first.is_held()
     assert not second.is_free()
     assert not second.is_held()
-    assert second.holder == "process 1 of node-a"
+    assert second.holder == "process 1 on node-a"
 
 
 def test_of_two_that_take_it_at_once_the_last_has_it(watchers: Watchers) -> None:
@@ -121,7 +121,7 @@ def test_a_damaged_lease_is_nobody_s(backend: Backend) -> None:
     backend.write(LEASE, b"{")
     one = Leasing(backend, FakeClock(), "node-a")
     assert one.is_free()
-    assert one.holder == "nobody"
+    assert one.holder == "no process"
 
 
 def test_a_lease_renewed_while_the_job_is_removed_is_not_left_behind(

@@ -112,7 +112,7 @@ def test_a_segment_that_vanishes_goes_on_under_a_new_name_and_the_loss_is_told()
     assert case.store.read(entry.key) == b"schema;30;40;"
     assert [(one.kind, one.what) for one in case.lost] == [(NoticeKind.LOST, "samples")]
     assert case.gaps() == [(20, 30)]
-    assert "vanished" in case.lost[0].reason
+    assert "no longer exists" in case.lost[0].reason
 
 
 def test_the_last_of_a_disk_is_left_to_others() -> None:
@@ -122,7 +122,7 @@ def test_the_last_of_a_disk_is_left_to_others() -> None:
 
     assert not case.outbox.write_waiting()
 
-    assert "is full: 1 MiB free, and recording leaves 2 MiB alone" in str(case.trouble())
+    assert "is almost full: 1.05 MB free, recording needs more than 2.1 MB" in str(case.trouble())
     case.store.free = 50 << 20
     assert case.outbox.write_waiting()
 

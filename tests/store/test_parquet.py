@@ -102,7 +102,7 @@ def test_a_footer_is_read_once_and_a_longer_one_than_usual_is_read_whole(
     assert ParquetFile(small, seal).read([0]).num_rows == 3
     assert small.parts[0] == (0, len(data))
 
-    monkeypatch.setattr(module, "_USUAL_FOOTER_BYTES", 16)
+    monkeypatch.setattr(module, "_FOOTER_READ_BYTES", 16)
     large = CountingView(data)
     assert ParquetFile(large, seal).read([1]).num_rows == 2
     assert large.parts[0] == (len(data) - 16, len(data))

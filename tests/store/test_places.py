@@ -63,7 +63,7 @@ def test_of_many_jobs_the_last_are_listed(tmp_path: Path) -> None:
 
 
 def test_an_empty_store_says_so(tmp_path: Path) -> None:
-    with pytest.raises(JobNotFoundError, match="There are no jobs in"):
+    with pytest.raises(JobNotFoundError, match="has no jobs yet"):
         find_job("bert", str(tmp_path))
 
 
@@ -86,7 +86,7 @@ def test_a_file_and_a_job_are_no_stores(store: str, tmp_path: Path) -> None:
     file.touch()
     with pytest.raises(StoreError, match=r"file is not a folder"):
         check_store(str(file))
-    with pytest.raises(StoreError, match=rf"gpt is a job; its store is {store}$"):
+    with pytest.raises(StoreError, match=rf"gpt is a job, not a store. Its store is {store}$"):
         check_store(f"{store}/gpt")
     check_store(store)
     check_store(str(tmp_path / "none yet"))

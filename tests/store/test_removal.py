@@ -28,7 +28,7 @@ def test_removing_a_job_leaves_files_that_sonde_did_not_write_and_names_them(
 
     left = [".git/HEAD", "train.py", "workers/mine/notes.txt"]
     assert files(tmp_path / "src") == left
-    assert list(removed.left) == left
+    assert list(removed.remaining) == left
     assert removed.bytes > 0
 
 
@@ -55,7 +55,7 @@ def test_removing_a_job_does_not_follow_links_inside_of_it(tmp_path: Path) -> No
     removed = remove_job(job.backend)
 
     assert precious.exists()
-    assert removed.left == ("workers",)
+    assert removed.remaining == ("workers",)
 
 
 @pytest.mark.parametrize(

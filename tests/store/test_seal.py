@@ -187,7 +187,7 @@ def test_frames_that_were_damaged_are_remembered_by_the_sealed_segment() -> None
 
     assert values(job) == [0, 1]
     (note,) = job.reader().damages
-    assert "1 frames were damaged when it was sealed" in note
+    assert "1 damaged frame skipped when it was sealed" in note
 
 
 def test_a_segment_without_readable_rows_stays_as_it_is() -> None:

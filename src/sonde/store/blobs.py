@@ -1,4 +1,4 @@
-"""Blobs: bytes that a profiler wrote, kept as they are behind a checksum."""
+"""Blobs: profiler output, stored unchanged after a header with a checksum."""
 
 import gzip
 import io
@@ -14,13 +14,13 @@ _HAS_NAME, _NAME_AT = 8, 10  # in the header of gzip
 
 
 def encode_blob(content: bytes) -> bytes:
-    """The content behind magic, format version and checksum."""
+    """Prepend magic, format version and checksum to the content."""
     version = FORMAT_VERSION.to_bytes(4, "little")
     return _MAGIC + version + zlib.crc32(version + content).to_bytes(4, "little") + content
 
 
 def decode_blob(data: bytes, key: str) -> bytes:
-    """The content, checked."""
+    """The content, after verifying its checksum."""
     version, content = data[4:8], data[_HEADER_BYTES:]
     stated = int.from_bytes(data[8:_HEADER_BYTES], "little")
     is_whole = len(data) >= _HEADER_BYTES and data.startswith(_MAGIC)
@@ -31,7 +31,7 @@ def decode_blob(data: bytes, key: str) -> bytes:
 
 
 def zipped(content: bytes, key: str) -> bytes:
-    """The content compressed by gzip, which names the file that it belongs to."""
+    """Compress the content with gzip; the header names the file."""
     sink = io.BytesIO()
     name = key.rpartition("/")[2]
     with gzip.GzipFile(name, "wb", compresslevel=6, fileobj=sink, mtime=0) as file:
@@ -40,7 +40,7 @@ def zipped(content: bytes, key: str) -> bytes:
 
 
 def unzipped(packed: bytes, key: str) -> bytes:
-    """The content, unless it belongs to another file or is larger than anything Sonde writes."""
+    """Decompress the content, after checking its file name and size."""
     if len(packed) > _NAME_AT and packed[3] & _HAS_NAME:
         name = packed[_NAME_AT : packed.find(b"\0", _NAME_AT)].decode("latin-1")
         if name != key.rpartition("/")[2].removesuffix(".gz"):
@@ -51,5 +51,5 @@ def unzipped(packed: bytes, key: str) -> bytes:
     except zlib.error as error:
         raise DamagedError(f"{key} is damaged: {error}") from error
     if not unpacking.eof:
-        raise DamagedError(f"{key} is damaged: it is cut, or too large")
+        raise DamagedError(f"{key} is damaged: truncated or too large")
     return content

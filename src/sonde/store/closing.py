@@ -1,10 +1,10 @@
-"""The closing document of an attempt: how it ended, and which files were recorded until then.
+"""The closing document of an attempt: how it ended, and which files it recorded.
 
-The launcher writes it last. Readers compare: a file that was there and is not, or is shorter, was
-lost later. It repeats how the attempt began and ended, so that neither hangs on one file.
+The launcher writes it last. Readers use it to detect files that are missing or truncated. It
+repeats start and exit of the attempt, so that neither depends on a single file.
 
-Traces are decoded and rules are asked later still, by other processes: these leave lists of their
-own, one per trace and one of all findings.
+Processes that decode traces and run rules write later: they keep their own lists of files, one per
+trace and one for all findings.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ CLOSING = "closing"
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file, and how many bytes of it were written."""
+    """A file and its size when it was written."""
 
     key: str
     size: int
@@ -29,7 +29,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What an attempt left on one node."""
+    """The files and the exit of an attempt on one node."""
 
     time_ns: int
     attempt: Attempt
@@ -39,49 +39,49 @@ class Closing:
 
 @dataclass(frozen=True, slots=True)
 class LaterFiles:
-    """What was written after an attempt was closed."""
+    """Files written after an attempt was closed."""
 
     files: tuple[WrittenFile, ...]
 
 
 def closing_key(node: str, number: int) -> str:
-    """Where the closing document of an attempt lies."""
+    """The key of the closing document of an attempt."""
     return layout.attempt_key(node, number, CLOSING)
 
 
 def write_closing(
     backend: Backend, attempt: Attempt, exit_: Exit, time_ns: int, *, with_workers: bool
 ) -> None:
-    """Writes down what there is now.
+    """Write the closing document.
 
     Args:
         backend: The job.
-        attempt: The attempt that has ended.
-        exit_: How.
-        time_ns: The present instant.
-        with_workers: Whether to list what workers wrote, too: one node of a job does.
+        attempt: The attempt.
+        exit_: How it ended.
+        time_ns: The current time.
+        with_workers: Whether to include files of workers; one node of a job does.
     """
     key = closing_key(attempt.node, attempt.number)
-    files = tuple(one for one in _files(backend, attempt, with_workers) if one.key != key)
+    files = tuple(file for file in _files(backend, attempt, with_workers) if file.key != key)
     closing = Closing(time_ns, attempt, exit_, files)
     backend.write(key, encode_facts(closing, key))
 
 
 def list_logs(backend: Backend, key: str, folders: Sequence[str], writer: str = "") -> None:
-    """Lists the logs of some folders; what an earlier list says stays true.
+    """Write a list of the logs in folders, merged with an earlier list.
 
     Args:
         backend: The job.
-        key: Where the list is kept.
-        folders: What holds the logs.
-        writer: Only those of this writer, where it is named.
+        key: The key of the list.
+        folders: The folders with logs.
+        writer: Only include logs of this writer; empty for all.
     """
     sizes = {file.key: file.size for file in _listed(backend, key)}
     for folder in folders:
         for entry in backend.entries(folder):
             if _is_log_of(writer, entry.key):
                 sizes[entry.key] = max(entry.size, sizes.get(entry.key, 0))
-    files = tuple(WrittenFile(*one) for one in sizes.items())
+    files = tuple(WrittenFile(*item) for item in sizes.items())
     backend.write(key, encode_facts(LaterFiles(files), key))
 
 

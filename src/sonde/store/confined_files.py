@@ -1,8 +1,8 @@
-"""Write files below one folder without following a link on the way.
+"""Write files inside one folder without following symbolic links.
 
-A job's folder may come from a stranger, and `workers` in it may be a link to somebody's files. A
-check beforehand would leave time to exchange a folder for a link, so every folder on the way is
-opened by itself.
+A job's folder may come from an untrusted source, and `workers` in it may be a link to other files.
+Checking for links first would be a race, so every folder of a path is opened relative to its
+parent.
 """
 
 import contextlib
@@ -12,26 +12,26 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-# What file systems answer that know no hard links, FUSE among them.
+# Errors of file systems without hard links, such as FUSE.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
-# O_PATH, where there is one, needs no right to list a folder
+# O_PATH, if available, needs no permission to list the folder
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
-# a pipe without a reader would make us wait for ever
+# O_NONBLOCK: opening a pipe without a reader would block forever
 _FILE = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _MODE = 0o666  # less the umask
 
 
 class ConfinedFiles:
-    """Files of a folder; `/` separates the parts of their names. Raises OSError."""
+    """Writes files of a folder by their relative paths. Raises OSError."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
-        """Replace a file whole, or leave it as it was."""
+    def write(self, name: str, chunks: Sequence[bytes | memoryview]) -> None:
+        """Replace a file atomically."""
         with self._parent(name, is_made=True) as (folder, last):
-            temporary = _write_beside(folder, last, parts)
+            temporary = _write_beside(folder, last, chunks)
             try:
                 os.replace(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
             except OSError:
@@ -39,11 +39,11 @@ class ConfinedFiles:
                 raise
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make a file, whole or not at all; False where the name exists."""
+        """Create a file atomically; return False if the name exists."""
         with self._parent(name, is_made=True) as (folder, last):
             temporary = _write_beside(folder, last, [data])
             try:
-                # fails where the name exists, so only the first wins
+                # fails if the name exists, so only the first writer succeeds
                 os.link(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
             except FileExistsError:
                 return False
@@ -56,19 +56,19 @@ class ConfinedFiles:
         return True
 
     def write_at(self, name: str, offset: int, data: bytes) -> None:
-        """Write a part of a file, which is made where the part is its first."""
+        """Write at an offset of a file; offset 0 creates the file."""
         is_first = offset == 0
         with self._parent(name, is_made=is_first) as (folder, last):
             flags = _FILE | (os.O_CREAT if is_first else 0)
             file = os.open(last, flags, _MODE, dir_fd=folder)
             try:
-                # at its own offset, so that a write cut short by a full disk is simply made again
+                # at a fixed offset, so that a partial write on a full disk can be retried
                 _write_all(file, [data], offset)
             finally:
                 os.close(file)
 
     def delete(self, name: str) -> bool:
-        """Delete a file; False where there is none, or a link on the way to it."""
+        """Delete a file; return False if it does not exist or its path contains a link."""
         try:
             with self._parent(name, is_made=False) as (folder, last):
                 os.unlink(last, dir_fd=folder)
@@ -80,12 +80,12 @@ class ConfinedFiles:
 
     @contextlib.contextmanager
     def _parent(self, name: str, *, is_made: bool) -> Iterator[tuple[int, str]]:
-        """The opened folder of a file, and the file's name in it."""
+        """Open the folder of a file; yields the descriptor and the file's name."""
         *folders, last = name.split("/")
         opened = self._open_root(is_made=is_made)
         try:
-            for part in folders:
-                inner = _open_below(opened, part, is_made=is_made)
+            for folder in folders:
+                inner = _open_below(opened, folder, is_made=is_made)
                 os.close(opened)
                 opened = inner
             yield opened, last
@@ -110,19 +110,21 @@ def _open_below(folder: int, name: str, *, is_made: bool) -> int:
             raise
     except NotADirectoryError as error:
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            raise OSError(errno.ELOOP, f"{name} is a link, which Sonde does not follow") from error
+            raise OSError(
+                errno.ELOOP, f"{name} is a symbolic link, which is not followed"
+            ) from error
         raise
     with contextlib.suppress(FileExistsError):  # another process was faster
         os.mkdir(name, dir_fd=folder)
     return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
 
 
-def _write_beside(folder: int, name: str, parts: Sequence[bytes | memoryview]) -> str:
-    """A hidden, synced copy next to where it belongs; the name says whose it is."""
+def _write_beside(folder: int, name: str, chunks: Sequence[bytes | memoryview]) -> str:
+    """Write a hidden, synced file next to the target; its name contains the PID."""
     temporary = f".{name}.{os.getpid()}-{os.urandom(4).hex()}"
     file = os.open(temporary, _FILE | os.O_CREAT | os.O_EXCL, _MODE, dir_fd=folder)
     try:
-        _write_all(file, parts)
+        _write_all(file, chunks)
         os.fsync(file)
     except OSError:
         _discard(folder, temporary)
@@ -133,7 +135,7 @@ def _write_beside(folder: int, name: str, parts: Sequence[bytes | memoryview]) -
 
 
 def _create_without_links(folder: int, name: str, data: bytes) -> bool:
-    """For file systems that know no links: the first to make the file wins."""
+    """Create a file on file systems without hard links."""
     try:
         file = os.open(name, _FILE | os.O_CREAT | os.O_EXCL, _MODE, dir_fd=folder)
     except FileExistsError:
@@ -148,14 +150,14 @@ def _create_without_links(folder: int, name: str, data: bytes) -> bool:
     return True
 
 
-def _write_all(file: int, parts: Sequence[bytes | memoryview], offset: int = 0) -> None:
-    for part in parts:
-        rest = memoryview(part).cast("B")
+def _write_all(file: int, chunks: Sequence[bytes | memoryview], offset: int = 0) -> None:
+    for chunk in chunks:
+        rest = memoryview(chunk).cast("B")
         while rest:
             written = os.pwrite(file, rest, offset)
             rest, offset = rest[written:], offset + written
 
 
 def _discard(folder: int, name: str) -> None:
-    with contextlib.suppress(OSError):  # what failed before is what has to be said
+    with contextlib.suppress(OSError):  # the original error is reported
         os.unlink(name, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""Requests to a running job and its replies: documents in the store, one writer each."""
+"""Requests to a running job and the replies, as documents in the store."""
 
 import os
 
@@ -9,23 +9,23 @@ from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
 
-# Of a request to stop: for so long the job may end by itself, and after which step its workers do.
+# Arguments of a stop request: how long the job may take to end, and the last step of its workers.
 PATIENCE = "patience_seconds"
 LAST_STEP = "last_step"
-# Of a request to workers: who is meant, by rank or by node; without them, all.
+# Arguments of a request to workers: ranks or nodes; all by default.
 TO_WORKERS = "workers"
 TO_NODES = "nodes"
 
 
 def worker_name(rank: int) -> str:
-    """How a worker signs its replies."""
+    """The name of a worker in its replies."""
     return f"worker-{rank}"
 
 
 def send_request(
     backend: Backend, clock: Clock, kind: RequestKind, arguments: dict[str, str]
 ) -> Request:
-    """Puts a request where every node of the job looks for it."""
+    """Write a request to all nodes of the job."""
     now_ns = clock.now_ns()
     request = Request(f"{now_ns:020d}-{os.urandom(4).hex()}", kind, now_ns, arguments)
     key = layout.request_key(request.id)
@@ -41,11 +41,11 @@ def read_requests(backend: Backend, kind: RequestKind, since_ns: int) -> list[Re
             requests.append(decode_facts(Request, backend.read(entry.key), entry.key))
         except (DamagedError, KeyMissingError):
             continue
-    return [one for one in requests if one.kind is kind and one.time_ns >= since_ns]
+    return [request for request in requests if request.kind is kind and request.time_ns >= since_ns]
 
 
 def replies_to(backend: Backend, request: Request) -> dict[str, Reply]:
-    """What the nodes have answered so far."""
+    """The replies received so far, by node."""
     replies = {}
     for entry in backend.entries(layout.REPLIES):
         if entry.key.startswith(f"{layout.REPLIES}/{request.id}."):
@@ -58,7 +58,7 @@ def replies_to(backend: Backend, request: Request) -> dict[str, Reply]:
 
 
 class Inbox:
-    """The requests that one node, or one worker, has not seen yet."""
+    """The unread requests of one node or worker."""
 
     def __init__(self, backend: Backend, node: str) -> None:
         self._backend = backend
@@ -66,7 +66,7 @@ class Inbox:
         self._seen = {entry.key for entry in backend.entries(layout.REQUESTS)}
 
     def new_requests(self) -> list[Request]:
-        """Requests that came since the last look, oldest first."""
+        """Requests since the last call, oldest first."""
         requests = []
         for entry in self._backend.entries(layout.REQUESTS):
             if entry.key not in self._seen:
@@ -74,12 +74,12 @@ class Inbox:
                 try:
                     content = self._backend.read(entry.key)
                     requests.append(decode_facts(Request, content, entry.key))
-                except (DamagedError, KeyMissingError):  # the sender gets no reply, and says so
+                except (DamagedError, KeyMissingError):  # the sender reports the missing reply
                     continue
         return requests
 
     def reply(self, request: Request, clock: Clock, *, is_done: bool, message: str) -> None:
-        """Answers a request."""
+        """Reply to a request."""
         reply = Reply(request.id, self._node, clock.now_ns(), is_done, message)
         key = layout.reply_key(request.id, self._node)
         self._backend.write(key, encode_facts(reply, key))

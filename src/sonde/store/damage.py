@@ -1,7 +1,7 @@
-"""The damage ledger of an opened job: what readers found missing or damaged, file by file.
+"""The damage ledger of an opened job: missing and damaged files found by readers.
 
-One ledger per opened job. Every reader reports to it while it reads; whoever shows the job looks at
-it afterwards. So nothing that could not be read is ever taken for nothing there.
+Every reader of a job reports to its ledger, and every view of the job shows it. So unreadable data
+is never mistaken for absent data.
 """
 
 import threading
@@ -15,22 +15,22 @@ DAMAGED, MISSING = "damaged", "missing"
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file, or a part of one, that could not be read."""
+    """A file, or a section of one, that could not be read."""
 
     key: str
     text: str
-    start_ns: int | None = None  # from when to when it was recorded, where that is known
+    start_ns: int | None = None  # time range of the lost data, if known
     end_ns: int | None = None
     reason: str = DAMAGED
 
     @property
     def content(self) -> str:
-        """What the file holds, for people."""
+        """A description of the file's content."""
         return describe(self.key)
 
 
 class DamageLedger:
-    """Damages in the order in which they were found, each once; for all threads."""
+    """A thread-safe list of distinct damages, in order of discovery."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,20 +43,20 @@ class DamageLedger:
         times_ns: tuple[int | None, int | None] = (None, None),
         reason: str = DAMAGED,
     ) -> None:
-        """Notes a damage; the same again changes nothing."""
+        """Add a damage, unless it is already listed."""
         start_ns = start_of(key) if times_ns[0] is None else times_ns[0]
         damage = Damage(key, text, start_ns, times_ns[1], reason)
         with self._lock:
             self._damages.setdefault((key, text), damage)
 
     def clear(self, key: str) -> None:
-        """Forgets a file that could be read again after all."""
+        """Remove the damages of a file that is readable again."""
         with self._lock:
-            for known in [one for one in self._damages if one[0] == key]:
-                del self._damages[known]
+            for damage_key in [entry for entry in self._damages if entry[0] == key]:
+                del self._damages[damage_key]
 
     def keep_only(self, folder: str, keys: Container[str]) -> None:
-        """Forgets damaged files of a folder that were replaced since, as merging does."""
+        """Remove damaged files of a folder that no longer exist, for example after merging."""
         with self._lock:
             for key, text in list(self._damages):
                 is_inside = key.startswith(f"{folder}/")
@@ -72,5 +72,5 @@ class DamageLedger:
 
     @property
     def texts(self) -> list[str]:
-        """The same as sentences."""
-        return [one.text for one in self.damages]
+        """The messages of all damages."""
+        return [damage.text for damage in self.damages]

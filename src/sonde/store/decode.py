@@ -1,4 +1,4 @@
-"""Bytes of a batch as arrays: the other half of encode.py, for processes that read."""
+"""Decode batches into arrays; the counterpart of encode.py."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _DTYPES = {"q": "<i8", "d": "<f8", "f": "<f4", "I": "<u4"}
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A column of texts: the distinct ones, and which one each row has."""
+    """A column of texts: the distinct texts, and the index of each row's text."""
 
     distinct: list[str]
     numbers: npt.NDArray[np.uint32]
@@ -28,7 +28,7 @@ def decode_samples(payload: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
     """Instants, and values as (series, tick)."""
     rows, described, position = _description(payload)
     if [name for name, _, _ in described] != ["time_ns", "values"]:
-        raise DamagedError("a batch of system samples has other columns than time and values")
+        raise DamagedError("a batch of system samples has unexpected columns")
     deltas, position = _numbers(payload, position, "q", rows)
     width = (len(payload) - position) // 4 // rows if rows else 0
     values, _ = _numbers(payload, position, "f", rows * width)
@@ -50,7 +50,7 @@ def decode_rows(payload: bytes) -> dict[str, Column]:
 
 
 def _proper(text: str) -> str:
-    """The text as proper Unicode: names of files may hold bytes that are none."""
+    """The text as valid Unicode: file names may contain undecodable bytes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -60,7 +60,7 @@ def _description(payload: bytes) -> tuple[int, list[tuple[str, str, int]], int]:
     described = json.loads(payload[start:end])
     rows = described["rows"]
     if not isinstance(rows, int) or not 0 <= rows <= len(payload):
-        raise DamagedError("a batch says that it has a number of rows that cannot be")
+        raise DamagedError("a batch states an impossible number of rows")
     return rows, described["columns"], end
 
 

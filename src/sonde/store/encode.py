@@ -1,8 +1,8 @@
-"""Batches of samples and rows as bytes. Standard library only: this runs inside training.
+"""Encode batches of samples and rows. Standard library only: this runs in the training process.
 
-A batch stands alone: its columns are described in it, texts are listed once and referred to by
-number. Numbers are little-endian and split into byte planes, which halves what is left after
-compression of timestamps and of slowly changing values.
+A batch is self-contained: it describes its columns; texts are listed once and referenced by index.
+Numbers are little-endian and split into byte planes, which halves the compressed size of
+timestamps and slowly changing values.
 """
 
 import json
@@ -24,22 +24,22 @@ def encode_rows(family: Family, rows: Sequence[Sequence[Any]]) -> bytes:
 
 
 def encode_columns(family: Family, columns: Sequence[Sequence[Any]]) -> bytes:
-    """The same, given column by column: an array of numbers is taken as it is."""
-    described, parts = [], []
+    """Encode rows given as columns; arrays of numbers are used without conversion."""
+    described, chunks = [], []
     for (name, code), values in zip(family.columns, columns, strict=True):
         if code == TEXT:
             texts, numbers = _numbered(values)
             listed = json.dumps(texts, separators=(",", ":")).encode()
             described.append([name, code, len(listed)])
-            parts += [listed, _planes(array("I", numbers))]
+            chunks += [listed, _planes(array("I", numbers))]
         else:
             described.append([name, code, 0])
-            parts.append(_planes(_numbers(code, values)))
-    return _block(len(columns[0]), described, parts)
+            chunks.append(_planes(_numbers(code, values)))
+    return _block(len(columns[0]), described, chunks)
 
 
 def encode_samples(times_ns: Sequence[int], rows: Sequence[Sequence[float]]) -> bytes:
-    """Ticks of a matrix: instants, and the values series by series."""
+    """Encode ticks of system samples: instants, and the values series by series."""
     deltas = [times_ns[0], *(late - early for early, late in pairwise(times_ns))]
     described = [["time_ns", INTEGER, 0], ["values", SINGLE, 0]]
     return _block(len(rows), described, [_planes(array(INTEGER, deltas)), _singles(rows)])
@@ -49,22 +49,22 @@ def _singles(rows: Sequence[Sequence[float]]) -> bytes:
     """Byte planes of the values, series by series."""
     count = len(rows) * len(rows[0])
     try:
-        # less than half the time of an array (benchmarks/writer.py)
+        # twice as fast as an array (benchmarks/writer.py)
         raw = struct.pack(f"<{count}f", *chain.from_iterable(zip(*rows, strict=True)))
-    except OverflowError:  # too large for a single: an array makes it infinite
+    except OverflowError:  # too large for float32: an array turns it into infinity
         return _planes(array(SINGLE, chain.from_iterable(zip(*rows, strict=True))))
     return _split(raw, 4)
 
 
-def _block(rows: int, columns: list[list[Any]], parts: Iterable[bytes]) -> bytes:
+def _block(rows: int, columns: list[list[Any]], chunks: Iterable[bytes]) -> bytes:
     described = json.dumps({"rows": rows, "columns": columns}, separators=(",", ":")).encode()
-    return b"".join((len(described).to_bytes(_LENGTH_BYTES, "little"), described, *parts))
+    return b"".join((len(described).to_bytes(_LENGTH_BYTES, "little"), described, *chunks))
 
 
 def _numbered(values: Iterable[str]) -> tuple[list[str], list[int]]:
-    known: dict[str, int] = {}
-    numbers = [known.setdefault(value, len(known)) for value in values]
-    return list(known), numbers
+    numbers_by_text: dict[str, int] = {}
+    numbers = [numbers_by_text.setdefault(value, len(numbers_by_text)) for value in values]
+    return list(numbers_by_text), numbers
 
 
 def _numbers(code: str, values: Sequence[Any]) -> "array[Any]":

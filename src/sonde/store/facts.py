@@ -1,6 +1,6 @@
-"""Facts: small JSON documents of frozen records, each with its own checksum.
+"""Small JSON documents of frozen records, each with a checksum.
 
-People can read them; a flipped bit is noticed; a newer format is refused with a clear word.
+They are human-readable, bit flips are detected, and newer formats are rejected.
 """
 
 import dataclasses
@@ -21,41 +21,46 @@ Builder = Callable[[Any], Any]
 
 
 def encode_facts(record: object, key: str | None = None) -> bytes:
-    """A record as a JSON document: a first line with the checksum of all that follows it.
+    """Encode a record as a JSON document whose first line is the checksum of the rest.
 
     Args:
-        record: What it says.
-        key: Where it will lie; a reader that finds it elsewhere does not take it for another's.
+        record: The record.
+        key: The key of the document; readers reject it under any other key.
     """
     if not dataclasses.is_dataclass(record) or isinstance(record, type):
         raise TypeError(f"{record!r} is not a record")
-    place = {} if key is None else {"key": key}
-    body = {"format": FORMAT_VERSION, **place, **dataclasses.asdict(record)}
+    key_field = {} if key is None else {"key": key}
+    body = {"format": FORMAT_VERSION, **key_field, **dataclasses.asdict(record)}
     rest = json.dumps(body, indent=1).removeprefix("{").lstrip("\n").encode() + b"\n"
     return _first_line(rest) + rest
 
 
 def decode_facts(kind: type[Record], data: bytes, key: str) -> Record:
-    """The record in a document; `key` is named when it is damaged or too new."""
+    """Decode the record in a document.
+
+    Raises:
+        DamagedError: The document is damaged, or holds another kind of record.
+        FormatTooNewError: It was written by a newer version.
+    """
     body = decode_document(data, key)
     try:
         return cast("Record", _build(kind, body))
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise DamagedError(f"{key} does not hold a {kind.__name__}: {error}") from error
+        raise DamagedError(f"{key} is not a valid {kind.__name__}: {error}") from error
 
 
 def build_record(kind: type[Record], value: object) -> Record:
-    """A record from plain JSON values.
+    """Build a record from plain JSON values.
 
     Raises:
-        TypeError: They are none of such a record.
-        ValueError: Likewise.
+        TypeError: A value has the wrong type.
+        ValueError: A value is invalid.
     """
     return cast("Record", _build(kind, value))
 
 
 def decode_document(data: bytes, key: str) -> dict[str, Any]:
-    """The checked content of a document, whatever record it holds."""
+    """The content of a document of any kind, after verifying its checksum."""
     first, _, rest = bytes(data).partition(b"\n")
     if first + b"\n" != _first_line(rest):
         raise DamagedError(f"{key} is damaged: its checksum does not match")
@@ -63,7 +68,7 @@ def decode_document(data: bytes, key: str) -> dict[str, Any]:
         body = json.loads(data)
         version = int(body["format"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DamagedError(f"{key} is damaged: it is no document of Sonde") from error
+        raise DamagedError(f"{key} is damaged: not a Sonde document") from error
     refuse_newer_format(version, key)
     if body.get("key", key) != key:
         raise DamagedError(f"{key} is damaged: it is a copy of {body['key']}")
@@ -74,22 +79,22 @@ def _first_line(rest: bytes) -> bytes:
     return f'{{"crc32": "{zlib.crc32(rest):08x}",\n'.encode()
 
 
-_LARGEST = 2**63  # times and counts fit into 64 bits
+_MAX_INTEGER = 2**63  # times and counts are 64-bit
 
 
 def _build(kind: Any, value: Any) -> Any:
-    """Turns plain JSON into what the annotation says; fields newer than us are left out.
+    """Convert plain JSON to an annotated type; unknown fields are ignored.
 
     Raises:
-        TypeError: It holds something else.
-        ValueError: Likewise.
+        TypeError: A value has the wrong type.
+        ValueError: A value is invalid.
     """
     return _builder(kind)(value)
 
 
 @cache
 def _builder(kind: Any) -> Builder:
-    """The function that does so; annotations are looked at once, for there are many values."""
+    """The conversion function of a type, built once because it runs for many values."""
     origin = typing.get_origin(kind)
     if kind is Any:
         return lambda value: value
@@ -105,7 +110,7 @@ def _builder(kind: Any) -> Builder:
 
 
 def _optional_builder(kind: Any) -> Builder:
-    kinds = [one for one in typing.get_args(kind) if one is not type(None)]
+    kinds = [each for each in typing.get_args(kind) if each is not type(None)]
     first, several = _builder(kinds[0]), len(kinds) > 1
 
     def build(value: Any) -> Any:
@@ -117,14 +122,18 @@ def _optional_builder(kind: Any) -> Builder:
 
 
 def _fitting(kinds: list[Any], value: Any) -> Any:
-    """Which of the kinds that may be there is."""
-    fitting = [one for one in kinds if isinstance(one, type) and isinstance(value, one)]
+    """The type of a union that matches a value."""
+    fitting = [
+        candidate
+        for candidate in kinds
+        if isinstance(candidate, type) and isinstance(value, candidate)
+    ]
     return fitting[0] if fitting else kinds[0]
 
 
 def _record_builder(kind: type) -> Builder:
     hints = typing.get_type_hints(kind)
-    fields = [(name, _builder(one)) for name, one in hints.items()]
+    fields = [(name, _builder(hint)) for name, hint in hints.items()]
 
     def build(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -137,7 +146,9 @@ def _record_builder(kind: type) -> Builder:
 def _plain_builder(kind: type) -> Builder:
     if kind is int:
         return lambda value: (
-            value if type(value) is int and -_LARGEST <= value < _LARGEST else _plain(int, value)
+            value
+            if type(value) is int and -_MAX_INTEGER <= value < _MAX_INTEGER
+            else _plain(int, value)
         )
     return lambda value: value if type(value) is kind else _plain(kind, value)
 
@@ -164,6 +175,6 @@ def _plain(kind: type, value: Any) -> Any:
         return float(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise TypeError(f"{value!r:.80} is not of type {kind.__name__}")
-    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+    if isinstance(value, int) and not -_MAX_INTEGER <= value < _MAX_INTEGER:
         raise ValueError(f"{value!r:.80} is too large")
     return value

@@ -1,4 +1,4 @@
-"""Versions and record schemas: what is written, family by family.
+"""Format version and schemas of all record families.
 
 A family is a kind of record with its columns. System samples are a matrix (one column per series);
 all others are rows.
@@ -15,10 +15,10 @@ INTEGER, REAL, SINGLE, TEXT = "q", "d", "f", "s"
 
 
 def refuse_newer_format(version: int, key: str) -> None:
-    """Raises if the data was written by a newer Sonde."""
+    """Raise FormatTooNewError if the data was written by a newer version."""
     if version > FORMAT_VERSION:
         raise FormatTooNewError(
-            f"{key} was written by format {version}; this sonde reads up to {FORMAT_VERSION}. "
+            f"{key} has format {version}; this version of Sonde reads up to {FORMAT_VERSION}. "
             "Upgrade with: pip install -U sonde"
         )
 
@@ -28,14 +28,14 @@ class Family:
     """One kind of record: its name in paths and, for rows, its columns in order."""
 
     name: str
-    label: str  # what people call it
+    label: str  # for messages
     columns: tuple[tuple[str, str], ...] = ()
     time_column: str = "time_ns"
     step_column: str | None = None
 
     @property
     def is_matrix(self) -> bool:
-        """Whether the segments name their own columns: one per series."""
+        """Whether segments define their columns: one per series."""
         return not self.columns
 
 
@@ -110,19 +110,19 @@ OBSERVATIONS = Family(
     step_column="step",
 )
 
-# What profilers saw, call by call; steps and phases come from the events of the same time.
+# Profiled operations; their steps and phases are the events of the same time.
 OPERATIONS = Family(
     "operations",
     "operations",
     (
         ("name", TEXT),
         ("category", TEXT),
-        ("lane", TEXT),  # the thread or stream it ran on; operations of a lane nest
+        ("lane", TEXT),  # thread or stream; operations of a lane nest
         ("device", TEXT),
         ("start_ns", INTEGER),
         ("duration_ns", INTEGER),
-        ("self_ns", INTEGER),  # without what ran inside of it on the same lane
-        ("correlation", INTEGER),  # the same for a call of the driver and what it started
+        ("self_ns", INTEGER),  # without nested operations of the same lane
+        ("correlation", INTEGER),  # shared by a driver call and the operation it launched
         ("module", TEXT),
         ("detail", TEXT),
     ),

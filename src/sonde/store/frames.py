@@ -1,8 +1,8 @@
 """Frames: the append-only form of a live segment.
 
 A frame is a header (magic, kind, codec, length, checksum of the payload, checksum of the header)
-and a payload. A cut at any byte leaves the exact prefix readable; a flipped bit costs its frame.
-Frames know nothing of what their payloads mean.
+and a payload. After truncation at any byte, all complete frames are readable; a flipped bit costs
+one frame.
 """
 
 import struct
@@ -21,14 +21,14 @@ _HEADER_BYTES = _FIELDS.size + _CHECKSUM.size
 
 
 class FrameKind(IntEnum):
-    """What a payload is."""
+    """The kind of a payload."""
 
     SCHEMA = 1
     BATCH = 2
 
 
 class Codec(IntEnum):
-    """How a payload is compressed. Writers run on the standard library, so it is zlib."""
+    """The compression of a payload. Writers only use the standard library, hence zlib."""
 
     PLAIN = 0
     ZLIB = 1
@@ -37,13 +37,13 @@ class Codec(IntEnum):
 _KINDS = frozenset(FrameKind)
 _CODECS = frozenset(Codec)
 
-# Level 1 costs a third of level 6 and gives up 5 % of size; sealing compresses again anyway.
+# Level 1 takes a third of the time of level 6 for 5% more bytes; sealing compresses again.
 _ZLIB_LEVEL = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame that was read whole: where it starts, what it is and its payload, decompressed."""
+    """A complete frame with its decompressed payload."""
 
     offset: int
     kind: FrameKind
@@ -52,7 +52,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A stretch of bytes that are not what was written."""
+    """A range of damaged bytes."""
 
     offset: int
     length: int
@@ -60,7 +60,7 @@ class Damage:
 
 
 def encode_frame(kind: FrameKind, payload: bytes) -> bytes:
-    """One frame, compressed where that helps."""
+    """Encode one frame, compressed if that makes it smaller."""
     packed = zlib.compress(payload, _ZLIB_LEVEL)
     codec = Codec.ZLIB
     if len(packed) >= len(payload):
@@ -70,7 +70,7 @@ def encode_frame(kind: FrameKind, payload: bytes) -> bytes:
 
 
 def _unpacked(packed: bytes) -> bytes | None:
-    """The content; None where it is none, or so large that nobody wrote it."""
+    """The decompressed content; None if it is invalid or too large."""
     unpacking = zlib.decompressobj()
     try:
         content = unpacking.decompress(packed, MOST_FRAME_BYTES)
@@ -80,10 +80,10 @@ def _unpacked(packed: bytes) -> bytes | None:
 
 
 class FrameScan:
-    """Walks over the frames in a stretch of bytes.
+    """Iterates over the frames in a buffer.
 
-    After iterating, `end` is where the next frame will start (a torn one at the tail is left for
-    later) and `damages` are the stretches that had to be skipped.
+    After iterating, `end` is the offset of the next frame (an incomplete frame at the end is read
+    later), and `damages` are the skipped ranges.
     """
 
     def __init__(self, data: bytes, base: int = 0) -> None:
@@ -113,7 +113,7 @@ class FrameScan:
                     yield frame
 
     def _payload_length(self, position: int) -> int | None:
-        """The payload length stated by an intact header at that place, else None."""
+        """The payload length in the header at a position; None without an intact header."""
         header = self._data[position : position + _HEADER_BYTES]
         if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
             return None
@@ -128,14 +128,15 @@ class FrameScan:
         if zlib.crc32(packed) != checksum:
             self._note(position, _HEADER_BYTES + length, "checksum does not match")
             return None
-        if kind not in _KINDS or codec not in _CODECS:  # intact, so it was meant
+        # the checksum matches, so a newer version wrote it
+        if kind not in _KINDS or codec not in _CODECS:
             raise FormatTooNewError(
-                f"A segment holds a frame of kind {kind} and codec {codec}, which this sonde does "
-                "not know. Upgrade with: pip install -U sonde"
+                f"A segment has a frame of unknown kind {kind} or codec {codec}, written by a newer "
+                "version of Sonde. Upgrade with: pip install -U sonde"
             )
         payload = _unpacked(packed) if codec == Codec.ZLIB else bytes(packed)
         if payload is None:
-            self._note(position, _HEADER_BYTES + length, "its content cannot be decompressed")
+            self._note(position, _HEADER_BYTES + length, "decompression failed")
             return None
         return Frame(self._base + position, FrameKind(kind), payload)
 
@@ -151,7 +152,7 @@ class FrameScan:
         self.end = self._base + position + length
 
     def _note_unreadable_tail(self, position: int) -> None:
-        """The beginning of a header is a write cut short; anything else at the end is damage."""
+        """Record unreadable bytes at the end as damage, unless they are an incomplete header."""
         rest = self._data[position:]
         is_cut_short = len(rest) < _HEADER_BYTES and (
             rest.startswith(_MAGIC) or _MAGIC.startswith(rest)

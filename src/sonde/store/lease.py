@@ -1,8 +1,8 @@
-"""The lease: of all who could watch a job, one does.
+"""The lease that ensures that only one process runs the rules of a job.
 
-It is a document that its holder renews. Nothing here rests on conditional writes, which some object
-stores ignore: whoever takes it looks again before it counts on it, and at every renewal. Whether a
-holder on another machine is gone is told by its silence, on one's own clock.
+It is a document that its holder renews. It does not rely on conditional writes, which some object
+stores ignore: a process that takes the lease reads it again before using it and at every renewal.
+A holder on another machine is considered dead after missed renewals, by the local clock.
 """
 
 import os
@@ -26,9 +26,9 @@ _SLACK_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who watches a job."""
+    """The process that runs the rules of a job."""
 
-    holder: str  # a word that nobody else has
+    holder: str  # unique random ID
     node: str
     process: Launcher
     every_seconds: float  # how often it is renewed
@@ -37,7 +37,7 @@ class Lease:
 
 
 class Leasing:
-    """One who could watch a job: looks who does, and may take over."""
+    """Checks, takes and renews the lease of a job."""
 
     def __init__(self, backend: Backend, clock: Clock, node: str) -> None:
         self._backend = backend
@@ -49,7 +49,7 @@ class Leasing:
         self._renew_due = 0.0
 
     def is_free(self) -> bool:
-        """Whether nobody watches; of a silent holder elsewhere, after a while of asking."""
+        """Whether the lease is free; a silent holder on another machine expires after a while."""
         lease = self._read()
         if lease is None or lease.is_released:
             return True
@@ -62,11 +62,11 @@ class Leasing:
         return silent_seconds > _SLACK_SECONDS + _MISSED_RENEWALS * lease.every_seconds
 
     def take(self) -> None:
-        """Claims what is free; it counts once `is_held` has said so, a moment later."""
+        """Claim a free lease; it is only held after `is_held` confirms it a moment later."""
         self._write(self._own)
 
     def is_held(self) -> bool:
-        """Whether it is ours; renews it when that is due."""
+        """Whether this process holds the lease; renews it when due."""
         lease = self._read()
         if lease is None or lease.holder != self._own.holder:
             return False
@@ -75,22 +75,22 @@ class Leasing:
         return True
 
     def release(self) -> None:
-        """Lets it go, so that the next one need not wait."""
+        """Release the lease, so that the next process need not wait."""
         lease = self._read()
         if lease is not None and lease.holder == self._own.holder:
             self._write(replace(lease, is_released=True))
 
     def release_dead(self) -> None:
-        """Lets go what a holder on this machine held that is gone."""
+        """Release the lease of a dead process on this machine."""
         lease = self._read()
         if lease is not None and not lease.is_released and is_alive(lease.process) is False:
             self._write(replace(lease, is_released=True))
 
     @property
     def holder(self) -> str:
-        """Who watches, in words."""
+        """A description of the holder."""
         lease = self._read()
-        return "nobody" if lease is None else f"process {lease.process.pid} of {lease.node}"
+        return "no process" if lease is None else f"process {lease.process.pid} on {lease.node}"
 
     def _read(self) -> Lease | None:
         try:

@@ -1,12 +1,12 @@
-"""Where a symbolic link leads, as the system states it."""
+"""Read the targets of symbolic links."""
 
 import os
 
 
 def read_link(path: str) -> str:
-    """The text of a link; empty where it cannot be read.
+    """The target of a link; empty if it cannot be read.
 
-    Not as a path: links of /proc lead to what is no file, and are read for every file we open.
+    Returned as text: links in /proc may not name a file, and reading must be fast.
     """
     try:
         return os.readlink(path)  # noqa: PTH115 — see above

@@ -1,7 +1,6 @@
-"""A live segment: a log that may still grow, read as far as it is whole.
+"""A live segment: a log that may still grow.
 
-Tolerates a torn tail. What is damaged is left out and reported, and reading goes on with the next
-intact frame.
+An incomplete frame at the end is tolerated. Damaged frames are skipped and reported.
 """
 
 import json
@@ -20,11 +19,11 @@ from sonde.store.format import Family, refuse_newer_format
 from sonde.store.frames import FrameKind, FrameScan
 from sonde.store.layout import LIVE_SUFFIX
 from sonde.store.limits import MOST_LOG_CONTENT_BYTES
-from sonde.store.manifest import Extent, Part
+from sonde.store.manifest import Extent, SourceSegment
 from sonde.store.owned import start_of
 from sonde.store.rollups import Floats, Instants, Rollup, roll_up
 from sonde.store.tables import (
-    Wanted,
+    RowQuery,
     check_texts,
     empty_table,
     inside_of,
@@ -35,7 +34,7 @@ from sonde.store.tables import (
 
 Samples = tuple[Instants, Floats]
 
-# What decoding raises of content that is not what its checksum promises: a stranger wrote it.
+# Exceptions from decoding malicious content with a valid checksum.
 _NOT_DECODABLE = (
     DamagedError,
     pa.ArrowException,
@@ -45,7 +44,7 @@ _NOT_DECODABLE = (
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows that were written after each other."""
+    """Consecutive rows with their time range."""
 
     table: pa.Table
     first_ns: int
@@ -54,7 +53,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Where an intact batch begins, and from when to when it was recorded."""
+    """The offset and time range of an intact batch."""
 
     offset: int
     first_ns: int
@@ -66,36 +65,36 @@ class _Batch:
 
 
 class LiveSegment:
-    """A segment that may still grow; what was decoded is kept."""
+    """A segment that may still grow; decoded data is cached."""
 
     def __init__(self, backend: Backend, key: str, family: Family) -> None:
         self.name = key.rpartition("/")[2].removesuffix(LIVE_SUFFIX)
         self.key = key
         self.series: tuple[Series, ...] = ()
-        self._damages: dict[int, str] = {}  # by where they begin
+        self._damages: dict[int, str] = {}  # by offset
         self._batches: list[_Batch] = []  # in order
-        self._unnamed: list[tuple[int, bytes]] = []  # samples whose series are not known yet
+        self._unnamed: list[tuple[int, bytes]] = []  # batches before the first schema
         self._content_bytes = 0
         self._backend = backend
         self._family = family
         self._end = 0
         self._has_schema = False
-        self._tables: list[_Rows] = []  # each at least twice as long as the next
+        self._tables: list[_Rows] = []  # each at least twice as large as the next
         self._times: Instants = np.empty(0, dtype=np.int64)
         self._values: Floats = np.empty((0, 0), dtype=np.float32)
 
     @property
     def damages(self) -> list[str]:
-        """What was found damaged so far."""
+        """Damage found so far."""
         return list(self._damages.values())
 
     @property
     def extent(self) -> Extent | None:
-        """The extent of what is readable so far, if anything is."""
+        """The extent of the readable rows; None if there are none."""
         if self._tables:
             firsts, lasts = (
-                [one.first_ns for one in self._tables],
-                [one.last_ns for one in self._tables],
+                [rows.first_ns for rows in self._tables],
+                [rows.last_ns for rows in self._tables],
             )
             return Extent(self._rows, min(firsts), max(lasts))
         if not len(self._times):
@@ -103,14 +102,14 @@ class LiveSegment:
         return Extent(self._rows, int(self._times.min()), int(self._times.max()))
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        """Itself: a live segment is made of no others."""
-        return (Part(self.name, self._rows),)
+    def parts(self) -> tuple[SourceSegment, ...]:
+        """Only this segment: a live segment has no sources."""
+        return (SourceSegment(self.name, self._rows),)
 
     def refresh(self, size: int) -> None:
-        """Decodes what was appended since the last time."""
+        """Decode the data appended since the last call."""
         if size < self._end:
-            self._note(size, f"{self.key} is damaged: cut to {size} of {self._end} bytes")
+            self._note(size, f"{self.key} is damaged: truncated to {size} of {self._end} bytes")
         if size <= self._end:
             return None
         try:
@@ -118,11 +117,11 @@ class LiveSegment:
         except DamagedError as error:
             return self._note(self._end, str(error))
         scan = FrameScan(data, self._end)
-        found = self._batches_in(scan)
+        batches = self._batches_in(scan)
         if self._family.is_matrix:
-            self._add_samples(found)
+            self._add_samples(batches)
         else:
-            self._add_rows(found)
+            self._add_rows(batches)
         for damage in scan.damages:
             text = f"{self.key} is damaged at byte {damage.offset}: {damage.reason}"
             self._note(damage.offset, text)
@@ -130,21 +129,21 @@ class LiveSegment:
         return None
 
     def _batches_in(self, scan: FrameScan) -> list[tuple[int, bytes]]:
-        """The batches, each with its offset; the list of series is read on the way."""
-        found = []
+        """The batches with their offsets; also reads schemas."""
+        batches = []
         for frame in scan:
             self._content_bytes += len(frame.payload)
             if self._content_bytes > MOST_LOG_CONTENT_BYTES:
-                self._note(frame.offset, f"{self.key} is damaged: it holds more than can be")
+                self._note(frame.offset, f"{self.key} is damaged: its content is too large")
                 break
             if frame.kind is FrameKind.SCHEMA:
                 self._read_schema(frame.offset, frame.payload)
             else:
-                found.append((frame.offset, frame.payload))
-        return found
+                batches.append((frame.offset, frame.payload))
+        return batches
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
-        """Instants in a range, and values as (series, tick); NaN for series it does not have."""
+        """Instants in a range, and values as (series, tick); NaN for missing series."""
         inside = inside_of(self._times, within.start_ns, within.end_ns)
         rows = rows_of(keys, self.series)
         values = np.full((len(keys), int(inside.sum())), np.nan, dtype=np.float32)
@@ -153,17 +152,19 @@ class LiveSegment:
                 values[position] = self._values[row, inside]
         return self._times[inside], values
 
-    def rows(self, wanted: Wanted) -> pa.Table:
-        """Some rows, in the order they were written."""
-        within = wanted.within
-        touched = [one.table for one in self._tables if within.overlaps(one.first_ns, one.last_ns)]
-        found = [rows_in(self._family, one, wanted) for one in touched]
-        if not found:
-            return rows_in(self._family, empty_table(self._family), wanted)
-        return found[0] if len(found) == 1 else joined(self._family, found)
+    def rows(self, query: RowQuery) -> pa.Table:
+        """The rows that match a query, in order of writing."""
+        within = query.within
+        touched = [
+            each.table for each in self._tables if within.overlaps(each.first_ns, each.last_ns)
+        ]
+        tables = [rows_in(self._family, each, query) for each in touched]
+        if not tables:
+            return rows_in(self._family, empty_table(self._family), query)
+        return tables[0] if len(tables) == 1 else joined(self._family, tables)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
-        """The open tail is small: it is rolled up on the fly."""
+        """Roll up on the fly, since live segments are small."""
         return roll_up(*self.samples(keys, within), width_ns)
 
     def _read_schema(self, offset: int, payload: bytes) -> None:
@@ -173,11 +174,11 @@ class LiveSegment:
             owner = str(schema.get("owner", self._owner))
             is_ours = (str(schema["family"]), owner) == (self._family.name, self._owner)
             series = tuple(
-                Series(MetricInfo(**one["metric"]), str(one["device"]))
-                for one in schema.get("series", ())
+                Series(MetricInfo(**item["metric"]), str(item["device"]))
+                for item in schema.get("series", ())
             )
         except _NOT_DECODABLE:
-            return self._note(offset, f"{self.key} is damaged: its series cannot be read")
+            return self._note(offset, f"{self.key} is damaged: invalid list of series")
         refuse_newer_format(version, self.key)
         if not is_ours:
             return self._note(offset, f"{self.key} is damaged: it is a copy of another file")
@@ -187,21 +188,21 @@ class LiveSegment:
 
     @property
     def _owner(self) -> str:
-        """The folder that it belongs to, and the writer."""
+        """The folder and the writer of the segment."""
         return owner_of(self.key)
 
-    def _add_samples(self, found: list[tuple[int, bytes]]) -> None:
-        """Decodes samples; those before the first intact list of series wait for it."""
+    def _add_samples(self, payloads: list[tuple[int, bytes]]) -> None:
+        """Decode samples; those before the first schema are decoded once it is read."""
         if not self._has_schema:
-            self._unnamed += found
-            for offset, _ in found:
-                self._note(offset, f"{self.key} is damaged: its series are not known")
+            self._unnamed += payloads
+            for offset, _ in payloads:
+                self._note(offset, f"{self.key} is damaged: its list of series is missing")
             return
         waiting, self._unnamed = self._unnamed, []
         for offset, _ in waiting:
             self._forget(offset)
-        batches = [self._samples_in(*one) for one in (*waiting, *found)]
-        intact = [one for one in batches if one is not None]
+        batches = [self._samples_in(*each) for each in (*waiting, *payloads)]
+        intact = [each for each in batches if each is not None]
         if not len(self._times):
             self._values = np.empty((len(self.series), 0), dtype=np.float32)
         self._times = np.concatenate([self._times, *(times for times, _ in intact)])
@@ -213,19 +214,19 @@ class LiveSegment:
         except _NOT_DECODABLE:
             times, values = np.empty(0, np.int64), np.empty((0, 0), np.float32)
         if len(values) != len(self.series):
-            self._note(offset, f"{self.key} is damaged at byte {offset}: no samples")
+            self._note(offset, f"{self.key} is damaged at byte {offset}: invalid samples")
             return None
         self._batches.append(_Batch.of(offset, times))
         return times, values
 
-    def _add_rows(self, found: list[tuple[int, bytes]]) -> None:
+    def _add_rows(self, batches: list[tuple[int, bytes]]) -> None:
         tables = []
-        for offset, payload in found:
+        for offset, payload in batches:
             try:
                 table = check_texts(rows_table(self._family, decode_rows(payload)), self.key)
             except _NOT_DECODABLE:
                 label = self._family.label
-                self._note(offset, f"{self.key} is damaged at byte {offset}: no {label}")
+                self._note(offset, f"{self.key} is damaged at byte {offset}: invalid {label}")
                 continue
             tables.append(table)
             self._batches.append(_Batch.of(offset, to_numpy(table[self._family.time_column])))
@@ -237,39 +238,39 @@ class LiveSegment:
             self._tables.append(_Rows(table, int(times.min()), int(times.max())))
 
     def _note(self, offset: int, text: str) -> None:
-        """Reports a damage, with the time between the intact batches around it."""
+        """Report damage with the time between the neighboring intact batches."""
         if offset in self._damages:
             return
         self._damages[offset] = text
-        earlier = [one.last_ns for one in self._batches if one.offset < offset]
-        later = [one.first_ns for one in self._batches if one.offset > offset]
+        earlier = [batch.last_ns for batch in self._batches if batch.offset < offset]
+        later = [batch.first_ns for batch in self._batches if batch.offset > offset]
         start_ns = max(earlier, default=start_of(self.key))
         self._backend.ledger.report(self.key, text, (start_ns, min(later, default=None)))
 
     def _forget(self, offset: int) -> None:
-        """Takes back what was said of samples whose series were only missing so far."""
+        """Withdraw the damage of samples whose schema has arrived."""
         if self._damages.pop(offset, None) is not None and not self._damages:
             self._backend.ledger.clear(self.key)
 
     @property
     def _rows(self) -> int:
-        return len(self._times) or sum(one.table.num_rows for one in self._tables)
+        return len(self._times) or sum(rows.table.num_rows for rows in self._tables)
 
 
 def owner_of(key: str) -> str:
-    """Which writer, in which folder, a segment's file belongs to."""
+    """The folder and the writer of a segment's file."""
     folder, _, file = key.rpartition("/")
     return f"{folder}/{file.partition('-')[2].partition('.')[0]}"
 
 
 def joined(family: Family, tables: list[pa.Table]) -> pa.Table:
-    """Rows of several tables after each other."""
+    """Concatenate tables."""
     if not tables:
         return empty_table(family)
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def rows_of(keys: Sequence[str], series: Sequence[Series]) -> list[int]:
-    """Where each key is among the series; -1 where it is not."""
-    places = {one.key: place for place, one in enumerate(series)}
-    return [places.get(key, -1) for key in keys]
+    """The index of each key in the series; -1 if it is missing."""
+    indices = {each.key: index for index, each in enumerate(series)}
+    return [indices.get(key, -1) for key in keys]

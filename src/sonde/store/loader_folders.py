@@ -1,6 +1,6 @@
-"""Where a training process and its data loader processes exchange files on one machine.
+"""Folders in which a training process and its data loader processes exchange files.
 
-The folder belongs to the machine, not to the job: nothing in it outlives the run.
+They are local to the machine and are removed at the end of the run.
 """
 
 import tempfile

@@ -1,8 +1,7 @@
-"""Manifests: what a sealed segment holds, where, and how to tell that it is intact.
+"""Manifests: content, files and checksums of sealed segments.
 
-A segment's bytes are trusted chunk by chunk: the footer of the Parquet file and each column of each
-row group have their own checksum, so reading one series checks just what is read, and damage costs
-one chunk.
+The footer of a Parquet file and each column of each row group have their own checksums. So reading
+one series only verifies what is read, and damage costs one chunk.
 """
 
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ class SealedFile:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many rows, from when to when, from which step to which."""
+    """Number of rows, time range and step range."""
 
     rows: int
     first_ns: int
@@ -32,7 +31,7 @@ class Extent:
     last_step: int | None = None
 
     def overlaps(self, within: TimeRange, steps: StepRange) -> bool:
-        """Whether any row may lie in a range of time and of steps."""
+        """Whether any row may be in a range of time and steps."""
         has_time = within.overlaps(self.first_ns, self.last_ns)
         if self.first_step is None or self.last_step is None:
             return has_time
@@ -40,8 +39,8 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A segment that went into this one, and how many of its rows; in the order of the rows."""
+class SourceSegment:
+    """A segment that was merged into this one, and its number of rows."""
 
     segment: str
     rows: int
@@ -49,7 +48,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RollupBlock:
-    """One row group of a roll-up file: a dense matrix of some series by buckets of one width."""
+    """One row group of a roll-up file: a dense matrix of series by buckets of one width."""
 
     width_ns: int
     first_series: int
@@ -67,9 +66,9 @@ class Manifest:
     family: str
     extent: Extent
     row_groups: tuple[Extent, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[SourceSegment, ...]
     series: tuple[Series, ...] = ()
-    raw: SealedFile | None = None  # None once retention has taken the raw data away
+    raw: SealedFile | None = None  # None after retention has removed the raw data
     rollup: SealedFile | None = None
     rollup_blocks: tuple[RollupBlock, ...] = ()
     damaged_frames: int = 0

@@ -1,7 +1,7 @@
-"""Carries finished frames to the backend, patiently.
+"""Write finished frames to the backend, with retries.
 
-A disk that is full, a folder that vanished, a server that does not answer: the frames wait in
-memory and are tried again. Only when too much waits is the oldest given up, and that is said.
+If a disk is full, a folder is missing or a server does not respond, frames are queued in memory
+and retried. When the queue exceeds its limit, the oldest frames are dropped and reported as lost.
 """
 
 import threading
@@ -11,24 +11,25 @@ from dataclasses import dataclass
 
 from sonde.clock import Clock
 from sonde.errors import KeyMissingError, StoreError
+from sonde.formats import format_bytes
 from sonde.guard import Guard
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import Backend
 from sonde.store.layout import LIVE_SUFFIX, SegmentName
 
-# 120 metrics at 500 ms make 1.8 bytes a point (benchmarks/writer.py): over two hours of patience.
+# 120 metrics at 500 ms take 1.8 bytes per value (benchmarks/writer.py): enough for two hours.
 WAITING_LIMIT_BYTES = 4 * 1024 * 1024
-_LONGEST_PAUSE_SECONDS = 10.0
+_MAX_PAUSE_SECONDS = 10.0
 _SPACE_CHECK_SECONDS = 5.0
 
-# Recording never takes the last of a disk: this much, or this share of a small disk, stays free.
+# Recording stops when less than this, or this share of a small disk, is free.
 _FREE_SPACE_BYTES = 200 * 1024 * 1024
 _FREE_SPACE_SHARE = 0.02
 
 
 @dataclass(slots=True)
 class GrowingSegment:
-    """A segment on its way: its key, the schema it starts with, how far it is written."""
+    """A segment being written: its key, its schema frame, and the bytes written."""
 
     key: str
     schema: bytes
@@ -38,7 +39,7 @@ class GrowingSegment:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Frames to append to a segment; what is lost, and from when to when, if they never arrive."""
+    """Frames to append to a segment, with their content and time range for loss reports."""
 
     segment: GrowingSegment
     frames: bytes
@@ -70,26 +71,26 @@ class Outbox:
         self._thread: threading.Thread | None = None
         self._space_checked = float("-inf")
         self.bytes_written = 0
-        self.trouble: str | None = None  # why the last attempt failed
+        self.trouble: str | None = None  # error of the last attempt
 
     def post(self, chunk: Chunk) -> None:
-        """Hands a chunk over; returns at once, whatever the backend is doing."""
+        """Queue a chunk without blocking."""
         with self._lock:
             self._waiting.append(chunk)
             self._waiting_bytes += len(chunk.frames)
             given_up = self._give_up_oldest()
         for old in given_up:
-            self._tell_lost(old)
+            self._report_lost_chunk(old)
         self._news.set()
 
     def start(self) -> None:
-        """Begins to write in the background."""
+        """Start writing in the background."""
         thread = threading.Thread(target=self._run, name="sonde-outbox", daemon=True)
         thread.start()
         self._thread = thread
 
     def close(self, timeout_seconds: float) -> None:
-        """Writes what is left and ends; after the time-out what is left is given up."""
+        """Write the queue and stop; after the timeout, remaining chunks are lost."""
         self._is_closing = True
         self._news.set()
         if self._thread is None:
@@ -97,14 +98,14 @@ class Outbox:
         else:
             self._thread.join(timeout_seconds)
         with self._lock:
-            left = list(self._waiting)
+            unwritten = list(self._waiting)
             self._waiting.clear()
             self._waiting_bytes = 0
-        for chunk in left:
-            self._tell_lost(chunk)
+        for chunk in unwritten:
+            self._report_lost_chunk(chunk)
 
     def write_waiting(self, *, leave_room: bool = True) -> bool:
-        """Writes all that waits, oldest first; False once something could not be written."""
+        """Write the queue, oldest first; return False if a write fails."""
         with self._writing:
             while (chunk := self._oldest()) is not None:
                 try:
@@ -136,7 +137,7 @@ class Outbox:
                 return
             if not is_written:
                 self._news.wait(0.1 if self._is_closing else pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                pause = min(2 * pause, _MAX_PAUSE_SECONDS)
                 self._news.set()
             else:
                 pause = 1.0
@@ -149,8 +150,8 @@ class Outbox:
         except KeyMissingError as error:
             if segment.written == 0:
                 raise
-            self._tell(chunk.what, str(error), segment.first_ns, chunk.start_ns)
-            # under a new name, because readers trust that a segment never shrinks
+            self._report_lost(chunk.what, str(error), segment.first_ns, chunk.start_ns)
+            # under a new name, because readers assume that segments never shrink
             segment.key, segment.written = _successor(segment.key, chunk.start_ns), 0
             data = segment.schema + chunk.frames
             self._backend.append(segment.key, 0, data)
@@ -167,14 +168,14 @@ class Outbox:
             floor = min(_FREE_SPACE_BYTES, int(size * _FREE_SPACE_SHARE))
             if free < floor:
                 raise StoreError(
-                    f"The disk of {self._backend.uri} is full: {free >> 20} MiB free, "
-                    f"and recording leaves {floor >> 20} MiB alone"
+                    f"The disk of {self._backend.uri} is almost full: {format_bytes(free)} free, "
+                    f"recording needs more than {format_bytes(floor)}"
                 )
         self._space_checked = self._clock.seconds()
 
     def _give_up_oldest(self) -> list[Chunk]:
         given_up = []
-        # the first may be on its way to the backend just now, so the second oldest goes
+        # the first may be in transfer, so the second oldest is dropped
         while self._waiting_bytes > self._limit_bytes and len(self._waiting) > 1:
             old = self._waiting[1]
             del self._waiting[1]
@@ -182,15 +183,17 @@ class Outbox:
             given_up.append(old)
         return given_up
 
-    def _tell_lost(self, chunk: Chunk) -> None:
-        self._tell(chunk.what, self.trouble or "not written in time", chunk.start_ns, chunk.end_ns)
+    def _report_lost_chunk(self, chunk: Chunk) -> None:
+        self._report_lost(
+            chunk.what, self.trouble or "not written in time", chunk.start_ns, chunk.end_ns
+        )
 
-    def _tell(self, what: str, reason: str, start_ns: int, end_ns: int) -> None:
+    def _report_lost(self, what: str, reason: str, start_ns: int, end_ns: int) -> None:
         self._on_lost(Notice(NoticeKind.LOST, what, reason, start_ns, end_ns))
 
 
 def _successor(key: str, start_ns: int) -> str:
-    """The key of the segment with which the same writer goes on."""
+    """The key of the writer's next segment."""
     folder, _, file = key.rpartition("/")
     before = SegmentName.parse(file.removesuffix(LIVE_SUFFIX))
     assert before is not None

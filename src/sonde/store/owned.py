@@ -1,6 +1,6 @@
-"""Which files of a job's folder Sonde writes itself, and what each of them holds.
+"""Which files in a job's folder Sonde writes, and what each of them contains.
 
-Everything that removes files asks here first: what Sonde did not write is left alone.
+Only these files are ever removed.
 """
 
 import re
@@ -18,7 +18,7 @@ from sonde.store.layout import (
 _SEGMENT = (
     r"\d{20}-[\w-]+("
     + "|".join(
-        re.escape(one) for one in (LIVE_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX, MANIFEST_SUFFIX)
+        re.escape(suffix) for suffix in (LIVE_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX, MANIFEST_SUFFIX)
     )
     + ")"
 )
@@ -26,20 +26,20 @@ _PROFILE = r"[a-z_]+--?\d+-\w+(\.[\w.]+)?"
 _DOCUMENTS = {
     "job": "name and creation time of the job",
     "exit": "exit state",
-    "removed": "what the disk budget removed",
+    "removed": "files removed by the disk budget",
     "start": "start",
     "surroundings": "machine, versions and environment",
-    "heartbeat": "last sign of life",
+    "heartbeat": "last heartbeat",
     "closing": "list of recorded files",
-    "sent": "that everything was sent",
-    "beat": "last sign of life and step counts",
+    "sent": "marker that everything was sent",
+    "beat": "last heartbeat and step counts",
     "tensors": "list of tensors",
     "failure": "uncaught exception",
     "evaluations": "results of the rules",
     "actions": "actions taken",
     "written": "list of recorded findings",
     "claim": "claim of the attempt",
-    "handed-on": "exception handed on to another process",
+    "handed-on": "exception of a child process",
     "checkpoints": "list of saved checkpoints",
     "lease": "lease of the rules engine",
     "progress": "progress of the rules",
@@ -83,18 +83,18 @@ _FOLDERS = {
 
 
 def is_ours(key: str) -> bool:
-    """Whether Sonde writes files of this name; a folder's name ends in a slash."""
+    """Whether Sonde writes files with this key; folders end in a slash."""
     if key.endswith("/"):
         return _FOLDER.fullmatch(key) is not None
     return _match(key) is not None
 
 
 def describe(key: str) -> str:
-    """What a file of a job holds, and of whom, for people."""
-    found = _match(key)
-    if found is None:
+    """Describe the content of a job's file for messages."""
+    match = _match(key)
+    if match is None:
         return key
-    groups = found.groupdict()
+    groups = match.groupdict()
     family, document = groups.get("family"), groups.get("document")
     if family:
         what = FAMILIES[family].label
@@ -108,10 +108,10 @@ def describe(key: str) -> str:
 
 
 def start_of(key: str) -> int | None:
-    """When what a file holds began, where its name says so; never before 1970."""
+    """The start time in a segment's file name; None for other files."""
     name = SegmentName.parse(key.rpartition("/")[2].partition(".")[0])
     return None if name is None or name.start_ns < NANOSECONDS else name.start_ns
 
 
 def _match(key: str) -> re.Match[str] | None:
-    return next((found for one in _FILES if (found := one.fullmatch(key))), None)
+    return next((match for pattern in _FILES if (match := pattern.fullmatch(key))), None)

@@ -1,7 +1,7 @@
-"""Sealed segments as Parquet, with checksums that cover every byte that is read.
+"""Sealed segments as Parquet files, with checksums over every byte that is read.
 
-Page checksums of Parquet leave out headers and footer, so ours are taken over whole column chunks
-and over the footer, and kept in the manifest.
+Parquet's page checksums exclude headers and footer, so the manifest stores checksums of column
+chunks and of the footer.
 """
 
 import io
@@ -22,32 +22,32 @@ from sonde.store.format import FORMAT_VERSION, refuse_newer_format
 from sonde.store.limits import MOST_GROUP_BYTES
 from sonde.store.manifest import SealedFile
 
-# What damage to one chunk costs one series: four and a half hours at 500 ms.
+# Damage to one chunk costs one series 4.5 hours at 500 ms.
 ROW_GROUP_ROWS = 1 << 15
 
 _MAGIC = b"PAR1"
 _FORMAT_KEY = b"sonde_format"
 _FOOTER_LENGTH_BYTES = 8
-_USUAL_FOOTER_BYTES = 1 << 16
+_FOOTER_READ_BYTES = 1 << 16
 _ZSTD_LEVEL = 6
 _COLUMNS_WORTH_THREADS = 8
-_KEPT_BYTES = 64 << 20  # of a file up to this size, what was read is not read again
-_LEAST_GAP_BYTES = 1 << 16  # smaller gaps are read along
+_MAX_CACHED_FILE_BYTES = 64 << 20  # chunks of files up to this size are cached
+_MIN_GAP_BYTES = 1 << 16  # smaller gaps between chunks are read, too
 
-# A core's share of processor time has some 200 values: as numbers of a list of values it takes
-# 0.6 bytes, as byte planes 1.3. From about one new value in eight rows on the list costs more.
+# A core's utilization has about 200 distinct values: dictionary encoding takes 0.6 bytes per value,
+# byte planes 1.3. With more than one distinct value in eight rows, a dictionary is larger.
 _ROWS_PER_LISTED_VALUE = 8
 
 
 def write_parquet(
     key: str, tables: Iterable[pa.Table], repetitive: Collection[str] = ()
 ) -> tuple[bytes, SealedFile]:
-    """Tables of one schema as the row groups of one file, and its checksums.
+    """Encode tables as the row groups of one file; returns the file and its checksums.
 
     Args:
-        key: Where the file will lie.
+        key: The key of the file.
         tables: Its row groups.
-        repetitive: Columns of few distinct values, each of which is written once.
+        repetitive: Columns to dictionary-encode.
     """
     sink = io.BytesIO()
     writer: pq.ParquetWriter | None = None
@@ -69,7 +69,7 @@ def write_parquet(
                     if _encoding(f.type) and f.name not in repetitive
                 },
                 write_statistics=False,
-                # Arrow's own schema is 100 bytes per column, and needed for dictionaries only
+                # Arrow's schema takes 100 bytes per column and is only needed for dictionaries
                 store_schema=any(pa.types.is_dictionary(f.type) for f in table.schema),
             )
         writer.write_table(table, row_group_size=max(1, table.num_rows))
@@ -81,7 +81,7 @@ def write_parquet(
 
 
 def repetitive_columns(tables: Sequence[pa.Table]) -> set[str]:
-    """Columns of numbers with so few distinct values that listing them makes the file smaller."""
+    """Numeric columns with so few distinct values that a dictionary makes the file smaller."""
     rows = sum(table.num_rows for table in tables)
     return {
         field.name
@@ -122,34 +122,34 @@ def _footer(data: bytes | memoryview) -> bytes | memoryview:
 
 
 class _Copy:
-    """The chunks of a file that were read so far, at their offsets."""
+    """A sparse copy of a file with the chunks read so far."""
 
     def __init__(self, size: int, footer: bytes, metadata: pq.FileMetaData | None = None) -> None:
         self.content: npt.NDArray[np.uint8] = np.zeros(size, dtype=np.uint8)
         self.content[: len(_MAGIC)] = np.frombuffer(_MAGIC, dtype=np.uint8)
         self.content[size - len(footer) :] = np.frombuffer(footer, dtype=np.uint8)
-        self.chunks: set[tuple[int, int]] = set()  # row groups and columns that are checked
+        self.chunks: set[tuple[int, int]] = set()  # verified row groups and columns
         source = pa.BufferReader(pa.py_buffer(self.content))
         self.file = pq.ParquetFile(source, metadata=metadata)
 
 
 class ParquetFile:
-    """A sealed file, opened; what is read from it is checked before it is decoded."""
+    """An open sealed file; chunks are verified before they are decoded."""
 
     def __init__(
         self,
         data: bytes | View,
         seal: SealedFile,
-        kept: BoundedCache[Any] | None = None,
+        cache: BoundedCache[Any] | None = None,
         types: Mapping[str, pa.DataType] | None = None,
     ) -> None:
-        """Checks the footer.
+        """Open a file and verify its footer.
 
         Args:
             data: The file.
             seal: Its size and checksums.
-            kept: Where decoded columns are kept for the next reader.
-            types: What its columns must hold; others are not decoded.
+            cache: A cache of decoded columns.
+            types: The required types of its columns.
         """
         self._view = BytesView(data) if isinstance(data, bytes) else data
         self._seal = seal
@@ -159,18 +159,18 @@ class ParquetFile:
         stated = (self._metadata.metadata or {}).get(_FORMAT_KEY, b"1")
         refuse_newer_format(int(stated) if stated.isdigit() else 1, seal.key)
         schema = self._metadata.schema.to_arrow_schema()
-        self._columns = {name: place for place, name in enumerate(schema.names)}
+        self._columns = {name: index for index, name in enumerate(schema.names)}
         actual = dict(zip(schema.names, schema.types, strict=True))
         if any(actual.get(name) != kind for name, kind in (types or {}).items()):
-            raise DamagedError(f"{seal.key} is damaged: its columns hold something else")
-        self._kept = kept  # columns of row groups, where they are worth keeping
-        self._mark = object()  # nobody else's, so that no other file's columns are taken for ours
+            raise DamagedError(f"{seal.key} is damaged: unexpected column types")
+        self._kept = cache
+        self._mark = object()  # part of cache keys, unique to this file
 
     def read(self, groups: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
-        """Columns of some row groups, those that the file has.
+        """Read columns of row groups; missing columns are skipped.
 
         Raises:
-            DamagedError: A chunk that would be read is not what was written.
+            DamagedError: A required chunk is damaged.
         """
         names = [name for name in columns or self._columns if name in self._columns]
         if self._kept is None:
@@ -179,8 +179,8 @@ class ParquetFile:
 
     def _read_footer(self) -> bytes:
         seal, view = self._seal, self._view
-        # mostly with the footer's length and, of a small file, with its beginning
-        ending = view.read(max(0, seal.size - _USUAL_FOOTER_BYTES), seal.size)
+        # usually includes the whole footer; for small files, the whole file
+        ending = view.read(max(0, seal.size - _FOOTER_READ_BYTES), seal.size)
         length_field = ending[-_FOOTER_LENGTH_BYTES:][:4]
         length = int.from_bytes(length_field, "little") + _FOOTER_LENGTH_BYTES
         is_longer = length > len(ending)
@@ -189,7 +189,7 @@ class ParquetFile:
         beginning = ending[: len(_MAGIC)] if is_small else view.read(0, len(_MAGIC))
         is_whole = view.size == seal.size and beginning == _MAGIC
         if not is_whole or zlib.crc32(footer) != seal.footer_crc32:
-            raise DamagedError(f"{seal.key} is damaged: its size, beginning or footer do not match")
+            raise DamagedError(f"{seal.key} is damaged: size, header or footer do not match")
         return footer
 
     def _open_copy(self) -> _Copy:
@@ -198,15 +198,15 @@ class ParquetFile:
         except (pa.ArrowException, OSError) as error:
             raise DamagedError(f"{self._seal.key} is damaged: {error}") from error
 
-    def _recall(self, kept: BoundedCache[Any], group: int, names: Sequence[str]) -> pa.Table:
-        """One row group; only the columns that are not known any more are decoded."""
-        columns = {name: kept.get((self._mark, group, name)) for name in names}
+    def _recall(self, cache: BoundedCache[Any], group: int, names: Sequence[str]) -> pa.Table:
+        """Read one row group; only decode columns that are not cached."""
+        columns = {name: cache.get((self._mark, group, name)) for name in names}
         missing = [name for name, column in columns.items() if column is None]
         if missing:
             table = self._decode([group], missing)
             for name in missing:
                 columns[name] = table[name]
-                kept.put((self._mark, group, name), table[name])
+                cache.put((self._mark, group, name), table[name])
         return pa.table(columns)
 
     def _decode(self, groups: Sequence[int], names: Sequence[str]) -> pa.Table:
@@ -218,11 +218,11 @@ class ParquetFile:
             raise DamagedError(f"{self._seal.key} is damaged: {error}") from error
 
     def _filled(self, groups: Sequence[int], names: Sequence[str]) -> pq.ParquetFile:
-        """The file with the chunks that are needed, checked; zeros stand for everything else.
+        """The sparse file with the requested chunks, verified; the rest is zeros.
 
-        Zeros that nobody touches take no memory. Of a small file what was read stays.
+        Untouched zeros take no memory. Chunks of small files stay cached.
         """
-        if self._copy.chunks and self._seal.size > _KEPT_BYTES:
+        if self._copy.chunks and self._seal.size > _MAX_CACHED_FILE_BYTES:
             self._copy = _Copy(self._seal.size, self._footer, self._metadata)
         copy = self._copy
         spans = {
@@ -234,33 +234,33 @@ class ParquetFile:
         for first, last in _merged(spans.values()):
             data = np.frombuffer(self._view.read(first, last), dtype=np.uint8)
             for start, end in spans.values():
-                if first <= start and end <= last:  # what lies between was not asked for
+                if first <= start and end <= last:  # skips the gaps between chunks
                     chunk = data[start - first : end - first]
                     copy.content[start : start + len(chunk)] = chunk
         for (group, column), (start, end) in spans.items():
             stated = self._seal.chunks_crc32[group][8 * column : 8 * column + 8]
             if f"{zlib.crc32(copy.content[start:end].data):08x}" != stated:
                 name = self._metadata.schema.column(column).name
-                raise DamagedError(f"{self._seal.key} is damaged: {name}, row group {group}")
+                raise DamagedError(f"{self._seal.key} is damaged: column {name}, row group {group}")
             copy.chunks.add((group, column))
         return copy.file
 
     def _span(self, group: int, column: int) -> tuple[int, int]:
-        """Where a chunk lies, if the footer speaks of something that can be."""
+        """The byte range of a chunk, after checking that the footer is plausible."""
         if group < min(self._metadata.num_row_groups, len(self._seal.chunks_crc32)):
             described = self._metadata.row_group(group)
             start, end = _span(self._metadata, group, column)
             is_inside = len(_MAGIC) <= start <= end <= self._seal.size
             if is_inside and described.total_byte_size <= MOST_GROUP_BYTES:
                 return start, end
-        raise DamagedError(f"{self._seal.key} is damaged: row group {group} cannot be")
+        raise DamagedError(f"{self._seal.key} is damaged: invalid row group {group}")
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Neighbouring spans as one, so that they are read at once."""
+    """Merge neighboring ranges, so that they are read with one request."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if merged and start <= merged[-1][1] + _LEAST_GAP_BYTES:
+        if merged and start <= merged[-1][1] + _MIN_GAP_BYTES:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
             merged.append((start, end))

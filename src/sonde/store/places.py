@@ -1,4 +1,4 @@
-"""How people name stores and jobs, and the URIs that this means."""
+"""Resolve the names of stores and jobs to URIs."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -15,20 +15,20 @@ _HINTS = 8
 
 
 def absolute_store(store: str) -> str:
-    """The store's URI, independent of the folder a process is in."""
+    """The store's URI, independent of the working directory."""
     try:
         return store if "://" in store else str(expand_home(store).absolute())
     except FileNotFoundError as error:
-        raise StoreError(f"There is no {store}: the current folder was removed") from error
+        raise StoreError(f"Cannot find store {store}: the working directory was removed") from error
 
 
 def job_uri(store: str, job: str) -> str:
-    """The folder of a job in a store; absolute, since processes of a job change folders."""
+    """The absolute URI of a job, since its processes may change the working directory."""
     return f"{absolute_store(store).rstrip('/')}/{job}"
 
 
 def find_job(job: str, store: str) -> Backend:
-    """The job's own backend, from its name in the store, or from the path or URI of its folder."""
+    """Open a job by its name in the store, or by the path or URI of its folder."""
     candidates = [job] if "://" in job else [job_uri(store, job)]
     if "/" in job and "://" not in job:
         candidates = [job]
@@ -42,7 +42,7 @@ def find_job(job: str, store: str) -> Backend:
 
 
 def holds_job(backend: Backend) -> bool:
-    """Whether a folder is a job; one that has lost its first document still is."""
+    """Whether a folder is a job, even if its first document is missing."""
     if backend.exists(layout.JOB):
         return True
     return any(
@@ -53,36 +53,36 @@ def holds_job(backend: Backend) -> bool:
 
 
 def refuse_link(backend: Backend) -> None:
-    """Raises where the folder of a job is a link: nothing is written through it."""
+    """Raise JobExistsError if the folder of a job is a symbolic link."""
     if backend.is_link():
         raise JobExistsError(
-            f"{backend.uri} is a link, and Sonde writes no job through a link. "
-            "Choose another --name or another --store."
+            f"{backend.uri} is a symbolic link, and Sonde does not write through links. "
+            "Choose another --name or --store."
         )
 
 
 def refuse_inner_links(backend: Backend) -> None:
-    """Raises where a link stands in a job's folder in the place of something that Sonde writes."""
+    """Raise JobExistsError if a file that Sonde writes is a symbolic link."""
     links = [key for key in backend.links() if is_ours(key) or is_ours(f"{key}/")]
     if links:
         raise JobExistsError(
-            f"{backend.uri}/{links[0]} is a link, and Sonde writes through no link. "
-            "Replace it with what it leads to, or choose another --name."
+            f"{backend.uri}/{links[0]} is a symbolic link, and Sonde does not write through links. "
+            "Replace the link with its target, or choose another --name."
         )
 
 
 def check_store(store: str) -> None:
-    """Raises where this cannot be a store: a file, or the folder of a job."""
+    """Raise StoreError if the path is a file or a job."""
     folder = _local_folder(store)
     if folder is not None and folder.exists() and not folder.is_dir():
         raise StoreError(f"{store} is not a folder")
     if open_backend(store).exists(layout.JOB):
         parent = store.rstrip("/").rpartition("/")[0]
-        raise StoreError(f"{store} is a job; its store is {parent or '/'}")
+        raise StoreError(f"{store} is a job, not a store. Its store is {parent or '/'}")
 
 
 def is_there(store: str) -> bool:
-    """Whether the folder of a store exists; other places have no folders to exist."""
+    """Whether the folder of a store exists; always true for object stores."""
     folder = _local_folder(store)
     return folder is None or folder.exists()
 
@@ -94,20 +94,20 @@ def _why_not_found(job: str, store: str) -> str:
         if inside:
             return f"{job} is a store, not a job. Its jobs: {inside}"
     check_store(store)
-    known = _some_jobs(store)
-    said = f"No job {job!r} in {store}." if is_named else f"No job {job!r}."
-    if not known:
-        return f"{said} There are no jobs in {store} yet."
+    jobs = _some_jobs(store)
+    message = f"No job {job!r} in {store}." if is_named else f"No job {job!r}."
+    if not jobs:
+        return f"{message} {store} has no jobs yet."
     if not is_named:
-        return f"{said} Known in {store}: {known}"
-    return f"{said}{did_you_mean(job, open_backend(store).folders(''))} Known: {known}"
+        return f"{message} Known in {store}: {jobs}"
+    return f"{message}{did_you_mean(job, open_backend(store).folders(''))} Known: {jobs}"
 
 
 def _some_jobs(store: str) -> str:
-    """The last jobs of a store, and how many more there are."""
+    """The names of the last jobs of a store, and the number of others."""
     jobs = _last_jobs(store)
     shown = list(islice(jobs, _HINTS))[::-1]
-    if _local_folder(store) is None:  # to count them all would take a request for each
+    if _local_folder(store) is None:  # counting would take one request per job
         more = " (and more)" if next(jobs, None) else ""
     else:
         rest = sum(1 for _ in jobs)

@@ -1,4 +1,4 @@
-"""Whether the launcher that writes for a node is still there."""
+"""Check whether launchers and other processes are alive."""
 
 import os
 from pathlib import Path
@@ -16,12 +16,12 @@ _SLACK_SECONDS = 10.0
 
 
 def this_process() -> Launcher:
-    """This process, as others can look for it."""
+    """The identity of this process, for `is_alive`."""
     return Launcher(os.getpid(), _started(os.getpid()), _space())
 
 
 def is_present(backend: Backend, attempt: Attempt, now_ns: int) -> bool:
-    """Whether a launcher lives: by looking for it here, else by its heartbeat."""
+    """Whether a launcher is alive: by its process if it is local, else by its heartbeat."""
     alive = is_alive(attempt.launcher)
     if alive is not None:
         return alive
@@ -34,14 +34,14 @@ def is_present(backend: Backend, attempt: Attempt, now_ns: int) -> bool:
 
 
 def is_alive(process: Launcher) -> bool | None:
-    """Whether a process lives; None where that cannot be seen from here."""
+    """Whether a process is alive; None if it is not visible from here."""
     if process.space and process.space == _space():
         return _started(process.pid) == process.started
     return None
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process is suspended; no where that cannot be seen."""
+    """Whether a process is suspended; False if it is not visible."""
     return _state_and_start(pid)[0] in (b"T", b"t")
 
 
@@ -70,7 +70,7 @@ def _state_and_start(pid: int) -> tuple[bytes, str]:
 
 
 def _space() -> str:
-    """The boot of this machine and the process space we are in; empty where that is not known."""
+    """The boot ID of this machine and the PID namespace; empty if unknown."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -1,7 +1,7 @@
-"""Reads all segments of one family in one folder, as they are at this moment.
+"""Read all segments of one family in one folder.
 
-A reader is refreshed to see what has grown since; what it has decoded already is not decoded again.
-Others may seal, merge and thin out segments meanwhile: then it looks again.
+Refreshing a reader makes new data visible; decoded data is cached. Other processes may seal, merge
+and remove segments meanwhile: then the reader lists the folder again.
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sonde.bounded_cache import BoundedCache
 from sonde.errors import DamagedError, KeyMissingError
+from sonde.formats import pluralize
 from sonde.records.metric import Series
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.backends import Backend, Entry
@@ -27,12 +28,12 @@ from sonde.store.layout import (
 from sonde.store.manifest import Extent, Manifest
 from sonde.store.rollups import Rollup, join
 from sonde.store.segments import LiveSegment, Samples, SealedSegment, Segment
-from sonde.store.tables import Wanted, empty_table
+from sonde.store.tables import RowQuery, empty_table
 
 Answer = TypeVar("Answer")
 
-# Sealing and merging happen minutes apart: to be overtaken twice in a row is bad luck already.
-LOOKS = 4
+# Sealing and merging happen minutes apart, so even two conflicts in a row are unlikely.
+MAX_ATTEMPTS = 4
 
 
 class FolderReader:
@@ -46,7 +47,7 @@ class FolderReader:
         decoded: BoundedCache[Any] | None = None,
     ) -> None:
         self.segments: tuple[Segment, ...] = ()
-        self.superseded: tuple[str, ...] = ()  # keys that a merged segment has made needless
+        self.superseded: tuple[str, ...] = ()  # keys replaced by a merged segment
         self._backend = backend
         self._folder = f"{folder}/{family.name}"
         self._family = family
@@ -56,33 +57,35 @@ class FolderReader:
         self._damaged_manifests: dict[str, str] = {}
 
     def refresh(self) -> None:
-        """Looks at the store again."""
-        for _ in range(LOOKS):
+        """List the folder again."""
+        for _ in range(MAX_ATTEMPTS):
             try:
-                return self._look()
-            except KeyMissingError:  # sealed or merged while we looked
+                return self._list()
+            except KeyMissingError:  # sealed or merged meanwhile
                 continue
-        return self._look()
+        return self._list()
 
     @property
     def damages(self) -> list[str]:
-        """What was found damaged so far."""
-        found = list(self._damaged_manifests.values())
+        """Damage found so far."""
+        texts = list(self._damaged_manifests.values())
         for segment in self.segments:
-            found += segment.damages
+            texts += segment.damages
             if isinstance(segment, SealedSegment) and (text := self._damaged_frames(segment)):
-                found.append(text)
-        return found
+                texts.append(text)
+        return texts
 
     @property
     def series(self) -> tuple[Series, ...]:
-        """Every series that any segment holds, in order of appearance."""
-        return tuple({one.key: one for part in self.segments for one in part.series}.values())
+        """All series of all segments, in order of appearance."""
+        return tuple(
+            {series.key: series for segment in self.segments for series in segment.series}.values()
+        )
 
     @property
     def extent(self) -> Extent | None:
-        """The extent of all segments, if there is any row."""
-        extents = [part.extent for part in self.segments if part.extent is not None]
+        """The extent of all segments; None without rows."""
+        extents = [segment.extent for segment in self.segments if segment.extent is not None]
         if not extents:
             return None
         return Extent(
@@ -93,14 +96,14 @@ class FolderReader:
 
     def samples(self, keys: Sequence[str], within: TimeRange = EVER) -> Samples:
         """Instants in a range, in order, and values as (series, tick)."""
-        found = self._ask(within, lambda segment: segment.samples(keys, within))
-        if not found:
+        segments = self._ask(within, lambda segment: segment.samples(keys, within))
+        if not segments:
             return np.empty(0, dtype=np.int64), np.empty((len(keys), 0), dtype=np.float32)
-        if len(found) == 1:
-            times, values = found[0]
+        if len(segments) == 1:
+            times, values = segments[0]
         else:
-            times = np.concatenate([times for times, _ in found])
-            values = np.concatenate([values for _, values in found], axis=1)
+            times = np.concatenate([times for times, _ in segments])
+            values = np.concatenate([values for _, values in segments], axis=1)
         if np.all(times[1:] >= times[:-1]):
             return times, values
         order = np.argsort(times, kind="stable")
@@ -113,39 +116,41 @@ class FolderReader:
         columns: Sequence[str] | None = None,
         only: Mapping[str, Container[str]] | None = None,
     ) -> pa.Table:
-        """The rows of all segments, in the order of writing.
+        """The rows of all segments, in order of writing.
 
         Args:
-            within: A range of time.
-            steps: A range of steps.
-            columns: The columns that are needed; nothing else is decoded. All by default.
-            only: Per column of texts, those that rows may have.
+            within: The time range.
+            steps: The range of steps.
+            columns: The columns to decode; all by default.
+            only: The allowed texts by column.
         """
-        wanted = Wanted(within, steps, None if columns is None else tuple(columns), only or {})
-        tables = self._ask(within, lambda segment: segment.rows(wanted))
+        query = RowQuery(within, steps, None if columns is None else tuple(columns), only or {})
+        tables = self._ask(within, lambda segment: segment.rows(query))
         if not tables:
-            whole = empty_table(self._family)
-            return whole if columns is None else whole.select(list(columns))
+            table = empty_table(self._family)
+            return table if columns is None else table.select(list(columns))
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange = EVER) -> Rollup:
-        """Buckets of one width over all segments; those that touch the range.
+        """Buckets of one width over all segments that overlap the range.
 
-        Wider ones than asked for, where only a coarser level is left of some segment.
+        Buckets are wider than requested if a segment only has a coarser level left.
         """
         for segment in self._touching(within):
             if isinstance(segment, SealedSegment):
                 width_ns = max(width_ns, segment.least_width_ns(width_ns))
-        whole = _whole_buckets(within, width_ns)
-        found = self._ask(whole, lambda segment: segment.rollup(width_ns, keys, whole))
-        return join(found, width_ns, len(keys)).within(within)
+        bucket_range = _whole_buckets(within, width_ns)
+        rollups = self._ask(
+            bucket_range, lambda segment: segment.rollup(width_ns, keys, bucket_range)
+        )
+        return join(rollups, width_ns, len(keys)).within(within)
 
     def _ask(self, within: TimeRange, question: Callable[[Segment], Answer]) -> list[Answer]:
-        """One answer from each segment that touches a range, all of the same moment."""
-        for _ in range(LOOKS):
+        """The results of a query on each segment that overlaps a range, from one listing."""
+        for _ in range(MAX_ATTEMPTS):
             try:
                 return [question(segment) for segment in self._touching(within)]
-            except KeyMissingError:  # merged or thinned out while we asked
+            except KeyMissingError:  # merged or removed meanwhile
                 self.refresh()
         return [question(segment) for segment in self._touching(within)]
 
@@ -157,28 +162,30 @@ class FolderReader:
             and within.overlaps(segment.extent.first_ns, segment.extent.last_ns)
         ]
 
-    def _look(self) -> None:
+    def _list(self) -> None:
         entries = {entry.key: entry for entry in self._backend.entries(self._folder)}
         self._read_manifests([entry for key, entry in entries.items() if _is_manifest(key)])
-        # a merged segment stands for its parts, whether those are deleted yet or not
+        # a merged segment replaces its sources, even before they are deleted
         owners: dict[str, SealedSegment] = {}
-        for one in sorted(self._sealed_segments.values(), key=lambda one: len(one.parts)):
-            owners.update({part.segment: one for part in one.parts})
-        known, self._live_segments = self._live_segments, {}
+        for segment in sorted(
+            self._sealed_segments.values(), key=lambda segment: len(segment.parts)
+        ):
+            owners.update({source.segment: segment for source in segment.parts})
+        previous, self._live_segments = self._live_segments, {}
         for key, entry in entries.items():
             name = _name_of(key, LIVE_SUFFIX)
             if name and name not in owners:
-                live = known.get(name) or LiveSegment(self._backend, key, self._family)
+                live = previous.get(name) or LiveSegment(self._backend, key, self._family)
                 live.refresh(entry.size)
                 self._live_segments[name] = live
-        current: dict[str, Segment] = {one.name: one for one in owners.values()}
+        current: dict[str, Segment] = {segment.name: segment for segment in owners.values()}
         current |= self._live_segments
         self.segments = tuple(current[name] for name in sorted(current))
         self.superseded = tuple(key for key in entries if _is_superseded(key, owners))
         self._report(entries)
 
     def _report(self, entries: Mapping[str, Entry]) -> None:
-        """Tells the ledger what a listing shows: files that are gone or of another size."""
+        """Report missing files and files with a wrong size to the ledger."""
         self._backend.ledger.keep_only(self._folder, entries)
         for segment in self.segments:
             if isinstance(segment, SealedSegment):
@@ -191,13 +198,14 @@ class FolderReader:
         number = segment.manifest.damaged_frames
         if not number:
             return ""
-        return f"{self._folder}/{segment.name}: {number} frames were damaged when it was sealed"
+        frames = pluralize(number, "damaged frame")
+        return f"{self._folder}/{segment.name}: {frames} skipped when it was sealed"
 
     def _read_manifests(self, entries: Sequence[Entry]) -> None:
-        known, self._sealed_segments, self._damaged_manifests = self._sealed_segments, {}, {}
+        previous, self._sealed_segments, self._damaged_manifests = self._sealed_segments, {}, {}
         for entry in entries:
-            if entry in known:
-                self._sealed_segments[entry] = known[entry]
+            if entry in previous:
+                self._sealed_segments[entry] = previous[entry]
                 continue
             try:
                 manifest = decode_facts(Manifest, self._backend.read(entry.key), entry.key)
@@ -211,7 +219,7 @@ class FolderReader:
 
 
 def _check_manifest(manifest: Manifest, key: str) -> None:
-    """Raises where a manifest speaks of another segment, or of files outside of its folder."""
+    """Raise DamagedError if a manifest belongs to another segment or names other files."""
     stem = key.removesuffix(MANIFEST_SUFFIX)
     folder, _, name = stem.rpartition("/")
     stated = {
@@ -219,8 +227,8 @@ def _check_manifest(manifest: Manifest, key: str) -> None:
         ROLLUP_SUFFIX: manifest.rollup.key if manifest.rollup else f"{stem}{ROLLUP_SUFFIX}",
     }
     is_right = manifest.segment == name and manifest.family == folder.rpartition("/")[2]
-    if not is_right or any(place != stem + suffix for suffix, place in stated.items()):
-        raise DamagedError(f"{key} is damaged: it speaks of another segment")
+    if not is_right or any(path != stem + suffix for suffix, path in stated.items()):
+        raise DamagedError(f"{key} is damaged: it belongs to another segment")
 
 
 def _is_manifest(key: str) -> bool:
@@ -228,7 +236,7 @@ def _is_manifest(key: str) -> bool:
 
 
 def _name_of(key: str, *suffixes: str) -> str:
-    """The segment that a key with one of those suffixes belongs to, or nothing."""
+    """The segment name in a key with one of the suffixes; empty for other keys."""
     for suffix in suffixes:
         stem = key.rpartition("/")[2].removesuffix(suffix)
         if key.endswith(suffix) and SegmentName.parse(stem):
@@ -237,9 +245,9 @@ def _name_of(key: str, *suffixes: str) -> str:
 
 
 def _is_superseded(key: str, owners: Mapping[str, SealedSegment]) -> bool:
-    """Whether a key was left behind by a process that died after it had sealed or merged.
+    """Whether a key was left over by a process that died after sealing or merging.
 
-    A file of more parts than their present owner has is left alone: somebody may be at it.
+    A file with more sources than its current owner is kept: it may be being written.
     """
     if _name_of(key, LIVE_SUFFIX) in owners:
         return True
@@ -247,14 +255,14 @@ def _is_superseded(key: str, owners: Mapping[str, SealedSegment]) -> bool:
     name = SegmentName.parse(stem)
     if name is None:
         return False
-    writer, _, parts = name.writer.partition("-")
+    writer, _, count_text = name.writer.partition("-")
     owner = owners.get(str(SegmentName(name.start_ns, writer)))
-    count = int(parts) if parts.isdecimal() else 1
+    count = int(count_text) if count_text.isdecimal() else 1
     return owner is not None and owner.name != stem and count <= len(owner.parts)
 
 
 def _whole_buckets(within: TimeRange, width_ns: int) -> TimeRange:
-    """The range widened to whole buckets, so that those at its edges hold all their samples."""
+    """The range, widened to whole buckets."""
     start_ns, end_ns = within.start_ns, within.end_ns
     return TimeRange(
         None if start_ns is None else start_ns // width_ns * width_ns,

@@ -1,4 +1,4 @@
-"""Removes a job: the files that Sonde wrote, and nothing else."""
+"""Remove a job: only files that Sonde wrote."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from sonde.store.places import holds_job
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What a removal freed, and the files it left because Sonde did not write them."""
+    """The freed bytes, and the remaining files, which Sonde did not write."""
 
     bytes: int
-    left: tuple[str, ...]
+    remaining: tuple[str, ...]
 
 
 def remove_job(backend: Backend) -> Removed:
-    """Removes what Sonde wrote into a job's folder, and the folder if nothing else is in it.
+    """Remove Sonde's files from a job's folder, and the folder if it is empty then.
 
-    A job that is a link loses the link only.
+    If the job is a symbolic link, only the link is removed.
     """
     if backend.is_link():
         backend.erase()
@@ -29,12 +29,15 @@ def remove_job(backend: Backend) -> Removed:
 
 
 def remove_remains(backend: Backend) -> bool:
-    """Removes what rules and reports wrote into a job that was removed meanwhile; whether it was.
+    """Remove files that rules and reports wrote after their job was removed.
+
+    Returns:
+        Whether the job was removed.
 
     Raises:
-        StoreError: The store cannot be reached: that does not mean that the job is gone.
+        StoreError: The store is unreachable, so it is unknown whether the job exists.
     """
-    if holds_job(backend):  # also one that has lost its first document
+    if holds_job(backend):  # even without its first document
         return False
     for folder in (RULES_FOLDER, FINDINGS_FOLDER, REPORT_FOLDER):
         keys = [entry.key for entry in backend.entries(folder)]

@@ -1,7 +1,7 @@
-"""What a job's reports cost, where the launcher does not count it.
+"""CPU time of a job's reports that the launcher does not count.
 
-It counts what its watcher let others do only once that has ended, and the report at the end of the
-job not at all. What is kept here is what has to be added.
+The launcher counts the children of the rules process only after it ends, and does not count the
+report at the end of the job. The missing time is stored here.
 """
 
 from sonde.clock import Clock
@@ -15,13 +15,13 @@ REPORT_COST = report_key("cost.json")
 
 
 def keep_report_cost(backend: Backend, clock: Clock, cpu_seconds: float) -> None:
-    """Says what has to be added from now on."""
+    """Store the CPU time to add from now on."""
     cost = ReportCost(round(cpu_seconds, 3), clock.now_ns())
     backend.write(REPORT_COST, encode_facts(cost, REPORT_COST))
 
 
 def report_cost_since(backend: Backend, start_ns: int) -> float:
-    """The CPU seconds to be added to what an attempt has cost that began then."""
+    """The CPU seconds to add to the cost of an attempt that started at `start_ns`."""
     try:
         cost = decode_facts(ReportCost, backend.read(REPORT_COST), REPORT_COST)
     except StoreError:

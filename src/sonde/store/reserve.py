@@ -1,7 +1,7 @@
-"""A little room kept on a disk for last words.
+"""Disk space reserved for the final documents of an attempt.
 
-A disk that was filled to the brim takes no exit code and no word of what was lost. So a few
-kilobytes and inodes are taken at the start, and given back when there is something to say.
+On a full disk, neither the exit code nor lost data could be recorded. So a few kilobytes and inodes
+are allocated at the start and released at the end.
 """
 
 import os
@@ -9,20 +9,20 @@ import os
 from sonde.store.backends import Backend
 
 _BYTES = 32 * 1024
-_FILES = 8  # two exits, a heartbeat, a list of files, a log of what was lost and its folder
+_FILES = 8  # two exits, a heartbeat, a list of files, a log of lost data and its folder
 
 
 def take_reserve(backend: Backend, key: str) -> None:
-    """Takes the room, where room has a limit."""
+    """Reserve space, on backends with limited space."""
     if backend.free_bytes() is not None:
-        first, *others = _keys(key)
-        backend.write(first, os.urandom(_BYTES))  # zeros would take nothing on some file systems
-        for other in others:
-            backend.append(other, 0, b"")
+        first, *placeholders = _keys(key)
+        backend.write(first, os.urandom(_BYTES))  # zeros take no space on some file systems
+        for placeholder in placeholders:
+            backend.append(placeholder, 0, b"")
 
 
 def release_reserve(backend: Backend, key: str) -> None:
-    """Gives it back."""
+    """Release the reserved space."""
     if backend.free_bytes() is not None:
         backend.delete(_keys(key))
 

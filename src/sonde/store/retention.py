@@ -1,4 +1,4 @@
-"""Keeps a job within its disk budget: old raw data goes first, roll-ups and findings stay."""
+"""Keep a job within its disk budget: remove old raw data, keep roll-ups and findings."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ _RAW_FOLDERS = {"values", "profiles"}
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What had to go."""
+    """The number and size of removed files."""
 
     files: int
     bytes: int
@@ -25,13 +25,13 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class RemovedFiles:
-    """Files that the disk budget took away, so that nobody takes them for lost."""
+    """Files removed by the disk budget, so that readers do not report them as missing."""
 
     keys: tuple[str, ...]
 
 
 def removed_keys(backend: Backend) -> frozenset[str]:
-    """What the disk budget has removed so far."""
+    """The keys removed by the disk budget so far."""
     try:
         return frozenset(decode_facts(RemovedFiles, backend.read(REMOVED), REMOVED).keys)
     except KeyMissingError:
@@ -42,7 +42,7 @@ def removed_keys(backend: Backend) -> frozenset[str]:
 
 
 def keep_within(backend: Backend, budget_bytes: int) -> Removal:
-    """Removes the oldest raw data until the job fits its budget, or nothing more may go."""
+    """Remove the oldest raw data until the job fits its budget or only other data is left."""
     entries = backend.entries("")
     excess = sum(entry.size for entry in entries) - budget_bytes
     keys: list[str] = []
@@ -55,16 +55,16 @@ def keep_within(backend: Backend, budget_bytes: int) -> Removal:
             freed += entry.size
     blobs = [key for key in keys if not key.endswith(SEALED_SUFFIX)]
     if blobs:
-        known = RemovedFiles(tuple(sorted(removed_keys(backend).union(blobs))))
-        _write_first(backend, REMOVED, encode_facts(known, REMOVED), blobs)
+        removed = RemovedFiles(tuple(sorted(removed_keys(backend).union(blobs))))
+        _write_first(backend, REMOVED, encode_facts(removed, REMOVED), blobs)
     backend.delete(keys)
     return Removal(len(keys), freed)
 
 
 def _write_first(backend: Backend, key: str, data: bytes, files: list[str]) -> None:
-    """Says that files are gone before they are, so that no reader takes that for damage.
+    """Record a removal before it happens, so that readers do not report damage.
 
-    On a full disk that takes the room which only they can give: they go first.
+    On a full disk, the files are deleted first to make room for the record.
     """
     try:
         backend.write(key, data)
@@ -74,7 +74,7 @@ def _write_first(backend: Backend, key: str, data: bytes, files: list[str]) -> N
 
 
 def _age(entry: Entry) -> int:
-    """When it was recorded: what was merged or copied later is as old as it was."""
+    """When the data was recorded, independent of later merging or copying."""
     name = SegmentName.parse(entry.key.rpartition("/")[2].removesuffix(SEALED_SUFFIX))
     return entry.modified_ns if name is None else name.start_ns
 
@@ -94,9 +94,9 @@ def _is_raw_blob(key: str) -> bool:
 
 
 def _forget_raw(backend: Backend, key: str) -> bool:
-    """Says in the manifest that the raw data is gone.
+    """Record in the manifest that the raw data is removed.
 
-    Without a manifest it is left alone: somebody is about to write it.
+    Returns False without a manifest: the segment is still being written.
     """
     manifest_key = key.removesuffix(SEALED_SUFFIX) + MANIFEST_SUFFIX
     try:

@@ -16,7 +16,7 @@ from sonde.clock import NANOSECONDS
 from sonde.records.ranges import TimeRange
 
 # A level is kept only if it is this much coarser than the samples; finer ones cost more than raw.
-_LEAST_SAMPLES_PER_BUCKET = 8
+_MIN_SAMPLES_PER_BUCKET = 8
 _WIDTHS_SECONDS = (1, 10, 60, 600, 3600)
 _WORTH_STRIDES = 32  # of larger groups numpy's own reduction is as quick
 
@@ -38,18 +38,18 @@ class Rollup:
     @property
     def nbytes(self) -> int:
         """What it takes in memory."""
-        parts = (self.starts_ns, self.minimum, self.mean, self.maximum, self.count)
-        return sum(part.nbytes for part in parts)
+        arrays = (self.starts_ns, self.minimum, self.mean, self.maximum, self.count)
+        return sum(array.nbytes for array in arrays)
 
     def select(self, rows: Sequence[int]) -> "Rollup":
         """Some series, in the order given; -1 stands for one that is not there."""
-        places = np.asarray(rows, dtype=np.intp)
-        chosen = self._map(lambda values: values[places])
-        if (places < 0).any():
-            chosen.minimum[places < 0] = np.nan
-            chosen.mean[places < 0] = np.nan
-            chosen.maximum[places < 0] = np.nan
-            chosen.count[places < 0] = 0
+        indices = np.asarray(rows, dtype=np.intp)
+        chosen = self._map(lambda values: values[indices])
+        if (indices < 0).any():
+            chosen.minimum[indices < 0] = np.nan
+            chosen.mean[indices < 0] = np.nan
+            chosen.maximum[indices < 0] = np.nan
+            chosen.count[indices < 0] = 0
         return chosen
 
     def within(self, range_: TimeRange) -> "Rollup":
@@ -136,7 +136,7 @@ def join(rollups: Sequence[Rollup], width_ns: int, series: int) -> Rollup:
         order = np.argsort(joined.starts_ns, kind="stable")
         joined = joined.cut(order)
         steps = np.diff(joined.starts_ns)
-    return _shared_made_one(joined, steps) if (steps == 0).any() else joined
+    return _merge_shared_buckets(joined, steps) if (steps == 0).any() else joined
 
 
 def _concatenated(rollups: Sequence[Rollup], width_ns: int) -> Rollup:
@@ -150,16 +150,16 @@ def _concatenated(rollups: Sequence[Rollup], width_ns: int) -> Rollup:
     )
 
 
-def _shared_made_one(rollup: Rollup, steps: Instants) -> Rollup:
+def _merge_shared_buckets(rollup: Rollup, steps: Instants) -> Rollup:
     """Buckets in order, some there twice: only those few are computed again."""
     is_first = np.concatenate([[True], steps != 0])
     is_shared = ~is_first | np.concatenate([steps == 0, [False]])
     merged = coarsen(rollup.cut(is_shared), rollup.width_ns)
-    whole = rollup.cut(is_first)
-    places = np.searchsorted(whole.starts_ns, merged.starts_ns)
+    distinct = rollup.cut(is_first)
+    indices = np.searchsorted(distinct.starts_ns, merged.starts_ns)
     for name in ("minimum", "mean", "maximum", "count"):
-        getattr(whole, name)[:, places] = getattr(merged, name)
-    return whole
+        getattr(distinct, name)[:, indices] = getattr(merged, name)
+    return distinct
 
 
 def pyramid_widths(times_ns: Instants) -> tuple[int, ...]:
@@ -170,7 +170,7 @@ def pyramid_widths(times_ns: Instants) -> tuple[int, ...]:
     return tuple(
         width * NANOSECONDS
         for width in _WIDTHS_SECONDS
-        if width * NANOSECONDS >= _LEAST_SAMPLES_PER_BUCKET * interval_ns
+        if width * NANOSECONDS >= _MIN_SAMPLES_PER_BUCKET * interval_ns
     )
 
 
@@ -195,8 +195,8 @@ def _reduce(
         return np.asarray(operation.reduceat(values, firsts, axis=1))
     begin, end, size = int(firsts[1]), int(firsts[-1]), int(sizes[0])
     middle = values[:, begin:end:size].copy()
-    for place in range(begin + 1, begin + size):
-        operation(middle, values[:, place:end:size], out=middle)
+    for offset in range(begin + 1, begin + size):
+        operation(middle, values[:, offset:end:size], out=middle)
     outer = operation.reduceat(values[:, :begin], [0], axis=1)
     last = operation.reduceat(values[:, end:], [0], axis=1)
     return np.concatenate([outer, middle, last], axis=1)

@@ -24,7 +24,7 @@ from sonde.store.layout import (
 )
 from sonde.store.manifest import Manifest, RollupBlock
 from sonde.store.parquet import ROW_GROUP_ROWS, repetitive_columns, write_parquet
-from sonde.store.reader import LOOKS, FolderReader
+from sonde.store.reader import MAX_ATTEMPTS, FolderReader
 from sonde.store.rollups import Floats, Instants, Rollup, pyramid_widths, roll_up
 from sonde.store.segments import LiveSegment, SealedSegment, Segment
 from sonde.store.tables import ALL_ROWS, extent_of, rollup_table, samples_table
@@ -39,7 +39,7 @@ _BLOCK_BUCKETS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FamilyFolder:
     """Where the segments of one family lie."""
 
     backend: Backend
@@ -51,7 +51,7 @@ class Place:
         return f"{self.folder}/{self.family.name}/{segment}{suffix}"
 
 
-def seal_folder(place: Place, *, is_over: bool, merge_all: bool = False) -> int:
+def seal_folder(folder: FamilyFolder, *, is_over: bool, merge_all: bool = False) -> int:
     """Seals what is closed and merges what is small; returns how many segments were written.
 
     Args:
@@ -59,19 +59,23 @@ def seal_folder(place: Place, *, is_over: bool, merge_all: bool = False) -> int:
         is_over: Whether the writer is gone, so that its newest segment is closed too.
         merge_all: Whether to merge everything into one segment.
     """
-    reader = FolderReader(place.backend, place.folder, place.family)
+    reader = FolderReader(folder.backend, folder.folder, folder.family)
     reader.refresh()
-    place.backend.delete(reader.superseded)
-    closed = [one for one in _closed(reader.segments, is_over=is_over) if one.extent is not None]
-    written = sum(_seal(place, segment.name, [segment]) for segment in closed)
+    folder.backend.delete(reader.superseded)
+    closed = [
+        segment
+        for segment in _closed(reader.segments, is_over=is_over)
+        if segment.extent is not None
+    ]
+    written = sum(_seal(folder, segment.name, [segment]) for segment in closed)
     # each refusal is a segment found damaged, or another process that was faster
-    refusals_left = len(reader.segments) + LOOKS
+    refusals_left = len(reader.segments) + MAX_ATTEMPTS
     while refusals_left:
         reader.refresh()
         group = _next_merge([s for s in reader.segments if isinstance(s, SealedSegment)], merge_all)
         if not group:
             break
-        is_merged = _merge(place, group)
+        is_merged = _merge(folder, group)
         written += is_merged
         refusals_left -= not is_merged
     return written
@@ -91,22 +95,24 @@ def _closed(segments: Sequence[Segment], *, is_over: bool) -> Iterator[LiveSegme
 
 def _next_merge(sealed: Sequence[SealedSegment], merge_all: bool) -> list[SealedSegment]:
     """Neighbours to merge next: all, or the first six in a row of about the same size."""
-    whole = [one for one in sealed if one.manifest.raw is not None and not one.damages]
+    intact = [
+        segment for segment in sealed if segment.manifest.raw is not None and not segment.damages
+    ]
     if merge_all:
-        return whole if len(whole) > 1 else []
-    for first in range(len(whole) - _MERGE_FACTOR + 1):
-        group = whole[first : first + _MERGE_FACTOR]
-        levels = {_level(one) for one in group}
+        return intact if len(intact) > 1 else []
+    for first in range(len(intact) - _MERGE_FACTOR + 1):
+        group = intact[first : first + _MERGE_FACTOR]
+        levels = {_level(segment) for segment in group}
         if len(levels) == 1:
             return group
     return []
 
 
 def _level(segment: SealedSegment) -> int:
-    parts = len(segment.parts)
+    count = len(segment.parts)
     level = 0
-    while parts >= _MERGE_FACTOR:
-        parts //= _MERGE_FACTOR
+    while count >= _MERGE_FACTOR:
+        count //= _MERGE_FACTOR
         level += 1
     return level
 
@@ -115,77 +121,79 @@ def _merged_name(group: Sequence[SealedSegment]) -> str:
     first = SegmentName.parse(group[0].name)
     assert first is not None
     writer = first.writer.partition("-")[0]
-    return str(SegmentName(first.start_ns, f"{writer}-{sum(len(one.parts) for one in group)}"))
+    return str(
+        SegmentName(first.start_ns, f"{writer}-{sum(len(segment.parts) for segment in group)}")
+    )
 
 
-def _merge(place: Place, group: Sequence[SealedSegment]) -> bool:
+def _merge(folder: FamilyFolder, group: Sequence[SealedSegment]) -> bool:
     """Makes one of several; not if another process has just done so."""
     try:
-        return _seal(place, _merged_name(group), group)
+        return _seal(folder, _merged_name(group), group)
     except KeyMissingError:
         return False
 
 
-def _seal(place: Place, name: str, group: Sequence[Segment]) -> bool:
+def _seal(folder: FamilyFolder, name: str, group: Sequence[Segment]) -> bool:
     """Writes one sealed segment from others, its manifest last, and then removes those.
 
     A sealed segment that turns out to be damaged is left as it is: its checksums tell where.
     """
-    raw_key = place.key(name, SEALED_SUFFIX)
-    if place.family.is_matrix:
+    raw_key = folder.key(name, SEALED_SUFFIX)
+    if folder.family.is_matrix:
         series = _union(group)
         times, values = _samples(group, series)
         tables = list(_row_groups(samples_table(series, times, values)))
         blocks = list(_pyramid(times, values))
     else:
         series, blocks = (), []
-        tables = list(_row_groups(pa.concat_tables([one.rows(ALL_ROWS) for one in group])))
-    if any(isinstance(one, SealedSegment) and one.damages for one in group):
+        tables = list(_row_groups(pa.concat_tables([segment.rows(ALL_ROWS) for segment in group])))
+    if any(isinstance(segment, SealedSegment) and segment.damages for segment in group):
         return False
     raw, raw_seal = write_parquet(raw_key, tables, repetitive_columns(tables))
-    place.backend.write(raw_key, raw)
+    folder.backend.write(raw_key, raw)
     rollup_seal = None
     if blocks:
-        rollup_key = place.key(name, ROLLUP_SUFFIX)
+        rollup_key = folder.key(name, ROLLUP_SUFFIX)
         tables_of_blocks = (rollup_table(_series_in(series, block), r) for block, r in blocks)
         data, rollup_seal = write_parquet(rollup_key, tables_of_blocks)
-        place.backend.write(rollup_key, data)
+        folder.backend.write(rollup_key, data)
     manifest = Manifest(
         segment=name,
-        family=place.family.name,
-        extent=extent_of(place.family, pa.concat_tables(tables)),
-        row_groups=tuple(extent_of(place.family, table) for table in tables),
-        parts=tuple(part for one in group for part in one.parts),
+        family=folder.family.name,
+        extent=extent_of(folder.family, pa.concat_tables(tables)),
+        row_groups=tuple(extent_of(folder.family, table) for table in tables),
+        parts=tuple(source for segment in group for source in segment.parts),
         series=series,
         raw=raw_seal,
         rollup=rollup_seal,
         rollup_blocks=tuple(block for block, _ in blocks),
-        damaged_frames=sum(_damaged_frames(one) for one in group),
+        damaged_frames=sum(_damaged_frames(segment) for segment in group),
     )
-    manifest_key = place.key(name, MANIFEST_SUFFIX)
-    place.backend.write(manifest_key, encode_facts(manifest, manifest_key))
-    _remove(place, group)
+    manifest_key = folder.key(name, MANIFEST_SUFFIX)
+    folder.backend.write(manifest_key, encode_facts(manifest, manifest_key))
+    _remove(folder, group)
     return True
 
 
-def _remove(place: Place, group: Sequence[Segment]) -> None:
+def _remove(folder: FamilyFolder, group: Sequence[Segment]) -> None:
     """Manifests before what they speak of, so that no reader takes a merge for damage."""
-    place.backend.delete(one.key for one in group)
-    sealed = [one.name for one in group if isinstance(one, SealedSegment)]
-    place.backend.delete(
-        place.key(name, suffix) for name in sealed for suffix in (ROLLUP_SUFFIX, SEALED_SUFFIX)
+    folder.backend.delete(segment.key for segment in group)
+    sealed = [segment.name for segment in group if isinstance(segment, SealedSegment)]
+    folder.backend.delete(
+        folder.key(name, suffix) for name in sealed for suffix in (ROLLUP_SUFFIX, SEALED_SUFFIX)
     )
 
 
 def _union(group: Sequence[Segment]) -> tuple[Series, ...]:
-    return tuple({one.key: one for segment in group for one in segment.series}.values())
+    return tuple({series.key: series for segment in group for series in segment.series}.values())
 
 
 def _samples(group: Sequence[Segment], series: Sequence[Series]) -> tuple[Instants, Floats]:
-    keys = [one.key for one in series]
-    parts = [segment.samples(keys, EVER) for segment in group]
-    times = np.concatenate([times for times, _ in parts])
-    values = np.concatenate([values for _, values in parts], axis=1)
+    keys = [each.key for each in series]
+    samples = [segment.samples(keys, EVER) for segment in group]
+    times = np.concatenate([times for times, _ in samples])
+    values = np.concatenate([values for _, values in samples], axis=1)
     return times, values
 
 

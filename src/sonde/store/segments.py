@@ -23,7 +23,7 @@ from sonde.store.rollups import Floats, Rollup, blank, coarsen, join, roll_up
 from sonde.store.tables import (
     ROLLUP_COLUMNS,
     ROLLUP_TYPES,
-    Wanted,
+    RowQuery,
     check_texts,
     column_types,
     empty_table,
@@ -36,7 +36,7 @@ from sonde.store.tables import (
 )
 
 # Blocks of the pyramid that one segment keeps: all levels of a day of 120 series.
-_MOST_BLOCK_BYTES = 64 << 20
+_MAX_BLOCK_BYTES = 64 << 20
 
 
 class SealedSegment:
@@ -65,16 +65,16 @@ class SealedSegment:
         self._family = family
         self._files: dict[str, ParquetFile] = {}
         self._decoded = decoded
-        self._blocks = byte_cache(_MOST_BLOCK_BYTES)
+        self._blocks = byte_cache(_MAX_BLOCK_BYTES)
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
         """Instants in a range, and values as (series, tick); NaN for series it does not have."""
-        table = self._read(Wanted(within), ["time_ns", *keys])
+        table = self._read(RowQuery(within), ["time_ns", *keys])
         times = to_numpy(table["time_ns"])
-        places = np.flatnonzero(inside_of(times, within.start_ns, within.end_ns))
-        if len(places) and int(places[-1] - places[0]) == len(places) - 1:  # as it mostly is
-            times = times[places[0] : places[-1] + 1]
-            table, places = table.slice(int(places[0]), len(places)), np.arange(len(places))
+        indices = np.flatnonzero(inside_of(times, within.start_ns, within.end_ns))
+        if len(indices) and int(indices[-1] - indices[0]) == len(indices) - 1:  # as it mostly is
+            times = times[indices[0] : indices[-1] + 1]
+            table, indices = table.slice(int(indices[0]), len(indices)), np.arange(len(indices))
         values = np.empty((len(keys), len(times)), dtype=np.float32)
         names = set(table.column_names)
         for position, key in enumerate(keys):
@@ -82,13 +82,13 @@ class SealedSegment:
                 _copy(table[key], values[position])
             else:
                 values[position] = np.nan
-        is_all = len(places) == len(times)
-        return (times, values) if is_all else (times[places], values[:, places])
+        is_all = len(indices) == len(times)
+        return (times, values) if is_all else (times[indices], values[:, indices])
 
-    def rows(self, wanted: Wanted) -> pa.Table:
+    def rows(self, query: RowQuery) -> pa.Table:
         """Some rows; a damaged row group is left out, and noted."""
-        table = self._read(wanted, wanted.columns_to_read(self._family))
-        return rows_in(self._family, table, wanted)
+        table = self._read(query, query.columns_to_read(self._family))
+        return rows_in(self._family, table, query)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
         """From the widest kept level that divides the width, else from raw."""
@@ -98,13 +98,13 @@ class SealedSegment:
         if not fitting:
             return join((), width_ns, len(keys))
         level = max(fitting)
-        stretches: dict[int, list[int]] = {}
+        numbers_by_start: dict[int, list[int]] = {}
         for number, block in enumerate(self.manifest.rollup_blocks):
             if block.width_ns == level and within.overlaps(block.first_ns, block.last_ns):
-                stretches.setdefault(block.first_ns, []).append(number)
+                numbers_by_start.setdefault(block.first_ns, []).append(number)
         rows = rows_of(keys, self.series)
-        found = [self._stretch(numbers, rows, within) for numbers in stretches.values()]
-        joined = join([one for one in found if one is not None], level, len(keys))
+        rollups = [self._stretch(numbers, rows, within) for numbers in numbers_by_start.values()]
+        joined = join([rollup for rollup in rollups if rollup is not None], level, len(keys))
         return joined if level == width_ns else coarsen(joined, width_ns)
 
     def least_width_ns(self, width_ns: int) -> int:
@@ -119,16 +119,16 @@ class SealedSegment:
     def _levels(self) -> set[int]:
         return {block.width_ns for block in self.manifest.rollup_blocks}
 
-    def _read(self, wanted: Wanted, columns: Sequence[str] | None) -> pa.Table:
+    def _read(self, query: RowQuery, columns: Sequence[str] | None) -> pa.Table:
         groups = [
             number
             for number, group in enumerate(self.manifest.row_groups)
-            if group.overlaps(wanted.within, wanted.steps)
+            if group.overlaps(query.within, query.steps)
         ]
         table = self._checked(self.manifest.raw, groups, columns) if groups else None
         if table is None:  # damage somewhere: group by group, to lose no more than is damaged
             tables = [self._intact(group, columns) for group in groups]
-            intact = [one for one in tables if one is not None]
+            intact = [each for each in tables if each is not None]
             table = pa.concat_tables(intact, promote_options="default") if intact else None
         if table is None and self._family.is_matrix:
             return samples_table((), np.empty(0, dtype=np.int64), np.empty((0, 0), np.float32))
@@ -144,33 +144,33 @@ class SealedSegment:
         table = self._checked(raw, [group], ["time_ns"])
         if table is not None:
             for key in columns:
-                one = self._checked(raw, [group], [key]) if key != "time_ns" else None
-                if one is not None and one.num_columns:
-                    table = table.append_column(key, one[key])
+                column = self._checked(raw, [group], [key]) if key != "time_ns" else None
+                if column is not None and column.num_columns:
+                    table = table.append_column(key, column[key])
         return table
 
     def _stretch(self, numbers: list[int], rows: Sequence[int], within: TimeRange) -> Rollup | None:
         """Some series over one stretch of time, as far as it is asked for, from their blocks."""
-        stretch: Rollup | None = None
+        merged: Rollup | None = None
         for number in numbers:
             block = self.manifest.rollup_blocks[number]
             last = block.first_series + block.series
-            here = [place for place, row in enumerate(rows) if block.first_series <= row < last]
+            here = [index for index, row in enumerate(rows) if block.first_series <= row < last]
             if not here:
                 continue
-            whole = self._block(number)
-            if whole is None:
+            block_rollup = self._block(number)
+            if block_rollup is None:
                 continue
-            found = whole.within(within)
-            if stretch is None:
-                stretch = blank(block.width_ns, found.starts_ns, len(rows))
-            stretch.fill(here, found, [rows[place] - block.first_series for place in here])
-        return stretch
+            rollup = block_rollup.within(within)
+            if merged is None:
+                merged = blank(block.width_ns, rollup.starts_ns, len(rows))
+            merged.fill(here, rollup, [rows[index] - block.first_series for index in here])
+        return merged
 
     def _block(self, number: int) -> Rollup | None:
         """One block of the pyramid, decoded once while there is room; None where it is damaged."""
-        found: Rollup | None = self._blocks.get(number)
-        if found is None:
+        rollup: Rollup | None = self._blocks.get(number)
+        if rollup is None:
             columns = ("start_ns", *ROLLUP_COLUMNS)
             table = self._checked(self.manifest.rollup, [number], columns)
             if table is None:
@@ -181,9 +181,9 @@ class SealedSegment:
                 text = f"{self.manifest.rollup.key} is damaged: block {number} is not whole"
                 self._note(self.manifest.rollup, [number], text)
                 return None
-            found = rollup_of(table, block.width_ns, block.series)
-            self._blocks.put(number, found)
-        return found
+            rollup = rollup_of(table, block.width_ns, block.series)
+            self._blocks.put(number, rollup)
+        return rollup
 
     def _checked(
         self, seal: SealedFile | None, groups: Sequence[int], columns: Sequence[str] | None
@@ -198,8 +198,10 @@ class SealedSegment:
         try:
             if seal.key not in self._files:
                 is_raw = seal is self.manifest.raw
-                kept, types = (self._decoded, self._types) if is_raw else (None, ROLLUP_TYPES)
-                self._files[seal.key] = ParquetFile(self._backend.view(seal.key), seal, kept, types)
+                cache, types = (self._decoded, self._types) if is_raw else (None, ROLLUP_TYPES)
+                self._files[seal.key] = ParquetFile(
+                    self._backend.view(seal.key), seal, cache, types
+                )
             return check_texts(self._files[seal.key].read(groups, columns), seal.key)
         except DamagedError as error:
             self._note(seal, groups, str(error))
@@ -231,8 +233,8 @@ class SealedSegment:
         if seal is self.manifest.rollup:
             extents = self.manifest.rollup_blocks
         lost = [extents[group] for group in groups if group < len(extents)]
-        first_ns = min((one.first_ns for one in lost), default=self.extent.first_ns)
-        last_ns = max((one.last_ns for one in lost), default=self.extent.last_ns)
+        first_ns = min((extent.first_ns for extent in lost), default=self.extent.first_ns)
+        last_ns = max((extent.last_ns for extent in lost), default=self.extent.last_ns)
         self._backend.ledger.report(seal.key, text, (first_ns, last_ns), reason)
 
     @property

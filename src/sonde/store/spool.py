@@ -171,7 +171,7 @@ def sizes_in(target: Backend, source: Backend) -> dict[str, int]:
     """How large the keys are over there, in all folders that there are here."""
     folders = {"/".join(entry.key.split("/")[:-1][:2]) for entry in source.entries("")}
     folders = {""} if "" in folders else folders
-    return {entry.key: entry.size for one in sorted(folders) for entry in target.entries(one)}
+    return {entry.key: entry.size for folder in sorted(folders) for entry in target.entries(folder)}
 
 
 def _is_missing(size: int, key: str, arrived: dict[str, int]) -> bool:

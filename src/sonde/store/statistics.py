@@ -21,8 +21,8 @@ _OF_THE_ROW = ("time_ns", "step")
 COLUMNS = tuple(
     name for name, code in STATISTICS.columns if code != TEXT and name not in _OF_THE_ROW
 )
-_LEAST = ("minimum", "absolute_minimum")
-_GREATEST = ("maximum",)
+_MINIMUM_COLUMNS = ("minimum", "absolute_minimum")
+_MAXIMUM_COLUMNS = ("maximum",)
 
 # Bins ascend in value: those below LEVELS are negative. A level is the exponent and the first bit
 # of the mantissa, so it spans half an octave: [2^e, 1.5·2^e) or [1.5·2^e, 2^(e+1)).
@@ -36,8 +36,8 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 def merge(first: Columns, second: Columns) -> dict[str, Values]:
     """The statistics of both together: of one tensor each, or row by row."""
     merged = {name: first[name] + second[name] for name in COLUMNS}
-    merged |= {name: _least(first[name], second[name]) for name in _LEAST}
-    merged |= {name: -_least(-first[name], -second[name]) for name in _GREATEST}
+    merged |= {name: _minimum(first[name], second[name]) for name in _MINIMUM_COLUMNS}
+    merged |= {name: -_minimum(-first[name], -second[name]) for name in _MAXIMUM_COLUMNS}
     if HISTOGRAM in first and HISTOGRAM in second:
         merged[HISTOGRAM] = _merge_histograms(first[HISTOGRAM], second[HISTOGRAM])
     return merged
@@ -66,8 +66,8 @@ def quantiles(columns: Columns, at: Sequence[float] = QUANTILES) -> Values:
     np = _numpy()
     names = (*COLUMNS, HISTOGRAM)
     rows = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
-    found = [_quantiles_of_one(dict(zip(names, row, strict=True)), at) for row in rows]
-    return np.array(found, dtype=np.float64).reshape(len(found), len(at))
+    row_quantiles = [_quantiles_of_one(dict(zip(names, row, strict=True)), at) for row in rows]
+    return np.array(row_quantiles, dtype=np.float64).reshape(len(row_quantiles), len(at))
 
 
 def bin_of(value: float) -> int:
@@ -87,27 +87,27 @@ def bin_edges() -> list[float]:
         math.ldexp(1.0 + 0.5 * (level % 2), LOWEST_EXPONENT + level // 2)
         for level in range(1, LEVELS + 1)
     ]
-    return [*(-one for one in reversed(magnitudes)), 0.0, *magnitudes]
+    return [*(-magnitude for magnitude in reversed(magnitudes)), 0.0, *magnitudes]
 
 
 def encode_histogram(counts: Iterable[int]) -> str:
     """Counts of all bins as text: `bin:count,bin:count`, without the empty ones."""
-    return ",".join([f"{place}:{count}" for place, count in enumerate(counts) if count])
+    return ",".join([f"{bin_index}:{count}" for bin_index, count in enumerate(counts) if count])
 
 
 def decode_histogram(text: str) -> dict[int, int]:
     """The counts of the bins that are not empty, by bin, ascending."""
     pairs = (pair.split(":") for pair in text.split(",")) if text else ()
-    return {int(place): int(count) for place, count in pairs}
+    return {int(bin_index): int(count) for bin_index, count in pairs}
 
 
 def _merge_histograms(first: Values, second: Values) -> Values:
     if not isinstance(first, str):
         return [_merge_histograms(*pair) for pair in zip(first, second, strict=True)]
     counts = decode_histogram(first)
-    for place, count in decode_histogram(second).items():
-        counts[place] = counts.get(place, 0) + count
-    return ",".join(f"{place}:{counts[place]}" for place in sorted(counts))
+    for bin_index, count in decode_histogram(second).items():
+        counts[bin_index] = counts.get(bin_index, 0) + count
+    return ",".join(f"{bin_index}:{counts[bin_index]}" for bin_index in sorted(counts))
 
 
 def _finite(columns: Columns) -> Values:
@@ -154,7 +154,7 @@ def _root(values: Values) -> Values:
     return np.sqrt(values)
 
 
-def _least(first: Values, second: Values) -> Values:
+def _minimum(first: Values, second: Values) -> Values:
     """The smaller one; NaN says that there is none."""
     if isinstance(first, int | float):
         return second if math.isnan(first) or second < first else first
@@ -163,40 +163,40 @@ def _least(first: Values, second: Values) -> Values:
 
 
 def _median(columns: Columns) -> Values:
-    found = quantiles(columns, (0.5,))
-    return found[0] if isinstance(found, tuple) else found[:, 0]
+    medians = quantiles(columns, (0.5,))
+    return medians[0] if isinstance(medians, tuple) else medians[:, 0]
 
 
 def _quantiles_of_one(columns: Columns, at: Sequence[float]) -> tuple[float, ...]:
-    stretches, total = _stretches(columns)
+    intervals, total = _intervals(columns)
     if not total or total != _finite(columns):
         return (math.nan,) * len(at)
-    return tuple(_value_at(fraction * (total - 1), total, stretches, columns) for fraction in at)
+    return tuple(_value_at(fraction * (total - 1), total, intervals, columns) for fraction in at)
 
 
-_Stretch = tuple[float, float, int]  # from, to, how many values
+_Interval = tuple[float, float, int]  # from, to, how many values
 
 
-def _stretches(columns: Columns) -> tuple[list[_Stretch], int]:
+def _intervals(columns: Columns) -> tuple[list[_Interval], int]:
     """The bins that hold something, ascending, and the zeros among them; and how many values."""
     low, high, zeros = columns["minimum"], columns["maximum"], columns["zeros"]
     counts = decode_histogram(columns[HISTOGRAM])
-    found = [
-        (max(_REACH[place], low), min(_REACH[place + 1], high), count)
-        for place, count in counts.items()
+    intervals = [
+        (max(_REACH[bin_index], low), min(_REACH[bin_index + 1], high), count)
+        for bin_index, count in counts.items()
     ]
     if zeros:
-        found.insert(sum(place < LEVELS for place in counts), (0.0, 0.0, zeros))
-    return found, sum(counts.values()) + zeros
+        intervals.insert(sum(bin_index < LEVELS for bin_index in counts), (0.0, 0.0, zeros))
+    return intervals, sum(counts.values()) + zeros
 
 
-def _value_at(rank: float, total: int, stretches: Iterable[_Stretch], columns: Columns) -> float:
+def _value_at(rank: float, total: int, intervals: Iterable[_Interval], columns: Columns) -> float:
     """The value at a rank, as if the values of a bin were spread evenly over it."""
     low, high = columns["minimum"], columns["maximum"]
     if rank >= total - 1:
         return float(high)
     before, value = 0, low
-    for start, end, count in stretches:
+    for start, end, count in intervals:
         if rank < before + count:
             share = (rank - before + 0.5) / count if rank else 0.0
             value = start + (end - start) * min(share, 1.0)
@@ -222,7 +222,7 @@ _FORMULAS: dict[str, Callable[[Columns], Values]] = {
     "l1_norm": lambda columns: columns["sum_of_absolutes"],
     "l2_norm": lambda columns: _root(columns["sum_of_squares"]),
     "abs_min": lambda columns: columns["absolute_minimum"],
-    "abs_max": lambda columns: abs(_least(columns["minimum"], -columns["maximum"])),
+    "abs_max": lambda columns: abs(_minimum(columns["minimum"], -columns["maximum"])),
     "abs_mean": _absolute_mean,
     "abs_std": lambda columns: _root(_absolute_variance(columns)),
     "abs_variance": _absolute_variance,

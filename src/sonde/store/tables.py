@@ -37,7 +37,7 @@ ROLLUP_TYPES = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RowQuery:
     """Which rows of a family, and which of their columns; nothing else is decoded."""
 
     within: TimeRange = EVER
@@ -57,7 +57,7 @@ class Wanted:
         return tuple(name for name, _ in family.columns if name in needed)
 
 
-ALL_ROWS = Wanted()
+ALL_ROWS = RowQuery()
 
 
 def schema_of(family: Family) -> pa.Schema:
@@ -68,7 +68,7 @@ def schema_of(family: Family) -> pa.Schema:
 def column_types(family: Family, series: Sequence[Series]) -> dict[str, pa.DataType]:
     """What each column of a sealed segment holds."""
     if family.is_matrix:
-        return {"time_ns": pa.int64(), **{one.key: pa.float32() for one in series}}
+        return {"time_ns": pa.int64(), **{each.key: pa.float32() for each in series}}
     return {name: _TYPES[code] for name, code in family.columns}
 
 
@@ -106,32 +106,32 @@ def _lengths(texts: pa.Array) -> npt.NDArray[np.int64]:
     return view_of(pc.binary_length(texts)).astype(np.int64)
 
 
-def rows_in(family: Family, table: pa.Table, wanted: Wanted) -> pa.Table:
+def rows_in(family: Family, table: pa.Table, query: RowQuery) -> pa.Table:
     """The rows of a table that are wanted, with the columns that are wanted."""
     inside = np.ones(table.num_rows, dtype=np.bool_)
-    if wanted.within != EVER:
+    if query.within != EVER:
         times = to_numpy(table[family.time_column])
-        inside &= inside_of(times, wanted.within.start_ns, wanted.within.end_ns)
-    if wanted.steps != ANY_STEP and family.step_column is not None:
+        inside &= inside_of(times, query.within.start_ns, query.within.end_ns)
+    if query.steps != ANY_STEP and family.step_column is not None:
         steps = to_numpy(table[family.step_column])
-        inside &= inside_of(steps, wanted.steps.start, wanted.steps.end)
-    for name, texts in wanted.only.items():
+        inside &= inside_of(steps, query.steps.start, query.steps.end)
+    for name, texts in query.only.items():
         inside &= _is_one_of(table[name], texts)
-    if wanted.columns is not None:
-        table = table.select(wanted.columns)
-    places = np.flatnonzero(inside)
-    if len(places) and int(places[-1] - places[0]) == len(places) - 1:  # as it mostly is
-        return table.slice(int(places[0]), len(places))
-    return table.take(from_numpy(places))
+    if query.columns is not None:
+        table = table.select(query.columns)
+    indices = np.flatnonzero(inside)
+    if len(indices) and int(indices[-1] - indices[0]) == len(indices) - 1:  # as it mostly is
+        return table.slice(int(indices[0]), len(indices))
+    return table.take(from_numpy(indices))
 
 
 def _is_one_of(column: pa.ChunkedArray, texts: Container[str]) -> npt.NDArray[np.bool_]:
     """Which rows hold one of some texts: compared once per distinct text."""
-    found = [np.empty(0, dtype=np.bool_)]
+    masks = [np.empty(0, dtype=np.bool_)]
     for chunk in column.chunks:
         is_wanted = np.array([text in texts for text in chunk.dictionary.to_pylist()], np.bool_)
-        found.append(is_wanted[view_of(chunk.indices)])
-    return np.concatenate(found)
+        masks.append(is_wanted[view_of(chunk.indices)])
+    return np.concatenate(masks)
 
 
 def texts_of(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int32]]:
@@ -154,7 +154,7 @@ def inside_of(values: Instants, start: int | None, end: int | None) -> npt.NDArr
 
 def samples_table(series: Sequence[Series], times_ns: Instants, values: Floats) -> pa.Table:
     """System samples: one column per series."""
-    rows = {one.key: from_numpy(row) for one, row in zip(series, values, strict=True)}
+    rows = {each.key: from_numpy(row) for each, row in zip(series, values, strict=True)}
     return pa.table({"time_ns": from_numpy(times_ns), **rows})
 
 
@@ -162,7 +162,7 @@ def rollup_table(series: Sequence[Series], rollup: Rollup) -> pa.Table:
     """A roll-up as rows, series by series: a dense matrix that any Parquet reader understands."""
     buckets = len(rollup.starts_ns)
     numbers = np.repeat(np.arange(len(series), dtype=np.int32), buckets)
-    names = from_texts([one.key for one in series])
+    names = from_texts([each.key for each in series])
     return pa.table(
         {
             "series": pa.DictionaryArray.from_arrays(from_numpy(numbers), names),
@@ -183,8 +183,8 @@ def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
 def to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """Numbers as an array, nulls as NaN, for the same reason."""
     dtype = _DTYPES[column.type]
-    parts = [view_of(chunk) for chunk in column.chunks]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
+    chunks = [view_of(chunk) for chunk in column.chunks]
+    return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0, dtype), *chunks])
 
 
 def view_of(chunk: pa.Array) -> npt.NDArray[Any]:

@@ -86,13 +86,13 @@ def decode_tensors(data: bytes, key: str) -> tuple[dict[str, RawTensor], dict[st
         metadata = header.pop("__metadata__")
         del metadata["crc32"]
         metadata.pop("header", None)
-        version, place = int(metadata.pop("format")), metadata.pop("key", key)
-        tensors = {name: _tensor(one, body) for name, one in header.items()}
+        version, stated_key = int(metadata.pop("format")), metadata.pop("key", key)
+        tensors = {name: _tensor(described, body) for name, described in header.items()}
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedError(f"{key} is damaged: {error!r:.200}") from error
     refuse_newer_format(version, key)
-    if place != key:
-        raise DamagedError(f"{key} is damaged: it is a copy of {place}")
+    if stated_key != key:
+        raise DamagedError(f"{key} is damaged: it is a copy of {stated_key}")
     return tensors, metadata
 
 
@@ -130,13 +130,13 @@ def read_header(header: bytes, key: str) -> Header:
         raise DamagedError(f"{key} is damaged: the checksum of its header does not match")
     try:
         described = json.loads(header[_LENGTH_BYTES:])
-        place = described.pop("__metadata__").get("key", key)
+        stated_key = described.pop("__metadata__").get("key", key)
         names = tuple(described)
-        end = max((int(one["data_offsets"][1]) for one in described.values()), default=0)
+        end = max((int(tensor["data_offsets"][1]) for tensor in described.values()), default=0)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedError(f"{key} is damaged: its header cannot be read") from error
-    if place != key:
-        raise DamagedError(f"{key} is damaged: it is a copy of {place}")
+    if stated_key != key:
+        raise DamagedError(f"{key} is damaged: it is a copy of {stated_key}")
     return Header(names, len(header) + end)
 
 

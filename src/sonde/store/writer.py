@@ -185,12 +185,12 @@ def _merged(gaps: list[Notice]) -> list[Notice]:
     """Neighbouring gaps of one kind as one."""
     merged: dict[tuple[str, str], Notice] = {}
     for gap in gaps:
-        known = merged.get((gap.what, gap.reason), gap)
+        previous = merged.get((gap.what, gap.reason), gap)
         merged[gap.what, gap.reason] = Notice(
             gap.kind,
             gap.what,
             gap.reason,
-            min(known.start_ns, gap.start_ns),
-            max(known.end_ns, gap.end_ns),
+            min(previous.start_ns, gap.start_ns),
+            max(previous.end_ns, gap.end_ns),
         )
     return list(merged.values())

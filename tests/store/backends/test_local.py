@@ -286,7 +286,7 @@ def test_nothing_is_written_through_a_folder_that_is_a_link(tmp_path: Path) -> N
         lambda: backend.append("workers/0/new.frames", 0, b"ours"),
         lambda: backend.append("workers/0/notes.json", 2, b"ours"),
     ):
-        with pytest.raises(StoreError, match="workers is a link"):
+        with pytest.raises(StoreError, match="workers is a symbolic link"):
             attempt()
     backend.delete(["workers/0/notes.json", "workers/0/not-there.json"])
 

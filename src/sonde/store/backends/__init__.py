@@ -1,4 +1,4 @@
-"""Where a store lives: one file per kind of place, chosen by the scheme of its URI."""
+"""Storage backends: one module each, selected by the scheme of the URI."""
 
 from sonde.plugins import Slot
 from sonde.store.backends._backend import Backend, BytesView, Entry, View

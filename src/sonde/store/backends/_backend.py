@@ -1,7 +1,7 @@
-"""What a place that keeps jobs must be able to do.
+"""The interface of storage backends.
 
-Keys are relative paths with slashes. A backend knows bytes and keys, nothing of what they mean.
-Failures are StoreError, whatever the library beneath raised.
+Keys are relative paths with slashes. A backend handles bytes and keys, not their meaning. All
+failures are raised as StoreError.
 """
 
 from abc import ABC, abstractmethod
@@ -23,23 +23,23 @@ class Entry:
 
 
 class View(Protocol):
-    """A key whose parts are read one by one."""
+    """Random read access to one key."""
 
     size: int
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes of a part; fewer where the key ends earlier."""
+        """The bytes of a range; fewer if the key ends earlier."""
 
 
 class BytesView:
-    """A view of bytes that were read already."""
+    """A view of bytes in memory."""
 
     def __init__(self, data: bytes) -> None:
         self.size = len(data)
         self._data = data
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes of a part."""
+        """The bytes of a range."""
         return self._data[start:end]
 
 
@@ -48,49 +48,49 @@ class Backend(ABC):
 
     uri: str
     flush_seconds: float  # how often a live writer should append
-    poll_seconds: float  # how often a reader should look for news
+    poll_seconds: float  # how often a reader should poll
 
     @abstractmethod
     def __init__(self, uri: str) -> None:
-        """Remembers the place; nothing is made or read yet."""
+        """Store the URI without any access."""
 
     @cached_property
     def ledger(self) -> DamageLedger:
-        """What readers of this place found missing or damaged."""
+        """Missing and damaged files found by readers."""
         return DamageLedger()
 
     @abstractmethod
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
-        """The bytes of a key, or of a part of it; fewer where it ends earlier.
+        """The bytes of a key, or of a range of it; fewer if it ends earlier.
 
         Raises:
-            KeyMissingError: There is no such key.
+            KeyMissingError: The key does not exist.
         """
 
     @abstractmethod
     def write(self, key: str, data: bytes) -> None:
-        """Stores the whole key, at once or not at all; replaces what was there."""
+        """Write or replace a key atomically."""
 
-    def write_parts(self, key: str, parts: Sequence[bytes | memoryview]) -> None:
-        """Like `write`, of many parts after each other, which may be large."""
-        self.write(key, b"".join(parts))
+    def write_parts(self, key: str, chunks: Sequence[bytes | memoryview]) -> None:
+        """Like `write`, from several chunks, which may be large."""
+        self.write(key, b"".join(chunks))
 
     @abstractmethod
     def create(self, key: str, data: bytes) -> bool:
-        """Like `write`, but leaves an existing key alone and returns False."""
+        """Like `write`, but keep an existing key and return False."""
 
     @abstractmethod
     def append(self, key: str, offset: int, data: bytes) -> None:
-        """Adds to the end of a growing key; the same call made again changes nothing.
+        """Append to a growing key; repeating a call has no effect.
 
         Args:
-            key: The growing key; it begins with offset 0. Only keys that end in `.frames` grow:
-                a place that cannot append keeps them in another form than the rest.
-            offset: How many bytes the writer has appended before.
-            data: What to add.
+            key: The growing key. Only keys that end in `.frames` can grow: backends that cannot
+                append store them in chunks.
+            offset: The number of bytes appended before.
+            data: The bytes to append.
 
         Raises:
-            KeyMissingError: Bytes were appended before, and the key is gone.
+            KeyMissingError: The offset is not 0, and the key does not exist.
         """
 
     @abstractmethod
@@ -103,64 +103,64 @@ class Backend(ABC):
 
     @abstractmethod
     def delete(self, keys: Iterable[str]) -> None:
-        """Removes keys; one that is not there is no error."""
+        """Delete keys; missing keys are ignored."""
 
     def erase(self, is_ours: Callable[[str], bool] = lambda _key: True) -> list[str]:
-        """Removes keys, what writers left half-written, and the place itself if nothing remains.
+        """Delete keys, temporary files, and the folder itself if it is empty then.
 
         Args:
-            is_ours: Which keys to remove, all by default; asked for folders too, whose names end
-                in a slash. What it does not know is left alone.
+            is_ours: Which keys to delete, all by default; also called for folders, whose names
+                end in a slash.
 
         Returns:
-            What was left.
+            The remaining keys.
         """
         keys = [entry.key for entry in self.entries("")]
         self.delete([key for key in keys if is_ours(key)])
         return [key for key in keys if not is_ours(key)]
 
     def remove_if_empty(self) -> None:
-        """Removes the place itself if nothing is in it."""
+        """Remove the folder itself if it is empty."""
 
     def is_link(self) -> bool:
-        """Whether the place is only a link to another one."""
+        """Whether the folder is a symbolic link."""
         return False
 
     def links(self) -> list[str]:
-        """Keys in whose place there is only a link to something else, sorted."""
+        """Keys that are symbolic links, sorted."""
         return []
 
     def is_empty(self) -> bool:
-        """Whether nothing is here, apart from what writers are about to write."""
+        """Whether there are no keys, apart from temporary files."""
         return not self.entries("")
 
     def sweep(self, now_ns: int) -> None:
-        """Removes what writers left half-written when they died, once it is old enough."""
+        """Remove old temporary files of writers that died."""
 
     def sweep_of(self, folder: str, is_gone: Callable[[int], bool]) -> None:
-        """Removes what processes left half-written in a folder and below, if they are gone.
+        """Remove temporary files of dead processes in a folder and its subfolders.
 
         Args:
-            folder: The folder; empty for everything.
-            is_gone: Whether a process of this number writes no more.
+            folder: The folder; empty for all.
+            is_gone: Whether the process with this PID is dead.
         """
 
     def view(self, key: str) -> View:
-        """A key that never changes again, to read parts of it.
+        """Random read access to a key that no longer changes.
 
         Raises:
-            KeyMissingError: There is no such key.
+            KeyMissingError: The key does not exist.
         """
         return BytesView(self.read(key))
 
     def free_bytes(self) -> int | None:
-        """How much room is left, where there is such a limit."""
+        """Free disk space; None if unlimited."""
         return None
 
     def size_bytes(self) -> int | None:
-        """How large the place is, where there is such a limit."""
+        """Size of the disk; None if unlimited."""
         return None
 
     def exists(self, key: str) -> bool:
-        """Whether the key is there."""
+        """Whether the key exists."""
         return any(entry.key == key for entry in self.entries(key.rpartition("/")[0]))

@@ -1,4 +1,4 @@
-"""A store in a folder of this machine, or of a file system it shares: a path or `file://…`."""
+"""A store in a local or shared folder: a path or `file://…`."""
 
 import contextlib
 import errno
@@ -18,7 +18,7 @@ from sonde.store.confined_files import ConfinedFiles
 from sonde.store.limits import check_size
 from sonde.store.links import read_link
 
-# How `ConfinedFiles` names its copies, and when nobody can be at one any more.
+# How `ConfinedFiles` names temporary files, and when they are certainly abandoned.
 _TEMPORARY = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}")
 _HALF_WRITTEN_SECONDS = 3600
 
@@ -26,13 +26,13 @@ _HALF_WRITTEN_SECONDS = 3600
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
-# What opening a link, or a socket or device, answers.
+# Errors from opening a link, socket or device.
 _NOT_A_FILE = {errno.ELOOP, errno.ENXIO, errno.ENODEV}
-_NO_FILE = "it is a link, pipe or device, not a file of this folder"
+_NO_FILE = "it is a link, pipe or device instead of a file"
 
 
 class Local(Backend):
-    """Files in a folder. Documents are replaced whole; segments grow at their end."""
+    """Files in a folder. Documents are replaced atomically; segments are appended to."""
 
     flush_seconds = 2.0
     poll_seconds = 0.25
@@ -48,16 +48,16 @@ class Local(Backend):
             if end is None:
                 check_size(key, size - start)
             try:
-                return _read_part(file, start, min(size, size if end is None else end))
+                return _read_range(file, start, min(size, size if end is None else end))
             except OSError as error:
                 raise self._store_error("read", key, error) from error
 
     def write(self, key: str, data: bytes) -> None:
         self.write_parts(key, [data])
 
-    def write_parts(self, key: str, parts: Sequence[bytes | memoryview]) -> None:
+    def write_parts(self, key: str, chunks: Sequence[bytes | memoryview]) -> None:
         try:
-            self._files.write(self._checked(key), parts)
+            self._files.write(self._checked(key), chunks)
         except OSError as error:
             raise self._store_error("write", key, error) from error
 
@@ -71,7 +71,7 @@ class Local(Backend):
         try:
             self._files.write_at(self._checked(key), offset, data)
         except FileNotFoundError as error:
-            raise KeyMissingError(f"{key} has vanished from {self.uri}") from error
+            raise KeyMissingError(f"{key} no longer exists in {self.uri}") from error
         except OSError as error:
             raise self._store_error("write", key, error) from error
 
@@ -90,10 +90,10 @@ class Local(Backend):
         if folder and self._is_elsewhere(path):
             return []
         try:
-            with os.scandir(path) as found:
-                # a store may hold links to jobs; inside of a job none is followed
+            with os.scandir(path) as items:
+                # a store may contain links to jobs; links inside a job are not followed
                 follow = not folder
-                return sorted(item.name for item in found if item.is_dir(follow_symlinks=follow))
+                return sorted(item.name for item in items if item.is_dir(follow_symlinks=follow))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -149,7 +149,7 @@ class Local(Backend):
                 _discard(path)
 
     def view(self, key: str) -> View:
-        # not a memory map: a file that is cut short under one ends the process
+        # not a memory map: truncating a mapped file kills the process
         with self._open(key) as (_, size):
             return _FileView(self, key, size)
 
@@ -167,23 +167,23 @@ class Local(Backend):
                 return True
         except KeyMissingError:
             return False
-        except DamagedError:  # something is there, and whoever reads it learns what
+        except DamagedError:  # it exists; reading it reports the damage
             return True
 
     @contextlib.contextmanager
     def _open(self, key: str) -> Iterator[tuple[int, int]]:
-        """A regular file of this folder, opened for reading, and its size.
+        """Open a regular file of this folder for reading; yields the descriptor and the size.
 
         Raises:
-            KeyMissingError: There is none.
-            DamagedError: Something else is there: a link, a pipe, a device.
+            KeyMissingError: The file does not exist.
+            DamagedError: It is a link, a pipe or a device.
         """
-        path = self._place(key)
+        path = self._file_path(key)
         try:
-            # a pipe without a writer would make us wait for ever
+            # O_NONBLOCK: opening a pipe without a writer would block forever
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise KeyMissingError(f"There is no {key} in {self.uri}") from error
+            raise KeyMissingError(f"{key} does not exist in {self.uri}") from error
         except OSError as error:
             if error.errno in _NOT_A_FILE:
                 raise DamagedError(f"{key} is damaged: {_NO_FILE}") from error
@@ -191,7 +191,7 @@ class Local(Backend):
         try:
             status = os.fstat(file)
             if stat.S_ISDIR(status.st_mode):
-                raise KeyMissingError(f"There is no {key} in {self.uri}")
+                raise KeyMissingError(f"{key} does not exist in {self.uri}")
             if not stat.S_ISREG(status.st_mode) or not self._is_inside(file, path):
                 raise DamagedError(f"{key} is damaged: {_NO_FILE}")
             yield file, status.st_size
@@ -199,30 +199,30 @@ class Local(Backend):
             os.close(file)
 
     def _is_inside(self, file: int, path: str) -> bool:
-        """Whether an opened file lies in this folder, as the system sees it where it can tell."""
+        """Whether an opened file is in this folder, according to /proc if available."""
         is_inside = read_link(f"/proc/self/fd/{file}").startswith(self._real_root)
         return is_inside or not self._is_elsewhere(Path(path).parent)
 
     @cached_property
     def _real_root(self) -> str:
-        """This folder without links, with a slash at its end."""
+        """The resolved path of this folder, with a trailing slash."""
         return f"{os.path.realpath(self._root).rstrip(os.sep)}{os.sep}"
 
     def _is_elsewhere(self, folder: Path) -> bool:
-        """Whether a link leads to a folder that lies outside of this one."""
-        found = os.path.realpath(folder)
+        """Whether a folder resolves to a path outside of this folder."""
+        real_path = os.path.realpath(folder)
         root = os.path.realpath(self._root)
-        return found != root and not found.startswith(f"{root.rstrip(os.sep)}{os.sep}")
+        return real_path != root and not real_path.startswith(f"{root.rstrip(os.sep)}{os.sep}")
 
     def _path(self, key: str) -> Path:
-        return Path(self._place(key))
+        return Path(self._file_path(key))
 
-    def _place(self, key: str) -> str:
-        """The file of a key."""
+    def _file_path(self, key: str) -> str:
+        """The path of a key."""
         return f"{self._root_text}{self._checked(key)}"
 
     def _checked(self, key: str) -> str:
-        """The key; one from a hostile store leads nowhere outside of it."""
+        """The key, if it cannot leave this folder."""
         if key.startswith("/") or ".." in key.split("/"):
             raise StoreError(f"{key!r} is not a key of {self.uri}")
         return key
@@ -231,26 +231,26 @@ class Local(Backend):
         return os.path.relpath(path, self._root).replace(os.sep, "/")
 
     def _usage(self) -> "shutil._ntuple_diskusage | None":
-        for place in (self._root, *self._root.parents):
+        for folder in (self._root, *self._root.parents):
             try:
-                return shutil.disk_usage(place)
-            except OSError:  # the folder is not made yet, or was removed: ask for its parent
+                return shutil.disk_usage(folder)
+            except OSError:  # the folder does not exist (yet): use its parent
                 continue
         return None
 
     def _walk(self, folder: Path) -> Iterator[Entry]:
         try:
-            found = list(os.scandir(folder))
+            items = list(os.scandir(folder))
         except (FileNotFoundError, NotADirectoryError):
             return
-        for item in found:
+        for item in items:
             if item.is_dir(follow_symlinks=False):
                 yield from self._walk(Path(item.path))
             elif not item.name.startswith("."):
                 key = self._key(item.path)
                 try:
                     status = item.stat(follow_symlinks=False)
-                except FileNotFoundError:  # removed while we looked
+                except FileNotFoundError:  # removed meanwhile
                     continue
                 if not stat.S_ISREG(status.st_mode):
                     self.ledger.report(key, f"{key} is damaged: {_NO_FILE}")
@@ -278,7 +278,7 @@ class Local(Backend):
 
 
 def expand_home(path: str) -> Path:
-    """The path with `~` replaced; one whose home nobody knows stays as it is, as in a shell."""
+    """Expand `~`; like a shell, keep it if the home directory is unknown."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -288,10 +288,10 @@ def expand_home(path: str) -> Path:
 def _path_in(uri: str) -> str:
     if not uri.startswith("file:"):
         return uri
-    parts = urlsplit(uri)
-    if parts.netloc not in ("", "localhost"):
-        raise UsageError(f"{uri} names a machine, not a folder: write file:///{parts.netloc}…")
-    return unquote(parts.path)
+    address = urlsplit(uri)
+    if address.netloc not in ("", "localhost"):
+        raise UsageError(f"{uri} names a host, not a folder. Use file:///{address.netloc}…")
+    return unquote(address.path)
 
 
 def _is_folder(path: Path) -> bool:
@@ -307,24 +307,24 @@ def _remove_if_empty(folder: Path) -> bool:
 
 
 def _discard(path: Path) -> None:
-    with contextlib.suppress(OSError):  # what failed before is what has to be said
+    with contextlib.suppress(OSError):  # the original error is reported
         path.unlink()
 
 
-def _read_part(file: int, start: int, end: int) -> bytes:
-    """The bytes of a part; fewer where the file ends earlier."""
+def _read_range(file: int, start: int, end: int) -> bytes:
+    """The bytes of a range; fewer if the file ends earlier."""
     data = os.pread(file, max(end - start, 0), start)
-    if len(data) >= end - start:  # as mostly
+    if len(data) >= end - start:  # the common case
         return data
-    parts = [data]
-    while parts[-1]:
-        start += len(parts[-1])
-        parts.append(os.pread(file, end - start, start))
-    return b"".join(parts)
+    chunks = [data]
+    while chunks[-1]:
+        start += len(chunks[-1])
+        chunks.append(os.pread(file, end - start, start))
+    return b"".join(chunks)
 
 
 class _FileView:
-    """Parts of a file, each read when it is needed; no file stays open."""
+    """Random read access to a file that is not kept open."""
 
     def __init__(self, backend: Local, key: str, size: int) -> None:
         self.size = size
@@ -332,5 +332,5 @@ class _FileView:
         self._key = key
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes of a part; fewer where the file was cut since."""
+        """The bytes of a range; fewer if the file was truncated."""
         return self._backend.read(self._key, start, end)

@@ -1,4 +1,4 @@
-"""A store in this process' memory, for tests: `memory://name`."""
+"""A store in memory, for tests: `memory://name`."""
 
 import threading
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from sonde.store.backends._backend import Backend, Entry
 
 
 class Memory(Backend):
-    """A dictionary; all stores of one name in a process are the same one."""
+    """A dictionary; stores with the same name in a process are shared."""
 
     flush_seconds = 2.0
     poll_seconds = 0.01
@@ -23,7 +23,7 @@ class Memory(Backend):
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
         with self._lock:
             if key not in self._keys:
-                raise KeyMissingError(f"There is no {key} in {self.uri}")
+                raise KeyMissingError(f"{key} does not exist in {self.uri}")
             return self._keys[key][0][start:end]
 
     def write(self, key: str, data: bytes) -> None:
@@ -41,7 +41,7 @@ class Memory(Backend):
         with self._lock:
             so_far = self._keys.get(key, (b"", 0))[0]
             if len(so_far) < offset:
-                raise KeyMissingError(f"{key} has vanished from {self.uri}")
+                raise KeyMissingError(f"{key} no longer exists in {self.uri}")
             self.write(key, so_far[:offset] + data + so_far[offset + len(data) :])
 
     def entries(self, folder: str) -> list[Entry]:
