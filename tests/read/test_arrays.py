@@ -68,5 +68,5 @@ def test_scalars_and_empty_tensors_keep_their_shape() -> None:
 
 
 def test_an_element_type_of_the_future_is_said() -> None:
-    with pytest.raises(StoreError, match="type F4 cannot be read"):
+    with pytest.raises(StoreError, match="Cannot read tensors of type F4"):
         to_array(RawTensor("F4", (1,), b"x"))

@@ -73,7 +73,7 @@ def test_an_attempt_that_claims_to_be_of_another_node_is_not_believed() -> None:
     job.backend.write(attempt_key("a", 1, "start"), encode_facts(hostile))
     found = facts(job, 1)
     assert found.nodes == ()
-    assert any("of another node" in text for text in found.damages)
+    assert any("belongs to another node" in text for text in found.damages)
 
 
 def test_a_copied_folder_is_a_job_of_its_own_name() -> None:

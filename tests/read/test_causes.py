@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import permutations
 
-from sonde.read.causes import linked
+from sonde.read.causes import link_causes
 from sonde.records.finding import Episode, Evaluation, Finding, RuleStatus, Setting, Severity
 
 SECOND = 1_000_000_000
@@ -31,7 +31,7 @@ def evaluation(one: Episode, *explains: str) -> Evaluation:
 
 def causes(*evaluations: Evaluation) -> dict[str, str | None]:
     """Of every rule's only episode."""
-    found = linked(evaluations)
+    found = link_causes(evaluations)
     return {one.rule: one.episodes[0].finding.cause for one in found}
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from sonde.client.reports import report_of
 from sonde.clock import NANOSECONDS
-from sonde.read.coverage import seen_of
+from sonde.read.coverage import coverage_from
 from sonde.records.notice import INSIDE, Notice, NoticeKind
 from sonde.store.layout import frameworks_folder
 from tests.fakes.job import FakeJob
 
 
 def test_a_training_whose_steps_were_recorded_was_seen() -> None:
-    seen = seen_of({"torch": "2.13.0", "sklearn": "1.9.1"}, {"train": 20})
+    seen = coverage_from({"torch": "2.13.0", "sklearn": "1.9.1"}, {"train": 20})
     assert (seen.framework, seen.inside, seen.why_not) == ("torch 2.13", True, None)
 
 
@@ -31,29 +31,29 @@ def test_a_training_whose_steps_were_recorded_was_seen() -> None:
 def test_a_framework_that_cannot_be_looked_into_is_named_with_the_way_out(
     module: str, name: str
 ) -> None:
-    seen = seen_of({module: "2.15.1"}, {})
+    seen = coverage_from({module: "2.15.1"}, {})
     assert (seen.framework, seen.inside) == (f"{module} 2.15", False)
     assert seen.why_not is not None
-    assert seen.why_not.startswith(f"This job uses {name} 2.15, which Sonde cannot look into.")
+    assert seen.why_not.startswith(f"This job uses {name} 2.15, which Sonde cannot instrument.")
     assert "sonde.step()" in seen.why_not
     assert "sonde.log(loss=...)" in seen.why_not
 
 
 def test_steps_that_the_script_reports_itself_count_as_seen() -> None:
-    seen = seen_of({"jax": "0.6.0"}, {"train": 3})
+    seen = coverage_from({"jax": "0.6.0"}, {"train": 3})
     assert (seen.framework, seen.inside, seen.why_not) == ("jax 0.6", True, None)
 
 
 def test_pytorch_without_a_training_step_is_said_once_the_job_had_time_for_one() -> None:
-    seen = seen_of({"torch": "2.13.0"}, {"eval": 5})
+    seen = coverage_from({"torch": "2.13.0"}, {"eval": 5})
     assert seen.why_not is not None
-    assert "no optimizer step and no backward pass was seen" in seen.why_not
-    assert seen_of({"torch": "2.13.0"}, {}, running_ns=10 * NANOSECONDS).why_not is None
-    assert seen_of({"torch": "2.13.0"}, {}, running_ns=100 * NANOSECONDS).why_not is not None
+    assert "ran no optimizer step and no backward pass" in seen.why_not
+    assert coverage_from({"torch": "2.13.0"}, {}, running_ns=10 * NANOSECONDS).why_not is None
+    assert coverage_from({"torch": "2.13.0"}, {}, running_ns=100 * NANOSECONDS).why_not is not None
 
 
 def test_a_python_that_cannot_be_looked_into_says_which_option_forbids_it() -> None:
-    seen = seen_of({}, {}, ["python -I isolates it from its environment"])
+    seen = coverage_from({}, {}, ["python -I isolates it from its environment"])
     assert seen.why_not == "python -I isolates it from its environment."
 
 
@@ -69,7 +69,7 @@ def test_steps_that_were_lost_are_not_reported_as_steps_that_never_ran() -> None
     why_not = job.job().summary["seen"]["why_not"]
 
     assert "no optimizer step" not in why_not
-    assert why_not.startswith("Training steps could not be recorded: no space left on device")
+    assert why_not.startswith("Could not record training steps: no space left on device")
 
 
 def test_a_hook_that_failed_to_load_is_reported_with_its_reason() -> None:
@@ -98,7 +98,7 @@ def test_a_damaged_reason_of_a_failed_hook_is_reported() -> None:
 
 
 def test_of_a_program_that_trains_nothing_nothing_is_said() -> None:
-    seen = seen_of({}, {})
+    seen = coverage_from({}, {})
     assert (seen.framework, seen.inside, seen.why_not) == (None, False, None)
 
 
@@ -108,7 +108,7 @@ def test_the_status_names_the_framework_and_the_first_line_says_what_was_not_see
     summary = job.end().job().summary
     assert summary["seen"]["framework"] == "xgboost 2.1"
     assert summary["seen"]["inside"] is False
-    assert repr(summary).startswith("Not seen from inside: This job uses XGBoost 2.1")
+    assert repr(summary).startswith("Training not recorded: This job uses XGBoost 2.1")
 
 
 def test_the_report_says_first_what_was_not_seen() -> None:
@@ -116,7 +116,7 @@ def test_the_report_says_first_what_was_not_seen() -> None:
     job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
     report = report_of(job.end().backend, job.clock, runs_rules=True)
     text = report.html[report.html.index("Verdict</h2>") :]
-    assert text.index("Not seen from inside: This job uses XGBoost") < text.index("completed")
+    assert text.index("Training not recorded: This job uses XGBoost") < text.index("completed")
     assert report.document["seen"]["framework"] == "xgboost 2.1"
     assert report.document["coverage"]["lacking"] > 0
 
@@ -131,5 +131,5 @@ def test_damaged_events_are_named_instead_of_a_job_without_steps() -> None:
         job.backend.write(key, b"")
     seen = job.job().summary["seen"]
     assert not seen["inside"]
-    assert seen["why_not"].startswith("The recording of its steps is damaged: ")
+    assert seen["why_not"].startswith("The recorded steps are damaged: ")
     assert "no optimizer step" not in seen["why_not"]

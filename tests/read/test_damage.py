@@ -17,7 +17,7 @@ from sonde.store.format import EVENTS, NOTICES
 from sonde.store.frames import FrameScan
 from sonde.store.layout import EXIT, attempt_key
 from sonde.store.retention import keep_within
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from tests.fakes.damage import flipped
 from tests.fakes.job import FakeJob
 
@@ -88,13 +88,13 @@ def test_many_missing_files_of_one_folder_are_counted_not_listed() -> None:
     job.backend.delete([key for key in job.stored(".safetensors") if key.startswith("workers/1")])
     missing = [one for one in job.job().summary["lost"] if one["reason"] == "missing"]
     assert len(missing) == 6
-    assert "15 more files of workers/1/values are missing" in missing[-1]["what"]
+    assert "15 more files of workers/1/values missing" in missing[-1]["what"]
 
 
 def test_files_that_were_sealed_merged_or_removed_by_the_budget_are_not_missing() -> None:
     job = recorded()
     job.seal(merge_all=True)
-    seal_folder(Place(job.backend, "workers/0", EVENTS), is_over=True)
+    seal_folder(FamilyFolder(job.backend, "workers/0", EVENTS), is_over=True)
     keep_within(job.backend, 0)
     assert not job.stored(".safetensors")
     assert damage_of(job.job()) == []

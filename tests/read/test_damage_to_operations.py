@@ -6,7 +6,7 @@ from sonde.agent.trace_decoding import decode_waiting
 from sonde.store.format import OPERATIONS
 from sonde.store.layout import profile_key
 from sonde.store.owned import describe, is_ours
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from tests.agent.test_trace_decoding import leave_trace, operator
 from tests.fakes.job import FakeJob
 from tests.read.test_damage import damage_of, key_of, recorded
@@ -46,7 +46,7 @@ def test_a_missing_log_of_operations_is_reported() -> None:
 
 def test_operations_that_were_sealed_and_merged_are_not_missing() -> None:
     job = decoded_after_the_end(traces=3)
-    seal_folder(Place(job.backend, "workers/0", OPERATIONS), is_over=True, merge_all=True)
+    seal_folder(FamilyFolder(job.backend, "workers/0", OPERATIONS), is_over=True, merge_all=True)
     assert not any("/operations/" in key for key in job.stored(".frames"))
     assert damage_of(job.job()) == []
 

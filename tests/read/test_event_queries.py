@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sonde.engine.runner import Runner
-from sonde.read.event_queries import Eventful
+from sonde.read.event_queries import EventWindows
 from sonde.read.job_data import JobData
 from sonde.read.window import Window
 from sonde.records.finding import Finding
@@ -67,5 +67,5 @@ def test_what_happens_after_the_last_step_belongs_to_the_last_window() -> None:
 def test_an_evaluation_counts_for_those_who_need_its_steps() -> None:
     job = trained(7)
     data = JobData(job.backend, job.clock)
-    places = Eventful(data, data.legs[0], 2, (Steps("eval"),))
+    places = EventWindows(data, data.attempts[0], 2, (Steps("eval"),))
     assert [place for place in range(60) if place in places] == [0, 25, 40, 41, 50]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sonde.read.failures import explain, first_failure
+from sonde.read.failures import explain_exit, first_failure
 from sonde.read.jobs import read_job
 from sonde.read.status import status_document
 from sonde.records.job import Exit, ExitReason, JobState
@@ -26,7 +26,7 @@ def exit_of(job: FakeJob) -> dict[str, Any]:
 
 
 def test_an_exit_that_nobody_explained_takes_the_reason_of_the_worker() -> None:
-    told = explain(EXIT, FAILURE)
+    told = explain_exit(EXIT, FAILURE)
     assert (told.reason, told.worker) == (ExitReason.DEVICE_OUT_OF_MEMORY, 2)
     assert told.message == "OutOfMemoryError: full"
     assert told.traceback == "Trace\nsizes"
@@ -35,7 +35,7 @@ def test_an_exit_that_nobody_explained_takes_the_reason_of_the_worker() -> None:
 
 def test_what_only_the_launcher_knows_is_kept() -> None:
     hinted = replace(EXIT, message="exit code 1; memory ran out meanwhile (kills: 1)")
-    message = explain(hinted, FAILURE).message
+    message = explain_exit(hinted, FAILURE).message
     assert message == "OutOfMemoryError: full; memory ran out meanwhile (kills: 1)"
 
 
@@ -50,7 +50,7 @@ def test_what_only_the_launcher_knows_is_kept() -> None:
     ],
 )
 def test_what_the_launcher_has_judged_stands(known: Exit) -> None:
-    assert explain(known, FAILURE) == known
+    assert explain_exit(known, FAILURE) == known
 
 
 def test_the_worker_that_failed_first_is_the_cause() -> None:

@@ -4,13 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.read.intervals import own_time_ns
+from sonde.read.intervals import exclusive_time_ns
 
 
 def own(*stretches: tuple[int, int]) -> list[int]:
     starts = np.array([start for start, _ in stretches], dtype=np.int64)
     ends = np.array([end for _, end in stretches], dtype=np.int64)
-    return [int(one) for one in own_time_ns(starts, ends)]
+    return [int(one) for one in exclusive_time_ns(starts, ends)]
 
 
 def test_what_lies_beside_each_other_keeps_its_time() -> None:

@@ -1,13 +1,13 @@
 """Rows of a growing folder: each is told once, whatever happens to its segment."""
 
-from sonde.read.new_rows import FreshRows
+from sonde.read.new_rows import NewRows
 from sonde.store.format import EVENTS
 from sonde.store.layout import worker_folder
 from sonde.store.reader import FolderReader
 from tests.fakes.job import FakeJob
 
 
-def names(fresh: FreshRows) -> list[str]:
+def names(fresh: NewRows) -> list[str]:
     return [row["name"] for table in fresh.poll() for row in table.to_pylist()]
 
 
@@ -15,7 +15,7 @@ def test_every_row_is_told_once_across_sealing_and_merging() -> None:
     job = FakeJob()
     worker = job.worker()
     reader = FolderReader(job.backend, worker_folder(0), EVENTS)
-    fresh = FreshRows(reader, ("name", "start_ns"))
+    fresh = NewRows(reader, ("name", "start_ns"))
     told: list[str] = []
     for number in range(6):
         worker.stretch(f"event-{number}", 0.0, 1.0).flush()
@@ -36,6 +36,6 @@ def test_where_nothing_has_come_nothing_is_told() -> None:
     job.worker().stretch("one", 0.0, 1.0).flush()
     reader = FolderReader(job.backend, worker_folder(0), EVENTS)
     reader.refresh()
-    fresh = FreshRows(reader, ("name",))
+    fresh = NewRows(reader, ("name",))
     assert names(fresh) == ["one"]
     assert names(fresh) == []

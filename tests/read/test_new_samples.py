@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.read.new_samples import Follower
+from sonde.read.new_samples import NewSampleReader
 from sonde.store.backends import View
 from tests.fakes.damage import flipped
 from tests.fakes.job import FakeJob
@@ -14,7 +14,7 @@ ACTIONS = st.lists(
 )
 
 
-def new_values(follower: Follower) -> list[float]:
+def new_values(follower: NewSampleReader) -> list[float]:
     return [float(value) for news in follower.poll() for value in news.values[0]]
 
 

@@ -144,7 +144,7 @@ def test_a_worker_that_claims_to_be_another_is_not_believed() -> None:
     job.backend.write(worker_key(1, 1, 0, "start"), encode_facts(info))
     document = status(job)
     assert len(document["lives"]) == 1
-    assert "of another worker" in document["lost"][0]["what"]
+    assert "belongs to another worker" in document["lost"][0]["what"]
 
 
 def test_all_of_training_is_in_the_summary_of_a_job() -> None:

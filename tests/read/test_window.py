@@ -15,9 +15,9 @@ def data_of(job: FakeJob) -> JobData:
     return JobData(job.backend, job.clock)
 
 
-def by_steps(job: FakeJob, width: int, leg: int = 0) -> list[Window]:
+def by_steps(job: FakeJob, width: int, attempt: int = 0) -> list[Window]:
     data = data_of(job)
-    return [window for _, window in step_windows(data, data.legs[leg], width, 0)]
+    return [window for _, window in step_windows(data, data.attempts[attempt], width, 0)]
 
 
 def trained(steps: int = 25, every_eval: int = 10) -> FakeJob:
@@ -96,14 +96,14 @@ def test_steps_count_as_looked_at_where_a_hook_looks_into_them() -> None:
             worker.step(step, {"forward": 0.1})
         worker.flush()
     windows = by_steps(job.end(), 10)
-    assert [one.count_watched_steps() for one in windows] == [10, 10, 5]
+    assert [one.count_inspected_steps() for one in windows] == [10, 10, 5]
     assert [one.datapoints for one in windows] == [10, 10, 5]
 
 
 def test_windows_of_seconds_hold_what_happened_in_them() -> None:
     job = trained().record({"cpu.user_percent": [1.0, np.nan, 3.0]}, every_seconds=1.0)
     data = data_of(job)
-    windows = [window for _, window in time_windows(data, data.legs[0], 1.0, 0)]
+    windows = [window for _, window in time_windows(data, data.attempts[0], 1.0, 0)]
     assert sum(len(table.steps) for one in windows for table in one.steps()) == 25
     values = [one.values.tolist() for w in windows for one in w.system("cpu.user_percent")]
     assert values == [[1.0], [3.0]]
@@ -192,9 +192,9 @@ def test_each_start_of_the_workers_is_cut_by_itself() -> None:
         worker.flush()
         job.clock.advance(5)
     job.end()
-    legs = data_of(job).legs
-    assert [(leg.number, leg.is_over) for leg in legs] == [(0, True), (1, True)]
-    first, second = by_steps(job, 10), by_steps(job, 10, leg=1)
+    attempts = data_of(job).attempts
+    assert [(attempt.number, attempt.is_over) for attempt in attempts] == [(0, True), (1, True)]
+    first, second = by_steps(job, 10), by_steps(job, 10, attempt=1)
     assert [len(one.losses()[0]) for one in first] == [10, 5]
     assert [set(one.losses()[0].values) for one in second] == [{1.0}, {1.0}]
 
@@ -237,7 +237,7 @@ def test_a_worker_that_has_ended_does_not_end_the_time_of_those_that_have_not() 
     worker.beat(is_over=True).flush()
     job.record({"cpu.user_percent": [1.0] * 60})  # thirty seconds in which the launcher goes on
     data = data_of(job)
-    windows = [window for _, window in time_windows(data, data.legs[0], 10.0, 0)]
+    windows = [window for _, window in time_windows(data, data.attempts[0], 10.0, 0)]
     assert len(windows) == 3
     assert all(window.end_ns <= job.clock.now_ns() for window in windows)
 

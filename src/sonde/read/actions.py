@@ -1,4 +1,4 @@
-"""What followed findings: the actions that were taken, and what came of them."""
+"""Actions taken on findings, and their outcomes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,21 +13,21 @@ ACTIONS = rules_key("actions")
 
 
 def read_actions(backend: Backend, damages: list[str]) -> tuple[ActionRecord, ...]:
-    """All actions of a job, the oldest first."""
-    found = read_document(ActionLog, backend, ACTIONS, damages)
-    return () if found is None else found.entries
+    """All actions of a job, oldest first."""
+    log = read_document(ActionLog, backend, ACTIONS, damages)
+    return () if log is None else log.entries
 
 
 def action_documents(actions: Iterable[ActionRecord], episode: str) -> list[dict[str, Any]]:
-    """What followed one episode, as plain JSON values."""
+    """The actions taken on one episode, as plain JSON values."""
     return [
         {
-            "action": one.action,
-            "status": one.status.value,
-            "time": iso(one.time_ns),
-            "message": one.message,
-            "attempts": one.attempts,
+            "action": action.action,
+            "status": action.status.value,
+            "time": iso(action.time_ns),
+            "message": action.message,
+            "attempts": action.attempts,
         }
-        for one in actions
-        if one.episode == episode
+        for action in actions
+        if action.episode == episode
     ]

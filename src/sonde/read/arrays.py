@@ -1,6 +1,6 @@
-"""Saved tensors as numpy arrays, to the last bit.
+"""Saved tensors as numpy arrays, without loss of precision.
 
-numpy has no bfloat16 and no 8-bit floats: those become float32, which holds each of their values
+numpy has no bfloat16 and no 8-bit floats: they become float32, which represents all their values
 exactly.
 """
 
@@ -29,7 +29,7 @@ _DTYPES = {
     "U8": "u1",
 }
 
-# bits of the exponent, bits of the mantissa, what the exponent is reduced by
+# bits of the exponent, bits of the mantissa, exponent bias
 _SMALL_FLOATS = {
     "F8_E4M3": (4, 3, 7),
     "F8_E5M2": (5, 2, 15),
@@ -49,13 +49,15 @@ def to_array(tensor: RawTensor) -> npt.NDArray[Any]:
     elif tensor.dtype in (*_SMALL_FLOATS, "F8_E8M0"):
         values = _eight_bit_values(tensor.dtype)[np.frombuffer(tensor.data, np.uint8)]
     else:
-        raise StoreError(f"Elements of type {tensor.dtype} cannot be read by this sonde.")
+        raise StoreError(
+            f"Cannot read tensors of type {tensor.dtype}. Upgrade with: pip install -U sonde"
+        )
     return values.reshape(tensor.shape)
 
 
 @cache
 def _eight_bit_values(dtype: str) -> npt.NDArray[np.float32]:
-    """What each of the 256 bytes stands for."""
+    """The value of each of the 256 codes."""
     codes = np.arange(256)
     if dtype == "F8_E8M0":
         with np.errstate(under="ignore"):

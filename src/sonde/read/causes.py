@@ -1,4 +1,4 @@
-"""Links findings that explain each other: each consequence points to what caused it."""
+"""Link findings to the findings that caused them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,29 +6,31 @@ from dataclasses import replace
 from sonde.clock import NANOSECONDS
 from sonde.records.finding import Episode, Evaluation
 
-# What is over may have consequences that are seen a little later.
+# A consequence may appear shortly after its cause has ended.
 _NEAR_NS = 60 * NANOSECONDS
 _NEAR_STEPS = 100
-# Where something begins is known to a window: a cause that seems to begin so much later than its
-# consequence, while that lasts, may have come first.
+# Start times are only as precise as a window: a cause may seem to start this much after its
+# consequence.
 _SAME_NS = 120 * NANOSECONDS
 _SAME_STEPS = 50
 
 Explains = Mapping[str, tuple[str, ...]]
 
 
-def linked(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
-    """The same; episodes that another one explains name it by its id.
+def link_causes(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+    """Set the cause of each episode that another episode explains.
 
-    A cause that a rule has named itself stays. What is linked depends on the episodes alone, not on
-    when anybody looked, so nobody has to keep it.
+    A cause set by a rule is kept. Links depend only on the episodes, so they need not be stored.
     """
-    explains = {one.rule: one.explains for one in evaluations}
-    episodes = [episode for one in evaluations for episode in one.episodes]
+    explains = {evaluation.rule: evaluation.explains for evaluation in evaluations}
+    episodes = [episode for evaluation in evaluations for episode in evaluation.episodes]
     causes = _causes(episodes, explains)
     return tuple(
-        replace(one, episodes=tuple(_with_cause(episode, causes) for episode in one.episodes))
-        for one in evaluations
+        replace(
+            evaluation,
+            episodes=tuple(_with_cause(episode, causes) for episode in evaluation.episodes),
+        )
+        for evaluation in evaluations
     )
 
 
@@ -36,7 +38,7 @@ def _causes(episodes: Sequence[Episode], explains: Explains) -> dict[str, str]:
     causes: dict[str, str] = {}
     for episode in sorted(episodes, key=_began):
         if episode.finding.cause is None:
-            roots = [one for one in episodes if _explains(one, episode, explains)]
+            roots = [candidate for candidate in episodes if _explains(candidate, episode, explains)]
             for root in sorted(roots, key=_began):
                 if not _leads_to(root.id, episode.id, causes):
                     causes[episode.id] = root.id
@@ -57,20 +59,20 @@ def _began(episode: Episode) -> tuple[int, str]:
 def _explains(root: Episode, episode: Episode, explains: Explains) -> bool:
     if root.id == episode.id or episode.finding.rule not in explains.get(root.finding.rule, ()):
         return False
-    return _means_the_same(root, episode) and _is_at_its_time(root, episode)
+    return _has_same_subject(root, episode) and _overlaps(root, episode)
 
 
-def _means_the_same(root: Episode, episode: Episode) -> bool:
-    """Whether nothing that both of them name differs: tensors aside, which differ by nature."""
+def _has_same_subject(root: Episode, episode: Episode) -> bool:
+    """Whether no node or worker that both name differs."""
     for name in ("node", "worker"):
-        one, other = getattr(root.finding, name), getattr(episode.finding, name)
-        if None not in (one, other) and one != other:
+        root_value, value = getattr(root.finding, name), getattr(episode.finding, name)
+        if None not in (root_value, value) and root_value != value:
             return False
     return True
 
 
-def _is_at_its_time(root: Episode, episode: Episode) -> bool:
-    """Whether it had begun when the other one did, and held while that did, or right before."""
+def _overlaps(root: Episode, episode: Episode) -> bool:
+    """Whether the root started before the episode, and lasted until it or ended shortly before."""
     if root.first_step is None or episode.first_step is None:
         has_begun = root.first_ns <= min(episode.last_ns, episode.first_ns + _SAME_NS)
         return has_begun and _held_by_time(root, episode)
@@ -85,10 +87,10 @@ def _held_by_time(root: Episode, episode: Episode) -> bool:
     return root.is_open or root.last_ns >= episode.first_ns - _NEAR_NS
 
 
-def _leads_to(found: str, wanted: str, causes: Mapping[str, str]) -> bool:
-    """Whether one is a consequence of the other already."""
-    while found != wanted:
-        if found not in causes:
+def _leads_to(cause_id: str, episode_id: str, causes: Mapping[str, str]) -> bool:
+    """Whether a chain of causes leads from one episode to another."""
+    while cause_id != episode_id:
+        if cause_id not in causes:
             return False
-        found = causes[found]
+        cause_id = causes[cause_id]
     return True

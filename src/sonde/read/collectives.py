@@ -1,7 +1,7 @@
-"""Collectives of one worker: those that Python called, and those that a trace holds.
+"""Collectives of one worker, from Python calls and from traces.
 
-A profiler of ours tells calls with their groups and bytes. In a trace they are rows of gloo's own
-threads, or kernels of NCCL; what only announces them there is left out.
+Sonde's profiler records calls with their groups and bytes. In a trace, collectives are rows of
+gloo's threads or NCCL kernels; rows that only announce them are skipped.
 """
 
 import json
@@ -14,14 +14,15 @@ import numpy as np
 
 from sonde.clock import NANOSECONDS
 from sonde.read.profiles import operations_of, steps_of
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.profile import NO_CORRELATION, OperationCategory
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import NO_STEP
 from sonde.store.tables import inside_of, to_numpy
 
 UNKNOWN = -1
-_LONGEST_STEP_NS = 600 * NANOSECONDS
+_MAX_STEP_NS = 600 * NANOSECONDS
 _COLUMNS = ("name", "device", "start_ns", "duration_ns", "correlation", "detail")
 _COLLECTIVE, _KERNEL = OperationCategory.COLLECTIVE.value, OperationCategory.KERNEL.value
 _GLOO, _NCCL = "gloo:", "nccl"
@@ -49,57 +50,57 @@ _DTYPE_BYTES = {
 
 @dataclass(frozen=True)
 class Call:
-    """What was called, and with whom; the times stand in arrays beside it."""
+    """One collective; its times are in the arrays of `Calls`."""
 
     name: str
     group: str
     size: int
-    bytes: int  # that this worker gave; UNKNOWN
+    bytes: int  # sent by this worker, or UNKNOWN
     is_async: bool
-    exposed_ns: int  # of the training thread; UNKNOWN in a trace, where it is seen from the others
+    exposed_ns: int  # time the training thread was blocked; UNKNOWN in traces
     source: str  # calls, gloo, nccl, or other
     device: str
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The collectives of one worker, in order."""
+    """The collectives of one worker, in order of time."""
 
     worker: int
     node: str
     calls: tuple[Call, ...]
-    starts_ns: Numbers
-    ends_ns: Numbers
-    steps: Numbers
-    lives: Numbers
+    starts_ns: IntArray
+    ends_ns: IntArray
+    steps: IntArray
+    lives: IntArray
 
     def __len__(self) -> int:
         return len(self.calls)
 
     def within(self, steps: StepRange) -> "Calls":
-        """Those of some training steps."""
+        """The collectives of a range of training steps."""
         if steps == ANY_STEP:
             return self
-        kept = np.flatnonzero(inside_of(self.steps, steps.start, steps.end) & (self.steps >= 0))
+        selected = np.flatnonzero(inside_of(self.steps, steps.start, steps.end) & (self.steps >= 0))
         return Calls(
             self.worker,
             self.node,
-            tuple(self.calls[place] for place in kept.tolist()),
-            self.starts_ns[kept],
-            self.ends_ns[kept],
-            self.steps[kept],
-            self.lives[kept],
+            tuple(self.calls[index] for index in selected.tolist()),
+            self.starts_ns[selected],
+            self.ends_ns[selected],
+            self.steps[selected],
+            self.lives[selected],
         )
 
 
 def read_collectives(reader: WorkerReader, within: TimeRange = EVER) -> Calls:
-    """All that a worker recorded, whoever saw them."""
-    wanted: dict[str, Container[str]] = {
+    """All collectives that a worker recorded."""
+    names_by_category: dict[str, Container[str]] = {
         _COLLECTIVE: _Names(lambda name: not _ANNOUNCED.match(name)),
         _KERNEL: _Names(lambda name: name.startswith(_NCCL)),
     }
     rows = []
-    for category, names in wanted.items():
+    for category, names in names_by_category.items():
         only: dict[str, Container[str]] = {"category": {category}, "name": names}
         rows += operations_of(reader, within, _COLUMNS, only).to_pylist()
     rows.sort(key=lambda row: int(row["start_ns"]))
@@ -117,37 +118,37 @@ def read_collectives(reader: WorkerReader, within: TimeRange = EVER) -> Calls:
 
 
 def _called_ns(
-    reader: WorkerReader, rows: Sequence[Mapping[str, Any]], starts_ns: Numbers
-) -> Numbers:
-    """When the host asked for each: a device may do it steps later, and not all do it alike."""
-    wanted = {row["correlation"] for row in rows} - {NO_CORRELATION}
-    if not wanted:
+    reader: WorkerReader, rows: Sequence[Mapping[str, Any]], starts_ns: IntArray
+) -> IntArray:
+    """When the CPU launched each collective; the device may run it steps later."""
+    correlations = {row["correlation"] for row in rows} - {NO_CORRELATION}
+    if not correlations:
         return starts_ns
-    within = TimeRange(int(starts_ns.min()) - _LONGEST_STEP_NS, int(starts_ns.max()) + 1)
+    within = TimeRange(int(starts_ns.min()) - _MAX_STEP_NS, int(starts_ns.max()) + 1)
     only = {"category": {OperationCategory.RUNTIME.value}}
     table = operations_of(reader, within, ("correlation", "start_ns"), only)
     numbers, times_ns = to_numpy(table["correlation"]), to_numpy(table["start_ns"])
     called = dict(zip(numbers.tolist(), times_ns.tolist(), strict=True))
-    own = zip(rows, starts_ns.tolist(), strict=True)
-    return np.array([called.get(row["correlation"], start) for row, start in own], dtype=np.int64)
+    pairs = zip(rows, starts_ns.tolist(), strict=True)
+    return np.array([called.get(row["correlation"], start) for row, start in pairs], dtype=np.int64)
 
 
 def node_of(reader: WorkerReader) -> str:
-    """Where a worker ran last."""
+    """The node on which a worker ran last."""
     return reader.lives[-1].info.node if reader.lives else ""
 
 
-def steps_at(reader: WorkerReader, instants_ns: Numbers) -> Numbers:
-    """The training step that each instant lies in, or NO_STEP."""
+def steps_at(reader: WorkerReader, instants_ns: IntArray) -> IntArray:
+    """The training step of each instant, or NO_STEP."""
     if not len(instants_ns):
         return np.empty(0, dtype=np.int64)
     first_ns, last_ns = int(instants_ns.min()), int(instants_ns.max())
-    steps = steps_of(reader, TimeRange(first_ns - _LONGEST_STEP_NS, last_ns + 1))
+    steps = steps_of(reader, TimeRange(first_ns - _MAX_STEP_NS, last_ns + 1))
     return np.append(steps.steps, NO_STEP)[steps.at(instants_ns)]
 
 
 class _Names:
-    """The names that fit; each is asked about once."""
+    """The names that satisfy a predicate."""
 
     def __init__(self, fits: Callable[[str], bool]) -> None:
         self._fits = fits
@@ -185,19 +186,19 @@ def _call(row: Mapping[str, Any]) -> Call:
 
 def _detail(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text) if text else {}
+        detail = json.loads(text) if text else {}
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return detail if isinstance(detail, dict) else {}
 
 
 def _operation(name: str, detail: Mapping[str, Any]) -> str:
-    """The one name of an operation, whoever tells it."""
+    """The normalized name of an operation, independent of the backend."""
     kernel = _NCCL_KERNEL.match(name)
-    said = str(detail.get("collective") or (kernel[1] if kernel else name))
-    said = _WORDS.sub("_", said.removeprefix(_GLOO)).lower().strip("_")
-    joined = said.replace("_", "")
-    return next((word for part, word in _JOINED.items() if joined.startswith(part)), said)
+    label = str(detail.get("collective") or (kernel[1] if kernel else name))
+    label = _WORDS.sub("_", label.removeprefix(_GLOO)).lower().strip("_")
+    joined = label.replace("_", "")
+    return next((word for prefix, word in _JOINED.items() if joined.startswith(prefix)), label)
 
 
 def _message_bytes(detail: Mapping[str, Any]) -> int:

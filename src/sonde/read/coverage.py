@@ -1,4 +1,4 @@
-"""What of a job was seen from inside, and if it was not, why and what to do about it."""
+"""Whether the inside of a job was recorded, and if not, why and what to do."""
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError, KeyMissingError
+from sonde.formats import pluralize
 from sonde.masking import mask_text
 from sonde.records.seen import Seen
 from sonde.store import layout
@@ -22,25 +23,25 @@ _NAMES = {
 }
 _HOOKED = "torch"
 _UNRECORDED = "unrecorded"
-_LONGEST_REASON_BYTES = 4000
+_MAX_REASON_BYTES = 4000
 _HOOK_FAILED = "Sonde's hook could not be loaded into the process"
-_OFTEN_BESIDE = "sklearn"  # imported for a metric or a split by jobs that train something else
-_FIRST_STEP_SECONDS = 60.0  # so long a job that runs may take to come to its first step
-_WAY_OUT = (
+_OFTEN_AUXILIARY = "sklearn"  # often imported only for a metric or a split
+_FIRST_STEP_SECONDS = 60.0  # allowed until the first step
+_MANUAL_STEPS_HINT = (
     "Call sonde.step() after each training step and sonde.log(loss=...) to record steps and losses."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """What processes of an attempt left beside its documents as they started."""
+    """Files that the processes of an attempt write when they start."""
 
-    frameworks: Mapping[str, str]  # imported, with their versions
-    hook_failures: tuple[str, ...]  # why the inside of a process was not recorded
+    frameworks: Mapping[str, str]  # imported frameworks with their versions
+    hook_failures: tuple[str, ...]  # why a process has no hook
 
 
 def read_markers(backend: Backend, node: str, attempt: int) -> Markers:
-    """Reads which frameworks were imported, and where the hook could not be loaded."""
+    """Read which frameworks were imported and where the hook failed to load."""
     frameworks, failures = {}, []
     for entry in backend.entries(layout.frameworks_folder(node, attempt)):
         name, _, rest = entry.key.rpartition("/")[2].partition("-")
@@ -53,74 +54,81 @@ def read_markers(backend: Backend, node: str, attempt: int) -> Markers:
 
 def _hook_failure(backend: Backend, key: str, checksum: str) -> str:
     try:
-        content = backend.read(key, 0, _LONGEST_REASON_BYTES)
+        content = backend.read(key, 0, _MAX_REASON_BYTES)
     except (KeyMissingError, DamagedError):
         content = b""
     if f"{zlib.crc32(content):08x}" != checksum:
         backend.ledger.report(key, f"{key} is damaged: its checksum does not match")
-        return f"{_HOOK_FAILED} for a reason that cannot be read"
+        return f"{_HOOK_FAILED} (the reason is unreadable)"
     backend.ledger.clear(key)
     reason = mask_text(" ".join(content.decode(errors="replace").split()))
     return f"{_HOOK_FAILED}: {reason.rstrip('.')}"
 
 
-def seen_of(
+def coverage_from(
     frameworks: Mapping[str, str],
     steps: Mapping[str, int],
-    shut: Sequence[str] = (),
+    hook_failures: Sequence[str] = (),
     running_ns: int | None = None,
     damaged: Sequence[str] = (),
     lost: Sequence[str] = (),
 ) -> Seen:
-    """What was seen of a job.
+    """Determine what was recorded inside a job.
 
     Args:
-        frameworks: Those that were imported, and their versions.
-        steps: How many steps of each mode were recorded.
-        shut: Why nobody could look into the process at all.
-        running_ns: How long it has been running; None once it is over.
-        damaged: Files of its workers that are damaged or missing, by name.
+        frameworks: The imported frameworks and their versions.
+        steps: The number of recorded steps by mode.
+        hook_failures: Why the hook is not in the process.
+        running_ns: How long the job has been running; None if it is over.
+        damaged: Damaged or missing files of its workers.
         lost: Why training steps could not be recorded.
     """
     names = _named(frameworks, is_inside=bool(steps.get("train")))
     label = ", ".join(f"{name} {_short(frameworks[name])}".strip() for name in names) or None
     if steps.get("train"):
         return Seen(label, inside=True)
-    if shut:
-        return Seen(label, inside=False, why_not=f"{shut[0]}.")
+    if hook_failures:
+        return Seen(label, inside=False, why_not=f"{hook_failures[0]}.")
     missing = _missing(damaged, lost)
     if missing:
         return Seen(label, False, f"{missing}. `sonde status` lists them under `lost`.")
     unhooked = [name for name in names if name != _HOOKED]
     if unhooked:
-        said = " and ".join(
+        uses = " and ".join(
             f"{_NAMES[name]} {_short(frameworks[name])}".strip() for name in unhooked
         )
-        return Seen(label, False, f"This job uses {said}, which Sonde cannot look into. {_WAY_OUT}")
+        return Seen(
+            label,
+            False,
+            f"This job uses {uses}, which Sonde cannot instrument. {_MANUAL_STEPS_HINT}",
+        )
     is_young = running_ns is not None and running_ns < _FIRST_STEP_SECONDS * NANOSECONDS
     if not names or is_young:
         return Seen(label)
-    said = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
-    why = f"This job uses {said}, but no optimizer step and no backward pass was seen."
-    return Seen(label, False, f"{why} If it trains: {_WAY_OUT[0].lower()}{_WAY_OUT[1:]}")
+    uses = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
+    explanation = f"This job uses {uses}, but ran no optimizer step and no backward pass."
+    return Seen(
+        label,
+        False,
+        f"{explanation} If it trains: {_MANUAL_STEPS_HINT[0].lower()}{_MANUAL_STEPS_HINT[1:]}",
+    )
 
 
 def _missing(damaged: Sequence[str], lost: Sequence[str]) -> str:
-    """Why steps that ran are not recorded; empty where nothing says that any ran."""
+    """Why steps are missing; empty if there is no sign of any."""
     if damaged:
-        files = "1 file" if len(damaged) == 1 else f"{len(damaged)} files"
-        why = f"{files} cannot be read, such as {damaged[0]}"
-        return f"The recording of its steps is damaged: {why}"
-    return f"Training steps could not be recorded: {lost[0]}" if lost else ""
+        files = pluralize(len(damaged), "file")
+        return f"The recorded steps are damaged: cannot read {files}, such as {damaged[0]}"
+    return f"Could not record training steps: {lost[0]}" if lost else ""
 
 
 def _named(frameworks: Iterable[str], *, is_inside: bool) -> list[str]:
-    known = [name for name in _NAMES if name in set(frameworks)]
-    if is_inside and _HOOKED in known:
+    imported = [name for name in _NAMES if name in set(frameworks)]
+    if is_inside and _HOOKED in imported:
         return [_HOOKED]
-    return [name for name in known if name != _OFTEN_BESIDE] or known
+    return [name for name in imported if name != _OFTEN_AUXILIARY] or imported
 
 
 def _short(version: str) -> str:
-    """A version without its last digits, as people say it: 2.13."""
+    """The major and minor version: 2.13."""
     return ".".join(version.split(".")[:2])

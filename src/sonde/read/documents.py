@@ -1,4 +1,4 @@
-"""Documents of a job: absent is no error, damaged is left out and reported to the ledger."""
+"""Read documents of a job. Missing ones are None; damaged ones are reported to the ledger."""
 
 from collections.abc import Hashable
 from functools import lru_cache
@@ -12,9 +12,9 @@ from sonde.store.facts import Record, decode_facts
 def read_document(
     kind: type[Record], backend: Backend, key: str, damages: list[str]
 ) -> Record | None:
-    """The record under a key; None where there is none, or none that can be read."""
+    """The record stored under a key; None if it is missing or damaged."""
     try:
-        found = _decoded(cast("Hashable", kind), backend.read(key), key)
+        record = _decoded(cast("Hashable", kind), backend.read(key), key)
     except KeyMissingError:
         return None
     except DamagedError as error:
@@ -22,9 +22,9 @@ def read_document(
         backend.ledger.report(key, str(error))
         return None
     backend.ledger.clear(key)
-    return cast("Record", found)
+    return cast("Record", record)
 
 
-@lru_cache(maxsize=512)  # who looks again and again finds most documents as they were
+@lru_cache(maxsize=512)  # most documents do not change between two reads
 def _decoded(kind: Hashable, data: bytes, key: str) -> object:
     return decode_facts(cast("type[object]", kind), data, key)

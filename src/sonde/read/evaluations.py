@@ -1,4 +1,4 @@
-"""Evaluations of a job: one named result each, put together from its workers.
+"""Evaluations of a job, merged over its workers.
 
 A rule adds `EVALUATIONS` to its `needs` and calls `evaluations_in(window)`: the evaluations that
 were recorded in the window, in order. Each has a `name` (its series), the training `step` at which
@@ -34,59 +34,80 @@ EVALUATIONS = Observations(_KIND)
 def read_evaluations(
     readers: Sequence[WorkerReader], within: TimeRange = EVER
 ) -> tuple[Evaluation, ...]:
-    """All evaluations of a job in order; of what was done again after a restart, the last."""
-    parts = [one for reader in readers for one in _of_worker(reader, within)]
-    return merge_workers(parts)
+    """All evaluations of a job in order; repeated ones after a restart replace earlier ones."""
+    pairs = [pair for reader in readers for pair in _of_worker(reader, within)]
+    return merge_workers(pairs)
 
 
 def evaluations_in(window: "Window") -> tuple[Evaluation, ...]:
-    """The evaluations that were recorded in a window, in order."""
-    return merge_workers([(one.worker, _evaluation(one)) for one in window.observations(_KIND)])
+    """The evaluations recorded in a window, in order."""
+    return merge_workers(
+        [
+            (observation.worker, _evaluation(observation))
+            for observation in window.observations(_KIND)
+        ]
+    )
 
 
 def by_name(evaluations: Iterable[Evaluation]) -> Mapping[str, list[Evaluation]]:
-    """The series of evaluations, each in order."""
-    found: dict[str, list[Evaluation]] = {}
-    for one in evaluations:
-        found.setdefault(one.name, []).append(one)
-    return found
+    """Group evaluations by name, in order."""
+    series: dict[str, list[Evaluation]] = {}
+    for evaluation in evaluations:
+        series.setdefault(evaluation.name, []).append(evaluation)
+    return series
 
 
-def merge_workers(parts: Iterable[tuple[int, Evaluation]]) -> tuple[Evaluation, ...]:
-    """One result per evaluation, from those of the workers that took part."""
+def merge_workers(worker_evaluations: Iterable[tuple[int, Evaluation]]) -> tuple[Evaluation, ...]:
+    """Merge the results of the workers that took part in each evaluation."""
     groups: dict[tuple[str, int, int], list[Evaluation]] = {}
-    seen: Counter[tuple[int, str, int]] = Counter()
-    for worker, one in parts:
-        repeat = seen[worker, one.name, one.step]
-        seen[worker, one.name, one.step] += 1
-        groups.setdefault((one.name, one.step, repeat), []).append(one)
+    counts: Counter[tuple[int, str, int]] = Counter()
+    for worker, evaluation in worker_evaluations:
+        repeat = counts[worker, evaluation.name, evaluation.step]
+        counts[worker, evaluation.name, evaluation.step] += 1
+        groups.setdefault((evaluation.name, evaluation.step, repeat), []).append(evaluation)
     merged = [_merged(group) for group in groups.values()]
-    return tuple(sorted(merged, key=lambda one: (one.step, one.time_ns)))
+    return tuple(sorted(merged, key=lambda evaluation: (evaluation.step, evaluation.time_ns)))
 
 
-def _merged(parts: list[Evaluation]) -> Evaluation:
-    first = parts[0]
-    if len({(one.samples, one.batches, one.batch_loss, one.loss) for one in parts}) == 1:
-        return first  # one worker, or all of them evaluated the same data
-    names = {name for one in parts for name in one.metrics}
+def _merged(evaluations: list[Evaluation]) -> Evaluation:
+    first = evaluations[0]
+    if (
+        len(
+            {
+                (evaluation.samples, evaluation.batches, evaluation.batch_loss, evaluation.loss)
+                for evaluation in evaluations
+            }
+        )
+        == 1
+    ):
+        return first  # one worker, or all evaluated the same data
+    names = {name for evaluation in evaluations for name in evaluation.metrics}
     return replace(
         first,
-        samples=sum(one.samples for one in parts),
-        batches=sum(one.batches for one in parts),
-        loss=_mean([(one.loss, one.samples) for one in parts]),
-        time_ns=max(one.time_ns for one in parts),
+        samples=sum(evaluation.samples for evaluation in evaluations),
+        batches=sum(evaluation.batches for evaluation in evaluations),
+        loss=_mean([(evaluation.loss, evaluation.samples) for evaluation in evaluations]),
+        time_ns=max(evaluation.time_ns for evaluation in evaluations),
         metrics={
             name: mean
             for name in sorted(names)
-            if (mean := _mean([(one.metrics.get(name), one.samples) for one in parts])) is not None
+            if (
+                mean := _mean(
+                    [
+                        (evaluation.metrics.get(name), evaluation.samples)
+                        for evaluation in evaluations
+                    ]
+                )
+            )
+            is not None
         },
     )
 
 
 def _mean(values: Iterable[tuple[float | None, int]]) -> float | None:
-    known = [(value, samples or 1) for value, samples in values if value is not None]
-    weight = sum(samples for _, samples in known)
-    return sum(value * samples for value, samples in known) / weight if weight else None
+    weighted = [(value, samples or 1) for value, samples in values if value is not None]
+    weight = sum(samples for _, samples in weighted)
+    return sum(value * samples for value, samples in weighted) / weight if weight else None
 
 
 def _of_worker(reader: WorkerReader, within: TimeRange) -> list[tuple[int, Evaluation]]:
@@ -95,16 +116,21 @@ def _of_worker(reader: WorkerReader, within: TimeRange) -> list[tuple[int, Evalu
         return []
     times_ns, steps = to_numpy(table["time_ns"]), to_numpy(table["step"])
     names = texts_of(table["subject"])[1].astype(np.int64)
-    stands = reader.latest(times_ns, steps, names)
+    is_current = reader.latest(times_ns, steps, names)
     rows: list[dict[str, Any]] = table.to_pylist()
-    found = []
-    for row, is_latest in zip(rows, stands.tolist(), strict=True):
+    evaluations = []
+    for row, is_latest in zip(rows, is_current.tolist(), strict=True):
         if is_latest:
             values = [row[name] for name in ("time_ns", "step", "mode", "value", "detail")]
-            one = Observation(_KIND, row["subject"], reader.rank, *values)
-            found.append((reader.rank, _evaluation(one)))
-    return found
+            observation = Observation(_KIND, row["subject"], reader.rank, *values)
+            evaluations.append((reader.rank, _evaluation(observation)))
+    return evaluations
 
 
-def _evaluation(one: Observation) -> Evaluation:
-    return Evaluation.of(one.subject, one.value, (one.step, one.time_ns), one.facts)
+def _evaluation(observation: Observation) -> Evaluation:
+    return Evaluation.of(
+        observation.subject,
+        observation.value,
+        (observation.step, observation.time_ns),
+        observation.facts,
+    )

@@ -1,7 +1,7 @@
-"""Why a job ended, where a worker said so too late for its launcher to hear it.
+"""Exit reasons that a worker recorded after its launcher had already exited.
 
-A launcher judges with what is in the store when its command has ended. With several nodes, the
-worker that failed first may write down why a moment later.
+A launcher uses what is in the store when its command ends. With several nodes, the worker that
+failed first may record its failure a moment later.
 """
 
 from collections.abc import Iterable
@@ -13,18 +13,18 @@ from sonde.records.worker import Failure
 
 
 def first_failure(lives: Iterable[WorkerLife], attempt: int) -> Failure | None:
-    """What went wrong first in an attempt; what a rank has come back from does not count."""
+    """The first failure of an attempt, ignoring failures that a restart recovered from."""
     last: dict[int, WorkerLife] = {}
-    for one in lives:
-        known = last.get(one.info.rank, one)
-        if one.info.attempt == attempt and one.info.restart >= known.info.restart:
-            last[one.info.rank] = one
-    failures = [one.failure for one in last.values() if one.failure is not None]
-    return min(failures, key=lambda one: one.time_ns, default=None)
+    for life in lives:
+        previous = last.get(life.info.rank, life)
+        if life.info.attempt == attempt and life.info.restart >= previous.info.restart:
+            last[life.info.rank] = life
+    failures = [life.failure for life in last.values() if life.failure is not None]
+    return min(failures, key=lambda life: life.time_ns, default=None)
 
 
-def explain(exit_: Exit, failure: Failure | None) -> Exit:
-    """The exit with a worker's reason for it, where the launcher knew no more than its code."""
+def explain_exit(exit_: Exit, failure: Failure | None) -> Exit:
+    """Add a worker's failure to an exit of which the launcher knew only the code."""
     is_known = exit_.traceback is not None or exit_.reason is not ExitReason.EXIT
     if failure is None or is_known or exit_.state is not JobState.FAILED:
         return exit_

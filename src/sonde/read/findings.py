@@ -1,4 +1,4 @@
-"""What rules found while they watched a job, and how they stand."""
+"""Recorded results of rules: their status and findings."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,8 +6,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sonde.clock import iso
+from sonde.formats import pluralize
 from sonde.read.actions import action_documents
-from sonde.read.causes import linked
+from sonde.read.causes import link_causes
 from sonde.read.documents import read_document
 from sonde.records.action import ActionRecord
 from sonde.records.finding import Episode, Evaluation, Evaluations
@@ -24,28 +25,32 @@ _NOT_AN_EPISODE = (KeyError, TypeError, ValueError, AttributeError, RecursionErr
 def read_evaluations(
     backend: Backend, damages: list[str], reader: "EpisodesReader | None" = None
 ) -> tuple[Evaluation, ...]:
-    """How each rule stands, with its episodes; nothing where no rule has been recorded.
+    """The recorded evaluation of each rule with its episodes.
 
     Args:
         backend: The job.
-        damages: What is found damaged is added to it.
-        reader: Of the episodes, for who looks again and again.
+        damages: Receives descriptions of damaged files.
+        reader: A reader of the episodes to reuse between calls.
     """
     key = rules_key("evaluations")
-    found = read_document(Evaluations, backend, key, damages)
-    if found is None:
-        # rules note their progress after their results
+    recorded = read_document(Evaluations, backend, key, damages)
+    if recorded is None:
+        # rules write their progress after their results
         if backend.exists(rules_key("progress")) and not backend.exists(key):
             backend.ledger.report(key, f"{key} is missing", reason=MISSING)
         return ()
     reader = reader or EpisodesReader(backend)
     episodes = reader.read()
     damages += reader.damages
-    _report_missing(backend, found, episodes)
-    return linked(
+    _report_missing(backend, recorded, episodes)
+    return link_causes(
         [
-            replace(one, episodes=tuple(own for own in episodes if own.id in one.told), told=())
-            for one in found.rules
+            replace(
+                evaluation,
+                episodes=tuple(episode for episode in episodes if episode.id in evaluation.told),
+                told=(),
+            )
+            for evaluation in recorded.rules
         ]
     )
 
@@ -53,26 +58,26 @@ def read_evaluations(
 def _report_missing(
     backend: Backend, evaluations: Evaluations, episodes: Sequence[Episode]
 ) -> None:
-    """Reports findings that rules speak of and that are not there."""
-    known = {one.id for one in episodes}
+    """Report findings that rules recorded and that are missing."""
+    recorded = {episode.id for episode in episodes}
     for evaluation in evaluations.rules:
-        missing = [one for one in evaluation.told if one not in known]
+        missing = [episode for episode in evaluation.told if episode not in recorded]
         if missing:
-            text = f"{len(missing)} of {len(evaluation.told)} findings of {evaluation.rule}"
-            text += " are missing"
+            total = pluralize(len(evaluation.told), "finding")
+            text = f"{len(missing)} of {total} of {evaluation.rule} missing"
             backend.ledger.report(FINDINGS_FOLDER, text, reason=MISSING)
 
 
 def read_episodes(backend: Backend, damages: list[str]) -> tuple[Episode, ...]:
-    """All episodes as they were last told, in the order in which they began."""
+    """All episodes in their latest version, by start time."""
     reader = EpisodesReader(backend)
-    found = reader.read()
+    episodes = reader.read()
     damages += reader.damages
-    return found
+    return episodes
 
 
 class EpisodesReader:
-    """The episodes of a job that still grows; where nothing has come, nothing is decoded."""
+    """Reads the episodes of a growing job; decodes only when rows were added."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -82,30 +87,30 @@ class EpisodesReader:
 
     @property
     def damages(self) -> list[str]:
-        """What was found damaged so far."""
+        """Damage found so far."""
         return self._reader.damages
 
     def read(self) -> tuple[Episode, ...]:
-        """All of them, as they were last told, in the order in which they began."""
+        """All episodes in their latest version, by start time."""
         self._reader.refresh()
         extent = self._reader.extent
         rows = extent.rows if extent else 0
         if rows != self._rows:
             self._rows = rows
-            found = {}
+            by_id = {}
             for text in self._reader.rows(columns=("record",))["record"].to_pylist():
                 try:
                     episode = _episode(json.loads(text))
                 except _NOT_AN_EPISODE as error:
-                    self._backend.ledger.report(FINDINGS_FOLDER, f"a finding is damaged: {error}")
+                    self._backend.ledger.report(FINDINGS_FOLDER, f"A finding is damaged: {error}")
                     continue
-                found[episode.id] = episode
-            self._episodes = tuple(sorted(found.values(), key=lambda one: one.first_ns))
+                by_id[episode.id] = episode
+            self._episodes = tuple(sorted(by_id.values(), key=lambda item: item.first_ns))
         return self._episodes
 
 
 def outcome_of(document: Mapping[str, Any]) -> str:
-    """Whether what was found goes on, in words: `ongoing`, or when it was resolved."""
+    """The outcome of an episode: `ongoing`, or when it was resolved."""
     if document["is_open"]:
         return "ongoing"
     if document["step"]:
@@ -114,7 +119,7 @@ def outcome_of(document: Mapping[str, Any]) -> str:
 
 
 def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> dict[str, Any]:
-    """An episode, and which of the actions followed it, as `sonde status --json` has it."""
+    """An episode with its actions, as in `sonde status --json`."""
     finding = episode.finding
     steps = None if episode.first_step is None else [episode.first_step, episode.last_step]
     document: dict[str, Any] = {
@@ -141,7 +146,7 @@ def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> 
 def evaluation_document(
     evaluation: Evaluation, actions: Sequence[ActionRecord] = ()
 ) -> dict[str, Any]:
-    """How a rule stands, and what followed its findings, as plain JSON values."""
+    """A rule's evaluation with its actions, as plain JSON values."""
     return {
         "rule": evaluation.rule,
         "status": evaluation.status.value,
@@ -157,7 +162,7 @@ def evaluation_document(
         "summary": dict(evaluation.summary),
         "missing": list(evaluation.missing),
         "shortfall": asdict(evaluation.shortfall) if evaluation.shortfall else None,
-        "findings": [episode_document(one, actions) for one in evaluation.episodes],
+        "findings": [episode_document(episode, actions) for episode in evaluation.episodes],
     }
 
 

@@ -1,8 +1,9 @@
-"""Compares what a job's folder holds with what was written: nothing missing goes unremarked."""
+"""Compare a job's files with the lists of written files, and report missing and cut files."""
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
+from sonde.formats import pluralize
 from sonde.read.documents import read_document
 from sonde.read.jobs import JobFacts
 from sonde.records.worker import TensorIndex
@@ -22,17 +23,17 @@ _SEGMENT_SUFFIXES = (
     layout.MANIFEST_SUFFIX,
 )
 _SIZED_SUFFIXES = (layout.LIVE_SUFFIX, ".safetensors", layout.TRACE_SUFFIX)
-_MOST_NAMED = 5  # files of one folder; of more only their number is told
+_MAX_NAMED_FILES = 5  # per folder; further files are only counted
 
 
 def check_files(backend: Backend, facts: JobFacts) -> None:
-    """Reports to the ledger which files of finished attempts are gone or cut."""
-    for one in facts.attempts:
-        if one.state.is_over:
-            key = closing_key(one.attempt.node, one.attempt.number)
+    """Report missing and cut files of finished attempts to the ledger."""
+    for node in facts.attempts:
+        if node.state.is_over:
+            key = closing_key(node.attempt.node, node.attempt.number)
             closing = read_document(Closing, backend, key, [])
             if closing is not None:
-                folders = [layout.node_folder(one.attempt.node), layout.WORKERS]
+                folders = [layout.node_folder(node.attempt.node), layout.WORKERS]
                 entries = _entries(backend, folders)
                 _check(backend, closing.files, entries, closing.time_ns)
     if facts.state.is_over:
@@ -45,19 +46,19 @@ def _entries(backend: Backend, folders: Sequence[str]) -> Mapping[str, Entry]:
 
 
 def _check_tensor_lists(backend: Backend, facts: JobFacts) -> None:
-    """Reads the lists of tensors: reading a damaged one reports it to the ledger."""
+    """Read the lists of tensors, which reports damaged ones to the ledger."""
     for life in facts.lives:
         key = layout.worker_key(life.info.rank, life.info.attempt, life.info.restart, "tensors")
         read_document(TensorIndex, backend, key, [])
 
 
 def _check_later(backend: Backend, time_ns: int | None) -> None:
-    """Checks what was decoded and found, some of it after the attempts were closed."""
+    """Check files written after the attempts ended: decoded traces and findings."""
     entries = _entries(backend, [layout.WORKERS, layout.FINDINGS_FOLDER])
     lists = [key for key in entries if layout.DECODED_LIST.fullmatch(key)]
     lists.append(layout.FINDINGS_LIST)
-    found = (read_document(LaterFiles, backend, key, []) for key in lists)
-    files = [file for one in found if one is not None for file in one.files]
+    recorded_lists = (read_document(LaterFiles, backend, key, []) for key in lists)
+    files = [file for recorded in recorded_lists if recorded is not None for file in recorded.files]
     _check(backend, files, entries, time_ns)
 
 
@@ -67,7 +68,7 @@ def _check(
     entries: Mapping[str, Entry],
     time_ns: int | None,
 ) -> None:
-    removed, sealed = removed_keys(backend), _Sealed(backend)
+    removed, sealed = removed_keys(backend), _SealedSources(backend)
     gone = []
     for file in files:
         entry = entries.get(file.key)
@@ -81,9 +82,9 @@ def _check(
 
 
 def _check_size(backend: Backend, file: WrittenFile, entry: Entry, time_ns: int | None) -> None:
-    """A log may have grown since; nothing that is written once becomes shorter."""
+    """Report a file that became shorter; logs may have grown."""
     if file.key.endswith(_SIZED_SUFFIXES) and entry.size < file.size:
-        text = f"{file.key} is damaged: {entry.size} of {file.size} bytes are left"
+        text = f"{file.key} is damaged: {entry.size} of {file.size} bytes remain"
         backend.ledger.report(file.key, text, (None, time_ns))
 
 
@@ -92,22 +93,23 @@ def _report(backend: Backend, gone: Sequence[WrittenFile], time_ns: int | None) 
     for file in gone:
         folders.setdefault(file.key.rpartition("/")[0], []).append(file.key)
     for folder, keys in folders.items():
-        for key in keys[:_MOST_NAMED]:
+        for key in keys[:_MAX_NAMED_FILES]:
             backend.ledger.report(key, f"{key} is missing", (None, time_ns), MISSING)
-        if len(keys) > _MOST_NAMED:
-            text = f"{len(keys) - _MOST_NAMED} more files of {folder} are missing"
+        if len(keys) > _MAX_NAMED_FILES:
+            count = pluralize(len(keys) - _MAX_NAMED_FILES, "more file", "more files")
+            text = f"{count} of {folder} missing"
             backend.ledger.report(folder, text, (None, time_ns), MISSING)
 
 
-class _Sealed:
-    """Which segments others have taken the place of."""
+class _SealedSources:
+    """Segments that were merged into sealed ones."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._parts: dict[str, set[str]] = {}
 
     def stands_for(self, key: str, entries: Mapping[str, Entry]) -> bool:
-        """Whether what a missing file held is kept in another form."""
+        """Whether the content of a missing file exists in another form."""
         folder, _, file = key.rpartition("/")
         stem = file.partition(".")[0]
         name = SegmentName.parse(stem)
@@ -124,14 +126,16 @@ class _Sealed:
             reader = FolderReader(self._backend, above, FAMILIES[family])
             reader.refresh()
             self._parts[folder] = {
-                part.segment for segment in reader.segments for part in segment.parts
+                source.segment for segment in reader.segments for source in segment.parts
             }
         return self._parts[folder]
 
     def _is_decoded(self, folder: str, stem: str, entries: Iterable[str]) -> bool:
-        """Whether a trace became operations, whose writer is named after it."""
+        """Whether a trace was decoded into operations, whose writer is named after it."""
         if f"{folder}/{stem}{layout.DECODED_SUFFIX}" in entries:
             return True
         token = f"{zlib.crc32(f'{folder}/{stem}'.encode()):08x}"
         worker = folder.rpartition("/")[0]
-        return any(one.endswith(token) for one in self._parts_of(f"{worker}/{OPERATIONS.name}"))
+        return any(
+            segment.endswith(token) for segment in self._parts_of(f"{worker}/{OPERATIONS.name}")
+        )

@@ -1,4 +1,4 @@
-"""A job's data as rules go through it: each part read once, and given out again and again."""
+"""A job's data for rules: read once, then shared between all rules."""
 
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from sonde.bounded_cache import BoundedCache
 from sonde.clock import NANOSECONDS, Clock
-from sonde.read.attempts import Leg, legs_of
+from sonde.read.attempts import JobAttempt, find_attempts
 from sonde.read.open_job import OpenJob
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars
 from sonde.read.steps import StepTable, read_steps
 from sonde.read.system import SystemReader
 from sonde.read.tensors import Holders, TensorRows, joined, read_statistics_by_name
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import FloatArray, IntArray
 from sonde.records.metric import Series
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
@@ -29,38 +30,37 @@ from sonde.store.rollups import Floats, Instants
 from sonde.store.statistics import COLUMNS, HISTOGRAM
 from sonde.store.tables import texts_of, to_numpy
 
-Reals = npt.NDArray[np.float64]
-Part = TypeVar("Part")
+Value = TypeVar("Value")
 
-# Statistics are many: only so many steps of them are held at a time.
+# Statistics are large: only this many steps of them are held at a time.
 BLOCK_STEPS = 2048
-_MOST_BLOCKS = 6
-_MOST_CUTS = 12  # windows: rules ask for the same ones, one after the other
+_MAX_BLOCKS = 6
+_MAX_WINDOWS = 12  # cached windows: rules request the same ones in turn
 _MARGIN_NS = NANOSECONDS
-_LEAST_SECONDS = 8  # from now back: a look every other second needs little more
+_MIN_SECONDS = 8  # read at least this far back
 
 
 @dataclass(frozen=True)
 class ScalarRows:
-    """One scalar of one worker in one mode: of training in order of steps, else of time."""
+    """One scalar of one worker in one mode: ordered by step in training, else by time."""
 
     name: str
     mode: str
     source: str
     worker: int
-    steps: Numbers
-    times_ns: Numbers
-    values: Reals
+    steps: IntArray
+    times_ns: IntArray
+    values: FloatArray
 
     def take(self, which: slice | npt.NDArray[Any]) -> "ScalarRows":
-        """Some rows."""
+        """A subset of the rows."""
         rows = (self.steps[which], self.times_ns[which], self.values[which])
         return ScalarRows(self.name, self.mode, self.source, self.worker, *rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One fact that the hook found."""
+    """One observation of the hook."""
 
     kind: str
     subject: str
@@ -73,30 +73,30 @@ class Observation:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Its detail, where that is JSON; else nothing."""
+        """The detail as parsed JSON; empty if it is not a JSON object."""
         try:
-            found = json.loads(self.detail)
+            facts = json.loads(self.detail)
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        return facts if isinstance(facts, dict) else {}
 
 
 @dataclass(frozen=True)
 class ObservationRows:
-    """All facts of one kind and one worker, in order of time."""
+    """All observations of one kind and one worker, in order of time."""
 
     kind: str
     worker: int
-    times_ns: Numbers
-    steps: Numbers
-    values: Reals
+    times_ns: IntArray
+    steps: IntArray
+    values: FloatArray
     texts: tuple[npt.NDArray[Any], ...]  # subjects, modes, details
 
     def take(self, which: slice) -> Iterator[Observation]:
-        """Some of them."""
-        subjects, modes, details = (one[which].tolist() for one in self.texts)
+        """A subset of the observations."""
+        subjects, modes, details = (column[which].tolist() for column in self.texts)
         numbers = (self.times_ns[which], self.steps[which], self.values[which])
-        times_ns, steps, values = (one.tolist() for one in numbers)
+        times_ns, steps, values = (column.tolist() for column in numbers)
         for row in zip(subjects, times_ns, steps, modes, values, details, strict=True):
             subject, *rest = row
             yield Observation(self.kind, subject, self.worker, *rest)
@@ -104,24 +104,24 @@ class ObservationRows:
 
 @dataclass(frozen=True)
 class _Block:
-    """Statistics of some steps, by tensor."""
+    """Statistics of a block of steps, by tensor."""
 
-    # those that were recorded at the same steps together: mostly all of them were
-    alike: Sequence[tuple[Numbers, Mapping[str, TensorRows]]]
+    # tensors grouped by the steps at which they were recorded: usually one group
+    groups: Sequence[tuple[IntArray, Mapping[str, TensorRows]]]
 
-    # windows of many widths hold the same few rows
+    # windows of different widths often hold the same rows
     windows: BoundedCache[Mapping[str, TensorRows]] = field(
-        default_factory=lambda: BoundedCache(_MOST_CUTS)
+        default_factory=lambda: BoundedCache(_MAX_WINDOWS)
     )
 
     def between(self, start: int, end: int) -> Iterator[Mapping[str, TensorRows]]:
-        """Those of fewer steps; mostly there are none at all."""
-        for place, (steps, tensors) in enumerate(self.alike):
+        """The statistics of a range of steps, group by group."""
+        for index, (steps, tensors) in enumerate(self.groups):
             first, last = steps.searchsorted((start, end)).tolist()
             if first < last:
-                yield self._taken((place, first, last), tensors)
+                yield self._rows_between((index, first, last), tensors)
 
-    def _taken(
+    def _rows_between(
         self, key: tuple[int, int, int], tensors: Mapping[str, TensorRows]
     ) -> Mapping[str, TensorRows]:
         which = slice(*key[1:])
@@ -131,53 +131,53 @@ class _Block:
 
 
 class JobData:
-    """Everything of a job that rules may ask for; nothing is read until it is."""
+    """All data of a job that rules may request, read lazily."""
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self.backend = backend
         self.clock = clock
         self._opened = OpenJob(backend, clock)
         self._since_ns: int | None = None
-        self._parts: dict[tuple[object, ...], Any] = {}
-        self._others: dict[str, JobData] = {}
+        self._cache: dict[tuple[object, ...], Any] = {}
+        self._other_jobs: dict[str, JobData] = {}
         self._nearer: dict[int, JobData] = {}
         self._use_facts(None)
 
     def refresh(self, since_ns: int | None = None) -> None:
-        """Looks at a job that still grows; what lies before an instant is not needed any more."""
+        """Read what a running job has added; data before `since_ns` is no longer needed."""
         self._opened.refresh()
-        for other in self._others.values():
-            other.refresh()
+        for job in self._other_jobs.values():
+            job.refresh()
         self._use_facts(since_ns)
 
     def _use_facts(self, since_ns: int | None) -> None:
         self.facts, self._now_ns = self._opened.facts, self._opened.now_ns
-        self.legs = legs_of(self.facts, self._now_ns)
+        self.attempts = find_attempts(self.facts, self._now_ns)
         self._recent_ns = since_ns
         self._nearer.clear()
         self.begin_at(self._before(since_ns))
 
     @property
     def since_ns(self) -> int | None:
-        """What lies before this instant is not given out; None: nothing is left out."""
+        """Data before this instant is not returned; None means no limit."""
         return self._since_ns
 
     def reach_back(self, since_ns: int | None) -> None:
-        """Gives out what lies further back, too."""
+        """Return data from further back, too."""
         if self._since_ns is not None and (since_ns is None or since_ns < self._since_ns):
             self._nearer[self._since_ns] = copy(self)
             self.begin_at(self._before(since_ns))
 
     def begin_at(self, since_ns: int | None) -> None:
-        """Gives out what came since an instant, and forgets what was read."""
+        """Return only data since an instant, and drop cached data."""
         self._since_ns = since_ns
-        self._parts = {}
-        ranks = max((len(leg.ranks) for leg in self.legs), default=0) or 1
-        self._blocks: BoundedCache[_Block] = BoundedCache(_MOST_BLOCKS * ranks)
-        self._cuts: BoundedCache[Mapping[str, TensorRows]] = BoundedCache(_MOST_CUTS * ranks)
+        self._cache = {}
+        ranks = max((len(attempt.ranks) for attempt in self.attempts), default=0) or 1
+        self._blocks: BoundedCache[_Block] = BoundedCache(_MAX_BLOCKS * ranks)
+        self._windows: BoundedCache[Mapping[str, TensorRows]] = BoundedCache(_MAX_WINDOWS * ranks)
 
     def reaching(self, start_ns: int | None) -> "JobData":
-        """The same with little more than what came since an instant: that is soon read."""
+        """A view of the job that reads little more than the data since an instant."""
         since_ns = None if self._since_ns is None else self._before(start_ns)
         if self._since_ns is None or since_ns is None or since_ns <= self._since_ns:
             return self
@@ -188,7 +188,7 @@ class JobData:
 
     @property
     def recent(self) -> "JobData":
-        """The same with what has come since the last look."""
+        """A view of the job with the data since the last refresh."""
         return self.reaching(self._recent_ns)
 
     def worker(self, rank: int) -> WorkerReader:
@@ -199,141 +199,151 @@ class JobData:
         """The samples of one node."""
         return self._opened.node(name)
 
-    def steps(self, leg: Leg, rank: int, mode: str) -> StepTable:
-        """The finished steps of a worker in one leg."""
-        key = ("steps", leg.number, rank, mode)
-        within = self._within(leg)
-        return self._part(key, lambda: read_steps(self.worker(rank), mode, within=within))
+    def steps(self, attempt: JobAttempt, rank: int, mode: str) -> StepTable:
+        """The finished steps of a worker in one attempt."""
+        key = ("steps", attempt.number, rank, mode)
+        within = self._within(attempt)
+        return self._cached(key, lambda: read_steps(self.worker(rank), mode, within=within))
 
-    def ends(self, leg: Leg, rank: int, mode: str) -> Numbers:
-        """When those steps were finished."""
-        key = ("ends", leg.number, rank, mode)
-        return self._part(key, lambda: self.steps(leg, rank, mode).ends_ns)
+    def ends(self, attempt: JobAttempt, rank: int, mode: str) -> IntArray:
+        """When those steps finished."""
+        key = ("ends", attempt.number, rank, mode)
+        return self._cached(key, lambda: self.steps(attempt, rank, mode).ends_ns)
 
-    def scalars(self, leg: Leg, rank: int) -> tuple[ScalarRows, ...]:
-        """All scalars of a worker in one leg."""
-        key = ("scalars", leg.number, rank)
-        return self._part(key, lambda: _scalars(self.worker(rank), self._within(leg)))
+    def scalars(self, attempt: JobAttempt, rank: int) -> tuple[ScalarRows, ...]:
+        """All scalars of a worker in one attempt."""
+        key = ("scalars", attempt.number, rank)
+        return self._cached(key, lambda: _scalars(self.worker(rank), self._within(attempt)))
 
     def scalars_called(
-        self, leg: Leg, rank: int, mode: str, names: Container[str]
+        self, attempt: JobAttempt, rank: int, mode: str, names: Container[str]
     ) -> tuple[ScalarRows, ...]:
-        """Those of one mode with some names, which are chosen once."""
+        """The scalars of one mode whose names are in `names`."""
 
         def choose() -> tuple[ScalarRows, ...]:
-            rows = self.scalars(leg, rank)
-            return tuple(one for one in rows if one.mode == mode and one.name in names)
+            rows = self.scalars(attempt, rank)
+            return tuple(scalar for scalar in rows if scalar.mode == mode and scalar.name in names)
 
-        return self._part(("scalars called", leg.number, rank, mode, names), choose)
+        return self._cached(("scalars called", attempt.number, rank, mode, names), choose)
 
     def samples(
-        self, leg: Leg, node: str, metric: str
+        self, attempt: JobAttempt, node: str, metric: str
     ) -> tuple[tuple[Series, ...], Instants, Floats]:
-        """All samples of a metric of a node in one leg."""
+        """All samples of a metric of a node in one attempt."""
 
         def read() -> tuple[tuple[Series, ...], Instants, Floats]:
             series = self.node(node).series(metric)
-            return (series, *self.node(node).samples(series, self._within(leg)))
+            return (series, *self.node(node).samples(series, self._within(attempt)))
 
-        return self._part(("samples", leg.number, node, metric), read)
+        return self._cached(("samples", attempt.number, node, metric), read)
 
-    def observations(self, leg: Leg, rank: int) -> Mapping[str, ObservationRows]:
-        """What the hook of a worker found in one leg, by kind."""
-        key = ("observations", leg.number, rank)
-        return self._part(key, lambda: _observations(self.worker(rank), self._within(leg)))
+    def observations(self, attempt: JobAttempt, rank: int) -> Mapping[str, ObservationRows]:
+        """What the hook of a worker found in one attempt, by kind."""
+        key = ("observations", attempt.number, rank)
+        return self._cached(key, lambda: _observations(self.worker(rank), self._within(attempt)))
 
-    def observed(self, leg: Leg, rank: int, kind: str) -> tuple[ObservationRows, ...]:
-        """Those whose kind fits a pattern, which are chosen once."""
+    def observed(self, attempt: JobAttempt, rank: int, kind: str) -> tuple[ObservationRows, ...]:
+        """The observations whose kind matches a pattern."""
 
         def choose() -> tuple[ObservationRows, ...]:
-            rows_of, fitting = self.observations(leg, rank), Matching(kind)
+            rows_of, fitting = self.observations(attempt, rank), Matching(kind)
             return tuple(rows for name, rows in rows_of.items() if name in fitting)
 
-        return self._part(("observed", leg.number, rank, kind), choose)
+        return self._cached(("observed", attempt.number, rank, kind), choose)
 
     def infos(self) -> Mapping[str, Holders]:
-        """What is known of each tensor."""
+        """Facts about each tensor."""
         return self._opened.tensors()
 
     def members(self, collection: str) -> Mapping[str, TensorInfo]:
-        """The tensors of a collection, and what is known of each; `all` is every tensor."""
+        """The tensors of a collection with their facts; `all` includes every tensor."""
 
         def read() -> Mapping[str, TensorInfo]:
-            infos = {name: one[min(one)] for name, one in self.infos().items()}
+            infos = {name: holders[min(holders)] for name, holders in self.infos().items()}
             return {
                 name: info
                 for name, info in infos.items()
                 if collection == "all" or collection in info.collections
             }
 
-        return self._part(("members", collection), read)
+        return self._cached(("members", collection), read)
 
     def statistics(
-        self, leg: Leg, rank: int, mode: str, within: StepRange, *, with_histogram: bool = False
+        self,
+        attempt: JobAttempt,
+        rank: int,
+        mode: str,
+        within: StepRange,
+        *,
+        with_histogram: bool = False,
     ) -> Mapping[str, TensorRows]:
-        """The statistics of some steps of a worker, by tensor; many rules ask for the same."""
+        """The statistics of a range of steps of a worker, by tensor."""
         start, end = within.start or 0, within.end or 0
 
         def read() -> Mapping[str, TensorRows]:
-            parts: list[Mapping[str, TensorRows]] = []
+            blocks: list[Mapping[str, TensorRows]] = []
             for number in range(start // BLOCK_STEPS, (end - 1) // BLOCK_STEPS + 1):
-                block = self._block(leg, rank, mode, number, with_histogram=with_histogram)
-                parts += block.between(start, end)
-            return parts[0] if len(parts) == 1 else _together(parts)
+                block = self._block(attempt, rank, mode, number, with_histogram=with_histogram)
+                blocks += block.between(start, end)
+            return blocks[0] if len(blocks) == 1 else _concatenated(blocks)
 
-        return self._cuts.get_or_create((leg.number, rank, mode, start, end, with_histogram), read)
+        return self._windows.get_or_create(
+            (attempt.number, rank, mode, start, end, with_histogram), read
+        )
 
-    def beside(self, job: str) -> "JobData":
-        """Another job, by its name in the same store or by its address."""
-        if job not in self._others:
+    def other_job(self, job: str) -> "JobData":
+        """Another job, by its name in the same store or by its URI."""
+        if job not in self._other_jobs:
             store = self.backend.uri.rstrip("/").rpartition("/")[0]
-            self._others[job] = JobData(find_job(job, store), self.clock)
-        return self._others[job]
+            self._other_jobs[job] = JobData(find_job(job, store), self.clock)
+        return self._other_jobs[job]
 
     def _block(
-        self, leg: Leg, rank: int, mode: str, number: int, *, with_histogram: bool
+        self, attempt: JobAttempt, rank: int, mode: str, number: int, *, with_histogram: bool
     ) -> "_Block":
 
         def read() -> _Block:
             steps = StepRange(number * BLOCK_STEPS, (number + 1) * BLOCK_STEPS)
             columns = (*COLUMNS, HISTOGRAM) if with_histogram else COLUMNS
             rows = read_statistics_by_name(
-                self.worker(rank), mode, (steps, self._within(leg)), columns
+                self.worker(rank), mode, (steps, self._within(attempt)), columns
             )
-            alike: dict[bytes, tuple[Numbers, dict[str, TensorRows]]] = {}
-            for name, one in rows.items():
-                alike.setdefault(one.steps.tobytes(), (one.steps, {}))[1][name] = one
-            return _Block(tuple(alike.values()))
+            groups: dict[bytes, tuple[IntArray, dict[str, TensorRows]]] = {}
+            for name, tensor in rows.items():
+                groups.setdefault(tensor.steps.tobytes(), (tensor.steps, {}))[1][name] = tensor
+            return _Block(tuple(groups.values()))
 
-        return self._blocks.get_or_create((leg.number, rank, mode, number, with_histogram), read)
+        return self._blocks.get_or_create(
+            (attempt.number, rank, mode, number, with_histogram), read
+        )
 
     def _before(self, start_ns: int | None) -> int | None:
-        """An instant at which reading may begin: one of few, so that much is read only once."""
+        """Where reading starts: rounded to a power of two, so that cached data can be shared."""
         if start_ns is None:
             return None
-        seconds = _LEAST_SECONDS
+        seconds = _MIN_SECONDS
         while start_ns < self._now_ns - seconds * NANOSECONDS:
             seconds *= 2
         return self._now_ns - seconds * NANOSECONDS
 
-    def _within(self, leg: Leg) -> TimeRange:
+    def _within(self, attempt: JobAttempt) -> TimeRange:
         if self._since_ns is None:
-            return leg.within
-        return TimeRange(max(leg.start_ns, self._since_ns - _MARGIN_NS), leg.end_ns)
+            return attempt.within
+        return TimeRange(max(attempt.start_ns, self._since_ns - _MARGIN_NS), attempt.end_ns)
 
-    def _part(self, key: tuple[object, ...], read: Callable[[], Part]) -> Part:
-        if key not in self._parts:
-            self._parts[key] = read()
-        return cast("Part", self._parts[key])
+    def _cached(self, key: tuple[object, ...], read: Callable[[], Value]) -> Value:
+        if key not in self._cache:
+            self._cache[key] = read()
+        return cast("Value", self._cache[key])
 
 
-def _together(parts: Sequence[Mapping[str, TensorRows]]) -> dict[str, TensorRows]:
-    """Rows of tensors that follow each other."""
-    found: dict[str, list[TensorRows]] = {}
-    for part in parts:
-        for name, rows in part.items():
-            found.setdefault(name, []).append(rows)
-    return {name: joined(rows) for name, rows in found.items()}
+def _concatenated(blocks: Sequence[Mapping[str, TensorRows]]) -> dict[str, TensorRows]:
+    """Concatenate the rows of each tensor."""
+    by_name: dict[str, list[TensorRows]] = {}
+    for block in blocks:
+        for name, rows in block.items():
+            by_name.setdefault(name, []).append(rows)
+    return {name: joined(rows) for name, rows in by_name.items()}
 
 
 def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:
@@ -347,16 +357,16 @@ def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:
     counts = np.bincount(keys, minlength=1)
     ends = np.cumsum(counts)
     by_key = np.argsort(keys, kind="stable")
-    found = []
+    scalars = []
     for key in np.flatnonzero(counts).tolist():
         is_one = by_key[ends[key] - counts[key] : ends[key]]
-        places = np.unravel_index(key, shape)
-        name, mode, source = names[places[0]], modes[places[1]], sources[places[2]]
+        indices = np.unravel_index(key, shape)
+        name, mode, source = names[indices[0]], modes[indices[1]], sources[indices[2]]
         by = steps if mode == Mode.TRAIN.value else times_ns
         order = is_one[np.lexsort((times_ns[is_one], by[is_one]))]
         rows = (steps[order], times_ns[order], values[order])
-        found.append(ScalarRows(name, mode, source, reader.rank, *rows))
-    return tuple(sorted(found, key=lambda one: (one.name, one.mode, one.source)))
+        scalars.append(ScalarRows(name, mode, source, reader.rank, *rows))
+    return tuple(sorted(scalars, key=lambda scalar: (scalar.name, scalar.mode, scalar.source)))
 
 
 def _observations(reader: WorkerReader, within: TimeRange) -> dict[str, ObservationRows]:
@@ -367,15 +377,15 @@ def _observations(reader: WorkerReader, within: TimeRange) -> dict[str, Observat
     texts = [_texts(table[name]) for name in ("subject", "mode", "detail")]
     order = np.lexsort((times_ns, numbers))
     edges = np.searchsorted(numbers[order], np.arange(len(kinds) + 1))
-    found = {}
-    for place, kind in enumerate(kinds):
-        own = order[edges[place] : edges[place + 1]]
-        if len(own):
-            columns = (times_ns[own], steps[own], values[own])
-            found[kind] = ObservationRows(
-                kind, reader.rank, *columns, tuple(one[own] for one in texts)
+    by_kind = {}
+    for index, kind in enumerate(kinds):
+        rows = order[edges[index] : edges[index + 1]]
+        if len(rows):
+            columns = (times_ns[rows], steps[rows], values[rows])
+            by_kind[kind] = ObservationRows(
+                kind, reader.rank, *columns, tuple(column[rows] for column in texts)
             )
-    return found
+    return by_kind
 
 
 def _texts(column: Any) -> npt.NDArray[Any]:

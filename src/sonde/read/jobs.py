@@ -1,4 +1,4 @@
-"""What is known about a job: its attempts, its state, how it ended, what was lost."""
+"""Facts about a job: its attempts, state, exit and notices."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,7 +39,7 @@ from sonde.store.report_cost import report_cost_since
 
 _STARTING_SECONDS = 30.0
 
-# the state of a job is the worst of its nodes, those that still run before those that do not
+# the state of a job is the first of these that any node has
 _ORDER = (
     JobState.RUNNING,
     JobState.FAILED,
@@ -52,7 +52,7 @@ _ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class NodeAttempt:
-    """One attempt on one node, and where it stands."""
+    """One attempt on one node, and its state."""
 
     attempt: Attempt
     state: JobState
@@ -60,10 +60,10 @@ class NodeAttempt:
     heartbeat: Heartbeat | None
     surroundings: Surroundings | None
     markers: Markers = field(default_factory=lambda: Markers({}, ()))
-    unsent: str = ""  # the folder of its node with what has not reached the store
+    unsent: str = ""  # the node's folder with data that has not reached the store
 
     def end_ns(self, now_ns: int) -> int:
-        """When it ended, its last sign of life where it is lost, now where it runs."""
+        """When it ended; the last heartbeat if it is lost, now if it is running."""
         if not self.state.is_over:
             return now_ns
         if self.exit is not None:
@@ -73,7 +73,7 @@ class NodeAttempt:
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """A job at this moment."""
+    """A snapshot of a job."""
 
     name: str
     info: JobInfo | None
@@ -83,63 +83,65 @@ class JobFacts:
     lives: tuple[WorkerLife, ...]
     notices: tuple[Notice, ...]
     ledger: DamageLedger = field(compare=False)
-    report_seconds: float = 0.0  # of CPU, for reports that no sign of life counts
+    report_seconds: float = 0.0  # CPU time of reports that no heartbeat includes
 
     @property
     def damages(self) -> tuple[str, ...]:
-        """What readers of this job have found missing or damaged until now."""
+        """Missing and damaged files found so far."""
         return tuple(self.ledger.texts)
 
     def refuse_nothing(self) -> "JobFacts":
-        """Raises where nothing is known of a job: neither who made it nor that it ever began."""
+        """Raise DamagedError if neither the job document nor any attempt can be read."""
         if self.info is None and not self.attempts:
-            raise DamagedError("; ".join(self.damages) or f"Job {self.name!r} holds nothing")
+            raise DamagedError("; ".join(self.damages) or f"Job {self.name!r} is empty")
         return self
 
     @property
     def latest(self) -> tuple[NodeAttempt, ...]:
-        """The last attempt, on each node that took part in it; and what else still runs."""
+        """The last attempt on each of its nodes, and any other attempt still running."""
         return _latest(self.attempts)
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """The nodes, by name."""
-        return tuple(sorted({one.attempt.node for one in self.attempts}))
+        return tuple(sorted({node.attempt.node for node in self.attempts}))
 
     @property
     def start_ns(self) -> int | None:
-        """When the first attempt began."""
-        starts = [one.attempt.start_ns for one in self.attempts]
+        """When the first attempt started."""
+        starts = [node.attempt.start_ns for node in self.attempts]
         created = [] if self.info is None else [self.info.created_ns]
         return min(starts or created, default=None)
 
     @property
     def end_ns(self) -> int | None:
-        """When the last attempt ended; the last sign of life where it is lost, None if it runs."""
+        """When the last attempt ended; the last heartbeat if it is lost, None if it is running."""
         if not self.state.is_over:
             return None
-        return max((one.end_ns(0) for one in self.latest), default=self.start_ns)
+        return max((attempt.end_ns(0) for attempt in self.latest), default=self.start_ns)
 
     @property
     def decisive(self) -> NodeAttempt | None:
-        """The attempt that made the job's state what it is: the first to end so."""
-        candidates = [one for one in self.latest if one.state is self.state]
-        candidates.sort(key=lambda one: one.exit.end_ns if one.exit else 0)
+        """The attempt that determines the job's state: the first to end with it."""
+        candidates = [attempt for attempt in self.latest if attempt.state is self.state]
+        candidates.sort(key=lambda attempt: attempt.exit.end_ns if attempt.exit else 0)
         return candidates[0] if candidates else None
 
     def seconds(self, now_ns: int) -> float | None:
-        """How long it took, or has taken so far; the time between attempts left out."""
+        """The duration so far, without the time between attempts."""
         if self.start_ns is None:
             return None
         if not self.attempts:
             return ((self.end_ns or now_ns) - self.start_ns) / NANOSECONDS
-        numbers = {one.attempt.number for one in self.attempts}
+        numbers = {attempt.attempt.number for attempt in self.attempts}
         return sum(self._attempt_ns(number, now_ns) for number in numbers) / NANOSECONDS
 
     def _attempt_ns(self, number: int, now_ns: int) -> int:
-        """How long one attempt took, from its first node's start to its last one's end."""
-        nodes = [one for one in self.attempts if one.attempt.number == number]
-        return max(one.end_ns(now_ns) for one in nodes) - min(one.attempt.start_ns for one in nodes)
+        """The duration of one attempt, from its first node's start to its last node's end."""
+        nodes = [node for node in self.attempts if node.attempt.number == number]
+        return max(node.end_ns(now_ns) for node in nodes) - min(
+            node.attempt.start_ns for node in nodes
+        )
 
 
 def list_job_names(store: str) -> list[str]:
@@ -153,9 +155,9 @@ def list_job_names(store: str) -> list[str]:
 
 
 def has_begun(backend: Backend, facts: JobFacts) -> bool:
-    """Whether there is more of a job than the document that its launcher writes first.
+    """Whether a job has more than its first document.
 
-    A store that fails at that moment may keep it, and the command then runs without a record.
+    If the store fails right after that document, the command runs without being recorded.
     """
     if facts.info is None or facts.attempts or facts.state is not JobState.LOST:
         return True
@@ -165,12 +167,12 @@ def has_begun(backend: Backend, facts: JobFacts) -> bool:
 def _is_job(backend: Backend) -> bool:
     try:
         return holds_job(backend)
-    except StoreError:  # whoever opens it learns why
+    except StoreError:  # opening it reports the reason
         return True
 
 
 def read_job(backend: Backend, now_ns: int) -> JobFacts:
-    """Reads what is known about a job now; what is damaged is left out, and in its ledger."""
+    """Read the current facts about a job; damaged documents are reported to its ledger."""
     return read_guarded(backend, lambda: _read_job(backend, now_ns))
 
 
@@ -190,7 +192,7 @@ def _read_job(backend: Backend, now_ns: int) -> JobFacts:
         reader.refresh()
         notices += read_notices(reader)
     notices += read_worker_notices(backend, ranks)
-    notices += [notice for one in attempts for notice in _hook_failures(one)]
+    notices += [notice for node_attempt in attempts for notice in _hook_failures(node_attempt)]
     return JobFacts(
         name=backend.uri.rstrip("/").rpartition("/")[2],
         info=info,
@@ -212,27 +214,29 @@ def _info(backend: Backend) -> JobInfo | None:
 
 
 def _node_attempts(backend: Backend, node: str, now_ns: int) -> list[NodeAttempt]:
-    found = []
+    attempts = []
     for name in backend.folders(layout.node_folder(node)):
         number = name.removeprefix("attempt-")
         if number != name and layout.is_number(number):
-            found.append(_node_attempt(backend, (node, int(number)), now_ns))
-    return [one for one in found if one is not None]
+            attempts.append(_node_attempt(backend, (node, int(number)), now_ns))
+    return [attempt for attempt in attempts if attempt is not None]
 
 
-def _node_attempt(backend: Backend, place: tuple[str, int], now_ns: int) -> NodeAttempt | None:
-    documents = _Documents(backend, place)
+def _node_attempt(
+    backend: Backend, node_and_number: tuple[str, int], now_ns: int
+) -> NodeAttempt | None:
+    documents = _Documents(backend, node_and_number)
     exit_ = documents.read(Exit, "exit")
     heartbeat = documents.read(Heartbeat, "heartbeat")
     attempt = documents.read(Attempt, "start")
-    if attempt is not None and (attempt.node, attempt.number) != place:
-        documents.report("start", "is damaged: of another node")
+    if attempt is not None and (attempt.node, attempt.number) != node_and_number:
+        documents.report("start", "is damaged: it belongs to another node")
         attempt = None
     if attempt is None:
         attempt = documents.closing.attempt if documents.closing else None
         if exit_ or heartbeat or attempt:
             documents.report_missing("start")
-        if attempt is None:  # it never got so far
+        if attempt is None:  # it never started
             return None
     surroundings = documents.read(Surroundings, "surroundings")
     if exit_ is None and is_present(backend, attempt, now_ns):
@@ -243,7 +247,7 @@ def _node_attempt(backend: Backend, place: tuple[str, int], now_ns: int) -> Node
         state = exit_.state
     else:
         state = JobState.LOST if exit_ is None else exit_.state
-    markers = read_markers(backend, *place)
+    markers = read_markers(backend, *node_and_number)
     is_lost = state is JobState.LOST and attempt.spool
     unsent = _unsent(backend, attempt) if is_lost else ""
     return NodeAttempt(attempt, state, exit_, heartbeat, surroundings, markers, unsent)
@@ -255,20 +259,20 @@ def _missing_attempts(
     attempts: tuple[NodeAttempt, ...],
     lives: tuple[WorkerLife, ...],
 ) -> tuple[NodeAttempt, ...]:
-    """The attempt that ended the job, from the job's own exit document, if its files are gone.
+    """Rebuild the last attempt from the job's exit document if the attempt's files are missing.
 
     Reports every missing node of a job that is over.
     """
-    if info is None or any(not one.state.is_over for one in attempts):
+    if info is None or any(not node.state.is_over for node in attempts):
         return ()
     exit_ = read_document(Exit, backend, layout.EXIT, [])
     if exit_ is None:
         return ()
-    nodes = {one.attempt.node for one in attempts}
+    nodes = {node.attempt.node for node in attempts}
     for node in sorted({info.created_by, *(life.info.node for life in lives)} - nodes):
         _report_missing(backend, layout.node_folder(node))
-    numbers = [one.attempt.number for one in attempts if one.attempt.node == info.created_by]
-    is_recorded = any(one.exit is None or one.exit.end_ns >= exit_.end_ns for one in attempts)
+    numbers = [node.attempt.number for node in attempts if node.attempt.node == info.created_by]
+    is_recorded = any(node.exit is None or node.exit.end_ns >= exit_.end_ns for node in attempts)
     if numbers and is_recorded:
         return ()
     number = max([1, *(life.info.attempt for life in lives), *(last + 1 for last in numbers)])
@@ -284,7 +288,7 @@ def _missing_attempts(
 
 
 def _hook_failures(attempt: NodeAttempt) -> list[Notice]:
-    """Notices of processes whose inside was not recorded because the hook failed in them."""
+    """Notices of processes in which the hook failed to load."""
     start_ns = attempt.attempt.start_ns
     return [
         Notice(NoticeKind.NOT_COLLECTED, INSIDE, reason, start_ns, start_ns)
@@ -297,48 +301,48 @@ def _report_missing(backend: Backend, key: str) -> None:
 
 
 def _unsent(backend: Backend, attempt: Attempt) -> str:
-    """Where the rest of an attempt lies, unless all of it has arrived."""
+    """The folder with the unsent data of an attempt; empty if everything was sent."""
     is_sent = backend.exists(layout.attempt_key(attempt.node, attempt.number, layout.SENT))
     return "" if is_sent else attempt.spool
 
 
 class _Documents:
-    """The documents of one attempt; what one of them lost may stand in another."""
+    """The documents of one attempt; some repeat the content of others."""
 
-    def __init__(self, backend: Backend, place: tuple[str, int]) -> None:
+    def __init__(self, backend: Backend, node_and_number: tuple[str, int]) -> None:
         self._backend = backend
-        self._place = place
+        self._place = node_and_number
 
     def read(self, kind: type[Record], what: str) -> Record | None:
-        """One of them, if it can be read."""
+        """Read one document; None if it is missing or damaged."""
         return read_document(kind, self._backend, self._key(what), [])
 
     @cached_property
     def closing(self) -> Closing | None:
-        """The one that was written last, which repeats others."""
+        """The closing document, which repeats start and exit."""
         return self.read(Closing, CLOSING)
 
     @property
     def has_ended(self) -> bool:
-        """Whether the attempt has ended, whether or not it can be read how."""
+        """Whether the attempt has ended, even if its exit cannot be read."""
         return self.closing is not None or self._backend.exists(self._key("exit"))
 
     def repeated_exit(self, attempt: Attempt) -> Exit:
-        """How the attempt ended, from where that is said again."""
+        """The exit of the attempt, from another document that repeats it."""
         if self.closing is not None:
             return self.closing.exit
         of_job = read_document(Exit, self._backend, layout.EXIT, [])
         if of_job is not None and of_job.end_ns >= attempt.start_ns:
             return of_job
-        message = "how it ended is recorded in a file that is damaged"
+        message = "exit unknown: the file that records it is damaged"
         return Exit(JobState.ENDED, ExitReason.EXIT, attempt.start_ns, message=message)
 
     def report(self, what: str, text: str) -> None:
-        """Reports a damage of one of them."""
+        """Report damage to one document."""
         self._backend.ledger.report(self._key(what), f"{self._key(what)} {text}")
 
     def report_missing(self, what: str) -> None:
-        """Reports that one of them is gone, if it is."""
+        """Report a document that is missing."""
         key = self._key(what)
         if not self._backend.exists(key):
             _report_missing(self._backend, key)
@@ -348,18 +352,20 @@ class _Documents:
 
 
 def _latest(attempts: tuple[NodeAttempt, ...]) -> tuple[NodeAttempt, ...]:
-    last = max((one.attempt.number for one in attempts), default=0)
+    last = max((attempt.attempt.number for attempt in attempts), default=0)
     return tuple(
-        one for one in attempts if one.attempt.number == last or one.state is JobState.RUNNING
+        attempt
+        for attempt in attempts
+        if attempt.attempt.number == last or attempt.state is JobState.RUNNING
     )
 
 
 def _start_ns(attempts: tuple[NodeAttempt, ...]) -> int:
-    return min((one.attempt.start_ns for one in attempts), default=0)
+    return min((attempt.attempt.start_ns for attempt in attempts), default=0)
 
 
 def _job_state(attempts: tuple[NodeAttempt, ...], info: JobInfo | None, now_ns: int) -> JobState:
-    states = {one.state for one in _latest(attempts)}
+    states = {attempt.state for attempt in _latest(attempts)}
     if not states:
         age_ns = now_ns - info.created_ns if info else _STARTING_SECONDS * NANOSECONDS
         is_young = age_ns < _STARTING_SECONDS * NANOSECONDS

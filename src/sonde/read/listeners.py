@@ -1,4 +1,4 @@
-"""Who answers requests to a job: its nodes, or its workers."""
+"""The nodes or workers that answer requests to a job."""
 
 from sonde.errors import JobNotRunningError
 from sonde.read.jobs import JobFacts
@@ -8,20 +8,24 @@ from sonde.store.control import worker_name
 
 
 def listeners(facts: JobFacts, kind: RequestKind) -> set[str]:
-    """Everybody who has to answer a request; an error where there is nobody."""
+    """The nodes or workers that must answer a request.
+
+    Raises:
+        JobNotRunningError: None is running.
+    """
     return running_workers(facts) if kind.is_for_workers else running_nodes(facts)
 
 
 def running_nodes(facts: JobFacts) -> set[str]:
-    """The nodes that answer."""
+    """The running nodes."""
     nodes = {attempt.attempt.node for attempt in facts.latest if attempt.state is JobState.RUNNING}
     if not nodes:
-        raise JobNotRunningError(f"Job {facts.name!r} does not run: it is {facts.state.value}.")
+        raise JobNotRunningError(f"Job {facts.name!r} is not running ({facts.state.value}).")
     return nodes
 
 
 def running_workers(facts: JobFacts) -> set[str]:
-    """The workers that answer: the last life of each rank, if it is not over."""
+    """The running workers: the last start of each rank, if it has not ended."""
     nodes = running_nodes(facts)
     attempts = {worker.attempt.number for worker in facts.latest}
     lives = {
@@ -37,5 +41,5 @@ def running_workers(facts: JobFacts) -> set[str]:
         and not (worker.beat and worker.beat.is_over)
     }
     if not workers:
-        raise JobNotRunningError(f"Job {facts.name!r} runs, but nothing trains in it just now.")
+        raise JobNotRunningError(f"Job {facts.name!r} is running, but no process is training.")
     return workers

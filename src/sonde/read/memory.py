@@ -1,4 +1,4 @@
-"""What was allocated and freed while windows of memory were open, by device and by module."""
+"""Memory allocated and freed in memory profiling windows, by device and module."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.errors import KeyMissingError
-from sonde.read.profiles import Stretches
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.profiles import Intervals
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.profile import ProfileKind
 from sonde.store import layout
 from sonde.store.backends import Backend
@@ -20,32 +21,32 @@ from sonde.traces.allocations import MemoryChange, ModuleCall, decode_memory_tra
 
 @dataclass(frozen=True)
 class DeviceChanges:
-    """What was allocated and freed on a device, in order of time."""
+    """Allocations and frees on one device, in order of time."""
 
     device: str
-    before_bytes: int | None  # that were live when the window began, where that is known
-    times_ns: Numbers
-    sizes: Numbers  # in bytes; of what was freed, negative
-    inside: Numbers  # the innermost call of a module, by its place; -1 outside of all
-    is_held: npt.NDArray[np.bool_]  # was allocated, and is still there at the window's end
+    before_bytes: int | None  # allocated before the window began, if known
+    times_ns: IntArray
+    sizes: IntArray  # in bytes; negative for frees
+    inside: IntArray  # index of the innermost module call; -1 outside of all
+    is_held: npt.NDArray[np.bool_]  # allocated and not freed by the window's end
 
 
 @dataclass(frozen=True)
 class MemoryWindow:
-    """What one window saw."""
+    """One memory profiling window."""
 
     first_step: int
     start_ns: int
     end_ns: int
-    calls: Stretches  # of modules
+    calls: Intervals  # of modules
     devices: tuple[DeviceChanges, ...]
 
 
 def read_memory_windows(reader: WorkerReader) -> tuple[MemoryWindow, ...]:
-    """All windows of memory of a worker, in order."""
+    """All memory windows of a worker, in order."""
     windows = [_read(reader.backend, key) for key in _keys(reader)]
-    found = [window for window in windows if window is not None]
-    return tuple(sorted(found, key=lambda one: one.start_ns))
+    readable = [window for window in windows if window is not None]
+    return tuple(sorted(readable, key=lambda item: item.start_ns))
 
 
 def _keys(reader: WorkerReader) -> Iterator[str]:
@@ -58,7 +59,7 @@ def _keys(reader: WorkerReader) -> Iterator[str]:
 
 
 def _read(backend: Backend, key: str) -> MemoryWindow | None:
-    """One window; None where its trace had to make room."""
+    """One window; None if its trace was removed to free disk space."""
     try:
         facts = json.loads(backend.read(key + layout.TRACE_FACTS_SUFFIX))
         trace = decode_memory_trace(backend.read(key + layout.TRACE_SUFFIX))
@@ -72,7 +73,7 @@ def _read(backend: Backend, key: str) -> MemoryWindow | None:
         window["first_step"],
         window["start_ns"],
         window["end_ns"],
-        _stretches(calls, anchors),
+        _call_intervals(calls, anchors),
         tuple(
             _device(device, before.get(device), sorted(changes, key=itemgetter(0)), calls, anchors)
             for device, changes in sorted(trace.changes.items())
@@ -80,16 +81,16 @@ def _read(backend: Backend, key: str) -> MemoryWindow | None:
     )
 
 
-def _on_clock(seen: Numbers, anchors: Sequence[tuple[int, int]]) -> Numbers:
+def _on_clock(trace_times: IntArray, anchors: Sequence[tuple[int, int]]) -> IntArray:
     (first, ours), (last, ours_last) = anchors[0], anchors[-1]
     rate = (ours_last - ours) / (last - first) if last > first else 1.0
-    since = seen - first
-    moved: Numbers = ours + since + np.rint(since * (rate - 1.0)).astype(np.int64)
+    since = trace_times - first
+    moved: IntArray = ours + since + np.rint(since * (rate - 1.0)).astype(np.int64)
     return moved
 
 
-def _stretches(calls: Sequence[ModuleCall], anchors: Sequence[tuple[int, int]]) -> Stretches:
-    return Stretches(
+def _call_intervals(calls: Sequence[ModuleCall], anchors: Sequence[tuple[int, int]]) -> Intervals:
+    return Intervals(
         tuple(call[3] for call in calls),
         np.zeros(len(calls), dtype=np.int64),
         _on_clock(_column(calls, 0), anchors),
@@ -104,25 +105,30 @@ def _device(
     calls: Sequence[ModuleCall],
     anchors: Sequence[tuple[int, int]],
 ) -> DeviceChanges:
-    seen, threads = _column(changes, 0), _column(changes, 2)
+    trace_times, threads = _column(changes, 0), _column(changes, 2)
     inside = np.full(len(changes), -1, dtype=np.int64)
     for thread in {call[2] for call in calls}:
-        places = np.array([place for place, call in enumerate(calls) if call[2] == thread])
-        own = [calls[place] for place in places.tolist()]
-        names = tuple(call[3] for call in own)
-        stretches = Stretches(
-            names, np.zeros(len(own), dtype=np.int64), _column(own, 0), _column(own, 1)
+        indices = np.array([index for index, call in enumerate(calls) if call[2] == thread])
+        thread_calls = [calls[index] for index in indices.tolist()]
+        names = tuple(call[3] for call in thread_calls)
+        intervals = Intervals(
+            names,
+            np.zeros(len(thread_calls), dtype=np.int64),
+            _column(thread_calls, 0),
+            _column(thread_calls, 1),
         )
         of_thread = np.flatnonzero(threads == thread)
-        innermost = stretches.at(seen[of_thread])
-        inside[of_thread] = np.where(innermost >= 0, places[innermost], -1)
+        innermost = intervals.at(trace_times[of_thread])
+        inside[of_thread] = np.where(innermost >= 0, indices[innermost], -1)
     sizes = _column(changes, 1)
     is_held = _are_held(sizes, _column(changes, 3))
-    return DeviceChanges(device, before_bytes, _on_clock(seen, anchors), sizes, inside, is_held)
+    return DeviceChanges(
+        device, before_bytes, _on_clock(trace_times, anchors), sizes, inside, is_held
+    )
 
 
-def _are_held(sizes: Numbers, addresses: Numbers) -> npt.NDArray[np.bool_]:
-    """Which changes, in order of time, allocate what no later one frees."""
+def _are_held(sizes: IntArray, addresses: IntArray) -> npt.NDArray[np.bool_]:
+    """Which changes, in order of time, are allocations that are never freed."""
     order = np.lexsort((np.arange(len(sizes)), addresses))
     is_last = np.append(addresses[order][1:] != addresses[order][:-1], True)[: len(sizes)]
     is_held = np.zeros(len(sizes), dtype=np.bool_)
@@ -130,5 +136,5 @@ def _are_held(sizes: Numbers, addresses: Numbers) -> npt.NDArray[np.bool_]:
     return is_held
 
 
-def _column(rows: Sequence[tuple[Any, ...]], place: int) -> Numbers:
-    return np.array([row[place] for row in rows], dtype=np.int64)
+def _column(rows: Sequence[tuple[Any, ...]], index: int) -> IntArray:
+    return np.array([row[index] for row in rows], dtype=np.int64)

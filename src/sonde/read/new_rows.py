@@ -1,45 +1,45 @@
-"""Rows of a growing folder, each once: as they arrive, across sealing and merging."""
+"""New rows of a growing folder, each returned once, across sealing and merging."""
 
 from collections.abc import Sequence
 
 import pyarrow as pa
 
 from sonde.errors import KeyMissingError
-from sonde.store.reader import LOOKS, FolderReader
+from sonde.store.reader import MAX_ATTEMPTS, FolderReader
 from sonde.store.segments import Segment
-from sonde.store.tables import Wanted
+from sonde.store.tables import RowQuery
 
 
-class FreshRows:
-    """Remembers how far it has read in each segment."""
+class NewRows:
+    """Tracks how far each segment has been read."""
 
     def __init__(self, reader: FolderReader, columns: Sequence[str]) -> None:
         self._reader = reader
-        self._wanted = Wanted(columns=tuple(columns))
+        self._wanted = RowQuery(columns=tuple(columns))
         self._seen: dict[str, int] = {}
 
     def poll(self) -> list[pa.Table]:
-        """What has come since the last call, in the order of writing; the reader is refreshed."""
-        found: list[pa.Table] = []
-        for _ in range(LOOKS):
+        """Rows added since the last call, in order of writing; call after refreshing the reader."""
+        tables: list[pa.Table] = []
+        for _ in range(MAX_ATTEMPTS):
             try:
                 for segment in self._reader.segments:
-                    found += self._fresh(segment)
+                    tables += self._fresh(segment)
                 break
-            except KeyMissingError:  # merged while we read: what was seen is remembered
+            except KeyMissingError:  # merged during reading: progress is kept
                 self._reader.refresh()
-        return found
+        return tables
 
     def _fresh(self, segment: Segment) -> list[pa.Table]:
-        parts = [(part, self._seen.get(part.segment, 0)) for part in segment.parts]
-        if all(part.rows <= seen for part, seen in parts):
+        sources = [(source, self._seen.get(source.segment, 0)) for source in segment.parts]
+        if all(source.rows <= read_rows for source, read_rows in sources):
             return []
         rows = segment.rows(self._wanted)
-        self._seen.update({part.segment: part.rows for part, _ in parts})
-        if rows.num_rows != sum(part.rows for part, _ in parts):  # some are damaged
-            return [] if any(seen for _, seen in parts) else [rows]
-        found, first = [], 0
-        for part, seen in parts:
-            found.append(rows.slice(first + seen, part.rows - seen))
-            first += part.rows
-        return found
+        self._seen.update({source.segment: source.rows for source, _ in sources})
+        if rows.num_rows != sum(source.rows for source, _ in sources):  # some rows are damaged
+            return [] if any(read_rows for _, read_rows in sources) else [rows]
+        tables, first = [], 0
+        for source, read_rows in sources:
+            tables.append(rows.slice(first + read_rows, source.rows - read_rows))
+            first += source.rows
+        return tables

@@ -1,4 +1,4 @@
-"""Follows a growing job: every sample once, as it arrives, across sealing and merging."""
+"""New system samples of a growing job, each returned once, across sealing and merging."""
 
 from dataclasses import dataclass
 
@@ -8,56 +8,56 @@ from sonde.records.ranges import EVER
 from sonde.store.backends import Backend
 from sonde.store.format import SYSTEM
 from sonde.store.layout import node_folder
-from sonde.store.reader import LOOKS, FolderReader
+from sonde.store.reader import MAX_ATTEMPTS, FolderReader
 from sonde.store.rollups import Floats, Instants
 from sonde.store.segments import Segment
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """Samples that were not there before: instants, and values as (series, tick)."""
+class NewSamples:
+    """Samples added since the last poll: instants, and values as (series, tick)."""
 
     series: tuple[Series, ...]
     times_ns: Instants
     values: Floats
 
 
-class Follower:
-    """Remembers how far it has read in each segment."""
+class NewSampleReader:
+    """Tracks how far each segment has been read."""
 
     def __init__(self, backend: Backend, node: str) -> None:
         self._reader = FolderReader(backend, node_folder(node), SYSTEM)
         self._seen: dict[str, int] = {}
 
-    def poll(self) -> list[News]:
-        """What has arrived since the last call, oldest first."""
-        news: list[News] = []
-        for _ in range(LOOKS):
+    def poll(self) -> list[NewSamples]:
+        """Samples added since the last call, oldest first."""
+        news: list[NewSamples] = []
+        for _ in range(MAX_ATTEMPTS):
             self._reader.refresh()
             try:
                 for segment in self._reader.segments:
                     news += self._news(segment)
-            except KeyMissingError:  # merged while we read: what was seen is remembered
+            except KeyMissingError:  # merged during reading: progress is kept
                 continue
             break
         return news
 
-    def _news(self, segment: Segment) -> list[News]:
+    def _news(self, segment: Segment) -> list[NewSamples]:
         fresh = self._fresh_rows(segment)
         if not fresh:
             return []
-        times, values = segment.samples([one.key for one in segment.series], EVER)
-        self._seen.update({part.segment: part.rows for part in segment.parts})
-        if len(times) != sum(part.rows for part in segment.parts):
-            return []  # damaged: which rows are left cannot be told
-        return [News(segment.series, times[rows], values[:, rows]) for rows in fresh]
+        times, values = segment.samples([series.key for series in segment.series], EVER)
+        self._seen.update({source.segment: source.rows for source in segment.parts})
+        if len(times) != sum(source.rows for source in segment.parts):
+            return []  # damaged: it is unknown which rows remain
+        return [NewSamples(segment.series, times[rows], values[:, rows]) for rows in fresh]
 
     def _fresh_rows(self, segment: Segment) -> list[slice]:
         fresh = []
         first = 0
-        for part in segment.parts:
-            seen = self._seen.get(part.segment, 0)
-            if part.rows > seen:
-                fresh.append(slice(first + seen, first + part.rows))
-            first += part.rows
+        for source in segment.parts:
+            read_rows = self._seen.get(source.segment, 0)
+            if source.rows > read_rows:
+                fresh.append(slice(first + read_rows, first + source.rows))
+            first += source.rows
         return fresh

@@ -1,4 +1,4 @@
-"""One opened job: what is known of it, its readers by node and rank, and a bounded cache."""
+"""One opened job: its facts, its readers by node and rank, and a bounded cache."""
 
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar, cast
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 class OpenJob:
-    """A job that is read: the only place where its readers are created and kept.
+    """An opened job: the only place where its readers are created and cached.
 
     Not safe to share between threads; the dashboard adds the locks.
     """
@@ -91,8 +91,8 @@ class OpenJob:
         """The rows of one worker, or of all workers."""
         ranks = self.facts.workers
         if rank is not None and str(rank) not in ranks:
-            known = ", ".join(ranks) or "none"
-            raise UsageError(f"Job {self.name!r} has no worker {rank}. Known: {known}")
+            names = ", ".join(ranks) or "none"
+            raise UsageError(f"Job {self.name!r} has no worker {rank}. Known: {names}")
         return tuple(self.worker(int(each)) for each in (ranks if rank is None else (rank,)))
 
     def tensors(self) -> Mapping[str, Holders]:

@@ -1,4 +1,4 @@
-"""Opens a job that may come from a stranger: whatever is wrong with it stays its own."""
+"""Open untrusted jobs: broken content raises DamagedError and does not affect other jobs."""
 
 import threading
 from collections.abc import Callable
@@ -7,15 +7,18 @@ from typing import TypeVar
 import pyarrow as pa
 
 from sonde.errors import DamagedError, StoreError
+from sonde.formats import format_duration
 from sonde.guard import result_or_reason
 from sonde.store.backends import Backend
 
 Answer = TypeVar("Answer")
 
-BROKEN = "broken"  # how a job that cannot be opened is listed
-MOST_SECONDS = 20.0  # what reading one job may take of a list; a dead store is noticed after nine
+BROKEN = "broken"  # the listed state of a job that cannot be opened
+MAX_READ_SECONDS = (
+    20.0  # limit for reading one job of a list; an unreachable store is detected after 9 s
+)
 
-# What code raises of values that it was never meant to meet; what the machine lacks is not here.
+# Exceptions caused by invalid content, not by the machine.
 _WRONG_CONTENT = (
     pa.ArrowException,
     *(ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError),
@@ -24,11 +27,11 @@ _WRONG_CONTENT = (
 
 
 def read_in_time(backend: Backend, read: Callable[[], Answer], seconds: float) -> Answer:
-    """What a function reads of a job, if that does not take too long: other jobs wait for it.
+    """Read a job in a thread, with a time limit, because other jobs wait for it.
 
     Raises:
-        DamagedError: It takes longer.
-        StoreError: It fails, for that reason.
+        DamagedError: Reading takes too long.
+        StoreError: Reading fails.
     """
     results: list[tuple[Answer | None, str]] = []
     thread = threading.Thread(
@@ -38,7 +41,8 @@ def read_in_time(backend: Backend, read: Callable[[], Answer], seconds: float) -
     thread.join(seconds)
     if not results:
         name = backend.uri.rstrip("/").rpartition("/")[2]
-        raise DamagedError(f"Job {name!r} cannot be read: it takes longer than {seconds:g} s")
+        limit = format_duration(seconds)
+        raise DamagedError(f"Cannot read job {name!r}: reading takes longer than {limit}")
     answer, reason = results[0]
     if answer is None:
         raise StoreError(reason)
@@ -46,14 +50,14 @@ def read_in_time(backend: Backend, read: Callable[[], Answer], seconds: float) -
 
 
 def read_guarded(backend: Backend, read: Callable[[], Answer]) -> Answer:
-    """What a function reads of a job.
+    """Read a job and convert errors in its content.
 
     Raises:
-        DamagedError: The content of the job makes it fail.
+        DamagedError: The content of the job is invalid.
     """
     try:
         return read()
     except _WRONG_CONTENT as error:
         name = backend.uri.rstrip("/").rpartition("/")[2]
-        text = f"Job {name!r} cannot be read: {type(error).__name__}: {error}"[:400]
+        text = f"Cannot read job {name!r}: {type(error).__name__}: {error}"[:400]
         raise DamagedError(text) from error

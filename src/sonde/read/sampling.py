@@ -1,4 +1,4 @@
-"""How the machines of a job are sampled: how often, and whether at all."""
+"""The sampling interval of a job's machines, and whether monitoring is on."""
 
 from dataclasses import dataclass
 

@@ -1,27 +1,25 @@
-"""Scalars of one worker: losses, learning rates, and what the script logs."""
+"""Scalars of one worker: losses, learning rates, and values logged by the script."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from sonde.read.workers import Marks, Numbers, WorkerReader, of_one_training
+from sonde.read.workers import WorkerReader, of_one_training
+from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.format import SCALARS
 from sonde.store.tables import empty_table, from_numpy, texts_of, to_numpy
 
-Reals = npt.NDArray[np.float64]
-
 LOSS = "loss"
-_NO_LOSSES = ("loss/root", "loss/factor")  # what the loss was computed from
+_NO_LOSSES = ("loss/root", "loss/factor")  # intermediate values of the loss
 
 
 @dataclass(frozen=True, init=False)
 class Matching(Container[str]):
-    """All texts that one of some patterns fits."""
+    """All texts that match one of several patterns."""
 
     patterns: tuple[str, ...]
 
@@ -34,7 +32,7 @@ class Matching(Container[str]):
 
 @dataclass(frozen=True)
 class Losses(Container[str]):
-    """The names of losses: one, or one per optimizer."""
+    """The names of losses: `loss`, or one per optimizer."""
 
     def __contains__(self, text: object) -> bool:
         is_loss = text == LOSS or str(text).startswith(f"{LOSS}/")
@@ -43,7 +41,7 @@ class Losses(Container[str]):
 
 @dataclass(frozen=True)
 class ScalarQuestion:
-    """Which scalars."""
+    """A query for scalars."""
 
     names: Container[str]
     mode: str | None = None
@@ -53,22 +51,22 @@ class ScalarQuestion:
 
     @property
     def only(self) -> dict[str, Container[str]]:
-        """The texts that rows may have."""
-        found: dict[str, Container[str]] = {"name": self.names}
+        """The allowed texts by column."""
+        texts: dict[str, Container[str]] = {"name": self.names}
         if self.mode is not None:
-            found["mode"] = (self.mode,)
+            texts["mode"] = (self.mode,)
         if self.source is not None:
-            found["source"] = (self.source,)
-        return found
+            texts["source"] = (self.source,)
+        return texts
 
 
 _TEXTS = ("name", "mode", "source")
 
 
 def read_scalars(readers: Sequence[WorkerReader], question: ScalarQuestion) -> pa.Table:
-    """The rows that fit a question, worker by worker, in the order of writing.
+    """The rows that match a query, worker by worker, in order of writing.
 
-    Of a step that was done in several lives of a worker, what the last one recorded.
+    Steps that a restarted worker repeated replace the earlier ones.
     """
     tables = [_rows_of(reader, question) for reader in readers]
     if not tables:
@@ -79,19 +77,19 @@ def read_scalars(readers: Sequence[WorkerReader], question: ScalarQuestion) -> p
 def _rows_of(reader: WorkerReader, question: ScalarQuestion) -> pa.Table:
     table = reader.folder(SCALARS).rows(question.within, question.steps, only=question.only)
     times, steps = to_numpy(table["time_ns"]), to_numpy(table["step"])
-    stands = reader.latest(times, steps, *_numbers(table, *_TEXTS))
+    is_current = reader.latest(times, steps, *_numbers(table, *_TEXTS))
     lives = _with_worker(table, reader.rank, reader.life_starts_ns(times))
-    return lives if stands.all() else lives.take(from_numpy(np.flatnonzero(stands)))
+    return lives if is_current.all() else lives.take(from_numpy(np.flatnonzero(is_current)))
 
 
-def _with_worker(table: pa.Table, rank: int, life_starts_ns: Numbers) -> pa.Table:
+def _with_worker(table: pa.Table, rank: int, life_starts_ns: IntArray) -> pa.Table:
     ranks = np.full(table.num_rows, rank, dtype=np.int64)
     table = table.append_column("worker", from_numpy(ranks))
     return table.append_column("life_start_ns", from_numpy(life_starts_ns))
 
 
-def _numbers(table: pa.Table, *columns: str) -> list[Numbers]:
-    """Columns as numbers; for texts, which of the distinct ones it is."""
+def _numbers(table: pa.Table, *columns: str) -> list[IntArray]:
+    """Columns as numbers; texts as the index of the distinct text."""
     return [
         texts_of(table[name])[1].astype(np.int64) if name in _TEXTS else to_numpy(table[name])
         for name in columns
@@ -99,18 +97,18 @@ def _numbers(table: pa.Table, *columns: str) -> list[Numbers]:
 
 
 def reduce_scalars(table: pa.Table) -> pa.Table:
-    """One row per scalar and step: its mean over the workers that recorded it, and the extremes.
+    """One row per scalar and step: mean, minimum and maximum over the workers that recorded it.
 
-    Of several values of one worker in one step the last counts.
+    If a worker recorded several values in one step, the last one counts.
     """
     times, lives = to_numpy(table["time_ns"]), to_numpy(table["life_start_ns"])
     together = of_one_training(times, lives, *_numbers(table, *_TEXTS, "step"))
     table = table.take(from_numpy(np.flatnonzero(together)))
     keys = _numbers(table, *_TEXTS, "step", "worker")
     order = np.lexsort((to_numpy(table["time_ns"]), *reversed(keys)))
-    kept = order[_ends([key[order] for key in keys])]
-    table = table.take(from_numpy(kept))
-    lasts = np.flatnonzero(_ends([key[kept] for key in keys[:-1]]))
+    last_rows = order[_ends([key[order] for key in keys])]
+    table = table.take(from_numpy(last_rows))
+    lasts = np.flatnonzero(_ends([key[last_rows] for key in keys[:-1]]))
     firsts = np.append(0, lasts + 1)[: len(lasts)]
     workers = lasts - firsts + 1
     values = to_numpy(table["value"])
@@ -125,13 +123,13 @@ def reduce_scalars(table: pa.Table) -> pa.Table:
     return reduced
 
 
-def _ends(keys: Sequence[Numbers]) -> Marks:
-    """Which rows are the last of those with the same keys, in sorted rows."""
+def _ends(keys: Sequence[IntArray]) -> BoolArray:
+    """Which sorted rows are the last ones with the same keys."""
     changes = [np.append(key[1:] != key[:-1], True)[: len(key)] for key in keys]
     return np.asarray(np.logical_or.reduce(changes))
 
 
-def _each(operation: np.ufunc, values: Reals, firsts: Numbers) -> Reals:
+def _each(operation: np.ufunc, values: FloatArray, firsts: IntArray) -> FloatArray:
     if not len(firsts):
         return np.empty(0)
     with np.errstate(invalid="ignore"):  # infinities of both signs

@@ -1,7 +1,7 @@
-"""The stages of a job: what came before training, training itself, and what came after.
+"""The stages of a job: initialization, training loop and finalization.
 
-Exact: from the start of an attempt to the start of its first step, to the end of its last step, to
-its end. Of several attempts the stages add up, as their durations do.
+Boundaries are the start of an attempt, the start of its first step, the end of its last step, and
+its end. The stages of several attempts are summed.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ import numpy as np
 
 from sonde.clock import NANOSECONDS
 from sonde.read.jobs import JobFacts
-from sonde.read.workers import Marks, Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.step import EventCategory, Mode, Stage
 from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
@@ -21,20 +22,20 @@ _COLUMNS = ("mode", "step", "start_ns", "duration_ns")
 
 @dataclass(frozen=True)
 class StepMarks:
-    """From when to when the steps of one worker lasted, of all its lives."""
+    """Start and end of all steps of one worker, in all attempts."""
 
-    attempts: Numbers
-    steps: Numbers
-    starts_ns: Numbers
-    ends_ns: Numbers
-    is_mode: dict[str, Marks]
+    attempts: IntArray
+    steps: IntArray
+    starts_ns: IntArray
+    ends_ns: IntArray
+    is_mode: dict[str, BoolArray]
 
     def count(self, mode: str) -> int:
-        """How many steps of a mode are done; one that was done twice counts once."""
+        """The number of completed steps of a mode; repeated steps count once."""
         return len(np.unique(self.steps[self.is_mode[mode]])) if mode in self.is_mode else 0
 
     def of_training(self, attempt: int) -> tuple[int, int] | None:
-        """When training began and ended in an attempt; without training steps, any steps."""
+        """Start and end of training in an attempt; of any steps if there are no training steps."""
         here = self.attempts == attempt
         training = here & self.is_mode.get(Mode.TRAIN.value, np.zeros(len(here), dtype=np.bool_))
         chosen = training if training.any() else here
@@ -45,7 +46,7 @@ class StepMarks:
 
 @dataclass(frozen=True, slots=True)
 class StageSpan:
-    """One stage: how long it took, its share, and when; None where it has not begun or ended."""
+    """One stage: its duration, share, start and end; None if it has not started or ended."""
 
     stage: Stage
     seconds: float
@@ -55,16 +56,16 @@ class StageSpan:
 
 
 def read_marks(reader: WorkerReader) -> StepMarks:
-    """When the steps of a worker began and ended."""
+    """Read start and end of the steps of a worker."""
     only = {"category": {EventCategory.STEP.value}}
     table = reader.folder(EVENTS).rows(columns=_COLUMNS, only=only)
     modes, chosen = texts_of(table["mode"])
     starts_ns = to_numpy(table["start_ns"])
     ends_ns = starts_ns + to_numpy(table["duration_ns"])
-    known = [life.info.attempt for life in reader.lives] or [1]
+    attempts = [life.info.attempt for life in reader.lives] or [1]
     lives = np.maximum(reader.lives_of(ends_ns), 0)
     return StepMarks(
-        np.array(known, dtype=np.int64)[lives],
+        np.array(attempts, dtype=np.int64)[lives],
         to_numpy(table["step"]),
         starts_ns,
         ends_ns,
@@ -73,17 +74,17 @@ def read_marks(reader: WorkerReader) -> StepMarks:
 
 
 def find_stages(facts: JobFacts, marks: Sequence[StepMarks], now_ns: int) -> tuple[StageSpan, ...]:
-    """The three stages; none where nothing trains."""
+    """The three stages; empty for a job without workers."""
     if not facts.lives or not facts.attempts:
         return ()
     edges = [
         _edges(facts, marks, number, now_ns)
-        for number in sorted({one.attempt.number for one in facts.attempts})
+        for number in sorted({item.attempt.number for item in facts.attempts})
     ]
     spent = np.diff(np.array(edges, dtype=np.int64), axis=1).sum(axis=0)
-    seconds = [float(one) / NANOSECONDS for one in spent]
-    whole = sum(seconds)
-    trained = [one for one in edges if one[2] > one[1]]
+    seconds = [float(item) / NANOSECONDS for item in spent]
+    total = sum(seconds)
+    trained = [item for item in edges if item[2] > item[1]]
     is_over = facts.state.is_over
     instants = (
         (edges[0][0], trained[0][1] if trained else None),
@@ -91,7 +92,7 @@ def find_stages(facts: JobFacts, marks: Sequence[StepMarks], now_ns: int) -> tup
         (trained[-1][2] if trained and is_over else None, edges[-1][3] if is_over else None),
     )
     return tuple(
-        StageSpan(stage, lasted, 100 * lasted / whole if whole else 0.0, *instant)
+        StageSpan(stage, lasted, 100 * lasted / total if total else 0.0, *instant)
         for stage, lasted, instant in zip(Stage, seconds, instants, strict=True)
     )
 
@@ -99,20 +100,20 @@ def find_stages(facts: JobFacts, marks: Sequence[StepMarks], now_ns: int) -> tup
 def _edges(
     facts: JobFacts, marks: Sequence[StepMarks], attempt: int, now_ns: int
 ) -> tuple[int, int, int, int]:
-    """Start of an attempt, of its training, end of that, end of the attempt."""
-    nodes = [one for one in facts.attempts if one.attempt.number == attempt]
-    start_ns = min(one.attempt.start_ns for one in nodes)
-    end_ns = max(one.end_ns(now_ns) for one in nodes)
-    spans = [span for one in marks if (span := one.of_training(attempt)) is not None]
+    """Start of an attempt, start and end of its training, end of the attempt."""
+    nodes = [item for item in facts.attempts if item.attempt.number == attempt]
+    start_ns = min(item.attempt.start_ns for item in nodes)
+    end_ns = max(item.end_ns(now_ns) for item in nodes)
+    spans = [span for item in marks if (span := item.of_training(attempt)) is not None]
     if not spans:
         return start_ns, end_ns, end_ns, end_ns
     first_ns = min(max(min(first for first, _ in spans), start_ns), end_ns)
     last_ns = min(max(first_ns, *(last for _, last in spans)), end_ns)
-    is_over = all(one.state.is_over for one in nodes) or _are_workers_over(facts, attempt)
+    is_over = all(item.state.is_over for item in nodes) or _are_workers_over(facts, attempt)
     return start_ns, first_ns, last_ns if is_over else end_ns, end_ns
 
 
 def _are_workers_over(facts: JobFacts, attempt: int) -> bool:
-    """Whether every worker has said that it is through, though the command goes on."""
-    beats = [one.beat for one in facts.lives if one.info.attempt == attempt]
+    """Whether every worker has finished, even if the command is still running."""
+    beats = [life.beat for life in facts.lives if life.info.attempt == attempt]
     return bool(beats) and all(beat is not None and beat.is_over for beat in beats)

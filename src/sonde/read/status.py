@@ -1,14 +1,14 @@
-"""The status document: what `sonde status --json` prints, key by key as the contract says."""
+"""The status document, as printed by `sonde status --json`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sonde.clock import iso
-from sonde.read.coverage import seen_of
-from sonde.read.failures import explain, first_failure
+from sonde.read.coverage import coverage_from
+from sonde.read.failures import explain_exit, first_failure
 from sonde.read.jobs import JobFacts, NodeAttempt
-from sonde.read.training import Training, steps_told
+from sonde.read.training import Training, reported_steps
 from sonde.read.workers import WorkerLife
 from sonde.records.job import Overhead
 from sonde.records.notice import INSIDE, Notice, NoticeKind
@@ -23,93 +23,93 @@ def status_document(
     more_damages: Sequence[str] = (),
     training: Training | None = None,
 ) -> dict[str, Any]:
-    """A job as plain JSON values.
+    """The status of a job as plain JSON values.
 
     Args:
-        facts: What is known about it.
-        now_ns: The present instant.
-        more_damages: Those that were found while its samples were read.
-        training: What its workers did; without it, only what they told of themselves.
+        facts: The job.
+        now_ns: The current time.
+        more_damages: Damage found while reading its samples.
+        training: The recorded training; without it, only step counts from heartbeats.
     """
     decisive = facts.decisive
     exit_ = _exit(facts, decisive) if decisive and facts.state.is_over else None
-    training = training or Training(steps=steps_told(facts))
+    training = training or Training(steps=reported_steps(facts))
     return {
         "job": facts.name,
         "state": facts.state.value,
-        "attempts": max((one.attempt.number for one in facts.attempts), default=0),
+        "attempts": max((item.attempt.number for item in facts.attempts), default=0),
         "exit": exit_,
         "exit_code": exit_["code"] if exit_ else None,
         "start_time": _time(facts.start_ns),
         "end_time": _time(facts.end_ns),
         "duration_seconds": facts.seconds(now_ns),
-        "seen": asdict(seen_in(facts, training.steps, now_ns)),
+        "seen": asdict(job_coverage(facts, training.steps, now_ns)),
         **training.document(),
         "nodes": list(facts.nodes),
         "workers": len(facts.workers),
         "profiling": _profiling(facts),
         "overhead": _overhead(facts),
-        **_about_the_recording(facts, more_damages),
+        **_recording_notices(facts, more_damages),
         "rules": [],
-        "runs": [_run(facts, one) for one in facts.attempts],
-        "lives": [_life(one) for one in facts.lives],
+        "runs": [_run(facts, item) for item in facts.attempts],
+        "lives": [_life(item) for item in facts.lives],
     }
 
 
-def seen_in(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
-    """What was seen of a job from inside."""
+def job_coverage(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
+    """What was recorded inside a job's processes."""
     frameworks: dict[str, str] = {}
-    for one in facts.latest:
-        frameworks |= one.markers.frameworks
-    for life in facts.lives:  # of a recording from before that was noted
+    for item in facts.latest:
+        frameworks |= item.markers.frameworks
+    for life in facts.lives:  # recordings of versions without framework markers
         if life.info.framework:
             version = life.info.versions.get(life.info.framework, "")
             frameworks.setdefault(life.info.framework, version)
-    shut = [one.reason for one in facts.notices if one.what == INSIDE]
+    shut = [item.reason for item in facts.notices if item.what == INSIDE]
     running_ns = None if facts.state.is_over else now_ns - (facts.start_ns or now_ns)
-    damaged = [one.key for one in facts.ledger.damages if f"/{EVENTS.name}/" in one.key]
+    damaged = [item.key for item in facts.ledger.damages if f"/{EVENTS.name}/" in item.key]
     lost = [notice.reason for notice in facts.notices if notice.is_loss_of_steps]
-    return seen_of(frameworks, steps, shut, running_ns, damaged, lost)
+    return coverage_from(frameworks, steps, shut, running_ns, damaged, lost)
 
 
-def _about_the_recording(facts: JobFacts, more_damages: Sequence[str]) -> dict[str, Any]:
+def _recording_notices(facts: JobFacts, more_damages: Sequence[str]) -> dict[str, Any]:
     notices, damages = facts.notices, facts.ledger.damages
-    known = {one.text for one in damages}
-    more = [Damage("", text) for text in dict.fromkeys(more_damages) if text not in known]
+    texts = {item.text for item in damages}
+    more = [Damage("", text) for text in dict.fromkeys(more_damages) if text not in texts]
     return {
-        "lost": [_lost(one) for one in notices if one.kind is NoticeKind.LOST]
-        + [_damaged(one) for one in (*damages, *more)]
-        + [_unsent(one) for one in facts.attempts if one.unsent],
+        "lost": [_lost(item) for item in notices if item.kind is NoticeKind.LOST]
+        + [_damaged(item) for item in (*damages, *more)]
+        + [_unsent(item) for item in facts.attempts if item.unsent],
         "not_collected": [
-            {"what": one.what, "reason": one.reason}
-            for one in notices
-            if one.kind in (NoticeKind.NOT_COLLECTED, NoticeKind.SWITCHED_OFF)
+            {"what": item.what, "reason": item.reason}
+            for item in notices
+            if item.kind in (NoticeKind.NOT_COLLECTED, NoticeKind.SWITCHED_OFF)
         ],
         "notices": [
             {
-                "time": iso(one.start_ns),
-                "kind": one.kind.value,
-                "what": one.what,
-                "text": one.reason,
+                "time": iso(item.start_ns),
+                "kind": item.kind.value,
+                "what": item.what,
+                "text": item.reason,
             }
-            for one in notices
-            if one.kind in (NoticeKind.CHANGED, NoticeKind.CLOCK_JUMPED)
+            for item in notices
+            if item.kind in (NoticeKind.CHANGED, NoticeKind.CLOCK_JUMPED)
         ],
     }
 
 
-def _run(facts: JobFacts, one: NodeAttempt) -> dict[str, Any]:
-    around = one.surroundings
+def _run(facts: JobFacts, attempt: NodeAttempt) -> dict[str, Any]:
+    around = attempt.surroundings
     return {
-        "node": one.attempt.node,
-        "attempt": one.attempt.number,
-        "state": one.state.value,
-        "exit": _exit(facts, one),
-        "start_time": iso(one.attempt.start_ns),
-        "command": list(one.attempt.command),
-        "folder": one.attempt.folder,
-        "pid": one.attempt.process_pid,
-        "interval_seconds": one.attempt.interval_seconds,
+        "node": attempt.attempt.node,
+        "attempt": attempt.attempt.number,
+        "state": attempt.state.value,
+        "exit": _exit(facts, attempt),
+        "start_time": iso(attempt.attempt.start_ns),
+        "command": list(attempt.attempt.command),
+        "folder": attempt.attempt.folder,
+        "pid": attempt.attempt.process_pid,
+        "interval_seconds": attempt.attempt.interval_seconds,
         "git": dict(around.git) if around else {},
         "versions": dict(around.versions) if around else {},
         "machine": dict(around.machine) if around else {},
@@ -118,10 +118,10 @@ def _run(facts: JobFacts, one: NodeAttempt) -> dict[str, Any]:
     }
 
 
-def _exit(facts: JobFacts, one: NodeAttempt) -> dict[str, Any] | None:
-    if one.exit is None:
+def _exit(facts: JobFacts, attempt: NodeAttempt) -> dict[str, Any] | None:
+    if attempt.exit is None:
         return None
-    exit_ = explain(one.exit, first_failure(facts.lives, one.attempt.number))
+    exit_ = explain_exit(attempt.exit, first_failure(facts.lives, attempt.attempt.number))
     return {
         "code": exit_.code,
         "signal": exit_.signal,
@@ -133,8 +133,8 @@ def _exit(facts: JobFacts, one: NodeAttempt) -> dict[str, Any] | None:
     }
 
 
-def _life(one: WorkerLife) -> dict[str, Any]:
-    info, beat, failure = one.info, one.beat, one.failure
+def _life(life: WorkerLife) -> dict[str, Any]:
+    info, beat, failure = life.info, life.beat, life.failure
     return {
         "worker": info.rank,
         "node": info.node,
@@ -153,12 +153,12 @@ def _life(one: WorkerLife) -> dict[str, Any]:
 
 
 def _profiling(facts: JobFacts) -> list[dict[str, Any]]:
-    """The windows in which a profiler looks deeper just now."""
-    attempts = {one.attempt.number for one in facts.latest if not one.state.is_over}
+    """The profiling windows that are currently open."""
+    attempts = {item.attempt.number for item in facts.latest if not item.state.is_over}
     beats = {
-        one.info.rank: one.beat
-        for one in sorted(facts.lives, key=lambda one: one.info.start_ns)
-        if one.info.attempt in attempts
+        item.info.rank: item.beat
+        for item in sorted(facts.lives, key=lambda item: item.info.start_ns)
+        if item.info.attempt in attempts
     }
     return [
         {
@@ -175,17 +175,18 @@ def _profiling(facts: JobFacts) -> list[dict[str, Any]]:
 
 
 def _overhead(facts: JobFacts) -> dict[str, Any] | None:
-    """What watching costs.
+    """Sonde's overhead.
 
-    `hook_percent` is the time that hooks take in the training thread, in percent of the steps, of
-    the worker where it is most; `launcher_percent` is CPU time in percent of a core, on the node
-    where it is most. `percent` is the first where something trains, else the second.
+    `hook_percent` is the time of hooks in the training thread in percent of step time, of the
+    worker with the highest value. `launcher_percent` is CPU time in percent of one core, of the
+    node with the highest value. `percent` is `hook_percent` if a worker trains, else
+    `launcher_percent`.
     """
-    costs = [one.heartbeat.overhead for one in facts.latest if one.heartbeat is not None]
+    costs = [item.heartbeat.overhead for item in facts.latest if item.heartbeat is not None]
     costs = _with_reports(costs, facts.report_seconds)
-    attempts = {one.attempt.number for one in facts.latest}
-    lives = [one for one in facts.lives if one.info.attempt in attempts]
-    beats = [one.beat for one in lives if one.beat is not None]
+    attempts = {item.attempt.number for item in facts.latest}
+    lives = [item for item in facts.lives if item.info.attempt in attempts]
+    beats = [item.beat for item in lives if item.beat is not None]
     if not costs and not beats:
         return None
     cores = [cost.percent for cost in costs if cost.percent is not None]
@@ -208,9 +209,9 @@ def _overhead(facts: JobFacts) -> dict[str, Any] | None:
 
 
 def _with_reports(costs: list[Overhead], cpu_seconds: float) -> list[Overhead]:
-    """Where reports were written is not known: they are added to what is dearest."""
-    ordered = sorted(costs, key=lambda one: one.cpu_seconds)
-    return [*ordered[:-1], *(one.plus(cpu_seconds) for one in ordered[-1:])]
+    """Add the CPU time of reports to the most expensive node, since theirs is not recorded."""
+    ordered = sorted(costs, key=lambda cost: cost.cpu_seconds)
+    return [*ordered[:-1], *(cost.plus(cpu_seconds) for cost in ordered[-1:])]
 
 
 def _lost(notice: Notice) -> dict[str, Any]:
@@ -222,15 +223,15 @@ def _lost(notice: Notice) -> dict[str, Any]:
     }
 
 
-def _unsent(one: NodeAttempt) -> dict[str, Any]:
-    """What is not lost, and not here either."""
-    node = one.attempt.node
-    reason = f"not in the store yet. To send it, on {node}: sonde send {one.unsent}"
-    return {"what": f"the rest of node {node}", "from": None, "to": None, "reason": reason}
+def _unsent(attempt: NodeAttempt) -> dict[str, Any]:
+    """Data of a lost node that has not reached the store."""
+    node = attempt.attempt.node
+    reason = f"not sent to the store yet. To send it, run on {node}: sonde send {attempt.unsent}"
+    return {"what": f"remaining data of node {node}", "from": None, "to": None, "reason": reason}
 
 
 def _damaged(damage: Damage) -> dict[str, Any]:
-    """Which file, what it held and over which time."""
+    """A damaged or missing file, its content and time range."""
     content = damage.content
     is_told = content in ("", damage.key)
     return {

@@ -1,4 +1,4 @@
-"""System samples of one node: which series there are, their values, their buckets."""
+"""System samples of one node: series, values and downsampled buckets."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -15,7 +15,7 @@ from sonde.store.manifest import Extent
 from sonde.store.reader import FolderReader
 from sonde.store.rollups import Floats, Instants, Rollup
 
-# Widths that the levels of the pyramid divide, so that an answer is put together from them.
+# Multiples of the roll-up levels, so that buckets can be computed from roll-ups.
 _WIDTHS_SECONDS = (
     *(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800),
     *(3600, 7200, 14_400, 21_600, 43_200, 86_400),
@@ -23,7 +23,7 @@ _WIDTHS_SECONDS = (
 
 
 class SystemReader:
-    """What one node's machine did."""
+    """The system samples of one node."""
 
     def __init__(
         self, backend: Backend, node: str, decoded: BoundedCache[Any] | None = None
@@ -33,38 +33,40 @@ class SystemReader:
         self.refresh()
 
     def refresh(self) -> None:
-        """Looks for what has grown since."""
+        """Read what was added since."""
         self._reader.refresh()
 
     @property
     def extent(self) -> Extent | None:
-        """From when to when there are samples."""
+        """The time range of the samples."""
         return self._reader.extent
 
     @property
     def damages(self) -> list[str]:
-        """What was found damaged so far."""
+        """Damage found so far."""
         return self._reader.damages
 
     def series(self, metric: str = "*", device: str | None = None) -> tuple[Series, ...]:
-        """The series whose metric and device fit patterns (`gpu.*`, `gpu0`); None is any device."""
+        """The series whose metric and device match patterns such as `gpu.*` and `gpu0`."""
         return tuple(
-            one
-            for one in self._reader.series
-            if fnmatchcase(one.metric.name, metric)
-            and (device is None or fnmatchcase(one.device, device))
+            series
+            for series in self._reader.series
+            if fnmatchcase(series.metric.name, metric)
+            and (device is None or fnmatchcase(series.device, device))
         )
 
     def samples(
         self, series: Sequence[Series], within: TimeRange = EVER
     ) -> tuple[Instants, Floats]:
-        """Instants, and values as (series, tick); NaN where nothing was measured."""
-        return self._reader.samples([one.key for one in series], within)
+        """Instants, and values as (series, tick); NaN if not measured."""
+        return self._reader.samples([each.key for each in series], within)
 
-    def buckets(self, series: Sequence[Series], most: int, within: TimeRange = EVER) -> Rollup:
-        """At most so many buckets over a range, from the pyramid."""
-        width_ns = bucket_width_ns(self._span_ns(within), most)
-        return self._reader.rollup(width_ns, [one.key for one in series], within)
+    def buckets(
+        self, series: Sequence[Series], max_buckets: int, within: TimeRange = EVER
+    ) -> Rollup:
+        """Up to `max_buckets` buckets over a time range, from roll-ups."""
+        width_ns = bucket_width_ns(self._span_ns(within), max_buckets)
+        return self._reader.rollup(width_ns, [each.key for each in series], within)
 
     def _span_ns(self, within: TimeRange) -> int:
         extent = self.extent
@@ -75,11 +77,11 @@ class SystemReader:
         return max(0, end_ns - start_ns)
 
 
-def bucket_width_ns(span_ns: int, most: int) -> int:
-    """The narrowest of the widths with which a span needs at most so many buckets."""
+def bucket_width_ns(span_ns: int, max_buckets: int) -> int:
+    """The narrowest width for which a time span needs at most `max_buckets` buckets."""
     for width in _WIDTHS_SECONDS:
-        # a span that does not start at a bucket's edge touches one more
-        if span_ns / (width * NANOSECONDS) <= max(1, most - 1):
+        # a span that does not start at a bucket's edge overlaps one more
+        if span_ns / (width * NANOSECONDS) <= max(1, max_buckets - 1):
             return int(width * NANOSECONDS)
-    days = -(-span_ns // (max(1, most - 1) * 86_400 * NANOSECONDS))
+    days = -(-span_ns // (max(1, max_buckets - 1) * 86_400 * NANOSECONDS))
     return int(days) * 86_400 * NANOSECONDS

@@ -1,4 +1,4 @@
-"""Tensors of a job: what is known of them, their statistics over steps, their full values."""
+"""Tensors of a job: facts, statistics over steps, and full values."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,8 @@ import numpy.typing as npt
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.read.arrays import to_array
 from sonde.read.documents import read_document
-from sonde.read.workers import Numbers, WorkerReader, of_one_training
+from sonde.read.workers import WorkerReader, of_one_training
+from sonde.records.arrays import FloatArray, IntArray
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.worker import TensorIndex, TensorInfo
 from sonde.store import layout
@@ -30,25 +31,24 @@ from sonde.store.tables import texts_of, to_numpy
 from sonde.store.tensors import decode_tensors, header_bytes, read_header
 
 Columns = Mapping[str, npt.NDArray[Any]]
-Reals = npt.NDArray[np.float64]
 
 _OF_THE_ROW = ("step", "time_ns")
 _EDGES = bin_edges()
 _VALUES_FILE = re.compile(r"(?P<mode>[a-z]+)-(?P<step>-?[0-9]{1,18})-\w+\.safetensors")
-_MOSTLY_ENOUGH_BYTES = 1 << 16  # of most files the header is not longer
+_HEADER_READ_BYTES = 1 << 16  # enough for most headers
 
 
 def read_infos(readers: Sequence[WorkerReader], damages: list[str]) -> dict[str, "Holders"]:
-    """All tensors, and what the workers that hold them say of them; the last life has the word."""
-    found: dict[str, Holders] = {}
+    """All tensors with the facts of each worker that holds them, from its last start."""
+    tensors: dict[str, Holders] = {}
     for reader in readers:
         for life in reader.lives:
-            place = (life.info.rank, life.info.attempt, life.info.restart)
-            key = layout.worker_key(*place, "tensors")
+            life_key = (life.info.rank, life.info.attempt, life.info.restart)
+            key = layout.worker_key(*life_key, "tensors")
             index = read_document(TensorIndex, reader.backend, key, damages)
             for info in index.tensors if index else ():
-                found.setdefault(info.name, {})[reader.rank] = info
-    return found
+                tensors.setdefault(info.name, {})[reader.rank] = info
+    return tensors
 
 
 Holders = dict[int, TensorInfo]  # by rank
@@ -57,13 +57,13 @@ Holders = dict[int, TensorInfo]  # by rank
 @cache
 def columns_for(reduction: str) -> tuple[str, ...]:
     """The columns from which a reduction is computed."""
-    noting = _Noting(dict.fromkeys(COLUMNS, 1) | {HISTOGRAM: ""})
+    noting = _RecordingDict(dict.fromkeys(COLUMNS, 1) | {HISTOGRAM: ""})
     reduce_columns(reduction, noting)
     return (*COLUMNS, HISTOGRAM) if HISTOGRAM in noting.asked else tuple(sorted(noting.asked))
 
 
-class _Noting(dict[str, Any]):
-    """Remembers what was asked for."""
+class _RecordingDict(dict[str, Any]):
+    """Records which keys are read."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__(values)
@@ -79,26 +79,26 @@ class TensorRows:
     """Statistics of one tensor of one worker: one row per step, in order."""
 
     worker: int
-    steps: Numbers
-    times_ns: Numbers
-    life_starts_ns: Numbers
-    world_sizes: Numbers
+    steps: IntArray
+    times_ns: IntArray
+    life_starts_ns: IntArray
+    world_sizes: IntArray
     columns: Columns
 
     def take(self, which: npt.NDArray[Any] | slice) -> "TensorRows":
-        """Some rows."""
+        """A subset of the rows."""
         return TensorRows(
             self.worker,
             self.steps[which],
             self.times_ns[which],
             self.life_starts_ns[which],
             self.world_sizes[which],
-            _Taken(self.columns, which),
+            _LazyColumns(self.columns, which),
         )
 
 
-class _Taken(Mapping[str, Any]):
-    """Some rows of columns, each taken when it is asked for: mostly two or three of them are."""
+class _LazyColumns(Mapping[str, Any]):
+    """A subset of rows that slices each column on access: usually only two or three are read."""
 
     def __init__(self, columns: Columns, which: npt.NDArray[Any] | slice) -> None:
         self._columns = columns
@@ -117,7 +117,7 @@ class _Taken(Mapping[str, Any]):
 def read_statistics(
     reader: WorkerReader, name: str, mode: str, columns: Sequence[str]
 ) -> TensorRows:
-    """What one worker recorded of one tensor; of a step that was done twice, the last life's."""
+    """The statistics of one tensor of one worker; repeated steps replace earlier ones."""
     only = {"name": (name,), "mode": (mode,)}
     table = reader.folder(STATISTICS).rows(columns=(*_OF_THE_ROW, *columns), only=only)
     times_ns = to_numpy(table["time_ns"])
@@ -146,32 +146,34 @@ def read_statistics_by_name(
     extent: tuple[StepRange, TimeRange],
     columns: tuple[str, ...],
 ) -> dict[str, TensorRows]:
-    """What one worker recorded of all tensors in some steps, by their names."""
+    """The statistics of all tensors of one worker in a range of steps, by name."""
     steps, within = extent
     table = reader.folder(STATISTICS).rows(
         within, steps, ("name", "step", "time_ns", *columns), {"mode": (mode,)}
     )
-    known, numbers = texts_of(table["name"])
+    names, numbers = texts_of(table["name"])
     times_ns = to_numpy(table["time_ns"])
-    found = {name: _column(table, name) for name in columns}
-    whole = TensorRows(
+    values = {name: _column(table, name) for name in columns}
+    all_rows = TensorRows(
         reader.rank,
         to_numpy(table["step"]),
         times_ns,
         reader.life_starts_ns(times_ns),
         reader.world_sizes(times_ns),
-        found,
+        values,
     )
-    order = np.lexsort((times_ns, whole.steps, numbers))
-    edges = np.searchsorted(numbers[order], np.arange(len(known) + 1)).tolist()
-    whole = replace(whole.take(order), columns={name: one[order] for name, one in found.items()})
-    taken = {
-        name: whole.take(slice(edges[place], edges[place + 1]))
-        for place, name in enumerate(known)
-        if edges[place] < edges[place + 1]
+    order = np.lexsort((times_ns, all_rows.steps, numbers))
+    edges = np.searchsorted(numbers[order], np.arange(len(names) + 1)).tolist()
+    all_rows = replace(
+        all_rows.take(order), columns={name: column[order] for name, column in values.items()}
+    )
+    by_name = {
+        name: all_rows.take(slice(edges[index], edges[index + 1]))
+        for index, name in enumerate(names)
+        if edges[index] < edges[index + 1]
     }
-    # many will take some of these again
-    return {name: replace(one, columns=dict(one.columns)) for name, one in taken.items()}
+    # materialized, because rows are taken from them often
+    return {name: replace(column, columns=dict(column.columns)) for name, column in by_name.items()}
 
 
 def _column(table: Any, name: str) -> npt.NDArray[Any]:
@@ -180,85 +182,87 @@ def _column(table: Any, name: str) -> npt.NDArray[Any]:
     return to_numpy(table[name])
 
 
-def joined(parts: Sequence[TensorRows]) -> TensorRows:
-    """Rows of one tensor that follow each other, together."""
-    if len(parts) == 1:
-        return parts[0]
+def joined(segments: Sequence[TensorRows]) -> TensorRows:
+    """Concatenate consecutive rows of one tensor."""
+    if len(segments) == 1:
+        return segments[0]
     return TensorRows(
-        parts[0].worker,
-        np.concatenate([one.steps for one in parts]),
-        np.concatenate([one.times_ns for one in parts]),
-        np.concatenate([one.life_starts_ns for one in parts]),
-        np.concatenate([one.world_sizes for one in parts]),
-        {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns},
+        segments[0].worker,
+        np.concatenate([rows.steps for rows in segments]),
+        np.concatenate([rows.times_ns for rows in segments]),
+        np.concatenate([rows.life_starts_ns for rows in segments]),
+        np.concatenate([rows.world_sizes for rows in segments]),
+        {
+            name: np.concatenate([rows.columns[name] for rows in segments])
+            for name in segments[0].columns
+        },
     )
 
 
-def merge_shards(parts: Sequence[TensorRows]) -> tuple[Numbers, Numbers, Columns]:
-    """Steps, instants and statistics of a tensor whose parts lie with several workers.
+def merge_shards(shards: Sequence[TensorRows]) -> tuple[IntArray, IntArray, Columns]:
+    """Steps, instants and statistics of a tensor that is sharded over several workers.
 
-    Only of steps that every worker of that training recorded: a sum over some of the parts would be
-    a wrong number.
+    Only includes steps that all workers recorded: a sum over some shards would be wrong.
     """
-    ranks = np.array([part.worker for part in parts], dtype=np.int64)
-    steps = np.concatenate([part.steps for part in parts])
-    times_ns = np.concatenate([part.times_ns for part in parts])
-    worlds = np.concatenate([part.world_sizes for part in parts])
-    starts_ns = np.concatenate([part.life_starts_ns for part in parts])
+    ranks = np.array([shard.worker for shard in shards], dtype=np.int64)
+    steps = np.concatenate([shard.steps for shard in shards])
+    times_ns = np.concatenate([shard.times_ns for shard in shards])
+    worlds = np.concatenate([shard.world_sizes for shard in shards])
+    starts_ns = np.concatenate([shard.life_starts_ns for shard in shards])
     together = np.flatnonzero(of_one_training(times_ns, starts_ns, steps))
-    # in order of steps, and of ranks at each step
+    # by step, then by rank
     order = together[np.argsort(steps[together], kind="stable")]
     distinct, firsts, counts = np.unique(steps[order], return_index=True, return_counts=True)
-    # a training of n workers has the ranks below n
+    # n workers have the ranks 0 to n-1
     holders = np.searchsorted(np.sort(ranks), worlds[order][firsts])
-    whole = counts == holders
-    firsts, counts = firsts[whole], counts[whole]
+    is_complete = counts == holders
+    firsts, counts = firsts[is_complete], counts[is_complete]
     columns = {
-        name: np.concatenate([part.columns[name] for part in parts])[order]
-        for name in parts[0].columns
+        name: np.concatenate([shard.columns[name] for shard in shards])[order]
+        for name in shards[0].columns
     }
     merged = {name: column[firsts] for name, column in columns.items()}
-    for place in range(1, int(counts.max(initial=1))):
-        has_more = np.flatnonzero(counts > place)
-        rows = firsts[has_more] + place
+    for index in range(1, int(counts.max(initial=1))):
+        has_more = np.flatnonzero(counts > index)
+        rows = firsts[has_more] + index
         sums = merge(
             {name: column[has_more] for name, column in merged.items()},
             {name: column[rows] for name, column in columns.items()},
         )
         for name, column in sums.items():
             merged[name][has_more] = column
-    return distinct[whole], times_ns[order][firsts], merged
+    return distinct[is_complete], times_ns[order][firsts], merged
 
 
-def shares_outside(columns: Columns, low: float, high: float) -> Reals:
-    """Which share of a tensor's values lies below or above two bounds, row by row.
+def shares_outside(columns: Columns, low: float, high: float) -> FloatArray:
+    """The share of a tensor's values below `low` or above `high`, row by row.
 
-    From its histogram, interpolated within a bin; where none was taken, as if its values were
-    normally spread. NaN where there are no finite values.
+    Interpolated from its histogram; without one, a normal distribution is assumed. NaN if there
+    are no finite values.
     """
-    counts, least, most = columns["count"], columns["minimum"], columns["maximum"]
+    counts, minima, maxima = columns["count"], columns["minimum"], columns["maximum"]
     means, deviations = reduce_columns("mean", columns), reduce_columns("std", columns)
-    found = np.full(len(counts), np.nan)
-    for place in np.flatnonzero(np.isfinite(least)).tolist():
-        extent = (float(least[place]), float(most[place]))
+    shares = np.full(len(counts), np.nan)
+    for row in np.flatnonzero(np.isfinite(minima)).tolist():
+        extent = (float(minima[row]), float(maxima[row]))
         if extent[0] >= low and extent[1] <= high:
-            found[place] = 0.0
+            shares[row] = 0.0
         elif extent[1] < low or extent[0] > high:
-            found[place] = 1.0
-        elif histogram := decode_histogram(str(columns[HISTOGRAM][place])):
-            found[place] = _binned_outside(histogram, extent, low, high) / counts[place]
+            shares[row] = 1.0
+        elif histogram := decode_histogram(str(columns[HISTOGRAM][row])):
+            shares[row] = _binned_outside(histogram, extent, low, high) / counts[row]
         else:
-            spread = NormalDist(float(means[place]), float(deviations[place]))
-            found[place] = spread.cdf(low) + 1 - spread.cdf(high)
-    return found
+            spread = NormalDist(float(means[row]), float(deviations[row]))
+            shares[row] = spread.cdf(low) + 1 - spread.cdf(high)
+    return shares
 
 
 def _binned_outside(
     counts: Mapping[int, int], extent: tuple[float, float], low: float, high: float
 ) -> float:
     outside = 0.0
-    for place, number in counts.items():
-        start, end = max(_EDGES[place], extent[0]), min(_EDGES[place + 1], extent[1])
+    for bin_index, number in counts.items():
+        start, end = max(_EDGES[bin_index], extent[0]), min(_EDGES[bin_index + 1], extent[1])
         width = end - start
         beyond = min(max(low - start, 0.0), width) + min(max(end - high, 0.0), width)
         outside += number * (beyond / width if width > 0 else start < low or start > high)
@@ -277,24 +281,24 @@ class ValuesFile:
 
 
 class ValuesReader:
-    """The full tensors that one worker saved; headers are read once."""
+    """Reads the full tensors that one worker saved; headers are cached."""
 
     def __init__(self, reader: WorkerReader) -> None:
         self.rank = reader.rank
         self._backend = reader.backend
         self._names: dict[str, tuple[str, ...]] = {}
-        self.damaged: dict[tuple[str, int], str] = {}  # by mode and step: what is wrong there
+        self.damaged: dict[tuple[str, int], str] = {}  # error by mode and step
 
     def files(self, mode: str, name: str) -> dict[int, ValuesFile]:
-        """The file that holds a tensor, by step; of several lives the last one's."""
-        found: dict[int, ValuesFile] = {}
-        for one in sorted(self._list(), key=lambda one: one.modified_ns):
-            if one.mode == mode and name in self._names_of(one):
-                found[one.step] = one
-        return found
+        """The file with a tensor by step, from the last attempt that saved it."""
+        by_step: dict[int, ValuesFile] = {}
+        for file in sorted(self._list(), key=lambda file: file.modified_ns):
+            if file.mode == mode and name in self._names_of(file):
+                by_step[file.step] = file
+        return by_step
 
     def value(self, file: ValuesFile, name: str) -> npt.NDArray[Any]:
-        """The tensor, checked."""
+        """The tensor, after verifying its checksum."""
         try:
             tensors, _ = decode_tensors(self._backend.read(file.key), file.key)
             return to_array(tensors[name])
@@ -303,18 +307,18 @@ class ValuesReader:
             raise DamagedError(str(error)) from error
 
     def _list(self) -> list[ValuesFile]:
-        found = []
+        files = []
         for entry in self._backend.entries(f"{layout.worker_folder(self.rank)}/values"):
             match = _VALUES_FILE.fullmatch(entry.key.rpartition("/")[2])
             if match is not None:
                 step = int(match["step"])
-                found.append(
+                files.append(
                     ValuesFile(entry.key, match["mode"], step, entry.modified_ns, entry.size)
                 )
-        return found
+        return files
 
     def _names_of(self, file: ValuesFile) -> tuple[str, ...]:
-        """The tensors of a file; none where it is damaged, or the disk budget has just taken it."""
+        """The tensors of a file; empty if it is damaged or was removed to free disk space."""
         if file.key not in self._names:
             try:
                 self._names[file.key] = self._read_names(file)
@@ -327,7 +331,7 @@ class ValuesReader:
         return self._names[file.key]
 
     def _read_names(self, file: ValuesFile) -> tuple[str, ...]:
-        first = self._backend.read(file.key, 0, _MOSTLY_ENOUGH_BYTES)
+        first = self._backend.read(file.key, 0, _HEADER_READ_BYTES)
         length = header_bytes(first, file.key)
         if length > len(first):
             first = self._backend.read(file.key, 0, length)

@@ -1,7 +1,7 @@
-"""Everything that has a time, of some workers and nodes, on one clock.
+"""Timelines of workers and nodes on a common clock.
 
-Slices are what the workers did: steps, phases, operators, kernels, collectives, Python, loaders.
-Counters are what their machines measured. Clocks are corrected by what the caller knows of them.
+Slices are activities of workers: steps, phases, operators, kernels, collectives, Python calls and
+data loading. Counters are system metrics. Clock offsets are provided by the caller.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,8 @@ from sonde.read.collectives import node_of, steps_at
 from sonde.read.profiles import operations_of
 from sonde.read.steps import MAIN_LANE
 from sonde.read.system import SystemReader
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import WorkerReader
+from sonde.records.arrays import IntArray
 from sonde.records.metric import Series
 from sonde.records.profile import NO_CORRELATION
 from sonde.records.ranges import EVER, TimeRange
@@ -28,7 +29,7 @@ from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
 
 STEPS, PHASES, WINDOWS = "steps", "phases", "profile windows"
 _HOST = ("", "cpu")
-_LONGEST_NS = 600 * NANOSECONDS  # what began so long before a range may reach into it
+_MAX_SLICE_NS = 600 * NANOSECONDS  # longest slice considered when reading a range
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 SLICES = pa.schema(
     [
@@ -48,7 +49,7 @@ SLICES = pa.schema(
 
 @dataclass(frozen=True)
 class WorkerSlices:
-    """What one worker did, in order of time; slices of a track lie in or beside each other."""
+    """The slices of one worker, in order of time; slices of a track nest."""
 
     worker: int
     node: str
@@ -57,7 +58,7 @@ class WorkerSlices:
 
 @dataclass(frozen=True)
 class NodeCounters:
-    """What one node's machine measured: instants, and values as (series, instant)."""
+    """The counters of one node: instants, and values as (series, instant)."""
 
     node: str
     series: tuple[Series, ...]
@@ -67,60 +68,60 @@ class NodeCounters:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Slices and counters on one clock."""
+    """Slices and counters on a common clock."""
 
     job: str
     workers: tuple[WorkerSlices, ...]
     nodes: tuple[NodeCounters, ...]
-    facts: Mapping[str, object] = field(default_factory=dict)  # about it as a whole
+    facts: Mapping[str, object] = field(default_factory=dict)  # about the whole timeline
 
     @property
     def size(self) -> int:
-        """How many slices and values there are."""
-        slices = sum(one.table.num_rows for one in self.workers)
-        return int(slices + sum(one.values.size for one in self.nodes))
+        """The number of slices and counter values."""
+        slices = sum(source.table.num_rows for source in self.workers)
+        return int(slices + sum(source.values.size for source in self.nodes))
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a timeline comes from."""
+    """The readers of a timeline."""
 
     workers: tuple[WorkerReader, ...]
     systems: tuple[SystemReader, ...]
-    offsets_ns: Mapping[str, int] = field(default_factory=dict)  # by node; 0 where nothing is said
+    offsets_ns: Mapping[str, int] = field(default_factory=dict)  # by node; 0 by default
     metrics: tuple[str, ...] = ("*",)  # patterns
 
     def slices(self, within: TimeRange = EVER) -> tuple[WorkerSlices, ...]:
-        """What the workers did in a range of the corrected clock."""
-        found = []
+        """The slices of the workers in a range of the corrected clock."""
+        slices = []
         for reader in self.workers:
             node = node_of(reader)
             offset_ns = self.offsets_ns.get(node, 0)
             table = _slices(reader, _moved(within, offset_ns))
-            found.append(WorkerSlices(reader.rank, node, _corrected(table, offset_ns)))
-        return tuple(found)
+            slices.append(WorkerSlices(reader.rank, node, _corrected(table, offset_ns)))
+        return tuple(slices)
 
     def counters(self, within: TimeRange = EVER) -> tuple[NodeCounters, ...]:
-        """What the machines measured in a range of the corrected clock."""
-        found = []
+        """The counters of the nodes in a range of the corrected clock."""
+        counters = []
         for reader in self.systems:
             offset_ns = self.offsets_ns.get(reader.node, 0)
             series = self.series_of(reader)
             times_ns, values = reader.samples(series, _moved(within, offset_ns))
-            found.append(NodeCounters(reader.node, series, times_ns - offset_ns, values))
-        return tuple(found)
+            counters.append(NodeCounters(reader.node, series, times_ns - offset_ns, values))
+        return tuple(counters)
 
     def series_of(self, reader: SystemReader) -> tuple[Series, ...]:
-        """The series of a node that are asked for."""
+        """The requested series of a node."""
         return tuple(
-            one
-            for one in reader.series()
-            if any(fnmatchcase(one.metric.name, pattern) for pattern in self.metrics)
+            series
+            for series in reader.series()
+            if any(fnmatchcase(series.metric.name, pattern) for pattern in self.metrics)
         )
 
 
 def _moved(within: TimeRange, offset_ns: int) -> TimeRange:
-    """A range of the corrected clock, as a node's own clock shows it."""
+    """A range of the corrected clock, converted to a node's clock."""
     return TimeRange(
         None if within.start_ns is None else within.start_ns + offset_ns,
         None if within.end_ns is None else within.end_ns + offset_ns,
@@ -128,8 +129,8 @@ def _moved(within: TimeRange, offset_ns: int) -> TimeRange:
 
 
 def _slices(reader: WorkerReader, within: TimeRange) -> pa.Table:
-    """All that began before the end of a range and was not over at its start, in order."""
-    start_ns = None if within.start_ns is None else within.start_ns - _LONGEST_NS
+    """All slices that overlap a range, in order."""
+    start_ns = None if within.start_ns is None else within.start_ns - _MAX_SLICE_NS
     wide = TimeRange(start_ns, within.end_ns)
     tables = [_of_events(reader, wide), _of_operations(reader, wide)]
     table = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
@@ -181,17 +182,18 @@ def _operation_track(device: str, lane: str) -> str:
 def _tracks(
     first: pa.ChunkedArray, second: pa.ChunkedArray, title: Callable[[str, str], str]
 ) -> pa.Array:
-    """A text of two columns; it is made once per distinct pair."""
+    """Combine two columns into a text, computed once per distinct pair."""
     texts, which = texts_of(first)
-    others, where = texts_of(second)
-    pairs = which.astype(np.int64) * (len(others) + 1) + where
-    distinct, places = np.unique(pairs, return_inverse=True)
+    second_texts, where = texts_of(second)
+    pairs = which.astype(np.int64) * (len(second_texts) + 1) + where
+    distinct, indices = np.unique(pairs, return_inverse=True)
     made = [
-        title(texts[one // (len(others) + 1)], others[one % (len(others) + 1)]) for one in distinct
+        title(texts[item // (len(second_texts) + 1)], second_texts[item % (len(second_texts) + 1)])
+        for item in distinct
     ]
     titles = list(dict.fromkeys(made))
-    numbers = np.array([titles.index(one) for one in made], dtype=np.int32)
-    return _encoded(titles, numbers[places])
+    numbers = np.array([titles.index(item) for item in made], dtype=np.int32)
+    return _encoded(titles, numbers[indices])
 
 
 def _table(columns: Mapping[str, object]) -> pa.Table:
@@ -207,6 +209,6 @@ def _same(text: str, rows: int) -> pa.Array:
 
 
 def _corrected(table: pa.Table, offset_ns: int) -> pa.Table:
-    starts_ns: Numbers = to_numpy(table["start_ns"]) - offset_ns
-    place = table.schema.get_field_index("start_ns")
-    return table.set_column(place, "start_ns", from_numpy(starts_ns))
+    starts_ns: IntArray = to_numpy(table["start_ns"]) - offset_ns
+    index = table.schema.get_field_index("start_ns")
+    return table.set_column(index, "start_ns", from_numpy(starts_ns))

@@ -1,4 +1,4 @@
-"""What training has done so far, in a few numbers: stages, steps, phases, losses."""
+"""A summary of training: stages, steps, phases, losses and evaluations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,12 +23,12 @@ from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
 
 _RECENT_SECONDS = 300
-_FEW_WORKERS = 4
+_MAX_WORKERS = 4
 
 
 @dataclass(frozen=True)
 class PhaseShares:
-    """Where the time of steps goes, over all workers: shares that add up to the step."""
+    """Step durations and the share of each phase, over all workers."""
 
     steps: int
     last_step: int
@@ -36,13 +36,13 @@ class PhaseShares:
     p50_seconds: float
     p95_seconds: float
     maximum_seconds: float
-    percent: Mapping[str, float]  # phases that took any time
-    profiled: int = 0  # steps in which a profiler was at work: they count, their times do not
+    percent: Mapping[str, float]  # of phases with any time
+    profiled: int = 0  # profiled steps, which are excluded from times
 
 
 @dataclass(frozen=True)
 class LastLoss:
-    """The last value of a loss, its mean over the workers."""
+    """The last value of a loss, averaged over workers."""
 
     step: int
     value: float
@@ -50,7 +50,7 @@ class LastLoss:
 
 @dataclass(frozen=True)
 class Training:
-    """Everything by mode, but the stages."""
+    """A summary of training; all but the stages is by mode."""
 
     stages: tuple[StageSpan, ...] = ()
     steps: Mapping[str, int] = field(default_factory=dict)
@@ -60,99 +60,101 @@ class Training:
     evaluations: tuple[Evaluation, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """The summary as plain JSON values."""
         return {
-            "stages": {one.stage.value: _stage(one) for one in self.stages} or None,
+            "stages": {item.stage.value: _stage(item) for item in self.stages} or None,
             "steps": dict(self.steps),
-            "phases": {mode: _shares(one) for mode, one in self.phases.items()},
+            "phases": {mode: _shares(item) for mode, item in self.phases.items()},
             "losses": {
-                mode: {"step": one.step, "value": one.value} for mode, one in self.losses.items()
+                mode: {"step": item.step, "value": item.value} for mode, item in self.losses.items()
             },
-            "evaluations": [one.to_document() for one in self.evaluations],
+            "evaluations": [item.to_document() for item in self.evaluations],
             "profiles": _profiles(self.profiles),
         }
 
 
 def read_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int) -> Training:
-    """All of it, exactly."""
+    """Read the complete summary."""
     marks = [read_marks(reader) for reader in readers]
-    counts = {mode.value: max((one.count(mode) for one in marks), default=0) for mode in Mode}
+    counts = {mode.value: max((item.count(mode) for item in marks), default=0) for mode in Mode}
     steps = {mode: count for mode, count in counts.items() if count}
     phases = _all_phases(readers, steps)
-    profiles = tuple(one for reader in readers for one in windows_of(reader))
+    profiles = tuple(item for reader in readers for item in windows_of(reader))
     stages = find_stages(facts, marks, now_ns)
     evaluations = read_evaluations(readers)
     return Training(stages, steps, phases, last_losses(readers), profiles, evaluations)
 
 
 def read_recent_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int) -> Training:
-    """What is quick to read again and again: phases and losses of the last steps.
+    """Read a summary of the last minutes, which is cheap enough for polling.
 
-    How many steps there are is told by the workers, seldom, and by the last step that they wrote.
+    Step counts come from heartbeats and from the last recorded step.
     """
     until_ns = facts.end_ns or now_ns
     within = TimeRange(until_ns - _RECENT_SECONDS * NANOSECONDS)
-    steps = steps_told(facts)
+    steps = reported_steps(facts)
     phases = _all_phases(readers, steps, within)
-    steps |= {mode: max(steps[mode], one.last_step + 1) for mode, one in phases.items()}
+    steps |= {
+        mode: max(steps[mode], phase_shares.last_step + 1) for mode, phase_shares in phases.items()
+    }
     evaluations = read_evaluations(readers, within)
     return Training((), steps, phases, last_losses(readers, within), evaluations=evaluations)
 
 
-def steps_told(facts: JobFacts) -> dict[str, int]:
-    """How many steps are done, as the workers tell with every sign of life."""
-    found: dict[str, int] = {}
-    for one in facts.lives:
-        for mode, count in (one.beat.steps if one.beat else {}).items():
+def reported_steps(facts: JobFacts) -> dict[str, int]:
+    """The number of completed steps by mode, from the workers' heartbeats."""
+    counts: dict[str, int] = {}
+    for life in facts.lives:
+        for mode, count in (life.beat.steps if life.beat else {}).items():
             if count:
-                found[mode] = max(found.get(mode, 0), count)
-    return found
+                counts[mode] = max(counts.get(mode, 0), count)
+    return counts
 
 
 def steps_done(facts: JobFacts, reader: WorkerReader) -> dict[str, int]:
-    """As the workers tell; where one was killed, or has told nothing yet, as it wrote them."""
-    found = steps_told(facts)
+    """The number of completed steps: from heartbeats, or from events if a worker was killed."""
+    counts = reported_steps(facts)
     beat = reader.lives[-1].beat if reader.lives else None
     if beat is not None and (beat.is_over or not facts.state.is_over):
-        return found
+        return counts
     extent = reader.folder(EVENTS).extent
     if extent is None:
-        return found
+        return counts
     within = TimeRange(extent.last_ns - _RECENT_SECONDS * NANOSECONDS)
     for mode in Mode:
         steps = read_steps(reader, mode.value, within=within).steps
         if len(steps):
-            found[mode.value] = max(found.get(mode.value, 0), int(steps[-1]) + 1)
-    return found
+            counts[mode.value] = max(counts.get(mode.value, 0), int(steps[-1]) + 1)
+    return counts
 
 
-def steps_seen(backend: Backend, facts: JobFacts) -> dict[str, int]:
-    """As the workers tell; where none tells of training, as the first of them wrote their steps."""
-    found = steps_told(facts)
-    for rank in facts.workers[:_FEW_WORKERS] if not found.get(Mode.TRAIN.value) else ():
+def recorded_steps(backend: Backend, facts: JobFacts) -> dict[str, int]:
+    """The number of completed steps: from heartbeats, or from events of the first workers."""
+    counts = reported_steps(facts)
+    for rank in facts.workers[:_MAX_WORKERS] if not counts.get(Mode.TRAIN.value) else ():
         for mode, count in steps_done(facts, WorkerReader(backend, int(rank), facts.lives)).items():
-            found[mode] = max(found.get(mode, 0), count)
-    return found
+            counts[mode] = max(counts.get(mode, 0), count)
+    return counts
 
 
 def _all_phases(
     readers: Sequence[WorkerReader], modes: Iterable[str], within: TimeRange = EVER
 ) -> dict[str, PhaseShares]:
     shares = {mode: _phases(readers, mode, within) for mode in modes}
-    return {mode: one for mode, one in shares.items() if one is not None}
+    return {mode: phase_shares for mode, phase_shares in shares.items() if phase_shares is not None}
 
 
 def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> PhaseShares | None:
     tables = [read_steps(reader, mode, within=within) for reader in readers]
-    usual = [one.durations_ns[one.is_usual] for one in tables]
-    durations = np.concatenate([np.empty(0, np.int64), *usual])
-    whole = float(durations.sum())
-    if not whole:
+    durations_by_worker = [column.durations_ns[column.is_usual] for column in tables]
+    durations = np.concatenate([np.empty(0, np.int64), *durations_by_worker])
+    total = float(durations.sum())
+    if not total:
         return None
     spent: dict[str, float] = {}
     for table in tables:
-        for phase, one in table.phases_ns.items():
-            spent[phase] = spent.get(phase, 0.0) + float(one[table.is_usual].sum())
+        for phase, column in table.phases_ns.items():
+            spent[phase] = spent.get(phase, 0.0) + float(column[table.is_usual].sum())
     p50, p95 = np.percentile(durations, (50, 95)) / NANOSECONDS
     return PhaseShares(
         steps=max(len(table.steps) for table in tables),
@@ -161,18 +163,18 @@ def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> Ph
         p50_seconds=float(p50),
         p95_seconds=float(p95),
         maximum_seconds=float(durations.max()) / NANOSECONDS,
-        percent={phase: 100 * one / whole for phase, one in spent.items() if one},
+        percent={phase: 100 * column / total for phase, column in spent.items() if column},
         profiled=max(int(table.is_profiled.sum()) for table in tables),
     )
 
 
 def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> dict[str, LastLoss]:
-    """Per mode the last value of the loss, of a step that all workers have recorded.
+    """The last loss by mode, of a step that all workers have recorded.
 
-    With several optimizers it is `train/0`, `train/1`, as the losses are `loss/0`, `loss/1`. What
-    was logged as a loss counts where no hook has seen one. A step with fewer workers than the one
-    before is taken for one that some have yet to record. A job that was resumed from its beginning
-    has not come as far again as it was before: its last loss is the one that was recorded last.
+    With several optimizers, keys are `train/0`, `train/1` for the losses `loss/0`, `loss/1`.
+    Logged losses are used if the hook recorded none. A step with fewer workers than the previous
+    one is considered incomplete. The last loss is the one recorded last, which may have a lower
+    step in a job that was resumed from the beginning.
     """
     question = ScalarQuestion(Losses(), source="hook", within=within)
     rows = read_scalars(readers, question)
@@ -182,7 +184,7 @@ def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> di
     (modes, in_mode), (names, named) = texts_of(rows["mode"]), texts_of(rows["name"])
     steps, workers = to_numpy(rows["step"]), to_numpy(rows["workers"])
     values, times_ns = to_numpy(rows["value"]), to_numpy(rows["time_ns"])
-    found = {}
+    losses = {}
     for mode, name in product(range(len(modes)), np.argsort(names)):
         mine = np.flatnonzero((in_mode == mode) & (named == name))
         if len(mine):
@@ -190,8 +192,8 @@ def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> di
             is_whole = np.append(True, np.diff(workers[mine]) >= 0)
             last = mine[np.flatnonzero(is_whole)[-1]]
             label = f"{modes[mode]}{names[name].removeprefix(LOSS)}"
-            found[label] = LastLoss(int(steps[last]), float(values[last]))
-    return found
+            losses[label] = LastLoss(int(steps[last]), float(values[last]))
+    return losses
 
 
 def _stage(span: StageSpan) -> dict[str, Any]:
@@ -215,16 +217,16 @@ def _shares(shares: PhaseShares) -> dict[str, Any]:
             "p95": shares.p95_seconds,
             "maximum": shares.maximum_seconds,
         },
-        "percent": {phase: round(one, 3) for phase, one in shares.percent.items()},
+        "percent": {phase: round(percent, 3) for phase, percent in shares.percent.items()},
     }
 
 
 def _profiles(windows: Iterable[WindowRecord]) -> list[dict[str, Any]]:
-    """Each window once, however many workers had it; its cost where that was highest."""
-    found: dict[tuple[int, int, str, str], list[float]] = {}
-    for one in windows:
-        same = (one.first_step, one.last_step, one.kind, one.by)
-        found.setdefault(same, []).append(one.cost_seconds)
+    """Each window once for all workers, with its highest cost."""
+    costs_by_window: dict[tuple[int, int, str, str], list[float]] = {}
+    for window in windows:
+        same = (window.first_step, window.last_step, window.kind, window.by)
+        costs_by_window.setdefault(same, []).append(window.cost_seconds)
     return [
         {
             "kind": kind,
@@ -234,5 +236,5 @@ def _profiles(windows: Iterable[WindowRecord]) -> list[dict[str, Any]]:
             "workers": len(costs),
             "cost_seconds": max(costs),
         }
-        for (first, last, kind, by), costs in sorted(found.items())
+        for (first, last, kind, by), costs in sorted(costs_by_window.items())
     ]
