@@ -7,7 +7,7 @@ import pytest
 from sonde.clock import NANOSECONDS
 from sonde.errors import JobExistsError
 from sonde.importers import Intake, JobDraft
-from sonde.importers._job import Told
+from sonde.importers._job import WorkerDescription
 from sonde.read.jobs import list_job_names
 from sonde.store.format import EVENTS
 from tests.fakes.clock import START_NS, FakeClock
@@ -17,7 +17,7 @@ ROW = ("step", "step", "main", START_NS, NANOSECONDS, 0, "train", "")
 
 
 def fill(draft: JobDraft) -> None:
-    Intake(draft, lambda _size: None).worker(Told(0, "box")).add_rows(EVENTS, [ROW])
+    Intake(draft, lambda _size: None).worker(WorkerDescription(0, "box")).add_rows(EVENTS, [ROW])
 
 
 def test_nobody_sees_it_before_it_is_whole(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_read(tmp_path: Path)
 def test_a_name_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "trace").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(JobExistsError, match="is a link"):
+    with pytest.raises(JobExistsError, match="is a symbolic link"):
         JobDraft(str(tmp_path), "trace", FakeClock())
 
 

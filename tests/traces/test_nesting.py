@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.traces.nesting import NOBODY, nest
+from sonde.traces.nesting import NO_PARENT, nest
 
 Span = tuple[int, int, int]  # lane, start, duration
 
@@ -34,29 +34,29 @@ def owners(spans: list[Span]) -> list[int]:
 
 def test_what_runs_inside_is_not_counted_again() -> None:
     assert nested((0, 0, 100), (0, 10, 30), (0, 20, 5), (0, 60, 10)) == (
-        [NOBODY, 0, 1, 0],
+        [NO_PARENT, 0, 1, 0],
         [60, 25, 5, 10],
     )
 
 
 def test_lanes_have_nothing_to_do_with_each_other() -> None:
-    assert nested((0, 0, 100), (1, 10, 30)) == ([NOBODY, NOBODY], [100, 30])
+    assert nested((0, 0, 100), (1, 10, 30)) == ([NO_PARENT, NO_PARENT], [100, 30])
 
 
 def test_neighbours_that_touch_are_not_inside_of_each_other() -> None:
-    assert nested((0, 0, 10), (0, 10, 10)) == ([NOBODY, NOBODY], [10, 10])
+    assert nested((0, 0, 10), (0, 10, 10)) == ([NO_PARENT, NO_PARENT], [10, 10])
 
 
 def test_an_operation_without_duration_has_nothing_inside() -> None:
-    assert nested((0, 0, 10), (0, 5, 0), (0, 5, 2)) == ([NOBODY, 2, 0], [8, 0, 2])
+    assert nested((0, 0, 10), (0, 5, 0), (0, 5, 2)) == ([NO_PARENT, 2, 0], [8, 0, 2])
 
 
 def test_two_that_overlap_share_their_time() -> None:
-    assert nested((0, 0, 10), (0, 5, 10)) == ([NOBODY, 0], [5, 10])
+    assert nested((0, 0, 10), (0, 5, 10)) == ([NO_PARENT, 0], [5, 10])
 
 
 def test_one_that_sticks_out_of_what_it_is_in_takes_its_time_from_the_next_around() -> None:
-    assert nested((0, 0, 100), (0, 10, 10), (0, 15, 15)) == ([NOBODY, 0, 1], [80, 5, 15])
+    assert nested((0, 0, 100), (0, 10, 10), (0, 15, 15)) == ([NO_PARENT, 0, 1], [80, 5, 15])
 
 
 def test_an_overlap_in_one_place_changes_nothing_elsewhere() -> None:
@@ -98,7 +98,7 @@ def test_calls_that_nest_add_up_whatever_their_order(calls: list[Span]) -> None:
     assert sum(own) == len(covered)
     assert own == owners(shuffled)
     for place, parent in enumerate(parents):
-        if parent != NOBODY:
+        if parent != NO_PARENT:
             _, start, duration = shuffled[place]
             _, around, length = shuffled[parent]
             assert around <= start

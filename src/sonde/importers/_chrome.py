@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.errors import DamagedError
 from sonde.importers._importer import Intake
@@ -23,7 +22,6 @@ from sonde.records.profile import NO_CORRELATION, OperationCategory
 from sonde.traces.nesting import nest
 from sonde.traces.stream import TraceStream
 
-Numbers = npt.NDArray[np.int64]
 Key = tuple[str, str]  # process and thread, as the trace numbers them
 Event = Mapping[str, Any]
 
@@ -47,7 +45,7 @@ _COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TraceLocation:
     """Where a span ran, in our words."""
 
     lane: str
@@ -81,8 +79,8 @@ class Span:
     @property
     def arguments(self) -> dict[str, Any]:
         """What is said about it; kept as text, which takes far less room."""
-        found: dict[str, Any] = json.loads(self.detail) if self.detail else {}
-        return found
+        arguments: dict[str, Any] = json.loads(self.detail) if self.detail else {}
+        return arguments
 
     def with_arguments(self, arguments: Mapping[str, Any]) -> "Span":
         """The same with other arguments."""
@@ -101,7 +99,7 @@ class ChromeTrace:
         self._names: dict[tuple[str, str, str], str] = {}
         self._open: dict[object, list[Event]] = {}
         self._sorters: dict[str, Callable[[Event], None]] = {
-            "X": self._whole,
+            "X": self._complete,
             "C": self._count,
             **dict.fromkeys("iIRn", self._instant),
             **dict.fromkeys("BbS", self._begin),
@@ -123,21 +121,21 @@ class ChromeTrace:
     def finish(self) -> None:
         """What was begun and has no end is told."""
         self.left_out["beginnings without an end"] += sum(map(len, self._open.values()))
-        self.spans.sort(key=lambda one: (one.start_ns, -one.duration_ns))
+        self.spans.sort(key=lambda span: (span.start_ns, -span.duration_ns))
         self.left_out = +self.left_out
 
     @property
     def extent(self) -> tuple[int, int]:
         """From the first instant to the last, by its own time; see `base_ns`."""
-        instants = [one[1] for one in self.counters] + [one.start_ns for one in self.spans]
-        ends = [one.start_ns + one.duration_ns for one in self.spans]
+        instants = [each[1] for each in self.counters] + [each.start_ns for each in self.spans]
+        ends = [each.start_ns + each.duration_ns for each in self.spans]
         return min(instants), max(instants + ends)
 
     @property
     def base_ns(self) -> int:
         """What its times count from, where it says so."""
-        told = str(self.metadata.get("baseTimeNanoseconds"))
-        return int(told) if told.isdecimal() and int(told) < _NEVER * _NANOSECONDS else 0
+        text = str(self.metadata.get("baseTimeNanoseconds"))
+        return int(text) if text.isdecimal() and int(text) < _NEVER * _NANOSECONDS else 0
 
     def counters_at(self, shift_ns: int) -> list[tuple[str, int, float]]:
         """The counters by another time."""
@@ -154,14 +152,14 @@ class ChromeTrace:
     @property
     def keys(self) -> set[Key]:
         """All threads that have spans."""
-        return {one.key for one in self.spans}
+        return {span.key for span in self.spans}
 
     def _name(self, event: Event) -> None:
         kind, (pid, tid) = str(event.get("name")), _key(event)
         arguments = _mapping(event.get("args"))
-        told = arguments.get("name", arguments.get("labels"))
-        if told is not None:
-            self._names[kind, pid, tid if kind == "thread_name" else ""] = str(told).strip()
+        label = arguments.get("name", arguments.get("labels"))
+        if label is not None:
+            self._names[kind, pid, tid if kind == "thread_name" else ""] = str(label).strip()
 
     def _span(self, event: Event, duration: float) -> None:
         if not 0 <= duration < _NEVER:
@@ -181,7 +179,7 @@ class ChromeTrace:
             )
         )
 
-    def _whole(self, event: Event) -> None:
+    def _complete(self, event: Event) -> None:
         self._span(event, _number(event.get("dur", 0)))
 
     def _instant(self, event: Event) -> None:
@@ -195,10 +193,10 @@ class ChromeTrace:
         if not began:
             self.left_out["ends without a beginning"] += 1
             return
-        whole = began.pop()
-        arguments = {**_mapping(whole.get("args")), **_mapping(event.get("args"))}
-        lasted = _number(event["ts"]) - _number(whole["ts"])
-        self._span({"name": event.get("name", ""), **whole, "args": arguments}, lasted)
+        opening = began.pop()
+        arguments = {**_mapping(opening.get("args")), **_mapping(event.get("args"))}
+        lasted = _number(event["ts"]) - _number(opening["ts"])
+        self._span({"name": event.get("name", ""), **opening, "args": arguments}, lasted)
 
     def _count(self, event: Event) -> None:
         name, moment = str(event.get("name", "")), round(_number(event["ts"]) * _NANOSECONDS)
@@ -216,7 +214,7 @@ def kind_of(letter: str) -> str:
 
 
 def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
-    """Reads a file whole.
+    """Reads a file opening.
 
     Raises:
         DamagedError: It is no trace, or holds no event that can be read.
@@ -231,8 +229,8 @@ def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
     trace.finish()
     trace.metadata = stream.metadata
     if stream.is_cut:
-        place = f"after {stream.bytes_read:,} bytes of JSON"
-        intake.remarks.append(f"{source.path} is cut off {place}: what follows is missing")
+        offset = f"after {stream.bytes_read:,} bytes of JSON"
+        intake.remarks.append(f"{source.path} is cut off {offset}: what follows is missing")
     trace.left_out["events that cannot be read"] += stream.left_out
     intake.left_out.update(+trace.left_out)
     if not trace.spans and not trace.counters:
@@ -253,35 +251,38 @@ def _pieces(stream: TraceStream, source: Source) -> Iterator[list[Any]]:
 def operations_of(
     trace: ChromeTrace,
     shift_ns: int,
-    place_of: Callable[[Track], Place],
-    category_of: Callable[[Span, Place], OperationCategory],
+    place_of: Callable[[Track], TraceLocation],
+    category_of: Callable[[Span, TraceLocation], OperationCategory],
 ) -> tuple[Columns, Operations]:
     """The columns of OPERATIONS, and the part of them that tells steps."""
     spans = trace.spans
     by_key = {key: place_of(trace.track(key)) for key in trace.keys}
-    places = [by_key[one.key] for one in spans]
-    numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
-    on_lane = np.array([numbers[place] for place in places], dtype=np.int32)
+    locations = [by_key[span.key] for span in spans]
+    numbers = {location: number for number, location in enumerate(dict.fromkeys(locations))}
+    on_lane = np.array([numbers[location] for location in locations], dtype=np.int32)
     operations = Operations(
-        names=[one.name for one in spans],
-        lanes=[place.lane for place in places],
-        devices=[place.device for place in places],
-        starts_ns=np.array([one.start_ns for one in spans], dtype=np.int64) + shift_ns,
-        durations_ns=np.array([one.duration_ns for one in spans], dtype=np.int64),
-        sequences=np.array([one.sequence for one in spans], dtype=np.int64),
+        names=[span.name for span in spans],
+        lanes=[location.lane for location in locations],
+        devices=[location.device for location in locations],
+        starts_ns=np.array([span.start_ns for span in spans], dtype=np.int64) + shift_ns,
+        durations_ns=np.array([span.duration_ns for span in spans], dtype=np.int64),
+        sequences=np.array([span.sequence for span in spans], dtype=np.int64),
     )
     _, own_ns = nest(on_lane, operations.starts_ns, operations.durations_ns)
     columns: Columns = [
         operations.names,
-        [category_of(one, place).value for one, place in zip(spans, places, strict=True)],
+        [
+            category_of(span, location).value
+            for span, location in zip(spans, locations, strict=True)
+        ],
         operations.lanes,
         operations.devices,
         operations.starts_ns.tolist(),
         operations.durations_ns.tolist(),
         own_ns.tolist(),
-        [one.correlation for one in spans],
+        [span.correlation for span in spans],
         [""] * len(spans),
-        [one.detail for one in spans],
+        [span.detail for span in spans],
     ]
     return columns, operations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sonde.errors import DamagedError, StoreError
-from sonde.importers._job import JobDraft, Told, WorkerRows
+from sonde.importers._job import JobDraft, WorkerDescription, WorkerRows
 from sonde.importers._sources import Source, find_sources
 
 _YEAR_2000_NS = 946_684_800_000_000_000
@@ -24,9 +24,9 @@ class Intake:
         self._draft = draft
         self._shift_ns: int | None = None
 
-    def worker(self, told: Told) -> WorkerRows:
+    def worker(self, source: WorkerDescription) -> WorkerRows:
         """A place for the rows of one recording."""
-        rows = self._draft.worker(told)
+        rows = self._draft.worker(source)
         self.parts.append(rows)
         return rows
 

@@ -22,7 +22,7 @@ from sonde.store.closing import write_closing
 from sonde.store.facts import encode_facts
 from sonde.store.format import FAMILIES, INTEGER, NOTICES, Family
 from sonde.store.places import absolute_store, job_uri, refuse_link
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from sonde.store.writer import Writer
 
 _DRAFT = ".import-"
@@ -34,7 +34,7 @@ Columns = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WorkerDescription:
     """What a recording tells of the worker it was taken from."""
 
     rank: int
@@ -50,10 +50,10 @@ class Told:
 class WorkerRows:
     """Takes the rows of one recording of one worker."""
 
-    def __init__(self, backend: Backend, told: Told, clock: Clock) -> None:
-        self.told = told
+    def __init__(self, backend: Backend, source: WorkerDescription, clock: Clock) -> None:
+        self.source = source
         # a writer for each recording: segments of two that began at once must not share a name
-        self._writer = Writer(backend, layout.worker_folder(told.rank), clock, _WAITING_BYTES)
+        self._writer = Writer(backend, layout.worker_folder(source.rank), clock, _WAITING_BYTES)
         self.start_ns: int | None = None
         self.end_ns: int | None = None
         self.steps: dict[str, set[int]] = {}  # that it holds, by mode
@@ -66,22 +66,22 @@ class WorkerRows:
             family: What they are.
             columns: In the order of the family's columns; numbers may be arrays.
         """
-        places = {name: place for place, (name, _) in enumerate(family.columns)}
-        starts_ns = np.asarray(columns[places[family.time_column]], dtype=np.int64)
+        indices = {name: index for index, (name, _) in enumerate(family.columns)}
+        starts_ns = np.asarray(columns[indices[family.time_column]], dtype=np.int64)
         for first in range(0, len(starts_ns), _BATCH_ROWS):
-            part = slice(first, first + _BATCH_ROWS)
+            batch = slice(first, first + _BATCH_ROWS)
             rows = [
-                _integers(values[part]) if code == INTEGER else values[part]
+                _integers(values[batch]) if code == INTEGER else values[batch]
                 for (_, code), values in zip(family.columns, columns, strict=True)
             ]
-            extent = int(starts_ns[part].min()), int(starts_ns[part].max())
+            extent = int(starts_ns[batch].min()), int(starts_ns[batch].max())
             self._writer.add_columns(family, rows, *extent)
             if not self._writer.outbox.write_waiting():
                 raise StoreError(f"Cannot write the job: {self._writer.outbox.trouble}")
         self.counts[family.name] += len(starts_ns)
         if len(starts_ns):
-            has_lasted = "duration_ns" in places
-            durations_ns = columns[places["duration_ns"]] if has_lasted else [0]
+            has_lasted = "duration_ns" in indices
+            durations_ns = columns[indices["duration_ns"]] if has_lasted else [0]
             ends_ns = starts_ns + np.asarray(durations_ns, dtype=np.int64)
             self._cover(int(starts_ns.min()), int(ends_ns.max()))
 
@@ -105,25 +105,25 @@ class WorkerRows:
 class _Life:
     """What all recordings of a worker tell together."""
 
-    told: Told
+    source: WorkerDescription
     start_ns: int
     end_ns: int
     steps: dict[str, set[int]] = field(default_factory=dict)
 
     def documents(self) -> dict[str, object]:
         """What a worker writes about itself."""
-        told = self.told
+        source = self.source
         info = WorkerInfo(
-            rank=told.rank,
-            node=told.node,
+            rank=source.rank,
+            node=source.node,
             attempt=1,
             restart=0,
-            pid=told.pid,
+            pid=source.pid,
             start_ns=self.start_ns,
-            world_size=told.world_size,
-            framework=told.framework,
-            versions=told.versions,
-            device=told.device,
+            world_size=source.world_size,
+            framework=source.framework,
+            versions=source.versions,
+            device=source.device,
         )
         counts = {mode: len(steps) for mode, steps in self.steps.items()}
         return {
@@ -158,9 +158,9 @@ class JobDraft:
     ) -> None:
         self._backend.erase()
 
-    def worker(self, told: Told) -> WorkerRows:
+    def worker(self, source: WorkerDescription) -> WorkerRows:
         """A place for one more recording; several of one rank are one worker."""
-        rows = WorkerRows(self._backend, told, self._clock)
+        rows = WorkerRows(self._backend, source, self._clock)
         self._parts.append(rows)
         return rows
 
@@ -172,30 +172,32 @@ class JobDraft:
             folder: Where the recordings lie.
         """
         lives = _lives(self._parts)
-        nodes = sorted({one.told.node for one in lives})
+        nodes = sorted({life.source.node for life in lives})
         for node in nodes:
-            here = [one for one in lives if one.told.node == node]
+            here = [life for life in lives if life.source.node == node]
             self._describe(here, command, folder)
-        for one in lives:
+        for life in lives:
             for family in FAMILIES.values():
-                place = Place(self._backend, layout.worker_folder(one.told.rank), family)
-                seal_folder(place, is_over=True, merge_all=True)
+                family_folder = FamilyFolder(
+                    self._backend, layout.worker_folder(life.source.rank), family
+                )
+                seal_folder(family_folder, is_over=True, merge_all=True)
         self._move(JobInfo(self.name, self._clock.now_ns(), nodes[0]))
 
     def _describe(self, lives: Sequence[_Life], command: Sequence[str], folder: str) -> None:
         """Writes the documents of a node and of its workers."""
-        first = lives[0].told
+        first = lives[0].source
         attempt = Attempt(
             node=first.node,
             number=1,
-            start_ns=min(one.start_ns for one in lives),
+            start_ns=min(life.start_ns for life in lives),
             command=tuple(command),
             folder=folder,
             process_pid=first.pid,
             launcher=Launcher(0, "", ""),
             interval_seconds=0.0,
         )
-        end_ns = max(one.end_ns for one in lives)
+        end_ns = max(life.end_ns for life in lives)
         message = "imported; the recording does not tell how the job ended"
         documents = {
             "start": attempt,
@@ -205,9 +207,9 @@ class JobDraft:
         for what, record in documents.items():
             key = layout.attempt_key(first.node, 1, what)
             self._backend.write(key, encode_facts(record, key))
-        for one in lives:
-            for what, record in one.documents().items():
-                key = layout.worker_key(one.told.rank, 1, 0, what)
+        for life in lives:
+            for what, record in life.documents().items():
+                key = layout.worker_key(life.source.rank, 1, 0, what)
                 self._backend.write(key, encode_facts(record, key))
         exit_ = documents["exit"]
         assert isinstance(exit_, Exit)
@@ -239,19 +241,19 @@ class JobDraft:
         )
 
 
-def _lives(parts: Sequence[WorkerRows]) -> list[_Life]:
+def _lives(recordings: Sequence[WorkerRows]) -> list[_Life]:
     """The recordings of each worker together; in order of rank."""
     lives: dict[int, _Life] = {}
-    for rows in parts:
+    for rows in recordings:
         if rows.start_ns is None or rows.end_ns is None:
             continue  # it holds nothing
-        life = lives.setdefault(rows.told.rank, _Life(rows.told, rows.start_ns, rows.end_ns))
+        life = lives.setdefault(rows.source.rank, _Life(rows.source, rows.start_ns, rows.end_ns))
         life.start_ns = min(life.start_ns, rows.start_ns)
         life.end_ns = max(life.end_ns, rows.end_ns)
         for mode, steps in rows.steps.items():
             life.steps.setdefault(mode, set()).update(steps)
     for life in lives.values():
-        life.told = replace(life.told, world_size=max(life.told.world_size, len(lives)))
+        life.source = replace(life.source, world_size=max(life.source.world_size, len(lives)))
     return [lives[rank] for rank in sorted(lives)]
 
 

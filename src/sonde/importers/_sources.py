@@ -36,7 +36,9 @@ def find_files(path: Path, endings: Sequence[str]) -> list[Path]:
         raise UsageError(f"There is no file or folder {path}.")
     if not path.is_dir():
         return [path]
-    files = [one for one in path.rglob("*") if one.name.endswith(tuple(endings)) and one.is_file()]
+    files = [
+        file for file in path.rglob("*") if file.name.endswith(tuple(endings)) and file.is_file()
+    ]
     if not files:
         raise UsageError(f"{path} holds no recordings: no file ends in {' or '.join(endings)}.")
     return sorted(files)
@@ -44,16 +46,16 @@ def find_files(path: Path, endings: Sequence[str]) -> list[Path]:
 
 def with_ranks(sources: Sequence[Source]) -> list[Source]:
     """Gives a rank to those whose name tells none, in order; one process is one worker."""
-    told = [_told_rank(source.path) for source in sources]
-    free = (number for number in range(len(sources) + len(told)) if number not in told)
+    ranks = [_rank_in_name(source.path) for source in sources]
+    free = (number for number in range(len(sources) + len(ranks)) if number not in ranks)
     numbers: dict[object, int] = {}
-    found = []
-    for source, rank in zip(sources, told, strict=True):
+    numbered = []
+    for source, rank in zip(sources, ranks, strict=True):
         process = (source.node, source.pid) if source.pid else source.path
         if process not in numbers:
             numbers[process] = next(free) if rank is None else rank
-        found.append(replace(source, rank=numbers[process]))
-    return found
+        numbered.append(replace(source, rank=numbers[process]))
+    return numbered
 
 
 def node_name(host: str) -> str:
@@ -61,13 +63,13 @@ def node_name(host: str) -> str:
     return _NOT_IN_NAMES.sub("-", host).strip(".-")[:128] or UNKNOWN_NODE
 
 
-def _told_rank(path: Path) -> int | None:
+def _rank_in_name(path: Path) -> int | None:
     match = _RANK.search(path.name)
     return int(match[1] or match[2]) if match else None
 
 
 def _source_of(path: Path) -> Source:
     match = _HOST.fullmatch(path.name)
-    if match is None or _told_rank(path) is not None:
+    if match is None or _rank_in_name(path) is not None:
         return Source(path)
     return Source(path, node=node_name(match["host"]), pid=int(match["pid"]))

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 
-Numbers = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
 EventRow = tuple[str, str, str, int, int, int, str, str]
 
 _MAIN_LANE = "main"
@@ -34,7 +32,7 @@ _PHASES = {
 _DECORATION = " #*-_:[]<>="  # people write "## forward ##"
 _BACKWARD_PART = re.compile(r"autograd::engine::evaluate_function|\w+Backward\d*$")
 
-Stretch = tuple[int, int]  # from when to when
+Interval = tuple[int, int]  # from when to when
 
 
 @dataclass(frozen=True)
@@ -44,20 +42,20 @@ class Operations:
     names: Sequence[str]
     lanes: Sequence[str]
     devices: Sequence[str]
-    starts_ns: Numbers
-    durations_ns: Numbers
-    sequences: Numbers  # an operator's number among those that a backward pass may need, or -1
+    starts_ns: IntArray
+    durations_ns: IntArray
+    sequences: IntArray  # an operator's number among those that a backward pass may need, or -1
 
-    def take(self, which: Marks) -> "Operations":
+    def take(self, which: BoolArray) -> "Operations":
         """Some of them."""
-        places = np.flatnonzero(which).tolist()
+        indices = np.flatnonzero(which).tolist()
         return Operations(
-            [self.names[place] for place in places],
-            [self.lanes[place] for place in places],
-            [self.devices[place] for place in places],
-            self.starts_ns[places],
-            self.durations_ns[places],
-            self.sequences[places],
+            [self.names[index] for index in indices],
+            [self.lanes[index] for index in indices],
+            [self.devices[index] for index in indices],
+            self.starts_ns[indices],
+            self.durations_ns[indices],
+            self.sequences[indices],
         )
 
 
@@ -79,24 +77,24 @@ class Training:
 
     def step_of(self, instant_ns: int) -> int:
         """The step that goes on at an instant, or none."""
-        place = bisect_right(self.steps, instant_ns, key=lambda one: one.start_ns) - 1
-        is_inside = place >= 0 and instant_ns < self.steps[place].end_ns
-        return self.steps[place].number if is_inside else NO_STEP
+        index = bisect_right(self.steps, instant_ns, key=lambda step: step.start_ns) - 1
+        is_inside = index >= 0 and instant_ns < self.steps[index].end_ns
+        return self.steps[index].number if is_inside else NO_STEP
 
     def event_rows(self) -> list[EventRow]:
         """As they are stored, in order of time."""
-        found: list[EventRow] = []
+        rows: list[EventRow] = []
         passes: Counter[int] = Counter()
         for name, start_ns, end_ns in self.phases:
             step = self.step_of(start_ns)
             passes[step] += name == Phase.BACKWARD
-            found.append(_row(name, EventCategory.PHASE, start_ns, end_ns, step))
-        for one in self.steps:
-            count = passes[one.number]
+            rows.append(_row(name, EventCategory.PHASE, start_ns, end_ns, step))
+        for marked in self.steps:
+            count = passes[marked.number]
             detail = json.dumps({"micro_steps": count}) if count > 1 else ""
-            row = _row("step", EventCategory.STEP, one.start_ns, one.end_ns, one.number)
-            found.append((*row[:-1], detail))
-        return sorted(found, key=lambda row: (row[3], -row[4]))
+            row = _row("step", EventCategory.STEP, marked.start_ns, marked.end_ns, marked.number)
+            rows.append((*row[:-1], detail))
+        return sorted(rows, key=lambda row: (row[3], -row[4]))
 
 
 def _row(name: str, category: EventCategory, start_ns: int, end_ns: int, step: int) -> EventRow:
@@ -114,39 +112,43 @@ def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Trainin
     host = operations.take(_are(operations.devices, "cpu".__eq__))
     step_lane = _lane_with_most(host, [_STEP])
     lane = _lane_with_most(host, _PHASES.values()) or step_lane
-    marked, main = (host.take(_are(host.lanes, one.__eq__)) for one in (step_lane, lane))
+    marked, main = (host.take(_are(host.lanes, each.__eq__)) for each in (step_lane, lane))
     phases = {
-        phase: _stretches(main.take(_named(main, pattern))) for phase, pattern in _PHASES.items()
+        phase: _intervals(main.take(_named(main, pattern))) for phase, pattern in _PHASES.items()
     }
-    found = (
-        sorted(steps, key=lambda one: one.start_ns)
+    ordered_steps = (
+        sorted(steps, key=lambda each: each.start_ns)
         or _marked_steps(marked)
         or _steps_by(phases[Phase.OPTIMIZER], main)
     )
     breaks = [start for start, _ in phases[Phase.DATA_WAIT] + phases[Phase.OPTIMIZER]]
-    breaks += [one.start_ns for one in found]
-    phases |= {name: told for name, told in _passes(host, main, breaks).items() if told}
-    stretches = [(phase.value, *one) for phase, told in phases.items() for one in told]
-    return Training(found, sorted(stretches, key=lambda one: one[1:]))
+    breaks += [each.start_ns for each in ordered_steps]
+    phases |= {
+        name: intervals for name, intervals in _passes(host, main, breaks).items() if intervals
+    }
+    phase_rows = [(phase.value, *each) for phase, intervals in phases.items() for each in intervals]
+    return Training(ordered_steps, sorted(phase_rows, key=lambda each: each[1:]))
 
 
 def _passes(
     host: Operations, main: Operations, breaks: Sequence[int]
-) -> dict[Phase, list[Stretch]]:
+) -> dict[Phase, list[Interval]]:
     """Forward and backward, told from the parts of the latter, which may run on any thread."""
-    parts = _stretches(host.take(_are(host.names, lambda one: bool(_BACKWARD_PART.match(one)))))
-    is_outside = ~_inside(main.starts_ns, parts)
-    operators = _stretches(main.take((main.sequences >= 0) & is_outside))
-    backward = _joined(parts, [*breaks, *(start for start, _ in operators)])
+    functions = _intervals(
+        host.take(_are(host.names, lambda name: bool(_BACKWARD_PART.match(name))))
+    )
+    is_outside = ~_inside(main.starts_ns, functions)
+    operators = _intervals(main.take((main.sequences >= 0) & is_outside))
+    backward = _joined(functions, [*breaks, *(start for start, _ in operators)])
     begins = {start for start, _ in backward}
     computed = _joined(operators, [*breaks, *begins])
     # what is computed with no backward pass after it, such as a figure to print, is no forward
     turns = np.array(sorted({*breaks, *begins, *(start for start, _ in computed)}), dtype=np.int64)
     forward = []
     for start, end in computed:
-        place = int(np.searchsorted(turns, start, side="right"))
-        if place < len(turns) and turns[place] in begins:
-            forward.append((start, min(end, int(turns[place]))))
+        index = int(np.searchsorted(turns, start, side="right"))
+        if index < len(turns) and turns[index] in begins:
+            forward.append((start, min(end, int(turns[index]))))
     return {Phase.FORWARD: forward, Phase.BACKWARD: backward}
 
 
@@ -159,15 +161,15 @@ def _lane_with_most(host: Operations, patterns: Iterable[re.Pattern[str]]) -> st
 
 def _marked_steps(marked: Operations) -> list[Step]:
     named = marked.take(_named(marked, _STEP))
-    found = {}
-    for name, (start_ns, end_ns) in zip(named.names, _stretches(named), strict=True):
+    by_number = {}
+    for name, (start_ns, end_ns) in zip(named.names, _intervals(named), strict=True):
         match = _STEP.fullmatch(_plain(name))
         assert match is not None
-        found[int(match[1])] = Step(int(match[1]), start_ns, end_ns)
-    return sorted(found.values(), key=lambda one: one.start_ns)
+        by_number[int(match[1])] = Step(int(match[1]), start_ns, end_ns)
+    return sorted(by_number.values(), key=lambda step: step.start_ns)
 
 
-def _steps_by(optimizer: Sequence[Stretch], main: Operations) -> list[Step]:
+def _steps_by(optimizer: Sequence[Interval], main: Operations) -> list[Step]:
     """A step ends with its optimizer's; the first begins with the recording."""
     edges = [int(main.starts_ns.min()), *(end for _, end in optimizer)] if optimizer else []
     return [Step(number, *edge) for number, edge in enumerate(pairwise(edges))]
@@ -178,8 +180,8 @@ def is_step_or_phase(name: str) -> bool:
     return any(_fits(name, pattern) for pattern in (_STEP, *_PHASES.values()))
 
 
-def _named(operations: Operations, pattern: re.Pattern[str]) -> Marks:
-    return _are(operations.names, lambda one: _fits(one, pattern))
+def _named(operations: Operations, pattern: re.Pattern[str]) -> BoolArray:
+    return _are(operations.names, lambda name: _fits(name, pattern))
 
 
 def _plain(name: str) -> str:
@@ -190,34 +192,34 @@ def _fits(name: str, pattern: re.Pattern[str]) -> bool:
     return pattern.fullmatch(_plain(name)) is not None
 
 
-def _are(values: Sequence[str], question: Callable[[str], bool]) -> Marks:
+def _are(values: Sequence[str], question: Callable[[str], bool]) -> BoolArray:
     """Which of the texts are so; each distinct one is asked once."""
     answers = {value: question(value) for value in set(values)}
     return np.array([answers[value] for value in values], dtype=np.bool_)
 
 
-def _stretches(operations: Operations) -> list[Stretch]:
+def _intervals(operations: Operations) -> list[Interval]:
     """From when to when each lasted, in order of time."""
     ends_ns = operations.starts_ns + operations.durations_ns
     return sorted(zip(operations.starts_ns.tolist(), ends_ns.tolist(), strict=True))
 
 
-def _joined(stretches: Sequence[Stretch], breaks: Sequence[int]) -> list[Stretch]:
+def _joined(intervals: Sequence[Interval], breaks: Sequence[int]) -> list[Interval]:
     """Neighbours as one, unless a break lies between their starts."""
-    starts = np.array([start for start, _ in stretches], dtype=np.int64)
+    starts = np.array([start for start, _ in intervals], dtype=np.int64)
     groups = np.searchsorted(np.sort(np.array(breaks, dtype=np.int64)), starts, side="right")
-    found: dict[int, Stretch] = {}
-    for group, (start, end) in zip(groups.tolist(), stretches, strict=True):
-        first, last = found.get(group, (start, end))
-        found[group] = (first, max(last, end))
-    return list(found.values())
+    merged: dict[int, Interval] = {}
+    for group, (start, end) in zip(groups.tolist(), intervals, strict=True):
+        first, last = merged.get(group, (start, end))
+        merged[group] = (first, max(last, end))
+    return list(merged.values())
 
 
-def _inside(instants_ns: Numbers, stretches: Sequence[Stretch]) -> Marks:
+def _inside(instants_ns: IntArray, intervals: Sequence[Interval]) -> BoolArray:
     """Which instants lie in one of the stretches."""
-    if not stretches:
+    if not intervals:
         return np.zeros(len(instants_ns), dtype=np.bool_)
-    starts, ends = (np.array(edge, dtype=np.int64) for edge in zip(*stretches, strict=True))
+    starts, ends = (np.array(edge, dtype=np.int64) for edge in zip(*intervals, strict=True))
     reach = np.maximum.accumulate(ends)
     before = np.searchsorted(starts, instants_ns, side="right") - 1
     return (before >= 0) & (instants_ns < reach[np.maximum(before, 0)])

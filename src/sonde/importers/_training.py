@@ -26,25 +26,25 @@ def add_all(
 
 def add_training(rows: WorkerRows, training: Training) -> None:
     """The steps and their phases, and that all of it was recorded by a profiler."""
-    numbers = {one.number for one in training.steps}
+    numbers = {step.number for step in training.steps}
     if numbers:
         rows.steps.setdefault(Mode.TRAIN.value, set()).update(numbers)
-    found = [*training.event_rows(), _window(rows, training)]
-    rows.add_rows(EVENTS, sorted(found, key=lambda row: row[3]))
+    events = [*training.event_rows(), _window(rows, training)]
+    rows.add_rows(EVENTS, sorted(events, key=lambda row: row[3]))
 
 
 def _add_counters(rows: WorkerRows, counters: Sequence[Counter], training: Training) -> None:
     """Counters as scalars, each in the step that went on."""
     scalars = [
         (name, time_ns, training.step_of(time_ns), Mode.TRAIN.value, value, _BY)
-        for name, time_ns, value in sorted(counters, key=lambda one: one[1])
+        for name, time_ns, value in sorted(counters, key=lambda counter: counter[1])
     ]
     rows.add_rows(SCALARS, scalars)
 
 
 def _window(rows: WorkerRows, training: Training) -> EventRow:
     start_ns, end_ns = rows.start_ns or 0, rows.end_ns or 0
-    numbers = [one.number for one in training.steps]
+    numbers = [step.number for step in training.steps]
     edges = [min(numbers), max(numbers)] if numbers else []
     detail = json.dumps({"steps": edges, "by": _BY, "cost_seconds": 0}, separators=(",", ":"))
     return (

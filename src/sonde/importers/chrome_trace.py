@@ -4,14 +4,14 @@ import re
 
 from sonde.importers._chrome import (
     ChromeTrace,
-    Place,
     Span,
+    TraceLocation,
     Track,
     operations_of,
     read_chrome_trace,
 )
 from sonde.importers._importer import Importer, Intake
-from sonde.importers._job import Told
+from sonde.importers._job import WorkerDescription
 from sonde.importers._sources import Source
 from sonde.importers._steps import Step, find_training, is_step_or_phase
 from sonde.importers._training import add_all
@@ -24,8 +24,8 @@ _DEVICES = {"gpu": "cuda", "tpu": "tpu", "cuda": "cuda"}
 # as PyTorch calls them, and as our own exports do
 _CATEGORIES = {
     **{name: OperationCategory(ours) for name, ours in OWN_CATEGORIES.items()},
-    **{one.value: one for one in OperationCategory},
-    **{one.value: OperationCategory.ANNOTATION for one in EventCategory},
+    **{each.value: each for each in OperationCategory},
+    **{each.value: OperationCategory.ANNOTATION for each in EventCategory},
 }
 _STEP = ("step", "train_step", "iteration")  # with its number beside it
 _STEP_NUMBER = '"step":'
@@ -52,13 +52,15 @@ class ChromeTraceImporter(Importer):
         shift_ns = trace.base_ns + intake.shift_ns(source.path, first_ns, last_ns)
         processes = {key[0] for key in trace.keys}
 
-        def place_of(track: Track) -> Place:
-            return _place_of(track, is_one_of_many=len(processes) > 1)
+        def place_of(track: Track) -> TraceLocation:
+            return _location_of(track, is_one_of_many=len(processes) > 1)
 
         columns, operations = operations_of(trace, shift_ns, place_of, _category_of)
         devices = sorted(set(operations.devices) - {"cpu"})
         device = devices[0] if devices else "cpu"
-        rows = intake.worker(Told(source.rank, source.node, pid=source.pid, device=device))
+        rows = intake.worker(
+            WorkerDescription(source.rank, source.node, pid=source.pid, device=device)
+        )
         add_all(
             rows,
             columns,
@@ -67,22 +69,22 @@ class ChromeTraceImporter(Importer):
         )
 
 
-def _place_of(track: Track, *, is_one_of_many: bool) -> Place:
+def _location_of(track: Track, *, is_one_of_many: bool) -> TraceLocation:
     thread = track.thread or f"thread {track.tid}"
     match = _DEVICE.search(f"{track.process} {track.labels} {track.thread}")
     device = f"{_DEVICES[match[1].lower()]}:{match[2]}" if match else "cpu"
     if is_one_of_many:
         thread = f"{track.process or f'process {track.pid}'}: {thread}"
-    return Place(thread, device)
+    return TraceLocation(thread, device)
 
 
-def _category_of(span: Span, place: Place) -> OperationCategory:
-    known = _CATEGORIES.get(span.category.lower())
-    if known is not None:
-        return known
+def _category_of(span: Span, location: TraceLocation) -> OperationCategory:
+    explicit = _CATEGORIES.get(span.category.lower())
+    if explicit is not None:
+        return explicit
     if is_step_or_phase(span.name):
         return OperationCategory.ANNOTATION
-    is_host = place.device == "cpu"
+    is_host = location.device == "cpu"
     for pattern, category in _KINDS:
         if pattern.search(span.name) and is_host == (category is OperationCategory.COLLECTIVE):
             return category
@@ -91,10 +93,10 @@ def _category_of(span: Span, place: Place) -> OperationCategory:
 
 def _steps(trace: ChromeTrace, shift_ns: int) -> list[Step]:
     """Those that are named alike and have their number beside it."""
-    named = [one for one in trace.spans if one.name in _STEP and _STEP_NUMBER in one.detail]
-    found = [(one.arguments.get("step"), one) for one in named]
+    named = [span for span in trace.spans if span.name in _STEP and _STEP_NUMBER in span.detail]
+    numbered = [(span.arguments.get("step"), span) for span in named]
     return [
-        Step(number, start_ns := one.start_ns + shift_ns, start_ns + one.duration_ns)
-        for number, one in found
+        Step(number, start_ns := span.start_ns + shift_ns, start_ns + span.duration_ns)
+        for number, span in numbered
         if isinstance(number, int) and number >= 0
     ]

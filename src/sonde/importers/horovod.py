@@ -7,9 +7,9 @@ from math import prod
 from typing import Any
 
 from sonde.errors import DamagedError
-from sonde.importers._chrome import Place, Span, Track, operations_of, read_chrome_trace
+from sonde.importers._chrome import Span, TraceLocation, Track, operations_of, read_chrome_trace
 from sonde.importers._importer import Importer, Intake
-from sonde.importers._job import Told
+from sonde.importers._job import WorkerDescription
 from sonde.importers._sources import Source
 from sonde.importers._steps import find_training
 from sonde.importers._training import add_all
@@ -36,15 +36,17 @@ class HorovodImporter(Importer):
 
     def read(self, source: Source, intake: Intake) -> None:
         trace = read_chrome_trace(source, intake)
-        ready = [one for one in trace.spans if _is_ready(one)]
-        trace.spans = _with_facts([one for one in trace.spans if not _is_ready(one)], ready)
-        if not any(_is_collective(one) for one in trace.spans):
+        ready = [span for span in trace.spans if _is_ready(span)]
+        trace.spans = _with_facts([span for span in trace.spans if not _is_ready(span)], ready)
+        if not any(_is_collective(span) for span in trace.spans):
             hint = "other traces are imported with: sonde import chrome-trace"
             raise DamagedError(f"{source.path} is no timeline of Horovod, from byte 0: {hint}")
         shift_ns = intake.shift_ns(source.path, *trace.extent)
-        columns, operations = operations_of(trace, shift_ns, _place_of, _category_of)
-        ranks = 1 + max((int(one.name) for one in ready), default=0)
-        rows = intake.worker(Told(source.rank, source.node, world_size=ranks, framework="horovod"))
+        columns, operations = operations_of(trace, shift_ns, _location_of, _category_of)
+        ranks = 1 + max((int(span.name) for span in ready), default=0)
+        rows = intake.worker(
+            WorkerDescription(source.rank, source.node, world_size=ranks, framework="horovod")
+        )
         add_all(rows, columns, find_training(operations), trace.counters_at(shift_ns))
 
 
@@ -57,12 +59,12 @@ def _start(span: Span) -> int:
     return span.start_ns
 
 
-def _place_of(track: Track) -> Place:
+def _location_of(track: Track) -> TraceLocation:
     """A lane for each tensor; versions differ in whether it is a process or a thread."""
-    return Place(track.thread or track.process or f"tensor {track.pid} {track.tid}".strip())
+    return TraceLocation(track.thread or track.process or f"tensor {track.pid} {track.tid}".strip())
 
 
-def _category_of(span: Span, _place: Place) -> OperationCategory:
+def _category_of(span: Span, _location: TraceLocation) -> OperationCategory:
     """A collective as a whole; what else there is are its parts."""
     return OperationCategory.COLLECTIVE if _is_collective(span) else OperationCategory.OTHER
 
@@ -73,27 +75,29 @@ def _is_collective(span: Span) -> bool:
 
 def _with_facts(spans: Sequence[Span], ready: Sequence[Span]) -> list[Span]:
     by_tensor: dict[object, list[Span]] = {}
-    for one in ready:
-        by_tensor.setdefault(one.key, []).append(one)
+    for span in ready:
+        by_tensor.setdefault(span.key, []).append(span)
     return [
-        one.with_arguments(_facts(one, by_tensor.get(one.key, ()))) if _is_collective(one) else one
-        for one in spans
+        span.with_arguments(_facts(span, by_tensor.get(span.key, ())))
+        if _is_collective(span)
+        else span
+        for span in spans
     ]
 
 
 def _facts(span: Span, ready: Sequence[Span]) -> Mapping[str, Any]:
     """What our other tools call the facts of a collective."""
-    found = span.arguments
+    facts = span.arguments
     if span.name in _COLLECTIVES:
-        found |= {"phase": "processing", "collective": _COLLECTIVES[span.name]}
-        if "shape" in found:
-            found["elements_in"] = prod(map(int, _NUMBER.findall(str(found["shape"]))))
-        return found
-    found["phase"] = "negotiation"
+        facts |= {"phase": "processing", "collective": _COLLECTIVES[span.name]}
+        if "shape" in facts:
+            facts["elements_in"] = prod(map(int, _NUMBER.findall(str(facts["shape"]))))
+        return facts
+    facts["phase"] = "negotiation"
     first = bisect_left(ready, span.start_ns, key=_start)
     last = bisect_right(ready, span.start_ns + span.duration_ns, key=_start)
-    came = {one.name: one.start_ns for one in ready[first:last]}
+    came = {instant.name: instant.start_ns for instant in ready[first:last]}
     if came:
-        found["ready_ns"] = {rank: moment - span.start_ns for rank, moment in came.items()}
-        found["last_rank"] = int(max(came, key=lambda rank: came[rank]))
-    return found
+        facts["ready_ns"] = {rank: moment - span.start_ns for rank, moment in came.items()}
+        facts["last_rank"] = int(max(came, key=lambda rank: came[rank]))
+    return facts

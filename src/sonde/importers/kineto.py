@@ -11,7 +11,7 @@ from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError
 from sonde.importers._chrome import kind_of
 from sonde.importers._importer import Importer, Intake
-from sonde.importers._job import Told
+from sonde.importers._job import WorkerDescription
 from sonde.importers._sources import Source
 from sonde.importers._steps import Operations, find_training
 from sonde.importers._training import add_training
@@ -38,18 +38,20 @@ class KinetoImporter(Importer):
                 raise DamagedError(f"{source.path}, from byte 0: {error}") from error
         trace = _without_outliers(trace, intake)
         if not len(trace):
-            raise DamagedError(f"{source.path} holds no operations, only {_listed(trace.others)}")
+            raise DamagedError(
+                f"{source.path} holds no operations, only {_listed(trace.other_events)}"
+            )
         if trace.is_cut:
-            place = f"after {source.path.stat().st_size:,} bytes"
-            intake.remarks.append(f"{source.path} is cut off {place}: what follows is missing")
+            offset = f"after {source.path.stat().st_size:,} bytes"
+            intake.remarks.append(f"{source.path} is cut off {offset}: what follows is missing")
         first_ns, last_ns = int(trace.start_ns[0]), int(trace.start_ns[-1])
         shift_ns = intake.shift_ns(source.path, first_ns, last_ns)
         trace = replace(trace, start_ns=trace.start_ns + shift_ns)
-        rows = intake.worker(_told(source, trace))
+        rows = intake.worker(_worker_of(source, trace))
         for batch in trace.batches():
             rows.add(OPERATIONS, batch.columns)
         intake.left_out["events that cannot be read"] += trace.left_out
-        for letter, count in trace.others.items():
+        for letter, count in trace.other_events.items():
             if letter not in _ARROWS:
                 intake.left_out[kind_of(letter)] += count
         add_training(rows, find_training(_operations(trace)))
@@ -66,23 +68,23 @@ def _without_outliers(trace: Trace, intake: Intake) -> Trace:
     return replace(
         trace,
         **{
-            one.name: getattr(trace, one.name)[is_possible]
-            for one in fields(trace)
-            if isinstance(getattr(trace, one.name), np.ndarray)
+            column.name: getattr(trace, column.name)[is_possible]
+            for column in fields(trace)
+            if isinstance(getattr(trace, column.name), np.ndarray)
         },
     )
 
 
-def _told(source: Source, trace: Trace) -> Told:
+def _worker_of(source: Source, trace: Trace) -> WorkerDescription:
     """What the trace and its name tell of the worker."""
     facts = trace.metadata
     group = facts.get("distributedInfo")
     group = group if isinstance(group, dict) else {}
     used = sorted({trace.devices[lane] for lane in set(trace.lane.tolist())} - {"cpu"})
-    return Told(
-        rank=_whole(group.get("rank"), source.rank),
+    return WorkerDescription(
+        rank=_integer(group.get("rank"), source.rank),
         node=source.node,
-        world_size=max(1, _whole(group.get("world_size"), 1)),
+        world_size=max(1, _integer(group.get("world_size"), 1)),
         pid=source.pid,
         device=used[0] if used else "cpu",
         framework="torch",
@@ -92,20 +94,20 @@ def _told(source: Source, trace: Trace) -> Told:
 
 
 def _machine(facts: Mapping[str, Any]) -> dict[str, str]:
-    given = facts.get("deviceProperties")
-    devices = given if isinstance(given, list) else []
-    names = [str(one.get("name")) for one in devices if isinstance(one, dict)]
+    properties = facts.get("deviceProperties")
+    devices = properties if isinstance(properties, list) else []
+    names = [str(device.get("name")) for device in devices if isinstance(device, dict)]
     listed = ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
     return {"gpus": listed} if listed else {}
 
 
 def _version(number: object) -> str:
     """CUDA writes 12.4 as 12040."""
-    whole = _whole(number, 0)
-    return f"{whole // 1000}.{whole % 1000 // 10}"
+    version = _integer(number, 0)
+    return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def _whole(value: object, default: int) -> int:
+def _integer(value: object, default: int) -> int:
     text = str(value)
     return int(text) if text.isdecimal() else default
 
@@ -122,5 +124,7 @@ def _operations(trace: Trace) -> Operations:
     )
 
 
-def _listed(others: Counter[str]) -> str:
-    return ", ".join(f"{kind_of(one)} ({count:,})" for one, count in others.items()) or "nothing"
+def _listed(counts: Counter[str]) -> str:
+    return (
+        ", ".join(f"{kind_of(letter)} ({count:,})" for letter, count in counts.items()) or "nothing"
+    )

@@ -7,14 +7,14 @@ from pathlib import Path
 from sonde.errors import UsageError
 from sonde.importers._chrome import (
     ChromeTrace,
-    Place,
     Span,
+    TraceLocation,
     Track,
     operations_of,
     read_chrome_trace,
 )
 from sonde.importers._importer import Importer, Intake
-from sonde.importers._job import Told
+from sonde.importers._job import WorkerDescription
 from sonde.importers._sources import Source, find_files, node_name, with_ranks
 from sonde.importers._steps import Step, find_training
 from sonde.importers._training import add_all
@@ -53,32 +53,34 @@ class XprofImporter(Importer):
         trace = read_chrome_trace(source, intake)
         shift_ns = intake.shift_ns(source.path, *trace.extent)
         tracks = {key: trace.track(key) for key in trace.keys}
-        with_streams = {one.pid for one in tracks.values() if _STREAM.match(one.thread)}
+        with_streams = {each.pid for each in tracks.values() if _STREAM.match(each.thread)}
 
-        def category_of(span: Span, place: Place) -> OperationCategory:
-            if place.device == "cpu":
+        def category_of(span: Span, location: TraceLocation) -> OperationCategory:
+            if location.device == "cpu":
                 return _host_category(span)
             return _device_category(span, tracks[span.key], with_streams)
 
         columns, operations = operations_of(trace, shift_ns, _place_of, category_of)
         devices = sorted(set(operations.devices) - {"cpu"})
         device = devices[0] if devices else "cpu"
-        rows = intake.worker(Told(source.rank, source.node, device=device, framework="xla"))
+        rows = intake.worker(
+            WorkerDescription(source.rank, source.node, device=device, framework="xla")
+        )
         training = find_training(operations, _steps(trace, shift_ns))
         add_all(rows, columns, training, trace.counters_at(shift_ns))
 
     def _node_of(self, file: Path) -> str:
-        ending = next((one for one in self.endings if file.name.endswith(one)), "")
+        ending = next((suffix for suffix in self.endings if file.name.endswith(suffix)), "")
         return node_name(file.name.removesuffix(ending)) if ending else Source(file).node
 
 
-def _place_of(track: Track) -> Place:
+def _place_of(track: Track) -> TraceLocation:
     lane = track.thread or f"thread {track.tid}"
     match = _DEVICE.search(track.process)
     if match is not None:
-        return Place(lane, f"{_DEVICES[match[1]]}:{match[2]}")
+        return TraceLocation(lane, f"{_DEVICES[match[1]]}:{match[2]}")
     is_usual = track.process in ("", "/host:CPU")
-    return Place(lane if is_usual else f"{track.process}: {lane}")
+    return TraceLocation(lane if is_usual else f"{track.process}: {lane}")
 
 
 def _host_category(span: Span) -> OperationCategory:
@@ -108,19 +110,19 @@ def _steps(trace: ChromeTrace, shift_ns: int) -> list[Step]:
     """Those of the first device that has any; else those of the host."""
     lines = [key for key in sorted(trace.keys) if trace.track(key).thread.lower() == _STEPS]
     on_device = [
-        one for one in trace.spans if lines and one.key == lines[0] and one.name.isdecimal()
+        span for span in trace.spans if lines and span.key == lines[0] and span.name.isdecimal()
     ]
     if on_device:
-        return _numbered([(int(one.name), one) for one in on_device], shift_ns)
-    numbered = [one for one in trace.spans if _STEP_NUMBER in one.detail]
-    named = [(str(one.arguments.get("step_num")), one) for one in numbered]
-    return _numbered([(int(text), one) for text, one in named if text.isdecimal()], shift_ns)
+        return _numbered([(int(span.name), span) for span in on_device], shift_ns)
+    numbered = [span for span in trace.spans if _STEP_NUMBER in span.detail]
+    named = [(str(span.arguments.get("step_num")), span) for span in numbered]
+    return _numbered([(int(text), span) for text, span in named if text.isdecimal()], shift_ns)
 
 
-def _numbered(found: Sequence[tuple[int, Span]], shift_ns: int) -> list[Step]:
+def _numbered(numbers: Sequence[tuple[int, Span]], shift_ns: int) -> list[Step]:
     """Each step once: what has the same number inside of it is a part of it."""
     steps: dict[int, Step] = {}
-    for number, one in found:
-        start_ns = one.start_ns + shift_ns
-        steps.setdefault(number, Step(number, start_ns, start_ns + one.duration_ns))
+    for number, span in numbers:
+        start_ns = span.start_ns + shift_ns
+        steps.setdefault(number, Step(number, start_ns, start_ns + span.duration_ns))
     return list(steps.values())

@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sonde.records.arrays import IntArray
 from sonde.traces.event_kinds import Kinds
 from sonde.traces.stream import arguments_of
 
-Numbers = npt.NDArray[np.int64]
-
-_WHOLE = "X"
+_COMPLETE = "X"
 _BEGIN, _END = "B", "E"
 _NAMES = "M"
 _UNDERSTOOD = (_NAMES, _BEGIN, _END)
 _SPAN = "Trace"  # how long the profiler itself was on: of no thread, and around everything
 _NANOSECONDS_PER_MICROSECOND = 1000
-_MOST_DETAILS = 200_000
+_MAX_DETAILS = 200_000
 _NEVER = 4e15  # microseconds, in the year 2096: numbers that are broken must not overflow
 
 
@@ -29,102 +28,102 @@ class TraceColumns:
         self.kinds = Kinds()
         self.process_names: dict[int | str, str] = {}
         self.thread_names: dict[tuple[int | str, int | str], str] = {}
-        self.others: Counter[str] = Counter()  # events that are no operations, by their kind
+        self.other_events: Counter[str] = Counter()  # events that are no operations, by their kind
         self._parts: dict[str, list[npt.NDArray[Any]]] = {}
         self._open: dict[tuple[int | str, int | str], list[Any]] = {}
 
     def add(self, events: Sequence[Any], listed: bytes) -> None:
         """Takes the events of one piece, and the JSON array they were read from."""
-        whole = [one for one in events if one.ph == _WHOLE and one.cat != _SPAN]
-        if whole:
-            durations = np.fromiter([one.dur for one in whole], np.float64, len(whole))
-            known = self._add_rows(whole, durations)
-            self._keep_foreign(known, whole, events, listed)
-        if len(whole) < len(events):
-            self._take_others([one for one in events if one.ph != _WHOLE])
+        complete = [event for event in events if event.ph == _COMPLETE and event.cat != _SPAN]
+        if complete:
+            durations = np.fromiter([event.dur for event in complete], np.float64, len(complete))
+            columns = self._add_rows(complete, durations)
+            self._keep_foreign(columns, complete, events, listed)
+        if len(complete) < len(events):
+            self._take_others([event for event in events if event.ph != _COMPLETE])
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """One column, whole; its parts are let go."""
-        parts = self._parts.pop(name, [])
-        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        chunks = self._parts.pop(name, [])
+        return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
 
     def _add_rows(
         self, rows: Sequence[Any], durations: npt.NDArray[np.float64]
     ) -> dict[str, npt.NDArray[Any]]:
         count = len(rows)
-        said = [one.args for one in rows]
-        kinds = self.kinds.of(rows, said)
-        found: dict[str, npt.NDArray[Any]] = {
+        arguments = [each.args for each in rows]
+        kinds = self.kinds.of(rows, arguments)
+        columns: dict[str, npt.NDArray[Any]] = {
             "kind": kinds,
-            "detail": self.kinds.details_of(kinds, said),
-            "start": np.fromiter([one.ts for one in rows], np.float64, count),
+            "detail": self.kinds.details_of(kinds, arguments),
+            "start": np.fromiter([each.ts for each in rows], np.float64, count),
             "duration": durations,
-            "correlation": np.fromiter([one.correlation for one in said], np.int64, count),
-            "sequence": np.fromiter([one.sequence for one in said], np.int64, count),
+            "correlation": np.fromiter([each.correlation for each in arguments], np.int64, count),
+            "sequence": np.fromiter([each.sequence for each in arguments], np.int64, count),
         }
-        for name, values in found.items():
+        for name, values in columns.items():
             self._parts.setdefault(name, []).append(values)
-        return found
+        return columns
 
     def _take_others(self, events: Sequence[Any]) -> None:
-        letters = [one.ph for one in events]
+        letters = [event.ph for event in events]
         kinds = dict.fromkeys(letters)
         for kind in kinds:
             if kind not in _UNDERSTOOD:
-                self.others[kind] += letters.count(kind)
+                self.other_events[kind] += letters.count(kind)
         if _NAMES in kinds:
-            self._take_names([one for one in events if one.ph == _NAMES])
+            self._take_names([event for event in events if event.ph == _NAMES])
         if _BEGIN in kinds or _END in kinds:
-            self._pair([one for one in events if one.ph in (_BEGIN, _END)])
+            self._pair([event for event in events if event.ph in (_BEGIN, _END)])
 
     def _pair(self, edges: Sequence[Any]) -> None:
         """Makes rows of beginnings and ends, which come apart and nest."""
         begun, ends = [], []
-        for one in edges:
-            waiting = self._open.setdefault((one.pid, one.tid), [])
-            if one.ph == _BEGIN:
-                waiting.append(one)
+        for edge in edges:
+            waiting = self._open.setdefault((edge.pid, edge.tid), [])
+            if edge.ph == _BEGIN:
+                waiting.append(edge)
             elif waiting:
                 begun.append(waiting.pop())
-                ends.append(one.ts)
+                ends.append(edge.ts)
         if begun:
-            starts = np.array([one.ts for one in begun])
+            starts = np.array([edge.ts for edge in begun])
             durations = nanoseconds(np.array(ends)) - nanoseconds(starts)
             self._add_rows(begun, durations / _NANOSECONDS_PER_MICROSECOND)
 
     def _take_names(self, events: Sequence[Any]) -> None:
-        for one in events:
-            if one.name == "process_name":
-                self.process_names[one.pid] = one.args.name
-            elif one.name == "thread_name":
-                self.thread_names[one.pid, one.tid] = one.args.name
+        for event in events:
+            if event.name == "process_name":
+                self.process_names[event.pid] = event.args.name
+            elif event.name == "thread_name":
+                self.thread_names[event.pid, event.tid] = event.args.name
 
     def _keep_foreign(
         self,
-        found: dict[str, npt.NDArray[Any]],
+        columns: dict[str, npt.NDArray[Any]],
         rows: Sequence[Any],
         events: Sequence[Any],
         listed: bytes,
     ) -> None:
         """Keeps all that is said about events of other makers, as far as memory allows."""
         details = self.kinds.details
-        if not self.kinds.has_foreign or len(details) > _MOST_DETAILS:
+        if not self.kinds.has_foreign or len(details) > _MAX_DETAILS:
             return
-        foreign = np.flatnonzero(self.kinds.column("is_foreign", found["kind"]))
+        foreign = np.flatnonzero(self.kinds.column("is_foreign", columns["kind"]))
         texts = dict(zip(map(id, events), arguments_of(listed), strict=True))
-        said = (texts[id(rows[row])] for row in foreign.tolist())
-        found["detail"][foreign] = details.of(said, len(foreign))
+        arguments = (texts[id(rows[row])] for row in foreign.tolist())
+        columns["detail"][foreign] = details.of(arguments, len(foreign))
 
 
-def nanoseconds(microseconds: npt.NDArray[np.float64]) -> Numbers:
+def nanoseconds(microseconds: npt.NDArray[np.float64]) -> IntArray:
     """Exact to the last digit that the numbers have."""
     rest = np.clip(microseconds, -_NEVER, _NEVER)
-    whole = np.floor(rest)
+    whole_microseconds = np.floor(rest)
     # in place: never more than two of them besides what was given
-    rest -= whole
+    rest -= whole_microseconds
     rest *= _NANOSECONDS_PER_MICROSECOND
-    found = whole.astype(np.int64)
-    found *= _NANOSECONDS_PER_MICROSECOND
-    del whole
-    found += np.rint(rest, out=rest).astype(np.int64)
-    return found
+    total_ns = whole_microseconds.astype(np.int64)
+    total_ns *= _NANOSECONDS_PER_MICROSECOND
+    del whole_microseconds
+    total_ns += np.rint(rest, out=rest).astype(np.int64)
+    return total_ns

@@ -49,7 +49,7 @@ _FACTS = (
     ("ranks", "ranks"),
 )
 _OF_COLLECTIVES = attrgetter(*(name for name, _ in _FACTS[3:]))
-_UNSAID = (-1, "")
+_MISSING = (-1, "")
 _COMPACT = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -72,13 +72,13 @@ class Kinds(dict[Any, int]):
         super().__init__()
         self.names = Numbered()
         self.categories = Numbered()  # as the trace calls them
-        self.places = Numbered()  # process and thread
+        self.threads = Numbered()  # process and thread
         self.details = Numbered()
         self.has_foreign = False  # whether any is of another maker than Kineto
         self._tables = {
             "name": array("i"),
             "category": array("i"),
-            "place": array("i"),
+            "thread": array("i"),
             "device": array("i"),
             "forward_thread": array("i"),
             "detail": array("i"),
@@ -86,23 +86,23 @@ class Kinds(dict[Any, int]):
             "is_rich": array("i"),
         }
 
-    def of(self, rows: Sequence[Any], said: Sequence[Any]) -> npt.NDArray[np.int32]:
+    def of(self, rows: Sequence[Any], arguments: Sequence[Any]) -> npt.NDArray[np.int32]:
         """The kind of each event, of which something is said."""
-        shapes = map(bytes, [one.shapes for one in said])
-        found = [
+        shapes = map(bytes, [argument.shapes for argument in arguments])
+        numbers = [
             self[
                 row.name,
                 row.cat,
                 row.pid,
                 row.tid,
-                one.device,
-                one.forward_thread,
-                one.collective,
+                argument.device,
+                argument.forward_thread,
+                argument.collective,
                 shape,
             ]
-            for row, one, shape in zip(rows, said, shapes, strict=True)
+            for row, argument, shape in zip(rows, arguments, shapes, strict=True)
         ]
-        return np.fromiter(found, np.int32, len(found))
+        return np.fromiter(numbers, np.int32, len(numbers))
 
     def __missing__(self, key: tuple[Any, ...]) -> int:
         name, category, process, thread, device, forward_thread, collective, shapes = key
@@ -113,7 +113,7 @@ class Kinds(dict[Any, int]):
         self._add(
             name=self.names[name],
             category=self.categories[category],
-            place=self.places[process, thread],
+            thread=self.threads[process, thread],
             device=device,
             forward_thread=forward_thread,
             detail=self.details[(shapes, b"", b"", True) if is_backward else shapes],
@@ -124,14 +124,14 @@ class Kinds(dict[Any, int]):
         return number
 
     def details_of(
-        self, kinds: npt.NDArray[np.int32], said: Sequence[Any]
+        self, kinds: npt.NDArray[np.int32], arguments: Sequence[Any]
     ) -> npt.NDArray[np.int32]:
         """What is said about most events is said about their kind; the rest is looked at closer."""
-        found = self.column("detail", kinds)
+        details = self.column("detail", kinds)
         rich = np.flatnonzero(self.column("is_rich", kinds))
         if len(rich):
-            found[rich] = [self.details[_said_about(said[row])] for row in rich.tolist()]
-        return found
+            details[rich] = [self.details[_detail_key(arguments[row])] for row in rich.tolist()]
+        return details
 
     def column(self, name: str, kinds: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """What is so called of events of these kinds."""
@@ -145,18 +145,18 @@ class Kinds(dict[Any, int]):
             self._tables[name].append(value)
 
 
-def _said_about(said: Any) -> Hashable:
+def _detail_key(arguments: Any) -> Hashable:
     """What tells the details of such an event apart."""
-    usual = (
-        bytes(said.shapes),
-        bytes(said.grid),
-        bytes(said.block),
-        said.forward_thread > 0,
-        said.size,
-        said.bandwidth,
-        said.occupancy,
+    key = (
+        bytes(arguments.shapes),
+        bytes(arguments.grid),
+        bytes(arguments.block),
+        arguments.forward_thread > 0,
+        arguments.size,
+        arguments.bandwidth,
+        arguments.occupancy,
     )
-    return usual + _OF_COLLECTIVES(said) if said.collective else usual
+    return key + _OF_COLLECTIVES(arguments) if arguments.collective else key
 
 
 def detail_text(key: Any) -> str:
@@ -165,19 +165,19 @@ def detail_text(key: Any) -> str:
         return _COMPACT(json.loads(key)) if key else ""
     plain = (key, b"", b"", False)
     shapes, grid, block, is_backward, *facts = plain if isinstance(key, bytes) else key
-    found = [
+    fields = [
         f'"{name}":{b"".join(raw.split()).decode()}'  # numbers and brackets only
         for name, raw in (("shapes", shapes), ("grid", grid), ("block", block))
         if raw
     ]
     if is_backward:
-        found.append('"pass":"backward"')
+        fields.append('"pass":"backward"')
     for (_, name), value in zip(_FACTS, facts, strict=False):
-        if value not in _UNSAID:
-            found.append(
+        if value not in _MISSING:
+            fields.append(
                 f'"{name}":{_COMPACT(value) if isinstance(value, str) else _number(value)}'
             )
-    return f"{{{','.join(found)}}}" if found else ""
+    return f"{{{','.join(fields)}}}" if fields else ""
 
 
 def _number(value: float) -> str:

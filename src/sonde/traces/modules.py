@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sonde.traces.nesting import NOBODY, Numbers
+from sonde.records.arrays import IntArray
+from sonde.traces.nesting import NO_PARENT
 
 MODULE = "sonde.module."
 
@@ -21,9 +22,9 @@ _Texts = npt.NDArray[np.int32]
 def find_modules(
     names: Sequence[str],
     name: _Texts,
-    parents: Numbers,
-    autograd: tuple[Numbers, Numbers, _Texts],
-    launches: tuple[Numbers, _Marks],
+    parents: IntArray,
+    autograd: tuple[IntArray, IntArray, _Texts],
+    launches: tuple[IntArray, _Marks],
 ) -> tuple[list[str], _Texts]:
     """All modules, the first being none, and the number of each operation's.
 
@@ -41,32 +42,32 @@ def find_modules(
             own_of_name[number] = modules.setdefault(text.removeprefix(MODULE), len(modules))
     if len(modules) == 1:
         return [""], np.zeros(len(name), dtype=np.int32)
-    own = own_of_name[name]
-    forward = _inherited(own, parents)
-    own = np.where(own == _UNKNOWN, _of_forward(forward, *autograd), own)
-    found = _inherited(own, parents)
-    _follow_launches(found, *launches)
-    return list(modules), np.maximum(found, 0).astype(np.int32)
+    direct = own_of_name[name]
+    forward = _inherited(direct, parents)
+    direct = np.where(direct == _UNKNOWN, _of_forward(forward, *autograd), direct)
+    inherited = _inherited(direct, parents)
+    _follow_launches(inherited, *launches)
+    return list(modules), np.maximum(inherited, 0).astype(np.int32)
 
 
-def _inherited(own: _Texts, parents: Numbers) -> _Texts:
+def _inherited(direct: _Texts, parents: IntArray) -> _Texts:
     """The module of each operation, or of the nearest around it that has one."""
-    found = own.copy()
-    rows = np.flatnonzero((own == _UNKNOWN) & (parents != NOBODY))
+    modules = direct.copy()
+    rows = np.flatnonzero((direct == _UNKNOWN) & (parents != NO_PARENT))
     around = parents[rows]
     while len(rows):
-        found[rows] = own[around]
+        modules[rows] = direct[around]
         around = parents[around]
-        is_open = (found[rows] == _UNKNOWN) & (around != NOBODY)
+        is_open = (modules[rows] == _UNKNOWN) & (around != NO_PARENT)
         rows, around = rows[is_open], around[is_open]
-    return found
+    return modules
 
 
 def _of_forward(
-    modules: _Texts, starts: Numbers, sequence: Numbers, forward_thread: _Texts
+    modules: _Texts, starts: IntArray, sequence: IntArray, forward_thread: _Texts
 ) -> _Texts:
     """The module of the forward operator that each backward operator belongs to."""
-    found = np.full(len(modules), _UNKNOWN, dtype=np.int32)
+    backward_modules = np.full(len(modules), _UNKNOWN, dtype=np.int32)
     has_number = sequence >= 0
     forward = np.flatnonzero(has_number & (forward_thread == 0))
     backward = np.flatnonzero(has_number & (forward_thread > 0))
@@ -74,13 +75,13 @@ def _of_forward(
         # the last with a number made the node; those before it only looked at the counter
         forward = forward[np.lexsort((starts[forward], sequence[forward]))]
         numbers = sequence[forward]
-        places = np.searchsorted(numbers, sequence[backward], side="right") - 1
-        is_known = (places >= 0) & (numbers[places] == sequence[backward])
-        found[backward[is_known]] = modules[forward[places[is_known]]]
-    return found
+        indices = np.searchsorted(numbers, sequence[backward], side="right") - 1
+        is_known = (indices >= 0) & (numbers[indices] == sequence[backward])
+        backward_modules[backward[is_known]] = modules[forward[indices[is_known]]]
+    return backward_modules
 
 
-def _follow_launches(modules: _Texts, correlation: Numbers, is_device: _Marks) -> None:
+def _follow_launches(modules: _Texts, correlation: IntArray, is_device: _Marks) -> None:
     """Gives what ran on a device the module of the call that started it."""
     calls = np.flatnonzero((correlation >= 0) & ~is_device)
     started = np.flatnonzero((correlation >= 0) & is_device)
@@ -88,6 +89,6 @@ def _follow_launches(modules: _Texts, correlation: Numbers, is_device: _Marks) -
         return
     calls = calls[np.argsort(correlation[calls], kind="stable")]
     numbers = correlation[calls]
-    places = np.minimum(np.searchsorted(numbers, correlation[started]), len(calls) - 1)
-    is_known = numbers[places] == correlation[started]
-    modules[started[is_known]] = modules[calls[places[is_known]]]
+    indices = np.minimum(np.searchsorted(numbers, correlation[started]), len(calls) - 1)
+    is_known = numbers[indices] == correlation[started]
+    modules[started[is_known]] = modules[calls[indices[is_known]]]

@@ -10,14 +10,14 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
+from sonde.records.arrays import IntArray
 
-NOBODY = -1
+NO_PARENT = -1
 
 
 def nest(
-    lanes: npt.NDArray[np.int32], starts: Numbers, durations: Numbers
-) -> tuple[Numbers, Numbers]:
+    lanes: npt.NDArray[np.int32], starts: IntArray, durations: IntArray
+) -> tuple[IntArray, IntArray]:
     """Inside of which other one each operation began, and how much of its time is its own.
 
     Args:
@@ -28,20 +28,20 @@ def nest(
     Returns:
         The place of the one around it, or NOBODY, and its own time.
     """
-    parents = np.full(len(starts), NOBODY, dtype=np.int64)
-    own = durations.copy()
+    parents = np.full(len(starts), NO_PARENT, dtype=np.int64)
+    self_times = durations.copy()
     order = _in_order(lanes, starts, durations)
     edges = np.flatnonzero(np.diff(lanes[order])) + 1
     for first, last in pairwise((0, *edges.tolist(), len(order))):
-        places = order[first:last]
-        inside, own_times = _nest_lane(starts[places], durations[places])
-        is_inside = inside != NOBODY
-        parents[places[is_inside]] = places[inside[is_inside]]
-        own[places] = own_times
-    return parents, own
+        rows = order[first:last]
+        inside, lane_self_times = _nest_lane(starts[rows], durations[rows])
+        is_inside = inside != NO_PARENT
+        parents[rows[is_inside]] = rows[inside[is_inside]]
+        self_times[rows] = lane_self_times
+    return parents, self_times
 
 
-def _in_order(lanes: npt.NDArray[np.int32], starts: Numbers, durations: Numbers) -> Numbers:
+def _in_order(lanes: npt.NDArray[np.int32], starts: IntArray, durations: IntArray) -> IntArray:
     """By lane, by time, and the longest first of those that begin together: they are few."""
     order = np.argsort(starts, kind="stable")
     order = order[np.argsort(lanes[order], kind="stable")]
@@ -54,32 +54,32 @@ def _in_order(lanes: npt.NDArray[np.int32], starts: Numbers, durations: Numbers)
     return order
 
 
-def _nest_lane(starts: Numbers, durations: Numbers) -> tuple[Numbers, Numbers]:
+def _nest_lane(starts: IntArray, durations: IntArray) -> tuple[IntArray, IntArray]:
     """The same for one lane whose operations are in order: those around others come first."""
     ends = starts + durations
     # an operation without duration ends where it begins, and nothing is inside of it
     has_time = durations > 0
     closed = np.searchsorted(np.sort(ends[has_time]), starts, side="right")
-    depths: Numbers = np.cumsum(has_time) - has_time - closed
+    depths: IntArray = np.cumsum(has_time) - has_time - closed
     parents = _last_of_level_above(depths)
-    known = parents != NOBODY
+    has_parent = parents != NO_PARENT
     is_crossing = np.zeros(len(starts), dtype=np.bool_)
-    is_crossing[known] = ends[known] > ends[parents[known]]
-    inner = np.bincount(parents[known], weights=durations[known], minlength=len(starts))
-    own = durations - inner.astype(np.int64)
+    is_crossing[has_parent] = ends[has_parent] > ends[parents[has_parent]]
+    inner = np.bincount(parents[has_parent], weights=durations[has_parent], minlength=len(starts))
+    self_times = durations - inner.astype(np.int64)
     if is_crossing.any():
         groups = np.cumsum(depths == 0)
         has_crossing = np.zeros(groups[-1] + 1, dtype=np.bool_)
         has_crossing[groups[is_crossing]] = True
         rows = np.flatnonzero(has_crossing[groups])
-        inside, own[rows] = _nest_crossing(starts[rows], ends[rows])
-        parents[rows] = np.where(inside == NOBODY, NOBODY, rows[inside])
-    return parents, own
+        inside, self_times[rows] = _nest_crossing(starts[rows], ends[rows])
+        parents[rows] = np.where(inside == NO_PARENT, NO_PARENT, rows[inside])
+    return parents, self_times
 
 
-def _last_of_level_above(depths: Numbers) -> Numbers:
+def _last_of_level_above(depths: IntArray) -> IntArray:
     """For each operation the latest before it that is one level less deep."""
-    parents = np.full(len(depths), NOBODY, dtype=np.int64)
+    parents = np.full(len(depths), NO_PARENT, dtype=np.int64)
     by_depth = np.argsort(depths, kind="stable")
     edges = np.searchsorted(depths[by_depth], np.arange(depths.max(initial=0) + 2)).tolist()
     for (above, level), (_, end) in pairwise(pairwise(edges)):
@@ -88,9 +88,9 @@ def _last_of_level_above(depths: Numbers) -> Numbers:
     return parents
 
 
-def _nest_crossing(starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+def _nest_crossing(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
     """Operations that overlap as they like, one after the other."""
-    parents, own = [NOBODY] * len(starts), [0] * len(starts)
+    parents, self_times = [NO_PARENT] * len(starts), [0] * len(starts)
     stops = ends.tolist()
     opened: list[int] = []
     now = 0
@@ -101,17 +101,17 @@ def _nest_crossing(starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
         while opened:
             latest = opened[-1]
             if stops[latest] > moment:
-                own[latest] += moment - now
+                self_times[latest] += moment - now
                 break
-            own[latest] += max(0, stops[latest] - now)
+            self_times[latest] += max(0, stops[latest] - now)
             now = max(now, stops[latest])
             opened.pop()
         now = moment
 
-    for place, start in enumerate(starts.tolist()):
+    for index, start in enumerate(starts.tolist()):
         close_until(start)
         if opened:
-            parents[place] = opened[-1]
-        opened.append(place)
+            parents[index] = opened[-1]
+        opened.append(index)
     close_until(int(ends.max()))
-    return np.array(parents, dtype=np.int64), np.array(own, dtype=np.int64)
+    return np.array(parents, dtype=np.int64), np.array(self_times, dtype=np.int64)

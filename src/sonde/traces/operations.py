@@ -19,11 +19,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from sonde.records.arrays import IntArray
 from sonde.records.profile import DEVICE_CATEGORIES, OperationCategory
 from sonde.traces.columns import TraceColumns, nanoseconds
 from sonde.traces.event_kinds import OWN_CATEGORIES, detail_text
 from sonde.traces.modules import find_modules
-from sonde.traces.nesting import Numbers, nest
+from sonde.traces.nesting import nest
 from sonde.traces.stream import BLOCK_BYTES, TraceStream
 
 ANCHOR = "sonde.anchor."
@@ -33,7 +34,7 @@ _EARLIEST_NS = 10**17  # March 1973: earlier instants are counted from something
 _STEP_ANNOTATION = "ProfilerStep#"
 _COLLECTIVE = ("record_param_comms", "gloo:", "nccl:", "c10d::")
 _CATEGORIES = tuple(OperationCategory)
-_DEVICE = [_CATEGORIES.index(one) for one in DEVICE_CATEGORIES]
+_DEVICE = [_CATEGORIES.index(name) for name in DEVICE_CATEGORIES]
 
 Anchors = Sequence[tuple[str, int]]
 Texts = npt.NDArray[np.int32]
@@ -58,11 +59,11 @@ class Trace:
     lanes: list[str]
     devices: list[str]  # of each lane
     lane: Texts
-    start_ns: Numbers
-    duration_ns: Numbers
-    self_ns: Numbers
-    correlation: Numbers
-    sequence: Numbers  # of operators that a backward pass may follow, and of its own; else -1
+    start_ns: IntArray
+    duration_ns: IntArray
+    self_ns: IntArray
+    correlation: IntArray
+    sequence: IntArray  # of operators that a backward pass may follow, and of its own; else -1
     modules: list[str]
     module: Texts
     details: list[str]
@@ -72,32 +73,32 @@ class Trace:
     is_absolute: bool  # whether it says when it was recorded
     is_cut: bool  # whether its end is missing
     left_out: int  # events that could not be read
-    others: Counter[str]  # events that are no operations, by the letter of their kind
+    other_events: Counter[str]  # events that are no operations, by the letter of their kind
 
     def __len__(self) -> int:
         return len(self.start_ns)
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[Batch]:
         """All operations, some at a time, as columns of the family OPERATIONS."""
-        categories = [one.value for one in _CATEGORIES]
+        categories = [category.value for category in _CATEGORIES]
         for first in range(0, len(self), rows):
-            part = slice(first, first + rows)
-            lane = self.lane[part]
+            batch = slice(first, first + rows)
+            lane = self.lane[batch]
             yield Batch(
                 (
-                    _texts(self.names, self.name[part]),
-                    _texts(categories, self.category[part]),
+                    _texts(self.names, self.name[batch]),
+                    _texts(categories, self.category[batch]),
                     _texts(self.lanes, lane),
                     _texts(self.devices, lane),
-                    _integers(self.start_ns[part]),
-                    _integers(self.duration_ns[part]),
-                    _integers(self.self_ns[part]),
-                    _integers(self.correlation[part]),
-                    _texts(self.modules, self.module[part]),
-                    _texts(self.details, self.detail[part]),
+                    _integers(self.start_ns[batch]),
+                    _integers(self.duration_ns[batch]),
+                    _integers(self.self_ns[batch]),
+                    _integers(self.correlation[batch]),
+                    _texts(self.modules, self.module[batch]),
+                    _texts(self.details, self.detail[batch]),
                 ),
-                int(self.start_ns[part][0]),
-                int(self.start_ns[part][-1]),
+                int(self.start_ns[batch][0]),
+                int(self.start_ns[batch][-1]),
             )
 
 
@@ -139,13 +140,13 @@ class _Assembly:
         self._name = self._of_kind("name")
         self._start = nanoseconds(columns.column("start")) + _base_ns(stream.metadata)
         self._duration = np.maximum(nanoseconds(columns.column("duration")), 0)
-        self._place = self._of_kind("place")
+        self._thread = self._of_kind("thread")
         self._category = self._categories()
 
     def trace(self, anchors: Anchors, start_ns: int | None) -> Trace:
         """The whole, in order of time, on the job's clock."""
         columns = self._columns
-        parents, own = nest(self._place, self._start, self._duration)
+        parents, self_ns = nest(self._thread, self._start, self._duration)
         correlation, sequence = columns.column("correlation"), columns.column("sequence")
         modules, module = self._modules(parents, correlation, sequence)
         lanes, devices, lane = self._lanes()
@@ -153,7 +154,7 @@ class _Assembly:
         keep = np.flatnonzero(~self._is_named(ANCHOR))
         order = keep[np.argsort(begin[keep], kind="stable")]
         # one after the other, so that never all columns are there twice
-        begin, own = begin[order], own[order]
+        begin, self_ns = begin[order], self_ns[order]
         correlation, sequence = correlation[order], sequence[order]
         lane, module = lane[order], module[order]
         self._name, self._category = self._name[order], self._category[order]
@@ -167,7 +168,7 @@ class _Assembly:
             lane=lane,
             start_ns=begin,
             duration_ns=self._duration,
-            self_ns=own,
+            self_ns=self_ns,
             correlation=correlation,
             sequence=sequence,
             modules=modules,
@@ -179,11 +180,11 @@ class _Assembly:
             is_absolute=is_absolute,
             is_cut=self._stream.is_cut,
             left_out=self._stream.left_out,
-            others=columns.others,
+            other_events=columns.other_events,
         )
 
     def _modules(
-        self, parents: Numbers, correlation: Numbers, sequence: Numbers
+        self, parents: IntArray, correlation: IntArray, sequence: IntArray
     ) -> tuple[list[str], Texts]:
         """The names of modules, and which of them asked for each operation."""
         return find_modules(
@@ -203,40 +204,44 @@ class _Assembly:
         return self._kinds.column(name, self._kind)
 
     def _categories(self) -> npt.NDArray[np.int8]:
-        known = [
+        numbers = [
             _CATEGORIES.index(OperationCategory(OWN_CATEGORIES.get(name.lower(), "other")))
             for name in self._kinds.categories
         ]
-        found = np.array(known or [0], dtype=np.int8)[self._of_kind("category")]
-        found[self._is_named(_STEP_ANNOTATION)] = _CATEGORIES.index(OperationCategory.ANNOTATION)
-        is_host = ~np.isin(found, _DEVICE)
+        categories = np.array(numbers or [0], dtype=np.int8)[self._of_kind("category")]
+        categories[self._is_named(_STEP_ANNOTATION)] = _CATEGORIES.index(
+            OperationCategory.ANNOTATION
+        )
+        is_host = ~np.isin(categories, _DEVICE)
         is_exchange = self._is_named(*_COLLECTIVE) & is_host
-        found[is_exchange] = _CATEGORIES.index(OperationCategory.COLLECTIVE)
-        return found
+        categories[is_exchange] = _CATEGORIES.index(OperationCategory.COLLECTIVE)
+        return categories
 
     def _lanes(self) -> tuple[list[str], list[str], Texts]:
         """What each lane is called, the device it belongs to, and the lane of each operation."""
         is_device = np.isin(self._category, _DEVICE)
         device = self._of_kind("device")
-        numbers = np.full(len(self._kinds.places), -1, dtype=np.int64)
-        numbers[self._place[is_device]] = np.maximum(device[is_device], 0)
+        numbers = np.full(len(self._kinds.threads), -1, dtype=np.int64)
+        numbers[self._thread[is_device]] = np.maximum(device[is_device], 0)
         hosts = {
-            place[0]
-            for place, number in zip(self._kinds.places, numbers.tolist(), strict=True)
+            thread_key[0]
+            for thread_key, number in zip(self._kinds.threads, numbers.tolist(), strict=True)
             if number < 0
         }
         lanes, devices = [], []
-        for place, number in zip(self._kinds.places, numbers.tolist(), strict=True):
+        for thread_key, number in zip(self._kinds.threads, numbers.tolist(), strict=True):
             is_host = number < 0
             lanes.append(
-                self._host_lane(place, len(hosts) > 1) if is_host else f"stream {place[1]}"
+                self._host_lane(thread_key, len(hosts) > 1)
+                if is_host
+                else f"stream {thread_key[1]}"
             )
             devices.append("cpu" if is_host else f"cuda:{number}")
-        return lanes, devices, self._place
+        return lanes, devices, self._thread
 
-    def _host_lane(self, place: tuple[int | str, int | str], is_one_of_many: bool) -> str:
-        process, thread = place
-        name = self._columns.thread_names.get(place, "")
+    def _host_lane(self, thread_key: tuple[int | str, int | str], is_one_of_many: bool) -> str:
+        process, thread = thread_key
+        name = self._columns.thread_names.get(thread_key, "")
         lane = name if name.startswith("thread ") else f"thread {thread}"
         if name and not name.startswith("thread ") and name != str(thread):
             lane = f"{lane} ({name})"
@@ -244,14 +249,16 @@ class _Assembly:
             lane = f"{self._columns.process_names.get(process, '') or process}: {lane}"
         return lane
 
-    def _on_clock(self, anchors: Anchors, start_ns: int | None) -> tuple[Numbers, bool]:
+    def _on_clock(self, anchors: Anchors, start_ns: int | None) -> tuple[IntArray, bool]:
         """When each operation began on the job's clock, and whether the trace knows that."""
-        known = self._anchor_instants(anchors)
+        instants = self._anchor_instants(anchors)
         first_ns = int(self._start.min(initial=np.iinfo(np.int64).max))
-        if known:
-            (seen, ours), (seen_last, ours_last) = known[0], known[-1]
-            rate = (ours_last - ours) / (seen_last - seen) if seen_last > seen else 1.0
-            since = self._start - seen
+        if instants:
+            (trace_ns, ours), (trace_last_ns, ours_last) = instants[0], instants[-1]
+            rate = (
+                (ours_last - ours) / (trace_last_ns - trace_ns) if trace_last_ns > trace_ns else 1.0
+            )
+            since = self._start - trace_ns
             return ours + since + np.rint(since * (rate - 1.0)).astype(np.int64), True
         is_absolute = first_ns >= _EARLIEST_NS
         if is_absolute or start_ns is None or not len(self._start):
@@ -261,12 +268,12 @@ class _Assembly:
     def _anchor_instants(self, anchors: Anchors) -> list[tuple[int, int]]:
         """The middle of each anchor by the trace's clock, and its instant by ours, in order."""
         middle = self._start + self._duration // 2
-        found = []
+        instants = []
         for name, ours in anchors:
             if name in self._kinds.names:
-                seen = np.flatnonzero(self._name == self._kinds.names[name])
-                found += [(int(middle[place]), int(ours)) for place in seen[:1].tolist()]
-        return sorted(found)
+                rows = np.flatnonzero(self._name == self._kinds.names[name])
+                instants += [(int(middle[row]), int(ours)) for row in rows[:1].tolist()]
+        return sorted(instants)
 
 
 def _base_ns(metadata: dict[str, Any]) -> int:
@@ -279,5 +286,5 @@ def _texts(distinct: Sequence[str], numbers: npt.NDArray[Any]) -> list[str]:
     return [distinct[number] for number in numbers.tolist()]
 
 
-def _integers(values: Numbers) -> "array[int]":
+def _integers(values: IntArray) -> "array[int]":
     return array("q", values.tobytes())

@@ -78,51 +78,51 @@ _ARGUMENTS = tuple(
 
 def decode_events(listed: bytes) -> list[Any]:
     """The events of a JSON array; what is no event is left out."""
-    return [_event(one) for one in _listed(listed)]
+    return [_event(event) for event in _listed(listed)]
 
 
 def decode_arguments(listed: bytes) -> list[str]:
     """All that is said about each event of a JSON array, as JSON."""
-    found = (one.get("args") for one in _listed(listed))
-    return [json.dumps(one, separators=(",", ":")) if one else "" for one in found]
+    arguments = (each.get("args") for each in _listed(listed))
+    return [json.dumps(each, separators=(",", ":")) if each else "" for each in arguments]
 
 
 def _listed(listed: bytes) -> list[dict[str, Any]]:
     text = listed.decode(errors="replace")
     try:
-        found = json.loads(text, strict=False)
+        values = json.loads(text, strict=False)
     except ValueError:
-        found = json.loads(_NOT_JSON.sub("null", text), strict=False)
-    return [one for one in found if isinstance(one, dict)]
+        values = json.loads(_NOT_JSON.sub("null", text), strict=False)
+    return [value for value in values if isinstance(value, dict)]
 
 
-def _event(given: Mapping[str, Any]) -> Event:
-    arguments = given.get("args")
+def _event(fields: Mapping[str, Any]) -> Event:
+    arguments = fields.get("args")
     return Event(
-        ph=_text(given.get("ph")),
-        cat=_text(given.get("cat")),
-        name=_text(given.get("name")),
-        pid=_place(given.get("pid")),
-        tid=_place(given.get("tid")),
-        ts=_number(given.get("ts"), 0.0),
-        dur=_number(given.get("dur"), 0.0),
+        ph=_text(fields.get("ph")),
+        cat=_text(fields.get("cat")),
+        name=_text(fields.get("name")),
+        pid=_identifier(fields.get("pid")),
+        tid=_identifier(fields.get("tid")),
+        ts=_number(fields.get("ts"), 0.0),
+        dur=_number(fields.get("dur"), 0.0),
         args=_arguments(arguments) if isinstance(arguments, dict) else _NOTHING,
     )
 
 
-def _arguments(given: Mapping[str, Any]) -> Arguments:
-    found: dict[str, Any] = {}
+def _arguments(arguments: Mapping[str, Any]) -> Arguments:
+    values: dict[str, Any] = {}
     for name, stated, default in _ARGUMENTS:
-        value = given.get(stated)
+        value = arguments.get(stated)
         if value is None:
             continue
         if isinstance(default, bytes):
-            found[name] = json.dumps(value).encode()
+            values[name] = json.dumps(value).encode()
         elif isinstance(default, str):
-            found[name] = _text(value)
+            values[name] = _text(value)
         else:
-            found[name] = type(default)(_number(value, default))
-    return Arguments(**found)
+            values[name] = type(default)(_number(value, default))
+    return Arguments(**values)
 
 
 def _text(value: object) -> str:
@@ -131,7 +131,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _place(value: object) -> int | str:
+def _identifier(value: object) -> int | str:
     return value if isinstance(value, int) else _text(value)
 
 

@@ -26,7 +26,7 @@ except ImportError:  # msgspec is missing
 
 BLOCK_BYTES = 1 << 17
 
-_MOST_HEAD_BYTES = 64 << 20
+_MAX_HEAD_BYTES = 64 << 20
 _TAIL_BYTES = 1 << 14  # where the end of a piece is looked for
 _GAP_BYTES = 64  # more than anybody leaves between two events
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -60,19 +60,19 @@ class TraceStream:
         closing = b"" if head is None else b"]}"
         is_closed = False
         for block in self._counted():
-            found = self._quick_piece(block)
-            if found is None:
+            piece = self._quick_piece(block)
+            if piece is None:
                 self._rest += block
-                found, is_closed = self._careful_piece()
-            if found[0]:
-                yield found
-            del found  # before the next is read: its memory is warm
+                piece, is_closed = self._careful_piece()
+            if piece[0]:
+                yield piece
+            del piece  # before the next is read: its memory is warm
             if is_closed:
                 break
         else:
-            found, is_closed = self._careful_piece()
-            if found[0]:
-                yield found
+            piece, is_closed = self._careful_piece()
+            if piece[0]:
+                yield piece
         # the format lets the last bracket of a bare array go missing
         is_whole = head is None and not self._rest.strip(_SEPARATORS)
         self.is_cut = not is_closed and not is_whole
@@ -94,7 +94,7 @@ class TraceStream:
             for match in _EVENTS_KEY.finditer(read):
                 if _is_json(read[: match.end()] + b"]}"):
                     return read[: match.end()], read[match.end() :]
-            if len(read) > _MOST_HEAD_BYTES:
+            if len(read) > _MAX_HEAD_BYTES:
                 break
         raise DamagedError("This is no trace: it holds no traceEvents and is no array of events")
 
@@ -129,16 +129,16 @@ class TraceStream:
 
     def _one_by_one(self, text: bytes, ends: npt.NDArray[np.int64]) -> tuple[list[Any], bytes]:
         """What can be read of a piece in which something is broken."""
-        events, kept, start = [], [], 0
+        events, readable, start = [], [], 0
         for end in ends.tolist():
-            one = text[start:end].lstrip(_SEPARATORS)
+            event = text[start:end].lstrip(_SEPARATORS)
             start = end
             try:
-                events += plain_events.decode_events(b"[" + one + b"]")
-                kept.append(one)
+                events += plain_events.decode_events(b"[" + event + b"]")
+                readable.append(event)
             except _UNREADABLE:
                 self.left_out += 1
-        return events, b"[" + b",".join(kept) + b"]"
+        return events, b"[" + b",".join(readable) + b"]"
 
     def _read_metadata(self, head: bytes | None, closing: bytes) -> None:
         if head is None:
@@ -148,11 +148,11 @@ class TraceStream:
             tail = b"".join([self._rest, *self._counted()])
         for document in (head + b"]" + tail, head + closing):
             try:
-                found = json.loads(document, strict=False)
+                metadata = json.loads(document, strict=False)
             except ValueError:
                 continue
-            found.pop("traceEvents", None)
-            self.metadata = found
+            metadata.pop("traceEvents", None)
+            self.metadata = metadata
             return
 
 
@@ -166,10 +166,10 @@ def arguments_of(listed: bytes) -> list[str]:
 
 def _is_json(text: bytes) -> bool:
     try:
-        found = json.loads(text, strict=False)
+        document = json.loads(text, strict=False)
     except ValueError:
         return False
-    return isinstance(found, dict) and "traceEvents" in found
+    return isinstance(document, dict) and "traceEvents" in document
 
 
 def _last_end(block: bytes) -> int:
@@ -187,15 +187,15 @@ def _event_ends(text: bytes) -> tuple[npt.NDArray[np.int64], int | None]:
     """Where each whole event ends, and where the array of events does if it does."""
     plain = _ESCAPED.sub(b"__", text) if b"\\" in text else text
     values = np.frombuffer(plain, dtype=np.uint8)
-    places = np.flatnonzero(_IS_STRUCTURE[values])
-    values = values[places]
+    offsets = np.flatnonzero(_IS_STRUCTURE[values])
+    values = values[offsets]
     is_outside = np.cumsum(values == _QUOTE, dtype=np.int32) % 2 == 0
     depths = np.cumsum(np.where(is_outside, _DEPTHS[values], 0), dtype=np.int32)
     below = np.flatnonzero(depths < 0)
-    close = int(places[below[0]]) if len(below) else None
+    close = int(offsets[below[0]]) if len(below) else None
     last = int(below[0]) if len(below) else len(values)
     is_end = (depths[:last] == 0) & is_outside[:last] & (values[:last] == ord("}"))
-    return places[:last][is_end] + 1, close
+    return offsets[:last][is_end] + 1, close
 
 
 def _blocks(source: bytes | Path | BinaryIO, size: int) -> Iterator[bytes]:

@@ -49,12 +49,12 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     args: Arguments = _NO_ARGUMENTS
 
 
-class _Said(msgspec.Struct, gc=False):
+class _ArgumentsOnly(msgspec.Struct, gc=False):
     args: msgspec.Raw = _NOTHING
 
 
 _EVENTS = msgspec.json.Decoder(list[Event])
-_SAID = msgspec.json.Decoder(list[_Said])
+_ARGUMENTS = msgspec.json.Decoder(list[_ArgumentsOnly])
 
 
 def decode_events(listed: bytes) -> list[Any]:
@@ -68,4 +68,4 @@ def decode_events(listed: bytes) -> list[Any]:
 
 def decode_arguments(listed: bytes) -> list[str]:
     """All that is said about each event of a JSON array, as JSON."""
-    return [bytes(one.args).decode(errors="replace") for one in _SAID.decode(listed)]
+    return [bytes(event.args).decode(errors="replace") for event in _ARGUMENTS.decode(listed)]
