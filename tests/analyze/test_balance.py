@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze.balance import BINS, Reals, distances, quartiles_of, shares, unlike_the_mean
+from sonde.analyze.balance import BINS, distances, quartiles_of, shares, unlike_the_mean
+from sonde.records.arrays import FloatArray
 
 used = st.lists(st.floats(0, 100), min_size=1, max_size=40).map(np.array)
 
 
 @given(used)
-def test_shares_add_up_to_one(values: Reals) -> None:
+def test_shares_add_up_to_one(values: FloatArray) -> None:
     result = shares(values)
     assert len(result) == BINS
     assert result.sum() == pytest.approx(1.0)
@@ -19,7 +20,7 @@ def test_shares_add_up_to_one(values: Reals) -> None:
 
 @given(st.lists(used, min_size=2, max_size=5))
 def test_distances_are_those_of_a_space(
-    devices: list[Reals],
+    devices: list[FloatArray],
 ) -> None:
     result = distances([shares(device) for device in devices])
     assert (result >= 0).all()
@@ -38,7 +39,7 @@ def test_an_idle_and_a_busy_device_are_nine_tenths_apart() -> None:
 
 @given(used)
 def test_quartiles_are_those_of_numpy(
-    values: Reals,
+    values: FloatArray,
 ) -> None:
     quartiles = quartiles_of(np.append(values, np.nan))
     assert quartiles.count == len(values)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze.breakdown import PARTS, Breakdown, breakdowns
+from sonde.analyze.breakdown import TIME_SHARES, Breakdown, breakdowns
 from tests.fakes.operations import FakeProfile
 
 
@@ -26,7 +26,7 @@ def test_communication_is_overlapped_where_something_computes_and_exposed_elsewh
         ("Memcpy DtoH", 70, 90, "copy"),
     ).host("aten::mm", 0, 100)
     item = by_device(profile)["cuda:0"]
-    assert [getattr(item, f"{section}_ns") for section in PARTS] == [30, 10, 30, 10, 20, 0]
+    assert [getattr(item, f"{section}_ns") for section in TIME_SHARES] == [30, 10, 30, 10, 20, 0]
 
 
 def test_what_a_device_did_before_its_first_recorded_operation_is_not_known() -> None:
@@ -58,7 +58,7 @@ def test_a_job_without_a_gpu_has_the_time_of_its_host() -> None:
     profile.host("gloo:all_reduce", 75, 95, "collective", lane="c")
     sections = by_device(profile)
     assert sections.keys() == {"cpu"}
-    assert [getattr(sections["cpu"], f"{section}_ns") for section in PARTS] == [
+    assert [getattr(sections["cpu"], f"{section}_ns") for section in TIME_SHARES] == [
         35,
         5,
         15,
@@ -91,7 +91,7 @@ kernels = st.tuples(
 def test_the_parts_add_up_to_the_whole(given_kernels: list[tuple[str, int, int, str]]) -> None:
     profile = launched(FakeProfile(), *given_kernels).host("aten::mm", 0, 120)
     for item in by_device(profile).values():
-        sections = [getattr(item, f"{section}_ns") for section in PARTS]
+        sections = [getattr(item, f"{section}_ns") for section in TIME_SHARES]
         assert sum(sections) == item.wall_ns == 120
         assert all(piece >= 0 for piece in sections)
     assert pytest.approx(100) == sum(100 * piece / item.wall_ns for piece in sections)

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from sonde.analyze.collectives import ALONE, Numbers, lateness, match, slow_worker
+from sonde.analyze.collectives import ALONE, lateness, match, slow_worker
+from sonde.records.arrays import IntArray
 
 MILLISECOND = 1_000_000
 
 
 def calls(
     starts: dict[int, list[int]], ends: dict[int, list[int]]
-) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """All of one kind, in milliseconds."""
     ranks = np.array([rank for rank, times in starts.items() for _ in times])
     kinds = np.zeros(len(ranks), dtype=np.int64)
@@ -18,7 +19,7 @@ def calls(
     return kinds, ranks, first, last
 
 
-def jittered(late: int) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+def jittered(late: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Worker 1 comes that much later than worker 0, give or take two milliseconds."""
     random = np.random.default_rng(11)
     mine = np.arange(40) * 100 + random.integers(0, 4, 40)

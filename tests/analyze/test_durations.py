@@ -5,15 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze.durations import Reals, binned, durations_of
+from sonde.analyze.durations import binned, durations_of
 from sonde.analyze.outliers import outlier_limit
+from sonde.records.arrays import FloatArray
 
 seconds = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=60).map(np.array)
 
 
 @given(seconds)
 def test_statistics_are_those_of_numpy(
-    values: Reals,
+    values: FloatArray,
 ) -> None:
     durations = durations_of(values)
     assert durations.count == len(values)
@@ -38,13 +39,13 @@ def test_outliers_do_not_hide_each_other() -> None:
 
 @given(seconds)
 def test_what_is_usual_is_no_outlier(
-    values: Reals,
+    values: FloatArray,
 ) -> None:
     assert (values <= outlier_limit(values)).sum() >= len(values) / 2
 
 
 @given(st.lists(seconds, min_size=1, max_size=4), st.floats(1e-6, 1e6))
-def test_bins_hold_every_value_once(groups: list[Reals], highest: float) -> None:
+def test_bins_hold_every_value_once(groups: list[FloatArray], highest: float) -> None:
     edges, counts = binned(groups, 7, highest)
     assert len(edges) == 8
     assert (np.diff(edges) > 0).all()

@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze.extents import Extents, Numbers, SharedTime
+from sonde.analyze.extents import Extents, SharedTime
+from sonde.records.arrays import IntArray
 
 stretches = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted), max_size=8)
 
@@ -11,7 +12,7 @@ def extents(pairs: list[list[int]]) -> Extents:
     return Extents.of(*arrays(pairs))
 
 
-def arrays(pairs: list[list[int]]) -> tuple[Numbers, Numbers]:
+def arrays(pairs: list[list[int]]) -> tuple[IntArray, IntArray]:
     columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
 

@@ -82,11 +82,11 @@ def test_where_there_is_no_room_the_way_out_is_another() -> None:
 
 
 def test_processes_that_were_seen_to_be_quick_are_enough() -> None:
-    assert advised(2, 0.05, seen=0.6).needed == advised(2, 0.05).needed == 4
-    answer = advised(2, 0.05, seen=0.06)
+    assert advised(2, 0.05, measured=0.6).needed == advised(2, 0.05).needed == 4
+    answer = advised(2, 0.05, measured=0.06)
     assert (answer.needed, answer.advised, answer.limit) == (1, 2, Limit.NOTHING)
     assert "Its 2 loader processes make batches quickly enough" in answer.text
-    alone = advised(1, 0.05, seen=0.06)
+    alone = advised(1, 0.05, measured=0.06)
     assert "Its one loader process makes batches quickly enough" in alone.text
 
 

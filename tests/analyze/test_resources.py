@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sonde.analyze.resources import Reals, busy_devices, mean_of_devices, spread_of, sum_of_devices
+from sonde.analyze.resources import busy_devices, mean_of_devices, spread_of, sum_of_devices
+from sonde.records.arrays import FloatArray
 
 measured = arrays(
     np.float64, st.tuples(st.integers(1, 5), st.integers(1, 20)), elements=st.floats(0, 100)
@@ -15,7 +16,7 @@ measured = arrays(
 
 @given(measured)
 def test_means_and_sums_of_devices_are_those_of_numpy(
-    values: Reals,
+    values: FloatArray,
 ) -> None:
     assert mean_of_devices(values) == pytest.approx(values.mean(axis=0))
     assert sum_of_devices(values) == pytest.approx(values.sum(axis=0))
@@ -34,7 +35,7 @@ def test_one_of_several_devices_is_busy() -> None:
 
 
 @given(measured)
-def test_a_spread_is_in_order(values: Reals) -> None:
+def test_a_spread_is_in_order(values: FloatArray) -> None:
     spread = spread_of(values[0])
     numbers = [spread.minimum, spread.p50, spread.p90, spread.p95, spread.p99, spread.maximum]
     assert numbers == sorted(numbers)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sonde.analyze.sketch import Reals, add_to_sketch, sketch_quantiles
+from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
+from sonde.records.arrays import FloatArray
 
 RNG = np.random.default_rng(0)
 
@@ -12,7 +13,7 @@ RNG = np.random.default_rng(0)
     "values",
     [RNG.uniform(0, 100, 5000), RNG.lognormal(10, 4, 5000), np.full(7, 3.0), np.array([5.0])],
 )
-def test_quantiles_are_right_to_within_a_hundredth(values: Reals) -> None:
+def test_quantiles_are_right_to_within_a_hundredth(values: FloatArray) -> None:
     sketch: dict[str, int] = {}
     for section in np.array_split(values, 3):
         add_to_sketch(sketch, section)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sonde.analyze.skew import Meetings, Numbers, offset_from_ends, offset_from_meetings
+from sonde.analyze.skew import Meetings, offset_from_ends, offset_from_meetings
+from sonde.records.arrays import IntArray
 
 MILLISECOND = 1_000_000
 SECOND = 1_000 * MILLISECOND
@@ -12,7 +13,7 @@ SECOND = 1_000 * MILLISECOND
 def met(offset_ns: int, late_ns: int = 0, count: int = 200, exchange_ns: int = 300_000) -> Meetings:
     """The other node is late by so much at every meeting, and its clock ahead by the offset."""
     random = np.random.default_rng(7)
-    came: Numbers = np.arange(count, dtype=np.int64) * SECOND
+    came: IntArray = np.arange(count, dtype=np.int64) * SECOND
     other_came = came + late_ns + random.integers(0, MILLISECOND, count)
     last = np.maximum(came, other_came)
     remaining = last + random.integers(exchange_ns // 2, exchange_ns, count)

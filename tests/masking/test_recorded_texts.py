@@ -11,7 +11,7 @@ from sonde.read.window import Window
 from sonde.records.notice import Notice, NoticeKind
 from sonde.rules._rule import State
 from sonde.store.format import NOTICES
-from tests.engine.test_dispatch import act, log_of, now, open_dispatch, told
+from tests.engine.test_dispatch import act, log_of, now, open_dispatch, recording_action
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses
 
@@ -54,7 +54,7 @@ def test_what_rules_say_and_how_they_fail_is_masked() -> None:
 
 
 def test_what_actions_answer_and_how_they_fail_is_masked() -> None:
-    job, action = FakeJob(), told(failures=[ValueError(f"401 for {SECRET}")])
+    job, action = FakeJob(), recording_action(failures=[ValueError(f"401 for {SECRET}")])
     act(open_dispatch(job, action), now(job))
     (entry,) = log_of(job)
     assert entry.message == "ValueError: 401 for ***"

@@ -55,7 +55,7 @@ def test_texts_become_what_a_parameter_is() -> None:
     assert rule == LowGPUUtilization(window=50, threshold_p5=5.0)
     loss = build_rule(LossNotDecreasing, {"collection_names": "a+b", "mode": "none"})
     assert loss.parameters["collection_names"] == ("a", "b")
-    assert loss.given == {"collection_names", "mode"}
+    assert loss.explicit_parameters == {"collection_names", "mode"}
 
 
 @pytest.mark.parametrize(
@@ -93,18 +93,22 @@ def test_assignments_of_the_command_line() -> None:
 
 
 def test_rules_are_chosen_by_name_with_parameters() -> None:
-    [rule] = select_rules(["step_outlier"], given={"StepOutlier": {"stddev": "4"}})
+    [rule] = select_rules(["step_outlier"], parameters={"StepOutlier": {"stddev": "4"}})
     assert rule.parameters["stddev"] == 4.0
     assert {file_name(one.name()) for one in select_rules()} == set(rule_names())
     with pytest.raises(UsageError, match="No rule is named 'no_such'"):
         select_rules(["no_such"])
     with pytest.raises(UsageError, match="not selected"):
-        select_rules(["step_outlier"], given={"VanishingGradient": {"threshold": "1"}})
+        select_rules(["step_outlier"], parameters={"VanishingGradient": {"threshold": "1"}})
 
 
 def test_a_rule_of_one_s_own_needs_no_decorator() -> None:
     rule = LossTooLarge(limit=3.0)
-    assert (rule.limit, rule.setting, rule.given) == (3.0, Setting.CALIBRATED, frozenset({"limit"}))
+    assert (rule.limit, rule.setting, rule.explicit_parameters) == (
+        3.0,
+        Setting.CALIBRATED,
+        frozenset({"limit"}),
+    )
     assert repr(rule) == "LossTooLarge(setting=<Setting.CALIBRATED: 'calibrated'>, limit=3.0)"
     assert LossTooLarge.pages().advice == "lower it."
     with pytest.raises(AttributeError):

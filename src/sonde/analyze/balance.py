@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.analyze.percentiles import percentiles
+from sonde.records.arrays import FloatArray
 
-Reals = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 BINS = 10
@@ -43,13 +43,13 @@ def histogram(values: npt.NDArray[np.floating], bins: int = BINS) -> Counts:
     return np.bincount(indices, minlength=bins).astype(np.int64)
 
 
-def shares(values: npt.NDArray[np.floating], bins: int = BINS) -> Reals:
+def shares(values: npt.NDArray[np.floating], bins: int = BINS) -> FloatArray:
     """The share of values from 0 to 100 in each bin; they add up to one."""
     counts = histogram(values, bins)
     return counts / max(1, int(counts.sum()))
 
 
-def unlike_the_mean(histograms: Sequence[Reals], count: int) -> list[int]:
+def unlike_the_mean(histograms: Sequence[FloatArray], count: int) -> list[int]:
     """The places of those that are furthest from the mean of all, in their order."""
     summed = np.cumsum(np.array(histograms), axis=1)
     apart = np.abs(summed - summed.mean(axis=0)).sum(axis=1)
@@ -57,7 +57,7 @@ def unlike_the_mean(histograms: Sequence[Reals], count: int) -> list[int]:
     return sorted(int(index) for index in chosen)
 
 
-def distances(histograms: Sequence[Reals]) -> Reals:
+def distances(histograms: Sequence[FloatArray]) -> FloatArray:
     """How far, in the mean, one would have to be moved to become the other, for every pair.
 
     0 is the same, 1 the whole scale: 0.2 of percentages are twenty points.

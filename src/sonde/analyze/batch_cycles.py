@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ def is_patchwork(means: Sequence[float], lengths: Sequence[int], chance: float) 
     return is_calm and bool((jumps > LIMITS.jump_factor * typical).mean() >= LIMITS.jumping_share)
 
 
-def _period(values: Reals, signal: float) -> tuple[int, float]:
+def _period(values: FloatArray, signal: float) -> tuple[int, float]:
     """Where a series is most like itself again, and how much; 0: nowhere."""
     count = len(values)
     longest = int(count / LIMITS.min_epochs)
@@ -151,5 +150,5 @@ def _period(values: Reals, signal: float) -> tuple[int, float]:
     return period, float(similarity[period])
 
 
-def _share_of_same(values: Reals, period: int) -> float:
+def _share_of_same(values: FloatArray, period: int) -> float:
     return float((np.abs(values[period:] - values[:-period]) <= LIMITS.same_tolerance).mean())

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Marks = npt.NDArray[np.bool_]
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -14,8 +12,8 @@ class Bottleneck:
     """Samples at which the GPUs waited, and those of them at which the host was busy."""
 
     count: int  # samples at which both are known
-    is_low: Marks  # the GPUs had next to nothing to do
-    is_held_up: Marks  # likewise, and the host was at its limit
+    is_low: BoolArray  # the GPUs had next to nothing to do
+    is_held_up: BoolArray  # likewise, and the host was at its limit
 
     @property
     def low_percent(self) -> float:
@@ -28,7 +26,9 @@ class Bottleneck:
         return 100 * float(self.is_held_up.sum()) / self.count if self.count else 0.0
 
 
-def find_bottleneck(load: Reals, gpu: Reals, limit: float, gpu_limit: float) -> Bottleneck:
+def find_bottleneck(
+    load: FloatArray, gpu: FloatArray, limit: float, gpu_limit: float
+) -> Bottleneck:
     """Compares the load of a host with that of its GPUs.
 
     Args:

@@ -21,8 +21,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from sonde.analyze.extents import Extents, Marks, Numbers
+from sonde.analyze.extents import Extents
 from sonde.analyze.operations import HOST, NOBODY, Operations, Profile
+from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.profile import OperationCategory
 from sonde.records.step import Phase
 
@@ -55,7 +56,7 @@ class Breakdown:
         return Breakdown(self.worker, self.device, *sums)
 
 
-PARTS = tuple(
+TIME_SHARES = tuple(
     field.name.removesuffix("_ns")
     for field in fields(Breakdown)
     if field.name not in ("worker", "device", "wall_ns")
@@ -90,7 +91,7 @@ def known_extent(profile: Profile, device: str) -> tuple[int, int]:
     return start_ns, int(operations.ends_ns[mine].max()) if has_more else profile.end_ns
 
 
-def _is_awaited(operations: Operations, mine: Numbers) -> bool:
+def _is_awaited(operations: Operations, mine: IntArray) -> bool:
     """Whether the host launched more than what was recorded of the device."""
     launches = operations.launches[mine]
     last = int(operations.starts_ns[launches[launches != NOBODY]].max(initial=0))
@@ -99,12 +100,12 @@ def _is_awaited(operations: Operations, mine: Numbers) -> bool:
     return bool((is_launch & (operations.starts_ns > last)).any())
 
 
-def busy(operations: Operations, which: Marks) -> Extents:
+def busy(operations: Operations, which: BoolArray) -> Extents:
     """What some rows cover."""
     return Extents.of(operations.starts_ns[which], operations.ends_ns[which])
 
 
-def is_communication(operations: Operations) -> Marks:
+def is_communication(operations: Operations) -> BoolArray:
     """Collectives: by their category, or by the names that libraries give their kernels."""
     named = operations.names.where(
         lambda name: any(word in name.lower() for word in _COMMUNICATING)
@@ -112,7 +113,7 @@ def is_communication(operations: Operations) -> Marks:
     return named | operations.categories.are_in(_COLLECTIVES)
 
 
-def is_blocking(operations: Operations) -> Marks:
+def is_blocking(operations: Operations) -> BoolArray:
     """Calls of the driver that return only when a device has done something."""
     is_call = operations.categories.are_in({OperationCategory.RUNTIME.value})
     return is_call & operations.names.where(_waits)
@@ -151,7 +152,7 @@ def _of_device(profile: Profile, device: str) -> Breakdown:
 
 def _of_host(profile: Profile) -> Breakdown:
     compute, communication, blocked = _host_work(profile.operations)
-    total = Extents.one(profile.start_ns, profile.end_ns)
+    total = Extents.single(profile.start_ns, profile.end_ns)
     waiting = (profile.phases.extents(Phase.DATA_WAIT.value) & total) | blocked
     overlapped = (communication & compute).total_ns
     breakdowns = {
@@ -174,7 +175,7 @@ def _host_work(operations: Operations) -> tuple[Extents, Extents, Extents]:
     """What threads compute, exchange and wait for; an operator that holds a wait waits."""
     exchanges = is_communication(operations) & operations.devices.are_in({HOST})
     blocks = is_blocking(operations)
-    compute = communication = blocked = Extents.one(0, 0)
+    compute = communication = blocked = Extents.single(0, 0)
     for lane in np.unique(operations.lanes.numbers[operations.is_work | exchanges]).tolist():
         mine = operations.lanes.numbers == lane
         exchanged, waited = busy(operations, mine & exchanges), busy(operations, mine & blocks)

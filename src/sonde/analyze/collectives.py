@@ -7,11 +7,8 @@ nobody; until then the others wait, and what comes after is the transfer.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.bool_]
+from sonde.records.arrays import BoolArray, IntArray
 
 ALONE = -1
 _MOSTLY = 3 / 4  # of the steps in which a slow worker is what the others wait for
@@ -22,10 +19,10 @@ _SHARE = 0.2  # of the time in collectives that is spent in waiting for it
 class Matched:
     """Which calls belong together, and what each spent its time with; one entry per call."""
 
-    collectives: Numbers  # the number of the collective; ALONE where no other worker has it
-    waiting_ns: Numbers  # until the last worker was there
-    late_ns: Numbers  # how much later than the first it came
-    is_last: Marks
+    collectives: IntArray  # the number of the collective; ALONE where no other worker has it
+    waiting_ns: IntArray  # until the last worker was there
+    late_ns: IntArray  # how much later than the first it came
+    is_last: BoolArray
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Lateness:
     awaited_steps: int  # in how many steps they waited for it more than for all others
 
 
-def place_in_order(kinds: Numbers, ranks: Numbers, starts_ns: Numbers) -> Numbers:
+def place_in_order(kinds: IntArray, ranks: IntArray, starts_ns: IntArray) -> IntArray:
     """The how-manieth call of its kind each one is, on its worker."""
     order = np.lexsort((starts_ns, ranks, kinds))
     is_new = np.ones(len(order), dtype=np.bool_)
@@ -52,7 +49,7 @@ def place_in_order(kinds: Numbers, ranks: Numbers, starts_ns: Numbers) -> Number
     return indices
 
 
-def match(kinds: Numbers, ranks: Numbers, starts_ns: Numbers, ends_ns: Numbers) -> Matched:
+def match(kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArray) -> Matched:
     """Puts the calls of several workers together.
 
     Args:
@@ -82,7 +79,7 @@ def match(kinds: Numbers, ranks: Numbers, starts_ns: Numbers, ends_ns: Numbers) 
 
 
 def lateness(
-    matched: Matched, ranks: Numbers, steps: Numbers, exposed_ns: Numbers
+    matched: Matched, ranks: IntArray, steps: IntArray, exposed_ns: IntArray
 ) -> tuple[Lateness, ...]:
     """What each worker waited, and how long it let the others wait.
 
@@ -131,7 +128,7 @@ def slow_worker(workers: tuple[Lateness, ...], steps: int, least_ns: int) -> Lat
     return slowest if is_slow else None
 
 
-def _longest_wait(matched: Matched) -> Numbers:
+def _longest_wait(matched: Matched) -> IntArray:
     """Per call, how long the first worker waited in its collective."""
     if not len(matched.collectives):
         return np.empty(0, dtype=np.int64)

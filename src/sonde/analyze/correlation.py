@@ -3,11 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+from sonde.records.arrays import FloatArray, IntArray
 
 
-def means_by_place(values: npt.NDArray[np.floating], indices: Numbers, count: int) -> Reals:
+def means_by_place(values: npt.NDArray[np.floating], indices: IntArray, count: int) -> FloatArray:
     """The mean of the values in each interval; NaN for an interval without values.
 
     Args:
@@ -21,7 +20,7 @@ def means_by_place(values: npt.NDArray[np.floating], indices: Numbers, count: in
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def correlation(values: Reals, other_values: Reals) -> float:
+def correlation(values: FloatArray, other_values: FloatArray) -> float:
     """From -1, one falls where the other rises, to 1; NaN where one of them never changes."""
     is_known = ~(np.isnan(values) | np.isnan(other_values))
     if np.count_nonzero(is_known) < 2:

@@ -3,22 +3,20 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+from sonde.records.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class Stretches:
     """Values over steps in few stretches: mean, least and most of each; NaN where none is known."""
 
-    mean: Reals
-    low: Reals
-    high: Reals
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
 
 
-def bucketed(steps: Numbers, values: Reals, edges: Reals) -> Stretches:
+def bucketed(steps: IntArray, values: FloatArray, edges: FloatArray) -> Stretches:
     """The values of each stretch between edges, what is not finite left out."""
     count = len(edges) - 1
     finite = np.isfinite(values)

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.analyze.percentiles import percentiles
+from sonde.records.arrays import FloatArray
 
-Reals = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
 
 _PERCENTAGES = (0, 50, 95, 99, 100)
@@ -29,7 +28,7 @@ class Durations:
     maximum: float
 
 
-def durations_of(seconds: Reals) -> Durations:
+def durations_of(seconds: FloatArray) -> Durations:
     """Their statistics, exact."""
     if not len(seconds):
         return Durations(0, *[float("nan")] * 7)
@@ -42,7 +41,9 @@ def durations_of(seconds: Reals) -> Durations:
     )
 
 
-def binned(groups: Sequence[Reals], bins: int, highest: float) -> tuple[Reals, list[Counts]]:
+def binned(
+    groups: Sequence[FloatArray], bins: int, highest: float
+) -> tuple[FloatArray, list[Counts]]:
     """How many of each group fell where: edges, and counts that add up to all values.
 
     Args:

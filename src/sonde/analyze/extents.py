@@ -3,27 +3,24 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.bool_]
+from sonde.records.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class Extents:
     """Stretches in order, none empty, none touching another; ends are not included."""
 
-    starts_ns: Numbers
-    ends_ns: Numbers
+    starts_ns: IntArray
+    ends_ns: IntArray
 
     @classmethod
-    def of(cls, starts_ns: Numbers, ends_ns: Numbers) -> "Extents":
+    def of(cls, starts_ns: IntArray, ends_ns: IntArray) -> "Extents":
         """What any of the stretches covers."""
         return cls(*_at_least(1, starts_ns, ends_ns))
 
     @classmethod
-    def one(cls, start_ns: int, end_ns: int) -> "Extents":
+    def single(cls, start_ns: int, end_ns: int) -> "Extents":
         """A single stretch; nothing where it is empty."""
         return cls.of(np.array([start_ns]), np.array([end_ns]))
 
@@ -49,23 +46,23 @@ class Extents:
 
     def gaps(self, start_ns: int, end_ns: int) -> "Extents":
         """What they leave free between two instants."""
-        inside = self & Extents.one(start_ns, end_ns)
+        inside = self & Extents.single(start_ns, end_ns)
         starts = np.append(start_ns, inside.ends_ns).astype(np.int64)
         ends = np.append(inside.starts_ns, end_ns).astype(np.int64)
         return Extents.of(starts, ends)
 
-    def covered_ns(self, starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
+    def covered_ns(self, starts_ns: IntArray, ends_ns: IntArray) -> IntArray:
         """How much of each of some other stretches they cover."""
         return self._before(ends_ns) - self._before(starts_ns)
 
-    def holds(self, instants_ns: Numbers) -> Marks:
+    def holds(self, instants_ns: IntArray) -> BoolArray:
         """Which instants lie inside."""
         if not len(self):
             return np.zeros(len(instants_ns), dtype=np.bool_)
         indices = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
         return np.asarray((indices >= 0) & (instants_ns < self.ends_ns[indices]))
 
-    def _before(self, instants_ns: Numbers) -> Numbers:
+    def _before(self, instants_ns: IntArray) -> IntArray:
         if not len(self):
             return np.zeros(len(instants_ns), dtype=np.int64)
         lengths = self.ends_ns - self.starts_ns
@@ -78,34 +75,34 @@ class Extents:
 class SharedTime:
     """Time that several do something in is shared by them equally: shares add up to what passed."""
 
-    def __init__(self, starts_ns: Numbers, ends_ns: Numbers) -> None:
+    def __init__(self, starts_ns: IntArray, ends_ns: IntArray) -> None:
         times, depths = _depths(starts_ns, ends_ns)
         self._times = times
         # before the first edge nothing runs, nor after the last
         each = np.diff(times) / np.maximum(depths[:-1], 1) * (depths[:-1] > 0)
         self._passed = np.append(0.0, np.cumsum(each))
 
-    def of(self, starts_ns: Numbers, ends_ns: Numbers) -> Reals:
+    def of(self, starts_ns: IntArray, ends_ns: IntArray) -> FloatArray:
         """The part of each stretch, in nanoseconds, for one that was counted over all of it."""
         if not len(self._times):
             return np.zeros(len(starts_ns))
         return self._until(ends_ns) - self._until(starts_ns)
 
-    def _until(self, instants_ns: Numbers) -> Reals:
+    def _until(self, instants_ns: IntArray) -> FloatArray:
         # relative to the first instant: the clock's own numbers are too large to be exact
         first = self._times[0]
         passed = np.interp(instants_ns - first, self._times - first, self._passed)
         return np.asarray(passed, dtype=np.float64)
 
 
-def _both(extents: Extents, second: Extents) -> tuple[Numbers, Numbers]:
+def _both(extents: Extents, second: Extents) -> tuple[IntArray, IntArray]:
     return (
         np.concatenate([extents.starts_ns, second.starts_ns]),
         np.concatenate([extents.ends_ns, second.ends_ns]),
     )
 
 
-def _depths(starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers]:
+def _depths(starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray]:
     """All edges in order, and how many stretches hold what follows each; starts before ends."""
     is_real = ends_ns > starts_ns
     starts_ns, ends_ns = starts_ns[is_real], ends_ns[is_real]
@@ -115,7 +112,7 @@ def _depths(starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers]:
     return times[order], np.cumsum(changes[order])
 
 
-def _at_least(depth: int, starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers]:
+def _at_least(depth: int, starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray]:
     """Where at least so many of the stretches are at once."""
     times, depths = _depths(starts_ns, ends_ns)
     is_in = np.concatenate([[False], depths >= depth])

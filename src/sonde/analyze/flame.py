@@ -4,12 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.analyze.python_profile import Amounts
+from sonde.records.arrays import IntArray
 from sonde.records.python_profile import Function
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -20,11 +18,11 @@ class Flame:
     """
 
     functions: tuple[Function, ...]  # the distinct ones
-    frames: Numbers  # the function of each frame
-    parents: Numbers  # -1 of the outermost
-    own_ns: Numbers
-    total_ns: Numbers
-    counts: Numbers  # looks, or calls
+    frames: IntArray  # the function of each frame
+    parents: IntArray  # -1 of the outermost
+    own_ns: IntArray
+    total_ns: IntArray
+    counts: IntArray  # looks, or calls
     left_out: int = 0  # frames that took too little to be seen
 
 
@@ -95,7 +93,7 @@ def _add(frames: _Frames, amounts: Amounts) -> None:
         frames.counts[frame] += int(counts[node])
 
 
-def _order(parents: Numbers, total_ns: Numbers, least_ns: float) -> Numbers:
+def _order(parents: IntArray, total_ns: IntArray, least_ns: float) -> IntArray:
     """Frames that are large enough, parents first, of brothers the largest first."""
     children: dict[int, list[int]] = {}
     for frame, parent in enumerate(parents.tolist()):

@@ -4,12 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.analyze.resources import mean_of_devices
-
-Numbers = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray, IntArray
 
 
-def on_grid(starts_ns: Numbers, values: npt.NDArray[np.floating], grid_ns: Numbers) -> Reals:
+def on_grid(starts_ns: IntArray, values: npt.NDArray[np.floating], grid_ns: IntArray) -> FloatArray:
     """The mean over devices, of values as (device, bucket), in each cell of a grid.
 
     A cell without a bucket that begins in it has the value of the bucket that it lies in.
@@ -30,7 +28,7 @@ def on_grid(starts_ns: Numbers, values: npt.NDArray[np.floating], grid_ns: Numbe
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.where(is_near, held, np.nan))
 
 
-def unlike_first(values: Reals) -> Numbers:
+def unlike_first(values: FloatArray) -> IntArray:
     """The order of rows, of values as (node, cell): those furthest from the median first."""
     is_known = ~np.isnan(values)
     columns = is_known.any(axis=0)

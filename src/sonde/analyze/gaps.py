@@ -19,8 +19,9 @@ from enum import StrEnum
 import numpy as np
 
 from sonde.analyze.breakdown import is_blocking, known_extent
-from sonde.analyze.extents import Extents, Numbers
+from sonde.analyze.extents import Extents
 from sonde.analyze.operations import NOBODY, Nesting, Operations, Profile
+from sonde.records.arrays import IntArray
 from sonde.records.profile import OperationCategory
 from sonde.records.step import Phase
 
@@ -84,12 +85,12 @@ class Synchronization:
 class _Calls:
     """Calls of the driver that wait for a device, in order, and where each comes from."""
 
-    rows: Numbers
-    starts_ns: Numbers
-    ends_ns: Numbers
+    rows: IntArray
+    starts_ns: IntArray
+    ends_ns: IntArray
     origins: tuple[tuple[str, str, str, str], ...]  # operator, call, module, line
 
-    def waiting_at(self, instants_ns: Numbers) -> Numbers:
+    def waiting_at(self, instants_ns: IntArray) -> IntArray:
         """The place of the call that waited at each instant; NOBODY where none did."""
         if not len(self.rows):
             return np.full(len(instants_ns), NOBODY, dtype=np.int64)
@@ -141,12 +142,12 @@ def find_gaps(profile: Profile) -> IdleTime:
 class _FoundGap:
     """Gaps of one device, column by column."""
 
-    starts_ns: Numbers
-    lengths_ns: Numbers
-    causes: Numbers
-    launchers: Numbers  # outermost operators
-    launches: Numbers
-    waited: Numbers  # places of calls
+    starts_ns: IntArray
+    lengths_ns: IntArray
+    causes: IntArray
+    launchers: IntArray  # outermost operators
+    launches: IntArray
+    waited: IntArray  # places of calls
 
     def gaps(self, profile: Profile, device: str, calls: _Calls) -> list[Gap]:
         """As records."""
@@ -164,7 +165,7 @@ class _FoundGap:
             result.append(Gap(profile.worker, device, *about))
         return result
 
-    def _blamed_ns(self, operations: Operations, calls: _Calls) -> Numbers:
+    def _blamed_ns(self, operations: Operations, calls: _Calls) -> IntArray:
         """When the host did what the gap is due to; where that is not known, when it began."""
         launched = np.where(
             self.launches == NOBODY, self.starts_ns, operations.starts_ns[self.launches]
@@ -231,7 +232,7 @@ def _blocking_calls(operations: Operations) -> _Calls:
     return _Calls(rows, operations.starts_ns[rows], operations.ends_ns[rows], origins)
 
 
-def _lines(operations: Operations, rows: Numbers) -> list[str]:
+def _lines(operations: Operations, rows: IntArray) -> list[str]:
     """The innermost function of a file that each row was called from; needs recorded stacks."""
     is_python = operations.categories.are_in({OperationCategory.PYTHON.value})
     is_python &= operations.names.where(lambda name: _IN_A_FILE.match(name) is not None)
@@ -244,7 +245,7 @@ def _lines(operations: Operations, rows: Numbers) -> list[str]:
 
 
 def _synchronizations(
-    profile: Profile, calls: _Calls, idle_ns: Numbers
+    profile: Profile, calls: _Calls, idle_ns: IntArray
 ) -> tuple[Synchronization, ...]:
     phases = profile.phases.at(calls.starts_ns, Phase.BETWEEN.value)
     result: dict[tuple[str, str, str, str, str], list[int]] = {}

@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
+
 Indices = npt.NDArray[np.int64]
 
 LEAST_POINTS = 12
@@ -39,7 +40,7 @@ class Growth:
         return max(0.0, limit - self.end) / self.per_second
 
 
-def growth_of(seconds: Reals, values: Reals) -> Growth | None:
+def growth_of(seconds: FloatArray, values: FloatArray) -> Growth | None:
     """The growth of a series over its whole length; None where it is too short to tell."""
     if len(values) < LEAST_POINTS:
         return None
@@ -53,7 +54,7 @@ def growth_of(seconds: Reals, values: Reals) -> Growth | None:
     return Growth(float(medians[0]), float(values[-1]), rate, _is_steady(medians))
 
 
-def growth_with(steps: Reals, seconds: Reals, values: Reals) -> Growth | None:
+def growth_with(steps: FloatArray, seconds: FloatArray, values: FloatArray) -> Growth | None:
     """The growth of a series that is measured exactly; steady, if it is by time or by steps.
 
     Where others make a job slower, what it keeps at each step grows as slowly. A short job has a
@@ -74,24 +75,24 @@ def growth_with(steps: Reals, seconds: Reals, values: Reals) -> Growth | None:
     return replace(result, is_steady=_is_steady(_middles(values, edges)))
 
 
-def _edges(axis: Reals) -> Indices | None:
+def _edges(axis: FloatArray) -> Indices | None:
     """Where parts of the same length begin and end; None where one of them is empty."""
     indices = np.searchsorted(np.linspace(axis[0], axis[-1], _SEGMENTS + 1)[1:-1], axis)
     edges = np.searchsorted(indices, np.arange(_SEGMENTS + 1))
     return None if (np.diff(edges) == 0).any() else edges
 
 
-def _middles(values: Reals, edges: Indices) -> Reals:
+def _middles(values: FloatArray, edges: Indices) -> FloatArray:
     return np.array([np.median(values[a:b]) for a, b in pairwise(edges.tolist())])
 
 
-def _is_steady(values: Reals) -> bool:
+def _is_steady(values: FloatArray) -> bool:
     rises = np.diff(values)
     total = float(values[-1] - values[0])
     return total > 0 and bool((rises >= _LEAST_SHARES * total / len(rises)).all())
 
 
-def _is_straight(axis: Reals, values: Reals) -> bool:
+def _is_straight(axis: FloatArray, values: FloatArray) -> bool:
     """Whether a few points grow evenly, to the last one."""
     if axis[-1] <= axis[0]:
         return False

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
+
 Counts = npt.NDArray[np.int64]
 
 
-def edges_for(groups: Sequence[npt.NDArray[np.floating]], bins: int) -> Reals:
+def edges_for(groups: Sequence[npt.NDArray[np.floating]], bins: int) -> FloatArray:
     """Edges of so many bins of one width over all values that are finite."""
     every = np.concatenate([np.empty(0), *(group[np.isfinite(group)] for group in groups)])
     low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
@@ -18,6 +19,6 @@ def edges_for(groups: Sequence[npt.NDArray[np.floating]], bins: int) -> Reals:
     return np.linspace(low, high, bins + 1)
 
 
-def count_between(values: npt.NDArray[np.floating], edges: Reals) -> Counts:
+def count_between(values: npt.NDArray[np.floating], edges: FloatArray) -> Counts:
     """How many values lie between edges, the last edge included; the rest is not counted."""
     return np.histogram(values[np.isfinite(values)], edges)[0].astype(np.int64)

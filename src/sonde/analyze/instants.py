@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Marks = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import BoolArray, FloatArray, IntArray
 
 OUTSIDE = -1
 
@@ -22,7 +19,7 @@ class Meanwhile:
     outside_count: int
 
 
-def place_of(times_ns: Numbers, starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
+def place_of(times_ns: IntArray, starts_ns: IntArray, ends_ns: IntArray) -> IntArray:
     """The interval of each instant: the one that started last; OUTSIDE if there is none.
 
     Args:
@@ -33,14 +30,14 @@ def place_of(times_ns: Numbers, starts_ns: Numbers, ends_ns: Numbers) -> Numbers
     if not len(starts_ns):
         return np.full(len(times_ns), OUTSIDE, dtype=np.int64)
     indices = np.searchsorted(starts_ns, times_ns, side="right") - 1
-    around: Numbers | None = None
+    around: IntArray | None = None
     while (is_past := (indices != OUTSIDE) & (times_ns >= ends_ns[indices])).any():
         around = _around(ends_ns) if around is None else around
         indices[is_past] = around[indices[is_past]]
     return indices
 
 
-def meanwhile(values: Reals, indices: Numbers, is_chosen: Marks) -> Meanwhile | None:
+def meanwhile(values: FloatArray, indices: IntArray, is_chosen: BoolArray) -> Meanwhile | None:
     """Values during chosen intervals and during the others; None if either is empty.
 
     Args:
@@ -56,7 +53,7 @@ def meanwhile(values: Reals, indices: Numbers, is_chosen: Marks) -> Meanwhile | 
     return Meanwhile(float(inside.mean()), float(outside.mean()), len(inside), len(outside))
 
 
-def _around(ends_ns: Numbers) -> Numbers:
+def _around(ends_ns: IntArray) -> IntArray:
     """Of each stretch the last one before it that ends later: what is left once it has ended."""
     result = np.arange(len(ends_ns)) - 1
     while (is_over := (result != OUTSIDE) & (ends_ns[result] <= ends_ns)).any():

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.extents import Numbers, Reals
 from sonde.analyze.operations import NOBODY, Profile
 from sonde.analyze.percentiles import percentiles
+from sonde.records.arrays import FloatArray, IntArray
 from sonde.records.profile import OperationCategory
 
 SHORT_NS = 10_000  # a kernel that takes less is done before the host can launch the next
@@ -32,7 +32,7 @@ class LaunchCost:
 
 def launch_costs(profiles: Iterable[Profile]) -> tuple[LaunchCost, ...]:
     """Per worker and device, over all windows."""
-    result: dict[tuple[int, str], list[tuple[Numbers, Numbers, Numbers]]] = {}
+    result: dict[tuple[int, str], list[tuple[IntArray, IntArray, IntArray]]] = {}
     for profile in profiles:
         for device in profile.operations.device_names:
             numbers = _launches(profile, device)
@@ -44,11 +44,11 @@ def launch_costs(profiles: Iterable[Profile]) -> tuple[LaunchCost, ...]:
     )
 
 
-def _joined(arrays: Iterable[Numbers]) -> Reals:
+def _joined(arrays: Iterable[IntArray]) -> FloatArray:
     return np.concatenate(list(arrays)).astype(np.float64)
 
 
-def _launches(profile: Profile, device: str) -> tuple[Numbers, Numbers, Numbers]:
+def _launches(profile: Profile, device: str) -> tuple[IntArray, IntArray, IntArray]:
     """How long kernels ran, how long the calls took, and how long until kernels began."""
     operations = profile.operations
     is_kernel = operations.categories.are_in({OperationCategory.KERNEL.value})
@@ -60,7 +60,9 @@ def _launches(profile: Profile, device: str) -> tuple[Numbers, Numbers, Numbers]
     return operations.durations_ns[rows], operations.durations_ns[np.unique(calls)], delays
 
 
-def _cost(worker: int, device: str, kernels: Reals, calls: Reals, delays: Reals) -> LaunchCost:
+def _cost(
+    worker: int, device: str, kernels: FloatArray, calls: FloatArray, delays: FloatArray
+) -> LaunchCost:
     [[kernel_p50]] = percentiles(kernels[None, :], (50,))
     [[delay_p50, delay_p95]] = percentiles(delays[None, :], (50, 95))
     return LaunchCost(

@@ -48,7 +48,7 @@ class Loading:
     wait: float  # seconds of a step
     step: float  # seconds of a step without its waits
     host: LoaderHost = field(default_factory=LoaderHost)
-    seen: float | None = None  # seconds that one process was seen to make the data of a step in
+    measured: float | None = None  # seconds that one process was seen to make the data of a step in
     cpu_percent: float | None = None  # CPU time, of that
 
     @property
@@ -68,7 +68,7 @@ class Loading:
         if not processes:
             return self.wait  # who waits for it makes it
         at_most = (self.wait + self.step) * processes
-        return at_most if self.seen is None else min(self.seen, at_most)
+        return at_most if self.measured is None else min(self.measured, at_most)
 
     @property
     def needed(self) -> int:
@@ -82,7 +82,7 @@ class Loading:
         return max(1, min(self.facts.cores, self._cores_of_all // self.host.workers))
 
     @property
-    def most(self) -> int:
+    def max_processes(self) -> int:
         """Loader processes that there is room for."""
         return self.cores * (_WAITING_PER_CORE if self.is_waiting else 1)
 
@@ -127,7 +127,7 @@ def advise_processes(loading: Loading) -> ProcessAdvice | None:
     """How many loader processes to have; None where steps take no time."""
     if loading.step <= 0:
         return None
-    processes, needed, maximum = loading.facts.processes, loading.needed, loading.most
+    processes, needed, maximum = loading.facts.processes, loading.needed, loading.max_processes
     held_by = Limit.DATASET if loading.is_waiting else Limit.CORES
     if processes > maximum:
         return ProcessAdvice(needed, maximum, held_by, _fewer(loading))
@@ -144,9 +144,8 @@ def advise_processes(loading: Loading) -> ProcessAdvice | None:
 
 def _fewer(loading: Loading) -> str:
     processes = _processes(loading.facts.processes).capitalize()
-    return (
-        f"{processes} share {_cores(loading.cores)}: fewer would do (num_workers={loading.most})."
-    )
+    advice = f"num_workers={loading.max_processes} is enough"
+    return f"{processes} share {_cores(loading.cores)}: {advice}."
 
 
 def _handed_over(processes: int) -> str:

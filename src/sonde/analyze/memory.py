@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
+from sonde.records.arrays import IntArray
 
 
 @dataclass(frozen=True)
 class Changes:
     """What was allocated and freed on one device."""
 
-    times_ns: Numbers
-    sizes: Numbers  # in bytes; of what was freed, negative
+    times_ns: IntArray
+    sizes: IntArray  # in bytes; of what was freed, negative
     is_held: npt.NDArray[np.bool_]  # was allocated, and is never freed
 
 
@@ -27,7 +27,7 @@ class Use:
     peak_bytes: int
 
 
-def use_of(changes: Changes, starts_ns: Numbers, ends_ns: Numbers) -> list[Use]:
+def use_of(changes: Changes, starts_ns: IntArray, ends_ns: IntArray) -> list[Use]:
     """What each of some stretches did."""
     live = np.concatenate([[0], np.cumsum(changes.sizes)])
     firsts = np.searchsorted(changes.times_ns, starts_ns, side="left").tolist()
@@ -60,7 +60,7 @@ class ModuleUse:
 
 
 def use_by_module(
-    changes: Changes, modules: tuple[str, ...], inside: Numbers, uses: list[Use]
+    changes: Changes, modules: tuple[str, ...], inside: IntArray, uses: list[Use]
 ) -> list[ModuleUse]:
     """What modules did, those first that hold and keep most.
 

@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sonde.analyze.extents import Extents, Marks, Numbers
+from sonde.analyze.extents import Extents
+from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
 
 HOST = "cpu"
@@ -34,16 +35,16 @@ class Texts:
     """A column of texts: the distinct ones, and which one each row has."""
 
     distinct: tuple[str, ...]
-    numbers: Numbers
+    numbers: IntArray
 
-    def where(self, is_wanted: Callable[[str], bool]) -> Marks:
+    def where(self, is_wanted: Callable[[str], bool]) -> BoolArray:
         """The rows whose text is wanted: asked once per distinct text."""
         is_match = np.array([is_wanted(text) for text in self.distinct], dtype=np.bool_)
         if not len(is_match):
             return np.zeros(len(self.numbers), dtype=np.bool_)
         return np.asarray(is_match[self.numbers])
 
-    def are_in(self, texts: Container[str]) -> Marks:
+    def are_in(self, texts: Container[str]) -> BoolArray:
         """The rows whose text is one of some."""
         return self.where(lambda text: text in texts)
 
@@ -60,35 +61,35 @@ class Operations:
     lanes: Texts
     devices: Texts
     modules: Texts
-    starts_ns: Numbers
-    durations_ns: Numbers
-    correlations: Numbers
+    starts_ns: IntArray
+    durations_ns: IntArray
+    correlations: IntArray
 
     def __len__(self) -> int:
         return len(self.starts_ns)
 
     @property
-    def ends_ns(self) -> Numbers:
+    def ends_ns(self) -> IntArray:
         """When each was over."""
         return self.starts_ns + self.durations_ns
 
     @cached_property
-    def is_on_device(self) -> Marks:
+    def is_on_device(self) -> BoolArray:
         """Kernels, copies and sets."""
         return self.categories.are_in(_ON_DEVICE)
 
     @cached_property
-    def is_work(self) -> Marks:
+    def is_work(self) -> BoolArray:
         """What the host did: operators, calls of the driver, collectives; no mere names."""
         return self.categories.are_in(_WORK) & ~self.is_on_device
 
     @cached_property
-    def is_operator(self) -> Marks:
+    def is_operator(self) -> BoolArray:
         """Operators of the framework, and its collectives, on the host."""
         return self.categories.are_in(_OPERATORS)
 
     @cached_property
-    def is_timed(self) -> Marks:
+    def is_timed(self) -> BoolArray:
         """What tells how long the window was: work, on host and devices, and named stretches."""
         return self.categories.are_in(_TIMED)
 
@@ -104,7 +105,7 @@ class Operations:
         return Nesting.of(self, self.is_work)
 
     @cached_property
-    def launches(self) -> Numbers:
+    def launches(self) -> IntArray:
         """For each row of a device the call that started it; NOBODY where that is not known."""
         calls = np.flatnonzero(
             (self.correlations != NO_CORRELATION)
@@ -121,7 +122,7 @@ class Operations:
         return full
 
     @cached_property
-    def launchers(self) -> Numbers:
+    def launchers(self) -> IntArray:
         """For each row of a device the innermost operator that started it; NOBODY if none did."""
         return self.nesting.nearest(self.launches, self.is_operator)
 
@@ -130,12 +131,12 @@ class Operations:
 class Nesting:
     """For each row the one it lies directly in, on the same lane, and how far it reaches there."""
 
-    parents: Numbers
-    ends_ns: Numbers  # cut to what holds it
-    depths: Numbers
+    parents: IntArray
+    ends_ns: IntArray  # cut to what holds it
+    depths: IntArray
 
     @classmethod
-    def of(cls, operations: Operations, which: Marks) -> "Nesting":
+    def of(cls, operations: Operations, which: BoolArray) -> "Nesting":
         """Of some of the rows; the others lie in nothing."""
         rows = np.flatnonzero(which)
         starts, ends = operations.starts_ns[rows], operations.ends_ns[rows]
@@ -159,7 +160,7 @@ class Nesting:
             stack.append((row, reach))
         return cls(np.array(parents, np.int64), cut, np.array(depths, np.int64))
 
-    def nearest(self, rows: Numbers, is_wanted: Marks) -> Numbers:
+    def nearest(self, rows: IntArray, is_wanted: BoolArray) -> IntArray:
         """From each row outwards, itself included, the first that is wanted; else NOBODY."""
         result = rows.copy()
         while True:
@@ -168,7 +169,7 @@ class Nesting:
                 return result
             result[moves] = self.parents[result[moves]]
 
-    def outermost(self, rows: Numbers, is_wanted: Marks) -> Numbers:
+    def outermost(self, rows: IntArray, is_wanted: BoolArray) -> IntArray:
         """From each row outwards, itself included, the last that is wanted; else NOBODY."""
         full = np.full(len(rows), NOBODY, dtype=np.int64)
         at = rows.copy()
@@ -178,7 +179,7 @@ class Nesting:
             at = np.where(at == NOBODY, NOBODY, self.parents[at])
         return full
 
-    def lies_in_same(self, labels: Numbers) -> Marks:
+    def lies_in_same(self, labels: IntArray) -> BoolArray:
         """Which rows lie, however deep, in one with the same label: those of a recursion."""
         zeros = np.zeros(len(labels), dtype=np.bool_)
         at = self.parents.copy()
@@ -193,10 +194,10 @@ class Phases:
     """Stretches of the training thread that have a phase's name."""
 
     names: tuple[str, ...] = ()
-    starts_ns: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
-    ends_ns: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    starts_ns: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    ends_ns: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
-    def at(self, instants_ns: Numbers, otherwise: str) -> Texts:
+    def at(self, instants_ns: IntArray, otherwise: str) -> Texts:
         """The phase at each instant: of several the one that began last."""
         distinct = (otherwise, *dict.fromkeys(self.names))
         numbers = np.zeros(len(instants_ns), dtype=np.int64)

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sonde.analyze.extents import Extents, Marks, Reals, SharedTime
+from sonde.analyze.extents import Extents, SharedTime
 from sonde.analyze.operations import NOBODY, Nesting, Operations, Profile, Texts
+from sonde.records.arrays import BoolArray, FloatArray
 from sonde.records.step import Phase
 
 _NO_PHASE = Phase.BETWEEN.value
@@ -115,7 +116,7 @@ def _device(profile: Profile, by: str) -> OperatorTable:
     return OperatorTable(rows, profile.wall_ns * max(1, len(devices)))
 
 
-def _device_times(operations: Operations) -> tuple[Reals, Reals]:
+def _device_times(operations: Operations) -> tuple[FloatArray, FloatArray]:
     """What each row of the host started: directly, and with all that lies in it.
 
     What an operator's call of the driver started is the operator's doing, not the call's.
@@ -168,7 +169,7 @@ def _shared_by_lanes(operations: Operations) -> SharedTime:
     return SharedTime(np.concatenate(starts), np.concatenate(ends))
 
 
-def _without_inner(spent: Reals, nesting: Nesting) -> Reals:
+def _without_inner(spent: FloatArray, nesting: Nesting) -> FloatArray:
     remaining = spent.copy()
     inner = np.flatnonzero(nesting.parents != NOBODY)
     np.subtract.at(remaining, nesting.parents[inner], spent[inner])
@@ -179,7 +180,7 @@ _TOTALS = (2, 5)  # of the sums, those that hold what lies inside
 
 
 def _rows(
-    labels: Texts, sums: list[Reals], which: Marks, is_counted: Marks
+    labels: Texts, sums: list[FloatArray], which: BoolArray, is_counted: BoolArray
 ) -> tuple[OperatorRow, ...]:
     """One row per label: sums over some rows, totals over those that are not counted already."""
     maximum = len(labels.distinct)

@@ -7,7 +7,7 @@ the standard deviation of normally distributed values. Outliers hardly change it
 import numpy as np
 import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
 
 STEP_DEVIATIONS = 3.0
 STEP_FACTOR = 1.5
@@ -33,7 +33,7 @@ def robust_deviation(values: npt.ArrayLike, center: float | None = None) -> floa
 
 
 def outlier_limit(
-    seconds: Reals, deviations: float = STEP_DEVIATIONS, factor: float = STEP_FACTOR
+    seconds: FloatArray, deviations: float = STEP_DEVIATIONS, factor: float = STEP_FACTOR
 ) -> float:
     """The duration above which a step is an outlier; infinite without steps.
 

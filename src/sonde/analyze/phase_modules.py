@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from sonde.analyze.extents import Extents, Numbers
+from sonde.analyze.extents import Extents
 from sonde.analyze.operations import NOBODY, Operations, Profile
+from sonde.records.arrays import IntArray
 
 _NO_PHASE = ""
 
@@ -21,7 +22,7 @@ def module_shares(
     spent: dict[str, dict[str, float]] = {name: {} for name in requested}
     total = dict.fromkeys(requested, 0.0)
     for profile in profiles:
-        window = Extents.one(profile.start_ns, profile.end_ns)
+        window = Extents.single(profile.start_ns, profile.end_ns)
         for name in requested:
             total[name] += (profile.phases.extents(name) & window).total_ns
         for (phase, module), own_ns in _own_times(profile).items():
@@ -55,7 +56,7 @@ def _own_times(profile: Profile) -> dict[tuple[str, str], float]:
     return result
 
 
-def _self_ns(operations: Operations) -> Numbers:
+def _self_ns(operations: Operations) -> IntArray:
     """What each operation took without those that lie in it."""
     nesting = operations.nesting
     lasted_ns = nesting.ends_ns - operations.starts_ns

@@ -9,12 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.python_profile import Function, PythonProfile, PythonProfiler
-
-Numbers = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
 
 _SECOND_NS = 1e9
 _NOTHING = "built in"
@@ -34,7 +31,7 @@ class Tree:
         return self.functions[self.node_functions[node]]
 
     @cached_property
-    def places(self) -> tuple[tuple[str, int], ...]:
+    def locations(self) -> tuple[tuple[str, int], ...]:
         """File and line of every node; what is built in lies where it is called."""
         result: list[tuple[str, int]] = []
         for node, parent in enumerate(self.parents):
@@ -44,7 +41,7 @@ class Tree:
             result.append((file, line))
         return tuple(result)
 
-    def totals(self, steps: Numbers) -> Numbers:
+    def totals(self, steps: IntArray) -> IntArray:
         """What each node and everything under it took."""
         total = steps.tolist()
         for node in range(len(total) - 1, -1, -1):
@@ -52,7 +49,7 @@ class Tree:
                 total[self.parents[node]] += total[node]
         return np.array(total, dtype=np.int64)
 
-    def outermost(self, labels: Sequence[object]) -> Marks:
+    def outermost(self, labels: Sequence[object]) -> BoolArray:
         """Which nodes have no other of the same label above them."""
         above: list[frozenset[object]] = []
         zeros = np.zeros(len(labels), dtype=np.bool_)
@@ -69,11 +66,11 @@ class Amounts:
     """What the nodes of a tree took, row by row."""
 
     tree: Tree
-    times: Numbers  # numbers of the profile's times
-    threads: Numbers
-    nodes: Numbers
-    counts: Numbers
-    ns: Numbers
+    times: IntArray  # numbers of the profile's times
+    threads: IntArray
+    nodes: IntArray
+    counts: IntArray
+    ns: IntArray
 
     @classmethod
     def of(cls, profile: PythonProfile) -> "Amounts":
@@ -105,7 +102,7 @@ class Amounts:
             np.diff(instants)[inspections],
         )
 
-    def take(self, which: Marks) -> "Amounts":
+    def take(self, which: BoolArray) -> "Amounts":
         """Some rows."""
         return replace(
             self,
@@ -156,12 +153,12 @@ def of_function(tree: Tree, node: int) -> Function:
 
 def of_file(tree: Tree, node: int) -> str:
     """The file; of what is built in the file that calls it."""
-    return tree.places[node][0] or _NOTHING
+    return tree.locations[node][0] or _NOTHING
 
 
 def of_module(tree: Tree, node: int) -> str:
     """The package that was installed, or the file of the script's own code."""
-    return module_of(tree.places[node][0]) or _NOTHING
+    return module_of(tree.locations[node][0]) or _NOTHING
 
 
 def module_of(file: str) -> str:
@@ -187,11 +184,11 @@ def short_file(file: str) -> str:
 class _Sum:
     """What comes together under one label."""
 
-    __slots__ = ("count", "own_ns", "places", "total_ns")
+    __slots__ = ("count", "locations", "own_ns", "total_ns")
 
     def __init__(self) -> None:
         self.own_ns = self.total_ns = self.count = 0
-        self.places: dict[tuple[str, int], tuple[int, int]] = {}
+        self.locations: dict[tuple[str, int], tuple[int, int]] = {}
 
 
 def hot(profiles: Iterable[Amounts], label: Label = of_function) -> list[Hot]:
@@ -222,13 +219,13 @@ def _add(sums: dict[Function | str, _Sum], amounts: Amounts, label: Label) -> No
         item.count += int(counts[node])
         if outermost[node]:
             item.total_ns += int(totals[node])
-        before = item.places.get(tree.places[node], (0, 0))
+        before = item.locations.get(tree.locations[node], (0, 0))
         now = (before[0] + int(memory[node]), before[1] + int(totals[node]))
-        item.places[tree.places[node]] = now
+        item.locations[tree.locations[node]] = now
 
 
 def _hot(key: Function | str, item: _Sum, whole_ns: int) -> Hot:
-    file, line = max(item.places, key=lambda index: item.places[index])
+    file, line = max(item.locations, key=lambda index: item.locations[index])
     return Hot(
         label=key,
         file=file,

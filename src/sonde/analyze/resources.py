@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.analyze.percentiles import percentiles
-
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
 
 BUSY_PERCENT = 5.0  # a device that is used less than that, on average, is taken to be idle
 _PERCENTAGES = (0, 50, 90, 95, 99, 100)
@@ -27,7 +26,7 @@ class Spread:
     mean: float
 
 
-def mean_of_devices(values: npt.NDArray[np.floating]) -> Reals:
+def mean_of_devices(values: npt.NDArray[np.floating]) -> FloatArray:
     """The mean over devices at each tick, of values as (device, tick); NaN where none is known."""
     is_known = ~np.isnan(values)
     counts = is_known.sum(axis=0)
@@ -35,14 +34,14 @@ def mean_of_devices(values: npt.NDArray[np.floating]) -> Reals:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def sum_of_devices(values: npt.NDArray[np.floating]) -> Reals:
+def sum_of_devices(values: npt.NDArray[np.floating]) -> FloatArray:
     """The sum over devices at each tick; NaN where none is known."""
     is_known = ~np.isnan(values)
     sums = np.where(is_known, values, 0.0).sum(axis=0, dtype=np.float64)
     return np.where(is_known.any(axis=0), sums, np.nan)
 
 
-def spread_of(values: Reals) -> Spread:
+def spread_of(values: FloatArray) -> Spread:
     """Minimum, percentiles, maximum and mean, exact, of what is known."""
     valid = values[~np.isnan(values)]
     [numbers] = percentiles(values[None, :], _PERCENTAGES)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.bool_]
+from sonde.records.arrays import BoolArray, FloatArray
 
 _UPPER = 0.95
 _TINY = 1e-300
@@ -21,7 +20,7 @@ class TypicalRange:
     largest: float
 
     @classmethod
-    def of(cls, values: Reals) -> "TypicalRange":
+    def of(cls, values: FloatArray) -> "TypicalRange":
         """Of finite values, at least one."""
         ordered = np.sort(values)
         count = len(ordered)
@@ -58,7 +57,7 @@ def median_of(values: npt.ArrayLike) -> float:
     return high if ordered[-1] == ordered[-1] else float("nan")  # what is no number comes last
 
 
-def quantile_of(ordered: Reals, at: float) -> float:
+def quantile_of(ordered: FloatArray, at: float) -> float:
     """A quantile of sorted numbers, interpolated as numpy does it."""
     index = (len(ordered) - 1) * at
     below = int(index)
@@ -68,7 +67,7 @@ def quantile_of(ordered: Reals, at: float) -> float:
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
 
-def longest_run(marks: Marks) -> tuple[int, int]:
+def longest_run(marks: BoolArray) -> tuple[int, int]:
     """Where the longest run of marks begins, and how long it is."""
     if not marks.any():
         return 0, 0

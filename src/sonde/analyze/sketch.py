@@ -3,15 +3,14 @@
 from collections.abc import Mapping, MutableMapping
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
 
 _RATIO = 1.02  # from one bin to the next: whoever gives its middle is off by a hundredth at most
 _SMALLEST = 1e-9  # below is nought
 
 
-def add_to_sketch(sketch: MutableMapping[str, int], values: Reals) -> None:
+def add_to_sketch(sketch: MutableMapping[str, int], values: FloatArray) -> None:
     """Counts some values that are not negative."""
     indices = np.zeros(len(values), dtype=np.int64)
     is_some = values > _SMALLEST

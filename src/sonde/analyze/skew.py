@@ -8,10 +8,8 @@ within the time that the exchange itself took, which the last one to enter measu
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
+from sonde.records.arrays import BoolArray, IntArray
 
 _MIN_MEETINGS = 3  # fewer meetings say nothing
 _QUICKEST = 64  # the meetings that say most
@@ -30,21 +28,21 @@ class Offset:
 class Meetings:
     """What the workers of two nodes did together: per meeting, when each side came and left."""
 
-    came_ns: Numbers  # by the reference's clock: the last of its workers
-    left_ns: Numbers  # the first of them
-    other_came_ns: Numbers
-    other_left_ns: Numbers
+    came_ns: IntArray  # by the reference's clock: the last of its workers
+    left_ns: IntArray  # the first of them
+    other_came_ns: IntArray
+    other_left_ns: IntArray
 
     def __len__(self) -> int:
         return len(self.came_ns)
 
     @property
-    def exchange_ns(self) -> Numbers:
+    def exchange_ns(self) -> IntArray:
         """At most what the exchange itself took: the shorter stay, which each clock tells alone."""
         here, there = self.left_ns - self.came_ns, self.other_left_ns - self.other_came_ns
         return np.asarray(np.maximum(np.minimum(here, there), 0))
 
-    def take(self, which: Numbers | Marks) -> "Meetings":
+    def take(self, which: IntArray | BoolArray) -> "Meetings":
         """Some of them."""
         return Meetings(
             self.came_ns[which],
@@ -71,7 +69,7 @@ def offset_from_meetings(meetings: Meetings) -> Offset | None:
     return Offset(round(middle), max(1, round(error)), len(meetings))
 
 
-def offset_from_ends(ends_ns: Numbers, other_ends_ns: Numbers) -> Offset | None:
+def offset_from_ends(ends_ns: IntArray, other_ends_ns: IntArray) -> Offset | None:
     """The offset from steps that the workers of both nodes end at about the same time.
 
     The error is how much the single steps disagree; a worker that is always later by the same time
@@ -83,6 +81,6 @@ def offset_from_ends(ends_ns: Numbers, other_ends_ns: Numbers) -> Offset | None:
     return Offset(round(float(np.median(apart_ns))), max(1, round(_spread(apart_ns))), len(ends_ns))
 
 
-def _spread(values: Numbers) -> float:
+def _spread(values: IntArray) -> float:
     low, high = np.percentile(values, (10, 90))
     return float(high - low) / 2

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class Slow:
 
 
 def slowest(
-    phases: Mapping[int, Mapping[str, Reals]],
+    phases: Mapping[int, Mapping[str, FloatArray]],
     alone: Sequence[str],
     min_seconds: float,
     repeated_phases: Sequence[str] = (),

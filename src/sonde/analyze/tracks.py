@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
+from sonde.records.arrays import IntArray
+
 Shares = npt.NDArray[np.float64]
 
 
-def side_by_side(starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
+def side_by_side(starts_ns: IntArray, ends_ns: IntArray) -> IntArray:
     """The row that each slice goes into, from 0: in a row slices lie in each other, or apart.
 
     Args:
@@ -23,11 +24,11 @@ def side_by_side(starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
 class Nested:
     """Slices of one track, and how they lie in each other."""
 
-    lanes: Numbers  # in which each is drawn
-    parents: Numbers  # the slice that each lies in, or -1
+    lanes: IntArray  # in which each is drawn
+    parents: IntArray  # the slice that each lies in, or -1
 
 
-def nested(starts_ns: Numbers, ends_ns: Numbers) -> Nested:
+def nested(starts_ns: IntArray, ends_ns: IntArray) -> Nested:
     """The lane that each slice is drawn in, from 0, and the one that it lies in.
 
     In a lane none overlaps another, and what holds others is above them.
@@ -45,7 +46,7 @@ def nested(starts_ns: Numbers, ends_ns: Numbers) -> Nested:
     return Nested(np.asarray(firsts[rows] + depths), parents)
 
 
-def _placed(starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+def _placed(starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Rows, how many slices of its row each lies in, and the last of these."""
     # per row the ends and places of what is open there, the outermost first
     rows: list[list[tuple[int, int]]] = []
@@ -86,12 +87,12 @@ class Pixels:
 class Folded:
     """Slices of one track in a range: the wide ones, and how much the others cover."""
 
-    wide: Numbers  # places of slices that are at least one column wide
+    wide: IntArray  # places of slices that are at least one column wide
     narrow: int  # how many are not
     covered: Shares  # by those, as (lane, column), from 0 to 1
 
 
-def fold(starts_ns: Numbers, ends_ns: Numbers, lanes: Numbers, pixels: Pixels) -> Folded:
+def fold(starts_ns: IntArray, ends_ns: IntArray, lanes: IntArray, pixels: Pixels) -> Folded:
     """What of a track can be seen in a range: slices as such, or as the share that they cover."""
     is_seen = (ends_ns > pixels.start_ns) & (starts_ns < pixels.end_ns)
     is_wide = ends_ns - starts_ns >= pixels.width_ns
@@ -128,10 +129,10 @@ class Sums:
 class Named:
     """Slices of one track with their names as numbers, in order of time."""
 
-    names: Numbers
-    starts_ns: Numbers
-    ends_ns: Numbers
-    parents: Numbers  # the slice that each lies in, or -1
+    names: IntArray
+    starts_ns: IntArray
+    ends_ns: IntArray
+    parents: IntArray  # the slice that each lies in, or -1
 
     def sums(self, start_ns: int, end_ns: int) -> list[Sums]:
         """Exact sums over the slices that reach into a range, what took most itself first."""

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.analyze.robust import median_of
-
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
 
 # The mean absolute difference of two normal values is so many standard deviations.
 _DIFFERENCE_OF_TWO = 1.1284
@@ -39,7 +37,7 @@ class Change:
         return -self.fall > max(value, sigmas * self.error)
 
 
-def noise_of(values: Reals) -> float:
+def noise_of(values: FloatArray) -> float:
     """The standard deviation of the noise: from neighbours, so a trend does not count as noise."""
     if len(values) < 3:
         return float("inf")
@@ -48,7 +46,7 @@ def noise_of(values: Reals) -> float:
     return float(np.minimum(steps, _FAR * middle).mean()) / _DIFFERENCE_OF_TWO
 
 
-def noise_around_bend(values: Reals) -> float:
+def noise_around_bend(values: FloatArray) -> float:
     """The standard deviation of the noise of a few values on a bend, which does not count."""
     if len(values) < 4:
         return 0.0
@@ -56,7 +54,7 @@ def noise_around_bend(values: Reals) -> float:
     return median_of(np.abs(steps[1:] - steps[:-1])) / _MIDDLE_OF_THREE
 
 
-def change_over(values: Reals, share: float = 0.25) -> Change:
+def change_over(values: FloatArray, share: float = 0.25) -> Change:
     """From the first part of a series to its last, by their means; outliers are clipped."""
     count = max(1, int(len(values) * share))
     spread = noise_of(values)
@@ -68,6 +66,6 @@ def change_over(values: Reals, share: float = 0.25) -> Change:
     return Change(start, end, spread * float(np.sqrt(2 / count)), spread)
 
 
-def halved(values: Reals) -> Reals:
+def halved(values: FloatArray) -> FloatArray:
     """Means of neighbours: half as many values, each over twice the steps."""
     return np.asarray(values[: len(values) // 2 * 2].reshape(-1, 2).mean(axis=1))

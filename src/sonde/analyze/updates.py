@@ -1,16 +1,15 @@
 """How far tensors have moved between two looks, from their statistics alone."""
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from sonde.records.arrays import FloatArray
 
 # the columns of statistics that tell it, in this order
 COLUMNS = ("count", "sum_of_squares", "sum", "sum_of_absolutes", "minimum", "maximum")
 _SUMS = ("sum", "sum_of_absolutes")
 
 
-def least_updates(before: Reals, after: Reals) -> Reals:
+def least_updates(before: FloatArray, after: FloatArray) -> FloatArray:
     """Lower bounds for the norms of the differences of two tensors each, from their statistics.
 
     Args:
@@ -18,7 +17,7 @@ def least_updates(before: Reals, after: Reals) -> Reals:
         after: Likewise, later.
     """
     roots = np.sqrt(np.maximum(before[:, 0], 1.0))
-    where: Reals = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
+    where: FloatArray = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
     for index in range(2, len(COLUMNS)):
         change = np.abs(after[:, index] - before[:, index])
         if COLUMNS[index] in _SUMS:

@@ -46,7 +46,7 @@ def _masked(value: Any) -> Any:
     if isinstance(value, str):
         return mask_name(value)
     if isinstance(value, dict):
-        return {_masked(name): _masked(one) for name, one in value.items()}
+        return {_masked(name): _masked(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_masked(one) for one in value]
+        return [_masked(item) for item in value]
     return value

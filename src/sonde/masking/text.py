@@ -151,16 +151,16 @@ def _mask_words(match: re.Match[str]) -> str:
 
 def _mask_assigned(text: str) -> str:
     """The values of all secret names, however deep: `a=token=x`, `{"key": "x"}`."""
-    parts, done = [], 0
+    pieces, done = [], 0
     for name in _ASSIGNED_NAME.finditer(text):
         start = _VALUE_START.match(text, name.end()) if name.start() >= done else None
         if start is None or not _is_assigned_secret(name[1], name[2], start[0]):
             continue
         value = _ASSIGNED_VALUE.match(text, name.end())
         assert value is not None
-        parts += [text[done : name.end()], MASK]
+        pieces += [text[done : name.end()], MASK]
         done = block_end(text, name.start(), name.end()) or value.end()
-    return "".join([*parts, text[done:]])
+    return "".join([*pieces, text[done:]])
 
 
 def _is_assigned_secret(name: str, sign: str, value: str) -> bool:

@@ -102,7 +102,7 @@ class Rule(ABC):
     def __new__(cls, **values: Any) -> Self:
         """Remembers what was given: the fields alone do not tell it from a default."""
         rule = super().__new__(cls)
-        object.__setattr__(rule, "_given", frozenset(values))
+        object.__setattr__(rule, "_explicit", frozenset(values))
         return rule
 
     @abstractmethod
@@ -145,9 +145,9 @@ class Rule(ABC):
         return self.setting is Setting.CLASSIC
 
     @property
-    def given(self) -> frozenset[str]:
+    def explicit_parameters(self) -> frozenset[str]:
         """The parameters that somebody has set: they hold, whatever the setting."""
-        return frozenset(getattr(self, "_given", ()))
+        return frozenset(getattr(self, "_explicit", ()))
 
     @property
     def parameters(self) -> Mapping[str, object]:

@@ -20,18 +20,18 @@ Parameters = Mapping[str, Mapping[str, object]]
 def select_rules(
     names: Sequence[str] = (),
     settings: RulesSettings | None = None,
-    given: Parameters | None = None,
+    parameters: Parameters | None = None,
 ) -> list[Rule]:
     """The selected rules with their parameters; all installed rules if none is named.
 
     Args:
         names: Names in either spelling.
         settings: The section [rules] of a configuration file.
-        given: Parameters by rule, which take precedence.
+        parameters: Parameters by rule, which take precedence.
     """
     chosen = settings or RulesSettings()
     configured = {file_name(rule.rule): rule for rule in chosen.rules}
-    on_top = {file_name(name): values for name, values in (given or {}).items()}
+    on_top = {file_name(name): values for name, values in (parameters or {}).items()}
     installed = [*rule_names(), *_with_source(configured)]
     requested = list(dict.fromkeys(map(file_name, names))) or installed
     # a name that does not exist is an error, asked for or not

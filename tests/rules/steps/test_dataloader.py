@@ -118,7 +118,7 @@ def test_a_job_without_a_loader_is_not_applicable() -> None:
     job.worker().step(0, {"forward": 1.0}).flush()
     result = judged(job.end())
     assert result.status is RuleStatus.NOT_APPLICABLE
-    assert result.reason == "no operations of the kind loading recorded"
+    assert result.reason == "no loading operations recorded"
     assert result.summary == {}
 
 

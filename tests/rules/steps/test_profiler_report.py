@@ -14,7 +14,7 @@ from tests.fakes.training import with_machine
 
 def chosen(*names: str, **given: object) -> dict[str, Rule]:
     parameters = {"ProfilerReport": given} if given else None
-    return {one.name(): one for one in select_rules(names, given=parameters)}
+    return {one.name(): one for one in select_rules(names, parameters=parameters)}
 
 
 def test_who_asks_for_it_asks_for_all_profiling_rules() -> None:
@@ -26,7 +26,7 @@ def test_it_sets_the_parameters_of_the_others() -> None:
     rules = chosen("profiler_report", CPUBottleneck_threshold="80", StepOutlier_stddev=5)
     assert rules["CPUBottleneck"].parameters["threshold"] == 80.0
     assert rules["StepOutlier"].parameters["stddev"] == 5.0
-    assert rules["StepOutlier"].given == {"stddev"}
+    assert rules["StepOutlier"].explicit_parameters == {"stddev"}
     assert rules["IOBottleneck"].parameters["threshold"] == 50.0
 
 

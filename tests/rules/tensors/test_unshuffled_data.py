@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sonde.read.job_data import Reals
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
@@ -95,7 +95,7 @@ def test_enough_batches_are_needed() -> None:
     assert result.reason == "Not enough data: 4 of 6 inspections"
 
 
-Batches = Callable[[int], Reals]  # the labels of the batch of a step
+Batches = Callable[[int], FloatArray]  # the labels of the batch of a step
 
 
 def followed(batches: dict[str, Batches], steps: int = 400, *, plays: bool = False) -> FakeJob:
@@ -118,26 +118,26 @@ def followed(batches: dict[str, Batches], steps: int = 400, *, plays: bool = Fal
     return job.end()
 
 
-def noise(seed: int, count: int = BATCH) -> Reals:
+def noise(seed: int, count: int = BATCH) -> FloatArray:
     return np.random.default_rng(seed).normal(size=count)
 
 
-def sites(step: int) -> Reals:
+def sites(step: int) -> FloatArray:
     """Four of them, twenty batches each, in the same order in every epoch."""
     index = step % 80
     return noise(index) + (-1.0, 0.5, 1.5, -0.5)[index // 20]
 
 
-def sites_shuffled_inside(step: int) -> Reals:
+def sites_shuffled_inside(step: int) -> FloatArray:
     return noise(step) + (-1.0, 0.5, 1.5, -0.5)[step % 80 // 20]
 
 
-def sorted_targets(step: int) -> Reals:
+def sorted_targets(step: int) -> FloatArray:
     ordered = np.sort(noise(7, 60 * BATCH))
     return ordered[step % 60 * BATCH :][:BATCH]
 
 
-def classes_in_blocks(step: int) -> Reals:
+def classes_in_blocks(step: int) -> FloatArray:
     return np.full(BATCH, (3.0, 0.0, 2.0, 1.0)[step % 60 // 15])
 
 
@@ -159,33 +159,33 @@ def test_means_that_come_in_the_same_order_in_every_epoch_are_found(
     assert subject in episode.finding.message
 
 
-def fixed_order(step: int) -> Reals:
+def fixed_order(step: int) -> FloatArray:
     return noise(step % 40)
 
 
-def curriculum(step: int) -> Reals:
+def curriculum(step: int) -> FloatArray:
     return noise(step) + step / 40
 
 
-def tasks_at_random(step: int) -> Reals:
+def tasks_at_random(step: int) -> FloatArray:
     return noise(step, BATCH) + 3 * float(noise(10**6 + step, 1)[0])
 
 
-def wandering(step: int) -> Reals:
+def wandering(step: int) -> FloatArray:
     path = np.cumsum(noise(3, 1000))
     return noise(step) + float(path[step]) / 3
 
 
-def consecutive_windows(step: int) -> Reals:
+def consecutive_windows(step: int) -> FloatArray:
     """A batch is a stretch of a series, as for a network that keeps its state."""
     return np.sin((step % 50 * BATCH + np.arange(BATCH)) / 200)
 
 
-def two_kinds_in_turn(step: int) -> Reals:
+def two_kinds_in_turn(step: int) -> FloatArray:
     return noise(step) + 2 * (step % 6 < 3)
 
 
-def second_task(step: int) -> Reals:
+def second_task(step: int) -> FloatArray:
     return noise(step) + 2 * (step > 200)
 
 
@@ -208,7 +208,7 @@ def test_other_orders_are_left_alone(name: str) -> None:
 
 
 def test_labels_of_a_series_are_those_of_a_series_however_noisy() -> None:
-    def noisy(step: int) -> Reals:
+    def noisy(step: int) -> FloatArray:
         return 5 * consecutive_windows(step) + noise(step % 50)
 
     both = followed({"labels": noisy, "input": consecutive_windows})

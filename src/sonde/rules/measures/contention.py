@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Samples, Window
-from sonde.read.workers import Marks
+from sonde.records.arrays import BoolArray
 from sonde.rules._rule import State
 
 _CPU = "process_tree.cpu_percent"
@@ -44,7 +44,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-def note_work(window: Window, table: StepTable, is_usable: Marks, state: State) -> None:
+def note_work(window: Window, table: StepTable, is_usable: BoolArray, state: State) -> None:
     """Adds to what is known how long some steps took, and what the machine did meanwhile."""
     state["seconds"] = state.get("seconds", 0.0) + _seconds(table, is_usable)
     state["steps"] = state.get("steps", 0) + int(is_usable.sum())
@@ -154,7 +154,7 @@ def share_of_a_core(
         return before
     if pressure["sum"] / pressure["count"] < LIMITS.busy_pressure_percent:
         return 1.0
-    workers = max(1, len(window.leg.lives))
+    workers = max(1, len(window.attempt.lives))
     minimum = min(LIMITS.min_core_share, 1 / processes / _threads_for_a_core(window, table))
     return float(min(1.0, max(minimum, cpu["sum"] / cpu["count"] / 100 / workers / processes)))
 
@@ -179,7 +179,7 @@ def is_more(before: State, now: State) -> bool:
 
 def _threads_for_a_core(window: Window, table: StepTable) -> float:
     """How many threads wanted each core while steps ran; 1 where nobody has counted them."""
-    node, measured = window.leg.node_of(table.worker), State()
+    node, measured = window.attempt.node_of(table.worker), State()
     _note_machine(window, table, measured, (_THREADS,))
     threads = measured.of(_THREADS)
     cores = sum(samples.node == node and bool(samples.device) for samples in window.system(_CORES))
@@ -200,7 +200,7 @@ def _note_machine(
     state: State,
     metrics: Sequence[str] = (_CPU, _PRESSURE, _WAIT),
 ) -> None:
-    node = window.leg.node_of(table.worker)
+    node = window.attempt.node_of(table.worker)
     first_ns, last_ns = int(table.starts_ns[0]), int(table.ends_ns[-1])
     for metric in metrics:
         for samples in window.system(metric):
@@ -208,7 +208,7 @@ def _note_machine(
                 _note(samples, first_ns, last_ns, state.of(metric))
 
 
-def _seconds(table: StepTable, is_usable: Marks) -> float:
+def _seconds(table: StepTable, is_usable: BoolArray) -> float:
     return float(table.durations_ns[is_usable].sum()) / NANOSECONDS
 
 

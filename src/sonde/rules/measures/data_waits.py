@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.robust import Marks, Reals
 from sonde.clock import NANOSECONDS
 from sonde.read.loading import read_iterator_starts
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
-from sonde.read.workers import Numbers
+from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.ranges import TimeRange
 from sonde.records.step import Phase
 
@@ -34,11 +33,11 @@ class Waits:
     """The steps of one worker that tell how long it waits."""
 
     worker: int
-    steps: Numbers
-    starts_ns: Numbers
-    seconds: Reals  # of waiting, step by step
-    step_seconds: Reals  # seconds of the steps, without evaluation and checkpoints
-    batches: Numbers  # of each step
+    steps: IntArray
+    starts_ns: IntArray
+    seconds: FloatArray  # of waiting, step by step
+    step_seconds: FloatArray  # seconds of the steps, without evaluation and checkpoints
+    batches: IntArray  # of each step
 
     @classmethod
     def of(cls, table: StepTable) -> "Waits":
@@ -52,7 +51,7 @@ class Waits:
         result = cls(table.worker, table.steps, table.starts_ns, *columns, table.micro_steps)
         return result if is_usable.all() else result.take(is_usable)
 
-    def take(self, which: Marks) -> "Waits":
+    def take(self, which: BoolArray) -> "Waits":
         """Some of them."""
         return Waits(
             self.worker,

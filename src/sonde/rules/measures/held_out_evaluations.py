@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sonde.read.evaluations import evaluations_in
-from sonde.read.job_data import Reals
 from sonde.read.window import Curve, Window
-from sonde.read.workers import Numbers
+from sonde.records.arrays import FloatArray, IntArray
 from sonde.records.evaluation import Evaluation
 from sonde.rules._rule import State
 
@@ -113,7 +112,7 @@ def _of_batches(window: Window) -> tuple[list[Evaluated], list[float]]:
     return result, _finite(losses[begin:])
 
 
-def _times_ns(window: Window, evaluated: Curve) -> Numbers:
+def _times_ns(window: Window, evaluated: Curve) -> IntArray:
     """When each loss was evaluated: a device may tell it later, when training goes on already."""
     times_ns = evaluated.times_ns.copy()
     for table in window.steps("eval")[:1]:
@@ -123,6 +122,6 @@ def _times_ns(window: Window, evaluated: Curve) -> Numbers:
     return times_ns
 
 
-def _finite(values: Reals) -> list[float]:
+def _finite(values: FloatArray) -> list[float]:
     result: list[float] = values[np.isfinite(values)].tolist()
     return result

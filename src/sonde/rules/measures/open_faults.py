@@ -18,7 +18,7 @@ def is_repeat_due(window: Window) -> bool:
 
 def begin_leg(rule: Rule, window: Window, state: State) -> Iterator[Finding]:
     """Forgets what was before the workers started again; what stood is over until it is seen."""
-    if state.get("leg") != window.leg.number:
+    if state.get("leg") != window.attempt.number:
         stood = list(state.get("told", []))
         training_kind.begin_leg(window, state)
         yield from (rule.recovered(subject) for subject in stood)

@@ -4,18 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.analyze.robust import median_of
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
-from sonde.read.workers import Marks
+from sonde.records.arrays import BoolArray, FloatArray
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Phase
 from sonde.rules._rule import State
-
-Seconds = npt.NDArray[np.float64]
 
 STANDING = ObservationKind.STANDING_STILL.value
 _WAITING = ("collective", "backward", "device")  # for other workers
@@ -77,7 +74,7 @@ def note_standstills(window: Window, state: State) -> None:
 
 
 def pauses_of(
-    table: StepTable, seconds: Seconds, is_usable: Marks, state: State, standstills: State
+    table: StepTable, seconds: FloatArray, is_usable: BoolArray, state: State, standstills: State
 ) -> Iterator[Pause]:
     """The pauses among some steps of one worker.
 

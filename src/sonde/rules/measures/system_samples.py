@@ -44,10 +44,12 @@ class Counting:
     def begin(self, window: Window, state: State) -> None:
         """Keeps from when to when training goes; a new leg begins anew."""
         training = state.of("training")
-        if training.get("leg") != window.leg.number:  # what was left of the last one was its end
+        if (
+            training.get("leg") != window.attempt.number
+        ):  # what was left of the last one was its end
             state.of("pending").clear()
             training.clear()
-            training["leg"] = window.leg.number
+            training["leg"] = window.attempt.number
         for table in window.steps():
             training.setdefault("began_ns", int(table.starts_ns.min()))
             training["until_ns"] = max(training.get("until_ns", 0), int(table.ends_ns.max()))

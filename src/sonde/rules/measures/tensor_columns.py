@@ -5,20 +5,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from sonde.read.job_data import Reals
 from sonde.read.window import WindowTensor
-from sonde.read.workers import Numbers
+from sonde.records.arrays import FloatArray, IntArray
 
 Value = TypeVar("Value")
 
 
-def column_of_all(tensors: Sequence[WindowTensor], name: str) -> Reals:
+def column_of_all(tensors: Sequence[WindowTensor], name: str) -> FloatArray:
     """A column of at least one tensor, one after the other."""
     joined = np.concatenate([tensor.rows.columns[name] for tensor in tensors])
     return joined.astype(np.float64, copy=False)
 
 
-def steps_of_all(tensors: Sequence[WindowTensor]) -> Numbers:
+def steps_of_all(tensors: Sequence[WindowTensor]) -> IntArray:
     """The steps that go with such a column."""
     return np.concatenate([tensor.rows.steps for tensor in tensors])
 

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.read.job_data import Reals
 from sonde.read.steps import StepTable
 from sonde.read.window import Curve, Window
-from sonde.read.workers import Marks, Numbers
+from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Phase
@@ -44,9 +43,9 @@ LIMITS = Calibration()
 
 def begin_leg(window: Window, state: State) -> None:
     """Forgets what was before workers started again: what is done again need not go on from it."""
-    if state.get("leg") != window.leg.number:
+    if state.get("leg") != window.attempt.number:
         state.clear()
-        state["leg"] = window.leg.number
+        state["leg"] = window.attempt.number
 
 
 def is_playing(window: Window) -> bool:
@@ -70,7 +69,7 @@ def is_playing(window: Window) -> bool:
     return bool(has_rollout(table).any() and acts.mean() >= LIMITS.acting_passes_per_step)
 
 
-def _is_irregular(steps: Numbers) -> bool:
+def _is_irregular(steps: IntArray) -> bool:
     """Whether things happen often, and not every N steps."""
     gaps = np.diff(steps)
     if len(gaps) < LIMITS.min_gaps or float(gaps.mean()) > LIMITS.max_mean_gap_steps:
@@ -78,7 +77,7 @@ def _is_irregular(steps: Numbers) -> bool:
     return int(np.bincount(gaps).max()) < LIMITS.even_share * len(gaps)
 
 
-def has_rollout(table: StepTable) -> Marks:
+def has_rollout(table: StepTable) -> BoolArray:
     """Steps with many passes that lead to no backward pass: they take longer on purpose."""
     return np.asarray(table.passes - table.micro_steps >= LIMITS.rollout_passes)
 
@@ -134,7 +133,7 @@ def loss_changed(window: Window, state: State) -> int | None:
     return max(steps, default=None)
 
 
-def fastest_rate(window: Window) -> Reals:
+def fastest_rate(window: Window) -> FloatArray:
     """The learning rate of the group that learns fastest, step by step; nothing, if not known."""
     rates = [curve.values for curve in window.scalars("learning_rate*") if len(curve)]
     return max(rates, key=lambda rate: float(rate.max()), default=np.empty(0))

@@ -27,7 +27,7 @@ class TrainingLoader:
 
 def training_loader(window: Window, worker: int) -> LoaderRecord | None:
     """What was recorded so far of the loader that serves training; of several, the latest."""
-    within = TimeRange(window.leg.start_ns, window.end_ns + 1)
+    within = TimeRange(window.attempt.start_ns, window.end_ns + 1)
     records = read_loaders(window.data.worker(worker), within)
     serving = [record for record in records if record.mode == Mode.TRAIN.value and record.starts]
     return max(serving, key=lambda record: record.starts[-1].time_ns, default=None)
@@ -55,8 +55,8 @@ def _examined(window: Window, worker: int) -> dict[str, object] | None:
     record = training_loader(window, worker)
     if record is None:
         return None
-    node = window.leg.node_of(worker)
-    workers = sum(life.info.node == node for life in window.leg.lives) or 1
+    node = window.attempt.node_of(worker)
+    workers = sum(life.info.node == node for life in window.attempt.lives) or 1
     report = examine(with_host(record, window.data.node(node) if node else None, workers))
     loader = TrainingLoader(record.facts.processes, record.facts.cores)
     if report.processes is not None:

@@ -86,15 +86,15 @@ class CollectiveHang(Rule):
         standing = state.of("standing")
         for observation in window.observations(_KIND):
             _note(observation, standing)
-        state["workers"] = len(window.leg.ranks)
+        state["workers"] = len(window.attempt.ranks)
         at_the_end = _at_the_end(window, standing) if window.is_last else []
         if at_the_end:
             yield self._finding(at_the_end, longest=0.0)
             return
-        if len(window.leg.ranks) < 2 or not standing:
+        if len(window.attempt.ranks) < 2 or not standing:
             yield self.recovered(_SUBJECT)
             return
-        placements = [_placement(life, standing, window) for life in window.leg.lives]
+        placements = [_placement(life, standing, window) for life in window.attempt.lives]
         if any(
             placement is None for placement in placements
         ):  # somebody goes on: the others will, too
@@ -146,7 +146,7 @@ class CollectiveHang(Rule):
 def _at_the_end(window: Window, standing: State) -> list[_Placement]:
     """Where workers were when collectives failed; nothing, where that is not what happened."""
     placements = []
-    for life in window.leg.lives:
+    for life in window.attempt.lives:
         rank, node, failure = life.info.rank, life.info.node, life.failure
         if failure is not None and failure.detail.startswith(_FAILED):
             text = f"failed {failure.detail}"

@@ -103,7 +103,7 @@ class DataLoaderStarvation(Rule):
 
     def _is_clear(self, state: State) -> bool:
         """Whether a job has waited for so long from the start that few steps are enough."""
-        if self.is_classic or "in_a_row" in self.given or state.get("has_kept_up"):
+        if self.is_classic or "in_a_row" in self.explicit_parameters or state.get("has_kept_up"):
             return False
         waited, total = state["waited"] - state["longest"], state["whole"] - state["longest"]
         is_long = waited >= LIMITS.clear_seconds and 100 * waited >= LIMITS.clear_percent * total
@@ -134,7 +134,7 @@ class DataLoaderStarvation(Rule):
         life = next(
             (
                 worker_life
-                for worker_life in window.leg.lives
+                for worker_life in window.attempt.lives
                 if worker_life.info.rank == waits.worker
             ),
             None,

@@ -83,7 +83,7 @@ class Dataloader(Rule):
         for table in window.steps():
             _note_steps(window, table, state.of("workers", table.worker))
         nodes: dict[str, dict[int, State]] = {}
-        for life in window.leg.lives:
+        for life in window.attempt.lives:
             worker_state = state.of("workers", life.info.rank)
             if "processes" in worker_state:
                 worker_state["is_on_gpu"] = life.info.device.startswith("cuda")

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import Reals, median_of, quantile_of
+from sonde.analyze.robust import median_of, quantile_of
 from sonde.read.window import Curve, Window
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -136,7 +137,7 @@ class LossDiverging(Rule):
         reference = max(state["untrained"], LIMITS.best_factor * state.get("best", 0.0))
         return bool(reference > 0 and state["highest"] > self.times * reference)
 
-    def _exploded(self, values: Reals, state: State) -> str:
+    def _exploded(self, values: FloatArray, state: State) -> str:
         reference = max(state["untrained"], LIMITS.best_factor * state.get("best", 0.0))
         if reference <= 0 or float(values.min()) <= self.times * reference:
             return ""

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import Marks, Reals, TypicalRange, median_of
+from sonde.analyze.robust import TypicalRange, median_of
 from sonde.read.window import Curve, Window
-from sonde.read.workers import Numbers
+from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -124,7 +124,9 @@ class LossSpike(Rule):
         else:
             yield from self._follow(curve.name, steps[begin:], values[begin:], state)
 
-    def _spike(self, window: Window, steps: Numbers, values: Reals, state: State) -> int | None:
+    def _spike(
+        self, window: Window, steps: IntArray, values: FloatArray, state: State
+    ) -> int | None:
         """Where a spike begins, if there is one."""
         recent_values: list[float] = state.get("recent", [])
         top, untrained_top = float(values.max()), LIMITS.single_initial_factor * max(state["first"])
@@ -155,7 +157,9 @@ class LossSpike(Rule):
         state["limit"], state["usual"] = limit if is_jump else far, lately.median
         return first
 
-    def _follow(self, name: str, steps: Numbers, values: Reals, state: State) -> Iterator[Finding]:
+    def _follow(
+        self, name: str, steps: IntArray, values: FloatArray, state: State
+    ) -> Iterator[Finding]:
         """Says how high it went, and whether it has come back."""
         state.setdefault("since", int(steps[0]))
         top = int(values.argmax())
@@ -192,7 +196,7 @@ class LossSpike(Rule):
         )
 
 
-def _cluster(is_out: Marks) -> int | None:
+def _cluster(is_out: BoolArray) -> int | None:
     """Where enough steps out of range come close together; None where they do not."""
     indices = np.flatnonzero(is_out)
     spans = indices[LIMITS.spike_steps - 1 :] - indices[: len(indices) - LIMITS.spike_steps + 1]
@@ -200,7 +204,7 @@ def _cluster(is_out: Marks) -> int | None:
     return int(indices[close[0]]) if len(close) else None
 
 
-def _take(window: Window, values: Reals, state: State) -> None:
+def _take(window: Window, values: FloatArray, state: State) -> None:
     """Remembers a window without a spike."""
     state["recent"] = (state.get("recent", []) + values.tolist())[-LIMITS.recent_steps :]
     rates = fastest_rate(window)
@@ -209,7 +213,7 @@ def _take(window: Window, values: Reals, state: State) -> None:
         state["highest_rate"] = max(state.get("highest_rate", 0.0), float(rates.max()))
 
 
-def _came_back(values: Reals, limit: float) -> int | None:
+def _came_back(values: FloatArray, limit: float) -> int | None:
     """The place from which on its middle was in range again."""
     if len(values) < LIMITS.recovery_steps:
         return None

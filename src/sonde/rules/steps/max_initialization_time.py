@@ -37,31 +37,31 @@ class MaxInitializationTime(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Waits for the first step of each leg."""
-        subject = f"start {window.leg.number + 1}"
+        subject = f"start {window.attempt.number + 1}"
         tables = window.steps()
-        if state.get("leg") == window.leg.number:
+        if state.get("leg") == window.attempt.number:
             return  # it has begun
         if tables:
-            state["leg"] = window.leg.number
+            state["leg"] = window.attempt.number
             first_ns = min(int(table.starts_ns.min()) for table in tables)
             if self._minutes(window, first_ns) > self.threshold:
                 yield self._finding(window, subject, first_ns, "began")
                 yield self.recovered(subject)
         elif not self.is_classic and any(window.steps(mode) for mode in _OTHER_MODES):
-            state["leg"] = window.leg.number
-        elif not (self.is_classic or window.is_last or not window.leg.lives) and (
+            state["leg"] = window.attempt.number
+        elif not (self.is_classic or window.is_last or not window.attempt.lives) and (
             self._minutes(window, window.end_ns) > self.threshold
         ):
             yield self._finding(window, subject, window.end_ns, "had not begun")
 
     def _minutes(self, window: Window, time_ns: int) -> float:
-        return (time_ns - window.leg.start_ns) / NANOSECONDS / 60
+        return (time_ns - window.attempt.start_ns) / NANOSECONDS / 60
 
     def _finding(self, window: Window, subject: str, time_ns: int, name: str) -> Finding:
         minutes = self._minutes(window, time_ns)
         return self.finding(
             f"The first training step {name} {minutes:.0f} minutes after the start.",
             subject=subject,
-            time_ns=(window.leg.start_ns, time_ns),
+            time_ns=(window.attempt.start_ns, time_ns),
             evidence={"initialization_minutes": minutes, "lost_seconds": 60 * minutes},
         )

@@ -49,7 +49,7 @@ class OverallFrameworkMetrics(Rule):
             end_ns = min(end_ns, window.data.facts.end_ns)
         _add(state, "whole", (end_ns - window.start_ns) / NANOSECONDS)
         is_profiled = False
-        workers = max(1, len(window.leg.ranks))
+        workers = max(1, len(window.attempt.ranks))
         for mode in Mode:
             for table in window.steps(mode.value):
                 spent = float(table.durations_ns.sum()) / NANOSECONDS

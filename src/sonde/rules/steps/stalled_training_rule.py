@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sonde.clock import NANOSECONDS
 from sonde.read.window import Window
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
 from sonde.records.step import Mode
@@ -18,7 +19,6 @@ from sonde.rules._rule import Rule, Section, State
 _CPU = "process_tree.cpu_percent"
 
 Times = npt.NDArray[np.int64]
-Seconds = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,11 @@ class StalledTrainingRule(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows what goes on, and how long nothing did."""
-        if state.get("leg") != window.leg.number:
+        if state.get("leg") != window.attempt.number:
             state.clear()
-            state.update(leg=window.leg.number, last_ns=window.leg.start_ns, steps=0, longest=0.0)
+            state.update(
+                leg=window.attempt.number, last_ns=window.attempt.start_ns, steps=0, longest=0.0
+            )
         times_ns = _progress(window)
         pauses = np.diff(np.append(state["last_ns"], times_ns)) / NANOSECONDS
         if len(times_ns):
@@ -88,7 +90,7 @@ class StalledTrainingRule(Rule):
             yield self._finding((state["last_ns"], window.end_ns), state)
 
     def _earlier(
-        self, window: Window, times_ns: Times, pauses: Seconds, state: State
+        self, window: Window, times_ns: Times, pauses: FloatArray, state: State
     ) -> Iterator[Finding]:
         """A standstill that is over by the window's end."""
         longest = float(pauses.max(initial=0.0))
@@ -108,7 +110,7 @@ class StalledTrainingRule(Rule):
         if self.is_classic:
             return self.threshold
         if (
-            "threshold" in self.given
+            "threshold" in self.explicit_parameters
         ):  # a start is no standstill: imports, data, a first compilation
             return self.threshold if state["steps"] else max(self.threshold, LIMITS.idle_seconds)
         if state["steps"] < LIMITS.min_steps:

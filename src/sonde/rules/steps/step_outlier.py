@@ -12,7 +12,7 @@ from sonde.analyze.robust import median_of, quantile_of
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
-from sonde.read.workers import Marks
+from sonde.records.arrays import BoolArray, FloatArray
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -21,8 +21,6 @@ from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.standstills import STANDING, Pause, note_standstills, pauses_of
 from sonde.rules.measures.training_kind import has_rollout
-
-Seconds = npt.NDArray[np.float64]
 
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 _MEANT = (*_COMPUTING, Phase.COLLECTIVE.value)  # every so many steps: workers that meet seldom
@@ -72,7 +70,7 @@ class _Outliers:
     """The outliers of one worker in one window."""
 
     steps: npt.NDArray[np.int64]
-    seconds: Seconds
+    seconds: FloatArray
     median: float
     by_phase: dict[str, float]  # seconds above the usual, added up
     usual_by_phase: dict[str, float]  # seconds of a usual step
@@ -80,7 +78,12 @@ class _Outliers:
 
     @classmethod
     def of(
-        cls, table: StepTable, seconds: Seconds, is_usable: Marks, is_long: Marks, value: float
+        cls,
+        table: StepTable,
+        seconds: FloatArray,
+        is_usable: BoolArray,
+        is_long: BoolArray,
+        value: float,
     ) -> Self:
         """Those steps of a table, and where their time goes."""
         by_phase, usual_by_phase = {}, {}
@@ -126,7 +129,7 @@ class StepOutlier(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at the steps of every worker."""
         note_standstills(window, state.of("standstills"))
-        is_alone = len(window.leg.ranks) == 1
+        is_alone = len(window.attempt.ranks) == 1
         for mode in _OF_ALL_MODES if self.mode is None else (self.mode,):
             for table in window.steps(mode):
                 mode_state = state.of("modes", mode, table.worker)
@@ -179,7 +182,7 @@ class StepOutlier(Rule):
                 },
             )
 
-    def _take(self, table: StepTable, state: State) -> tuple[Seconds, Marks]:
+    def _take(self, table: StepTable, state: State) -> tuple[FloatArray, BoolArray]:
         """How long steps took, and which of them tell what is usual; both are remembered."""
         count = state.get("seen", 0)
         state["seen"] = count + len(table.steps)
@@ -195,8 +198,8 @@ class StepOutlier(Rule):
         self,
         window: Window,
         table: StepTable,
-        seconds: Seconds,
-        is_usable: Marks,
+        seconds: FloatArray,
+        is_usable: BoolArray,
         state: State,
     ) -> Iterator[Finding]:
         ordered = np.sort(np.array(state["recent"]))
@@ -239,11 +242,11 @@ class StepOutlier(Rule):
             },
         )
 
-    def _limit(self, ordered: Seconds, value: float, quarters: float) -> float:
+    def _limit(self, ordered: FloatArray, value: float, quarters: float) -> float:
         """How long a step may take; steps of all lengths may take longer, unless it is given."""
         deviation = robust_deviation(ordered, value)
         factor = LIMITS.min_factor
-        if "stddev" not in self.given:
+        if "stddev" not in self.explicit_parameters:
             quarter = quantile_of(ordered, 0.75) / max(value, _MIN_SECONDS)
             factor = max(factor, min(quarter, LIMITS.max_quartile_ratio) ** quarters)
         return max(value + self.stddev * deviation, factor * value)
@@ -322,7 +325,7 @@ def _has_a_phase(state: State) -> bool:
     )
 
 
-def _alone(is_long: Marks) -> Marks:
+def _alone(is_long: BoolArray) -> BoolArray:
     """Without long runs of them: a training that has become slower has no outliers."""
     if not is_long.any():
         return is_long
@@ -334,7 +337,7 @@ def _alone(is_long: Marks) -> Marks:
     return isolated
 
 
-def _own_seconds(table: StepTable) -> Seconds:
+def _own_seconds(table: StepTable) -> FloatArray:
     """What steps take without what is done on purpose now and then."""
     deliberate = sum((table.phases_ns[item] for item in _DELIBERATE), np.zeros(len(table.steps)))
     return np.asarray((table.durations_ns - deliberate) / NANOSECONDS)

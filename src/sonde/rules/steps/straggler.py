@@ -10,7 +10,7 @@ from sonde.analyze.stragglers import Slow, slowest
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
-from sonde.read.workers import Numbers
+from sonde.records.arrays import IntArray
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -79,7 +79,7 @@ class Straggler(Rule):
             return
         state["windows"] = state.get("windows", 0) + 1
         state["steps"] = state.get("steps", 0) + len(steps)
-        devices = {life.info.rank: life.info.device for life in window.leg.lives}
+        devices = {life.info.rank: life.info.device for life in window.attempt.lives}
         slow = self._slow(tables, steps, on_device="cpu" not in devices.values())
         if slow is None or slow.worker != state.get("worker"):
             state |= {"run": 0, "lost": 0.0, "since": int(steps[0])}
@@ -101,7 +101,9 @@ class Straggler(Rule):
         """Jobs of one worker."""
         return "the job has only one worker" if state.get("workers", 0) == 1 else ""
 
-    def _slow(self, tables: Sequence[StepTable], steps: Numbers, *, on_device: bool) -> Slow | None:
+    def _slow(
+        self, tables: Sequence[StepTable], steps: IntArray, *, on_device: bool
+    ) -> Slow | None:
         phases, total = {}, []
         for table in tables:
             indices = np.searchsorted(table.steps, steps)
@@ -126,14 +128,14 @@ class Straggler(Rule):
         self,
         window: Window,
         slow: Slow,
-        steps: Numbers,
+        steps: IntArray,
         tables: Sequence[StepTable],
         state: State,
     ) -> Finding:
         life = next(
             (
                 worker_life
-                for worker_life in window.leg.lives
+                for worker_life in window.attempt.lives
                 if worker_life.info.rank == slow.worker
             ),
             None,
@@ -162,9 +164,9 @@ class Straggler(Rule):
         )
 
 
-def _common_steps(tables: Sequence[StepTable]) -> Numbers:
+def _common_steps(tables: Sequence[StepTable]) -> IntArray:
     """The steps that all workers have, without those that tell nothing."""
-    result: Numbers | None = None
+    result: IntArray | None = None
     for table in tables:
         is_usable = ~table.is_profiled & (table.steps >= LIMITS.settling_steps)
         is_usable &= table.phases_ns[Phase.EVALUATION.value] == 0

@@ -10,7 +10,7 @@ from sonde.analyze.robust import median_of
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
-from sonde.read.workers import Marks
+from sonde.records.arrays import BoolArray
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -121,7 +121,7 @@ class ThroughputDrop(Rule):
         return Shortfall(steps, self.window_steps * needed, DataUnit.STEPS)
 
     def _note(
-        self, window: Window, table: StepTable, is_usable: Marks, state: State, *, is_slow: bool
+        self, window: Window, table: StepTable, is_usable: BoolArray, state: State, *, is_slow: bool
     ) -> None:
         """Keeps how much is done for a step; while it is as usual, now and then will do."""
         work, latest = state.of("now" if is_slow else "before"), state.of("latest")
@@ -216,7 +216,7 @@ class ThroughputDrop(Rule):
         )
 
 
-def _middle(table: StepTable, is_usable: Marks) -> dict[str, float] | None:
+def _middle(table: StepTable, is_usable: BoolArray) -> dict[str, float] | None:
     """What the phases of the middle step take; None where too few steps tell it.
 
     Phases are scaled to add up to the middle step: each phase's own middle may be of another one.

@@ -173,7 +173,7 @@ def _means(window: Window, metric: str) -> dict[str, tuple[float, int]]:
 
 def _step_seconds(window: Window, node: str) -> float | None:
     """How long the middle step of a node's workers takes; None where too few tell it."""
-    tables = [table for table in window.steps() if window.leg.node_of(table.worker) == node]
+    tables = [table for table in window.steps() if window.attempt.node_of(table.worker) == node]
     durations = [table.durations_ns[~table.is_profiled] for table in tables]
     together = np.concatenate(durations or [np.empty(0, np.int64)])
     return float(np.median(together)) / NANOSECONDS if len(together) >= LIMITS.min_steps else None

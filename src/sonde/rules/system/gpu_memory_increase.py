@@ -66,9 +66,9 @@ class GPUMemoryIncrease(Rule):
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
             gpu = state.of("gpus", name)
-            if gpu.get("leg") != window.leg.number:  # a new process begins with empty memory
+            if gpu.get("leg") != window.attempt.number:  # a new process begins with empty memory
                 gpu.clear()
-                gpu["leg"] = window.leg.number
+                gpu["leg"] = window.attempt.number
             counted = counting.take(state, name, samples.times_ns, samples.values)
             means = window_means(gpu, counted, self.window)
             if not self.is_classic:

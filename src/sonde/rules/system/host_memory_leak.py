@@ -98,9 +98,9 @@ class HostMemoryLeak(Rule):
         sampled = [*_workers(window), *_nodes(window), *_live(window)]
         for item in (*sampled, *(_resident(window) if _is_short(window) else ())):
             samples_state = state.of("series", item.subject)
-            if samples_state.get("leg") != window.leg.number:
+            if samples_state.get("leg") != window.attempt.number:
                 samples_state.clear()
-                samples_state["leg"] = window.leg.number
+                samples_state["leg"] = window.attempt.number
             counted = counting.take(state, item.subject, item.times_ns, item.values)
             rows = samples_state.get("rows", []) + _rows(window, *counted)
             if window.is_last and state["trained_until"]:  # what follows training is no growth
@@ -204,13 +204,13 @@ def _is_leak(grown: Growth, state: State, limits: _Limits | None) -> bool:
 def _in_later_epochs(rows: Rows, window: Window, state: State) -> Rows:
     """What is left of rows since a data loader was begun again; all where none was."""
     epochs = state.of("epochs")
-    if epochs.get("leg") != window.leg.number:
+    if epochs.get("leg") != window.attempt.number:
         epochs.clear()
-        epochs["leg"] = window.leg.number
+        epochs["leg"] = window.attempt.number
     if "second_ns" not in epochs:
-        within = TimeRange(window.leg.start_ns, window.end_ns + 1)
+        within = TimeRange(window.attempt.start_ns, window.end_ns + 1)
         starts: dict[str, int] = {}
-        for rank in window.leg.ranks:
+        for rank in window.attempt.ranks:
             for time_ns, facts in read_iterator_starts(window.data.worker(rank), within):
                 name = f"{rank} {facts.dataset} {facts.batch_size} {facts.processes}"
                 starts[name] = starts.get(name, 0) + 1
@@ -224,7 +224,7 @@ def _in_later_epochs(rows: Rows, window: Window, state: State) -> Rows:
 def _workers(window: Window) -> Iterator[_Grown]:
     """Resident memory of the processes that train, where it is told process by process."""
     processes = {}
-    for life in window.leg.lives:
+    for life in window.attempt.lives:
         processes[life.info.node, str(life.info.pid)] = life.info.rank
     for samples in window.system(_PROCESS):
         rank = processes.get((samples.node, samples.device.partition(" ")[0]))
@@ -268,7 +268,7 @@ def _resident(window: Window) -> Iterator[_Grown]:
     for rank, rows in points.items():
         times_ns = np.array([time_ns for time_ns, _ in rows], dtype=np.int64)
         values = np.array([value for _, value in rows])
-        node = next((life.info.node for life in window.leg.lives if life.info.rank == rank), "")
+        node = next((life.info.node for life in window.attempt.lives if life.info.rank == rank), "")
         text = f"Resident memory of worker {rank}"
         yield _Grown(f"worker {rank}", text, node, rank, times_ns, values)
 

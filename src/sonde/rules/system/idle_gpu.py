@@ -62,8 +62,8 @@ class IdleGPU(Rule):
         training = _note_steps(window, state)
         for samples in window.system(_METRIC):
             gpu = state.of("gpus", f"{samples.node}/{samples.device}")
-            if gpu.get("leg") != window.leg.number:
-                gpu["leg"], gpu["since_ns"] = window.leg.number, None
+            if gpu.get("leg") != window.attempt.number:
+                gpu["leg"], gpu["since_ns"] = window.attempt.number, None
             if holds_memory(samples, state) is not False:
                 yield from self._follow(samples, gpu, training)
                 if holds_memory(samples, state) or gpu.get("was_busy"):
@@ -139,9 +139,9 @@ class _Training:
 
 def _note_steps(window: Window, state: State) -> _Training:
     training_state = state.of("training")
-    if training_state.get("leg") != window.leg.number:
+    if training_state.get("leg") != window.attempt.number:
         training_state.clear()
-        training_state["leg"] = window.leg.number
+        training_state["leg"] = window.attempt.number
     training_state["before"] = training_state.get("step")
     for table in window.steps()[:1]:
         training_state.setdefault("began_ns", int(table.starts_ns[0]))

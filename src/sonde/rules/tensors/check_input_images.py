@@ -106,11 +106,11 @@ class CheckInputImages(Rule):
     @property
     def _is_counted(self) -> bool:
         """Whether all images count that went into the model, as the criterion says."""
-        return self.is_classic or "threshold_samples" in self.given
+        return self.is_classic or "threshold_samples" in self.explicit_parameters
 
     @property
     def _limit(self) -> float:
-        is_set = self.is_classic or "threshold_mean" in self.given
+        is_set = self.is_classic or "threshold_mean" in self.explicit_parameters
         return self.threshold_mean if is_set else LIMITS.max_mean
 
     def _inspected(self, state: State) -> int:

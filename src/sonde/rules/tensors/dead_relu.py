@@ -122,7 +122,7 @@ class DeadRelu(Rule):
     def _inspections(self, window: Window) -> Iterator[_Inspection]:
         for observation in window.observations(_KIND):
             # the hook knows a rectifier when it sees one: names matter only to whom they do
-            if "tensor_regex" not in self.given or re.search(
+            if "tensor_regex" not in self.explicit_parameters or re.search(
                 self.tensor_regex, observation.subject
             ):
                 yield self._inspection(observation)
@@ -151,7 +151,7 @@ class DeadRelu(Rule):
         is_most = (
             worst.percent >= LIMITS.warning_percent
             or self.is_classic
-            or "threshold_layer" in self.given
+            or "threshold_layer" in self.explicit_parameters
         )
         remaining_names = layers_affected(len(dead) - 1)
         return self.finding(

@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sonde.analyze.robust import median_of
-from sonde.analyze.trends import Change, Reals, change_over, halved
+from sonde.analyze.trends import Change, change_over, halved
 from sonde.read.scalars import Losses as LossNames
 from sonde.read.window import Curve, Window
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -114,7 +115,9 @@ class LossNotDecreasing(Rule):
         )
         if enough:
             return ""
-        minimum = self.num_steps if "num_steps" in self.given else LIMITS.min_steps_at_end
+        minimum = (
+            self.num_steps if "num_steps" in self.explicit_parameters else LIMITS.min_steps_at_end
+        )
         return Shortfall(count, minimum, DataUnit.STEPS)
 
     def unfit(self, state: State) -> str:
@@ -247,12 +250,16 @@ class LossNotDecreasing(Rule):
         if _has_exploded(state):
             # what comes down from where wrong steps have thrown it has not learned anything
             return change.end < untrained - LIMITS.recovered_share * abs(untrained)
-        share = self.diff_percent / 100 if "diff_percent" in self.given else LIMITS.min_fall_share
+        share = (
+            self.diff_percent / 100
+            if "diff_percent" in self.explicit_parameters
+            else LIMITS.min_fall_share
+        )
         minimum = share * (abs(change.start) or 1.0)
         return any(fall > max(minimum, LIMITS.sure_sigmas * error) for fall, error in falls)
 
     def _least_steps(self, answers: Answers, *, is_over: bool) -> int:
-        if "num_steps" in self.given:
+        if "num_steps" in self.explicit_parameters:
             return self.num_steps
         is_sure = is_over or answers.compared_crosswise() is not None
         return LIMITS.min_steps_at_end if is_sure else LIMITS.min_steps_running
@@ -291,7 +298,7 @@ def _falls(state: State, change: Change) -> list[Fall]:
     return [*result, (change.fall, change.error)]
 
 
-def _early_blocks(state: State) -> Reals:
+def _early_blocks(state: State) -> FloatArray:
     """The first steps, ten by ten."""
     blocks = len(state["early"]) // LIMITS.block_steps
     rows = np.array(state["early"][: blocks * LIMITS.block_steps]).reshape(
@@ -328,7 +335,7 @@ def _is_flat(falls: Sequence[Fall], level: float, most_hidden: Shares) -> bool:
     return is_plain and not may_have_fallen
 
 
-def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
+def _stands_at_a_guess(values: FloatArray, answers: Answers) -> str:
     """Whether it came down to what a guess gives, and has not fallen any more since."""
     is_early = len(values) < LIMITS.guess_blocks
     if is_early or not _is_a_guess(answers, float(values[-len(values) // 4 :].mean())):
@@ -341,7 +348,7 @@ def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
     return "has not decreased for most of the time" if is_still else ""
 
 
-def _was_better(values: Reals, change: Change) -> bool:
+def _was_better(values: FloatArray, change: Change) -> bool:
     """Whether it was far lower in between: one model after another begins with a guess."""
     minimum = max(
         LIMITS.max_hidden_shares_guess[1] * abs(change.end), LIMITS.perhaps_sigmas * change.spread
@@ -349,7 +356,7 @@ def _was_better(values: Reals, change: Change) -> bool:
     return change.end - _lowest(values) > minimum
 
 
-def _lowest(values: Reals) -> float:
+def _lowest(values: FloatArray) -> float:
     """Of three blocks in a row."""
     return min(median_of(values[index : index + 3]) for index in range(len(values) - 2))
 

@@ -70,7 +70,7 @@ class ModeMismatch(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Takes what the hook has found, and says what stands."""
         yield from begin_leg(self, window, state)
-        window.count_watched_steps()
+        window.count_inspected_steps()
         stands_state = state.of("stands")
         for observation in window.observations(_KIND):
             key = f"{observation.subject}/{observation.mode}"

@@ -132,7 +132,7 @@ class NLPSequenceRatio(Rule):
 
     def _limits_of_others(self, totals: dict[int, int], tokens: float) -> dict[int, float]:
         """What share of all is too much for a token that nobody has named."""
-        if self.given & {"token_values", "token_thresholds_percent"}:
+        if self.explicit_parameters & {"token_values", "token_thresholds_percent"}:
             return {}
         rest = tokens - sum(totals.get(token, 0) for token in self.token_values)
         if rest < LIMITS.min_tokens:
@@ -142,7 +142,7 @@ class NLPSequenceRatio(Rule):
 
     def _severity(self, state: State) -> Severity:
         """How sure it is that a token stands for nothing: in a small vocabulary none need."""
-        is_told = bool(self.given & {"token_values", "token_thresholds_percent"})
+        is_told = bool(self.explicit_parameters & {"token_values", "token_thresholds_percent"})
         return (
             Severity.WARNING
             if is_told or state["largest"] >= LIMITS.vocabulary_id

@@ -73,7 +73,7 @@ class NoGradient(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Takes what the hook has found, and says what stands."""
         yield from begin_leg(self, window, state)
-        window.count_watched_steps()
+        window.count_inspected_steps()
         stands_state = state.of("stands")
         for observation in window.observations(_KIND):
             if observation.detail == "over":

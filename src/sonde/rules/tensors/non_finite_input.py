@@ -46,7 +46,7 @@ class NonFiniteInput(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Takes what the hook has traced to an input."""
         del state
-        window.count_watched_steps()
+        window.count_inspected_steps()
         for observation in window.observations(_KIND):
             if observation.facts.get("in") == _INPUT and observation.subject.startswith(_INPUT):
                 yield self._finding(observation, window)

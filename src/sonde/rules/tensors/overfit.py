@@ -119,7 +119,7 @@ class Overfit(Rule):
             state["since"] = evaluation.step
         needed = (
             self.patience
-            if self.is_classic or "patience" in self.given
+            if self.is_classic or "patience" in self.explicit_parameters
             else LIMITS.evaluations_in_a_row
         )
         if not is_over and state.get("rise", 0.0) < LIMITS.resolved_share:

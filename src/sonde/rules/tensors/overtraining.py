@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.robust import median_of
-from sonde.analyze.trends import Reals, halved, noise_around_bend
+from sonde.analyze.trends import halved, noise_around_bend
 from sonde.read.window import Curve, Window
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -139,26 +140,26 @@ class Overtraining(Rule):
         reached_at = {"best": best, "best_step": steps[reached], "stale": width * after}
         yield self._finding(kind, step, now, State(reached_at))
 
-    def _reached(self, values: Reals) -> tuple[int, float, float]:
+    def _reached(self, values: FloatArray) -> tuple[int, float, float]:
         """Where it was first as good as ever but for noise, how good that is, and the noise."""
         first, second, third = values[:-2], values[1:-1], values[2:]
         lower, higher = np.minimum(first, second), np.maximum(first, second)
         best = float(np.maximum(lower, np.minimum(higher, third)).min())
         minimum = self.delta
-        if "delta" not in self.given:
+        if "delta" not in self.explicit_parameters:
             won = max(float(values[0]) - best, 0.0)
             minimum = max(self.delta * won, LIMITS.sigmas * noise_around_bend(values))
         return int(np.flatnonzero(values <= best + minimum)[0]), best, minimum
 
     def _min_stale(self, kind: str) -> int:
         name = "patience_train" if kind == _TRAINING else "patience_validation"
-        if name in self.given:
+        if name in self.explicit_parameters:
             return int(getattr(self, name))
         return LIMITS.min_stale_windows if kind == _TRAINING else LIMITS.min_stale_evaluations
 
     def _times(self, kind: str) -> int:
         name = "patience_train" if kind == _TRAINING else "patience_validation"
-        return 0 if name in self.given else LIMITS.stale_factor
+        return 0 if name in self.explicit_parameters else LIMITS.stale_factor
 
     def _finding(self, kind: str, step: int, value: float, state: State) -> Finding:
         return self.finding(

@@ -68,7 +68,7 @@ class ParameterNotUpdated(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Takes what the hook has found, and says what stands."""
         yield from begin_leg(self, window, state)
-        window.count_watched_steps()
+        window.count_inspected_steps()
         for kind, judge in ((_UNOWNED, self._unowned), (_UNMOVED, self._unmoved)):
             has_changed = self._take(window, kind, state)
             if not state.of(kind):

@@ -146,7 +146,7 @@ class PoorWeightInitialization(Rule):
         return Shortfall(inspections, LIMITS.inspections, DataUnit.INSPECTIONS)
 
     def _signals(self, window: Window) -> Iterator[_Signal]:
-        named = "activation_inputs_regex" in self.given
+        named = "activation_inputs_regex" in self.explicit_parameters
         if named:
             tensors = window.tensors("all", regex=self.activation_inputs_regex)
             window.count(sum(len(tensor.steps) for tensor in tensors))
@@ -161,7 +161,7 @@ class PoorWeightInitialization(Rule):
             yield _Signal(step, by_step[step])
 
     def _has_grown(self, signal: _Signal) -> bool:
-        limit = self.threshold if "threshold" in self.given else LIMITS.growth_factor
+        limit = self.threshold if "threshold" in self.explicit_parameters else LIMITS.growth_factor
         return signal.last > limit * signal.first and signal.last > LIMITS.max_deviation**2
 
     def _of_variances(self, signals: list[_Signal]) -> Iterator[Finding]:

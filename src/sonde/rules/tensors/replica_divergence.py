@@ -67,7 +67,7 @@ class ReplicaDivergence(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares what all workers have told, step by step."""
         yield from begin_leg(self, window, state)
-        ranks = len(window.leg.ranks)
+        ranks = len(window.attempt.ranks)
         if ranks < 2:
             state["is_alone"] = True
             return

@@ -108,7 +108,7 @@ class SaturatedActivation(Rule):
             yield self._finding(result, steps, subject="saturated")
 
     def _is_bounded(self, kind: str) -> bool:
-        return bool(self.given & {f"threshold_{kind}_min", f"threshold_{kind}_max"})
+        return bool(self.explicit_parameters & {f"threshold_{kind}_min", f"threshold_{kind}_max"})
 
     def _follow_start(self, kind: str, tensor: WindowTensor, start: State) -> None:
         """Notes for how long a layer has been flat since its first look, as long as it is."""

@@ -68,7 +68,7 @@ class SimilarAcrossRuns(Rule):
         """Compares the same steps of both."""
         if self.other_trial is None:
             return
-        theirs = {item.name: item for item in self._chosen(window.beside(self.other_trial))}
+        theirs = {item.name: item for item in self._chosen(window.other_job(self.other_trial))}
         streaks = Streaks(state)
         ours = [item for item in self._chosen(window) if item.name in theirs]
         maximum = 0  # steps that both have of a tensor

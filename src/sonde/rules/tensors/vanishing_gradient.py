@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.read.job_data import Reals
 from sonde.read.window import Window, WindowTensor
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -208,7 +208,7 @@ def _lasting(streaks: Streaks, far: State) -> set[str]:
     return names | set(streaks.lasting(LIMITS.steps_in_a_row, LIMITS.span_steps))
 
 
-def _means_of_touched(tensors: Sequence[WindowTensor]) -> Reals:
+def _means_of_touched(tensors: Sequence[WindowTensor]) -> FloatArray:
     """The mean absolute gradients of the elements that have one."""
     untouched = [column_of_all(tensors, name) for name in ("zeros", "nans", "infinities")]
     touched = column_of_all(tensors, "count") - sum(untouched)

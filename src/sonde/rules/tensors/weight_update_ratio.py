@@ -6,11 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import Marks
 from sonde.analyze.updates import COLUMNS, least_updates
-from sonde.read.job_data import Reals
 from sonde.read.window import Window, WindowTensor
-from sonde.read.workers import Numbers
+from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -51,13 +49,13 @@ LIMITS = Calibration()
 class _Moves:
     """How far weights have moved between two looks: of one tensor after the other."""
 
-    tensors: Numbers  # which one, by its place among them
-    before: Numbers  # the first step
-    steps: Numbers  # the second
-    ratios: Reals
-    sizes: Reals  # the root mean squares before; nought of a few numbers
+    tensors: IntArray  # which one, by its place among them
+    before: IntArray  # the first step
+    steps: IntArray  # the second
+    ratios: FloatArray
+    sizes: FloatArray  # the root mean squares before; nought of a few numbers
 
-    def take(self, which: Marks) -> "_Moves":
+    def take(self, which: BoolArray) -> "_Moves":
         """Some of them."""
         return _Moves(
             self.tensors[which],
