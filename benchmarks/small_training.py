@@ -63,7 +63,7 @@ class HookSwitch:
     def _leave_out(self, cpu_ns: int) -> None:
         """CPU time that no comparison of steps with and without hooks may count."""
         cost = getattr(
-            _private(self.session.frameworks.adapters["torch"], "_loop", "_quiet").rest,
+            _private(self.session.frameworks.adapters["torch"], "_loop", "_deferred").rest,
             "_cost",
             None,
         )

@@ -65,8 +65,6 @@ FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "core", "base
 # may go, but none may be added.
 LARGE_CLASSES = {
     "hook.session.Session": 49,
-    "hook.torch.loop.resting.Rest": 32,
-    "hook.torch.loop.deferred_hooks.Quiet": 30,
     "hook.torch.loop.training_loop.TrainingLoop": 29,
     "hook.torch.loop.modules.Modules": 21,
     "hook.profilers._python_calls.CallCounter": 19,

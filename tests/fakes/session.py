@@ -36,7 +36,7 @@ class Recorded:
 
     def read(self) -> None:
         """Reads all of it."""
-        uri = self.session.store.place.job_uri
+        uri = self.session.store.worker.job_uri
         assert uri is not None
         backend = open_backend(uri)
         for family in FAMILIES.values():
@@ -102,8 +102,8 @@ def watched(
     adapter.attach(session)
     session.frameworks.attach("torch", adapter)
     if closely:
-        adapter.modules.quiet.most_steps = 0
-    adapter.modules.quiet.rest.is_allowed = rests
+        adapter.modules.deferred.policy.max_steps = 0
+    adapter.modules.deferred.rest.is_allowed = rests
     recorded = Recorded(session)
     try:
         yield recorded

@@ -22,7 +22,7 @@ from sonde.hook.torch.data.waits import Waiting
 from sonde.hook.torch.loop.criteria import Criteria
 from sonde.hook.torch.loop.cuda_graphs import Captures
 from sonde.hook.torch.loop.ddp import Communication
-from sonde.hook.torch.loop.deferred_hooks import Quiet
+from sonde.hook.torch.loop.deferred_hooks import DeferredHooks
 from sonde.hook.torch.loop.device_phases import Marks, device_in_use
 from sonde.hook.torch.loop.evaluations import Evaluations
 from sonde.hook.torch.loop.gradient_norms import Norms
@@ -64,10 +64,10 @@ class PyTorch(Adapter):
         records, looks, hooks = TensorRecords(session), Inspections(session), Hooks()
         gather = DueTensors(session, self.names, records, looks)
         rest, marks = Rest(session, hooks, self._patches), Marks(session)
-        quiet = Quiet(session, gather.steps_until_due, looks, rest)
-        self.modules = Modules(session, self.names, marks, quiet, hooks)
+        deferred = DeferredHooks(session, gather.steps_until_due, looks, rest)
+        self.modules = Modules(session, self.names, marks, deferred, hooks)
         self.losses = losses = Losses(session, scalars)
-        watch = Watch(session, quiet, self.modules, self.names, losses, marks)
+        watch = Watch(session, deferred, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
         norms = Norms(session, scalars, self._loop.optimizers, gather, rest)
         losses.on_jump.append(session.guard.shield("losses out of range", looks.inspect_now, None))
@@ -75,7 +75,7 @@ class PyTorch(Adapter):
         self._loop.optimizers.after_made.append(inspect_new)
         self._loop.listen("tensors", gather, needs_optimizer=False)
         self._loop.listen("norms", norms, needs_optimizer=False)
-        self.waiting = waiting = Waiting(session, quiet, self.modules.refresh)
+        self.waiting = waiting = Waiting(session, deferred, self.modules.refresh)
         self.evaluations = Evaluations(session, self.modules)
         self.loading = Loading(session, self.evaluations.iterates)
         self.other_profilers = OtherProfilers()

@@ -15,8 +15,7 @@ from torch.nn.parallel import DistributedDataParallel as Wrapper
 from sonde.hook.torch.checks import checksums
 from sonde.hook.torch.checks import fingerprints as fingerprints_of
 from sonde.hook.torch.checks.measures import replicas
-from sonde.hook.torch.loop import deferral_policy
-from sonde.hook.torch.loop import deferred_hooks as quiet
+from sonde.hook.torch.loop import deferral_policy, deferred_hooks
 from tests.fakes.session import Recorded, watched
 
 STEPS = 60
@@ -25,7 +24,7 @@ STEPS = 60
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, there are as many quiet steps as there can be."""
-    monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 

@@ -8,8 +8,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from sonde.hook.torch.loop import deferral_policy
-from sonde.hook.torch.loop import deferred_hooks as quiet
+from sonde.hook.torch.loop import deferral_policy, deferred_hooks
 from tests.fakes.session import Recorded, watched
 
 
@@ -38,7 +37,7 @@ def evaluate_loaded(network: nn.Module) -> None:
 @pytest.fixture(params=["every step closely", "quiet steps"])
 def is_close(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """What is said does not depend on it."""
-    monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
     return bool(request.param == "every step closely")
 

@@ -89,7 +89,7 @@ def test_printing_and_logging_are_recorded_with_their_lines(timed: Timed) -> Non
 def test_a_printed_tensor_is_counted_once(timed: Timed) -> None:
     print(torch.ones(2), file=timed.file, end="")
     timed.flush()
-    line = "test_a_tensor_that_is_printed_counts_once"
+    line = "test_a_printed_tensor_is_counted_once"
     assert timed.told == {(line, "print"): pytest.approx(2 * 0.002)}
 
 

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-import sonde.hook.torch.loop.deferred_hooks as module
+from sonde.hook.torch.loop import deferral_policy, deferred_hooks
 from tests.fakes.session import Recorded, watched
 
 STEPS = 200
@@ -21,8 +21,8 @@ STEPS = 200
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, there are as many quiet steps as there can be."""
-    monkeypatch.setattr(module, "_MAX_DELAY_NS", 10**15)
-    monkeypatch.setattr(module, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
+    monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 
 class Script:
@@ -178,7 +178,7 @@ def test_evaluations_are_deferred_unless_something_is_requested_of_them() -> Non
 
 
 def test_notes_of_a_long_evaluation_are_replayed_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAX_NOTES", 20)
+    monkeypatch.setattr(deferred_hooks, "_MAX_NOTES", 20)
     max_notes = 0
 
     def loop(script: Script) -> None:

@@ -11,7 +11,7 @@ import torch.nn.functional
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-import sonde.hook.torch.loop.deferred_hooks as quiet_module
+from sonde.hook.torch.loop import deferral_policy, deferred_hooks
 from tests.fakes.session import Recorded, watched
 
 functional: Any = torch.nn.functional
@@ -20,8 +20,8 @@ functional: Any = torch.nn.functional
 @pytest.fixture(autouse=True, params=[True, False], ids=["every step", "buffered steps"])
 def closely(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Both ways in which the hook sees a step give the same results."""
-    monkeypatch.setattr(quiet_module, "_MAX_DELAY_NS", 10**15)
-    monkeypatch.setattr(quiet_module, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
+    monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
     return bool(request.param)
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sonde.hook.torch.loop import deferred_hooks as quiet
+from sonde.hook.torch.loop import deferral_policy, deferred_hooks
 from tests.fakes.session import Recorded, watched
 
 Loss = Callable[[Tensor, int], Tensor]
@@ -19,8 +19,8 @@ STEPS = 40
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, there are as many quiet steps as there can be."""
-    monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
-    monkeypatch.setattr(quiet, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
+    monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 
 def train(

@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 import sonde
-import sonde.hook.torch.loop.resting as module
+import sonde.hook.torch.loop.rest_schedule as module
 from sonde.hook.budget import Budget
 from sonde.hook.session import Session
 from tests.fakes.session import Recorded, watched
@@ -31,7 +31,7 @@ def spent_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Budget, "has_room_for_inspection", True)
     monkeypatch.setattr(module, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(module, "_LOSS_SHARE", 1e9)
-    monkeypatch.setattr("sonde.hook.torch.loop.deferred_hooks._MIN_BUDGET_USE", 0.0)
+    monkeypatch.setattr("sonde.hook.torch.loop.deferral_policy._MIN_BUDGET_USE", 0.0)
 
 
 class Script:
@@ -293,4 +293,4 @@ def test_reduced_recording_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with watched_script() as (script, recorded):
         script.train()
 
-    assert "timed for about 1 of" in recorded.said()["phases of steps"]
+    assert "timed for about 1 in" in recorded.said()["phases of steps"]

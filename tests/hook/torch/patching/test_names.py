@@ -15,7 +15,7 @@ def ask() -> str:
 
 
 def test_callers_do_not_include_the_calling_frame() -> None:
-    assert ask() == "test_whoever_asks_for_its_callers_is_not_among_them"
+    assert ask() == "test_callers_do_not_include_the_calling_frame"
 
 
 def test_callers_create_no_reference_cycles() -> None:

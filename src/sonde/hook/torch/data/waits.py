@@ -12,8 +12,8 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.session import Session
 from sonde.hook.torch.data.loader_iterations import NO_FEED
-from sonde.hook.torch.loop.deferred_hooks import DATA_WAIT, Quiet
-from sonde.hook.torch.loop.resting import LONG_WAIT_NS
+from sonde.hook.torch.loop.deferred_hooks import DATA_WAIT, DeferredHooks
+from sonde.hook.torch.loop.step_counter import LONG_WAIT_NS
 from sonde.hook.torch.patching.patches import Patches
 from sonde.records.step import Phase
 
@@ -37,9 +37,11 @@ Observed = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 class Waiting:
     """Times the waits of a step."""
 
-    def __init__(self, session: Session, quiet: Quiet, on_batch: Callable[[], None]) -> None:
+    def __init__(
+        self, session: Session, deferred: DeferredHooks, on_batch: Callable[[], None]
+    ) -> None:
         self._session = session
-        self._quiet = quiet
+        self._deferred = deferred
         self._on_batch = on_batch
         self._span = session.hook("phases", session.steps.span, None)
         self._data_wait = session.hook("data wait", self._waited, None)
@@ -86,8 +88,13 @@ class Waiting:
                 patches.wrap(kind, name, lambda original: self.timed(original, Phase.CHECKPOINT))
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        now_ns, get_ident, quiet = self._session.clock.now_ns, threading.get_ident, self._quiet
-        feeds, state = quiet.feeds, self._session.state
+        now_ns, get_ident, deferred = (
+            self._session.clock.now_ns,
+            threading.get_ident,
+            self._deferred,
+        )
+        feeds, state = deferred.feeds, self._session.state
+        note_wait = deferred.rest.counter.notes.append
 
         def awaited(iterator: Any) -> Any:
             if state.is_resting:
@@ -100,7 +107,7 @@ class Waiting:
                 feeds.latest = feeds.by_iterator.get(id(iterator)) or NO_FEED
                 end_ns = now_ns()
                 if end_ns - start_ns > LONG_WAIT_NS:
-                    quiet.rest.notes.append((start_ns, end_ns))
+                    note_wait((start_ns, end_ns))
                 return batch
             start_ns, is_exhausted = now_ns(), True
             try:
@@ -113,8 +120,8 @@ class Waiting:
             finally:
                 feed = None if is_exhausted else feeds.by_iterator.get(id(iterator))
                 feeds.latest = feed or NO_FEED
-                if quiet.is_on and get_ident() == quiet.thread_id:
-                    quiet.notes.append((DATA_WAIT, start_ns, now_ns(), is_exhausted, None))
+                if deferred.is_on and get_ident() == deferred.thread_id:
+                    deferred.notes.append((DATA_WAIT, start_ns, now_ns(), is_exhausted, None))
                 else:
                     self._data_wait(start_ns, is_exhausted)
 

@@ -7,14 +7,14 @@ import torch
 from torch._C import _current_graph_task_id
 
 from sonde.hook.hidden_frames import drop_frame
-from sonde.hook.torch.loop.deferred_hooks import BACKWARD, Quiet
+from sonde.hook.torch.loop.deferred_hooks import BACKWARD, DeferredHooks
 
 Begin = Callable[[tuple[Any, ...]], tuple[Any, Any] | None]
 
 
 def watched_backward(
     original: Callable[..., Any],
-    quiet: Quiet,
+    deferred: DeferredHooks,
     now_ns: Callable[[], int],
     noted: Begin,
     listeners: tuple[Callable[..., None], Callable[..., None]],
@@ -25,6 +25,7 @@ def watched_backward(
     """
     is_compiling = torch.compiler.is_compiling
     begins, ends = listeners
+    current = deferred.current
 
     def backward(*args: Any, **kwargs: Any) -> Any:
         note: tuple[Any, Any] | None = None
@@ -39,14 +40,14 @@ def watched_backward(
             result = original(*args, **kwargs)
         except BaseException as error:
             if note is not None:
-                quiet.is_in_backward = False
+                current.is_in_backward = False
             drop_frame(error)
             raise
         if note is None:
             ends(start_ns)
         else:
-            quiet.is_in_backward = False
-            quiet.note((BACKWARD, start_ns, now_ns(), *note))
+            current.is_in_backward = False
+            deferred.note((BACKWARD, start_ns, now_ns(), *note))
         return result
 
     return backward

@@ -69,7 +69,7 @@ class Criteria:
         self._losses: list[tuple[str, Tensor | float]] = []
         modules.listen("losses of evaluations", self._pass_begins, self._pass_ends)
         modules.at_evaluation.append(self._on_deferred_pass)
-        modules.quiet.readers[LOSS] = self._on_deferred_loss
+        modules.deferred.readers[LOSS] = self._on_deferred_loss
         modules.on_found.append(session.guard.shield("loss modules", self._hook_loss_modules, None))
         session.listeners.on_step("losses outside of training", self._step_over)
         session.listeners.on_end(self._settle)
@@ -80,9 +80,11 @@ class Criteria:
             patches.wrap(torch.nn.functional, name, self._wrap)
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        is_compiling, session, name = torch.compiler.is_compiling, self._session, original.__name__
-        quiet, has_gradients = self._modules.quiet, torch.is_grad_enabled
-        get_ident, now_ns, state = threading.get_ident, session.clock.now_ns, session.state
+        is_compiling, has_gradients = torch.compiler.is_compiling, torch.is_grad_enabled
+        session, name, deferred = self._session, original.__name__, self._modules.deferred
+        get_ident, now_ns, state, current = (
+            *(threading.get_ident, session.clock.now_ns, session.state, deferred.current),
+        )
         after_call = session.hook("loss functions", self._after_call, None)
         sample_labels = session.guard.shield("labels", self._sample_labels, None)
 
@@ -90,8 +92,8 @@ class Criteria:
             try:
                 if state.is_resting or is_compiling() or self._depth or not state.is_on:
                     return original(*args, **kwargs)
-                is_quiet = quiet.is_on and get_ident() == quiet.thread_id
-                if is_quiet and has_gradients():
+                is_deferred = deferred.is_on and get_ident() == deferred.thread_id
+                if is_deferred and has_gradients():
                     sample_labels(name, args, kwargs)
                     return original(*args, **kwargs)
                 self._depth = 1
@@ -99,15 +101,15 @@ class Criteria:
                     result = original(*args, **kwargs)
                 finally:
                     self._depth = 0
-                value = number_in(result) if is_quiet and quiet.is_evaluating else None
+                value = number_in(result) if is_deferred and current.is_evaluating else None
                 if value is not None:
                     value *= _per_sample_scale(args, kwargs)
                 if value is None:
                     after_call(name, args, kwargs, result)
-                elif quiet.depth:
-                    quiet.inner.append((name, value))
+                elif current.depth:
+                    current.inner_losses.append((name, value))
                 else:
-                    quiet.note((LOSS, *(now_ns(),) * 2, name, value))
+                    deferred.note((LOSS, *(now_ns(),) * 2, name, value))
                 return result
             except BaseException as error:
                 drop_frame(error)

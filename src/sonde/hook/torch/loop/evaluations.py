@@ -125,12 +125,12 @@ class Evaluations:
         self._modules = modules
         self._sites = CallSites()
         self._copies = Copies(modules)
-        self._feeds = modules.quiet.feeds
+        self._feeds = modules.deferred.feeds
         self._reset()
         session.listeners.on_begin(self._reset)
         modules.listen(TASK, begins=self._begins)
         modules.at_evaluation.append(session.guard.shield(TASK, self._on_deferred_pass, None))
-        modules.quiet.feeds.batch_of = session.guard.shield(TASK, self._batch_of, None)
+        modules.deferred.feeds.batch_of = session.guard.shield(TASK, self._batch_of, None)
 
     def _reset(self) -> None:
         self._trained_on: list[Callable[[], Any]] = []  # data sets

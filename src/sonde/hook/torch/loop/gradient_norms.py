@@ -130,7 +130,7 @@ class Norms:
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
         after_clipping = self._session.hook("clipping", self._clipped, None, Resting.SKIPS)
-        note_while_resting = self._session.guard.shield("clipping", self._rest.clipped, None)
+        note_while_resting = self._session.guard.shield("clipping", self._rest.losses.clipped, None)
         state = self._session.state
 
         def clip_grad_norm_(parameters: Any, max_norm: Any, *args: Any, **kwargs: Any) -> Any:

@@ -150,8 +150,8 @@ class Losses:
     def _check_range(self, value: float) -> None:
         """Notify listeners of a loss that is out of range or not finite."""
         if not abs(value) <= self.limit:
-            for listener in self.on_jump:
-                listener()
+            for report in self.on_jump:
+                report()
         self._learn(value)
         if not isfinite(value):
             for listener in self.on_non_finite:

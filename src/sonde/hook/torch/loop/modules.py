@@ -13,7 +13,13 @@ from sonde.hook.hidden_frames import drop_frame, hidden_from_warnings
 from sonde.hook.overhead_account import Resting
 from sonde.hook.session import Session
 from sonde.hook.steps import Pass
-from sonde.hook.torch.loop.deferred_hooks import EVALUATION, FORWARD, Note, Quiet, references
+from sonde.hook.torch.loop.deferred_hooks import (
+    EVALUATION,
+    FORWARD,
+    DeferredHooks,
+    Note,
+    references,
+)
 from sonde.hook.torch.loop.device_phases import Marks
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.inner_models import has_gradients, is_compiled, with_inner_models
@@ -37,12 +43,12 @@ class Modules:
     """All modules that exist, the outermost ones, and what their forward passes are for."""
 
     def __init__(
-        self, session: Session, names: Names, marks: Marks, quiet: Quiet, hooks: Hooks
+        self, session: Session, names: Names, marks: Marks, deferred: DeferredHooks, hooks: Hooks
     ) -> None:
         self._session = session
         self._names = names
         self._marks = marks
-        self.quiet = quiet
+        self.deferred = deferred
         self._all: IdentitySet[nn.Module] = IdentitySet()
         self._fresh: IdentitySet[nn.Module] = IdentitySet()  # made since the last look
         self.made = 0  # looks at which there were new ones
@@ -69,7 +75,7 @@ class Modules:
         patches.wrap(nn.Module, "compile", self._compiling)
         patches.wrap(nn.Module, "eval", self._evaluating)
         patches.wrap(nn.Module, "load_state_dict", self._loading)
-        self.quiet.readers[EVALUATION] = self._read_evaluation
+        self.deferred.readers[EVALUATION] = self._read_evaluation
         self.hooks.attach(patches)
 
     def adopt(self, modules: Iterable[nn.Module]) -> None:
@@ -208,32 +214,34 @@ class Modules:
 
     def _before(self, begins: Callable[..., None]) -> Before:
         is_compiling, has_gradients = torch.compiler.is_compiling, torch.is_grad_enabled
-        quiet, now_ns, get_ident = self.quiet, self._session.clock.now_ns, threading.get_ident
-        is_trained, feeds = self.is_trained, quiet.feeds
+        deferred, now_ns, get_ident = self.deferred, self._session.clock.now_ns, threading.get_ident
+        is_trained, feeds, current = self.is_trained, deferred.feeds, deferred.current
 
         def before(watched: nn.Module, args: Any, kwargs: Any) -> None:
             # in a compiled region this is known when it is traced, and nothing of us is left
             if is_compiling():
                 return
-            if quiet.is_on and get_ident() == quiet.thread_id:
-                if quiet.is_in_backward:
+            if deferred.is_on and get_ident() == deferred.thread_id:
+                if current.is_in_backward:
                     return
                 if has_gradients():
                     is_noted = watched.training
                 else:
-                    is_noted = not watched.training and quiet.may_evaluate and is_trained(watched)
+                    is_noted = (
+                        not watched.training and deferred.may_evaluate and is_trained(watched)
+                    )
                 if is_noted:
                     # the same one inside of itself: the earlier pass has raised
-                    if not quiet.depth or id(watched) == quiet.outermost:
-                        quiet.depth, quiet.inner, quiet.outermost = 0, [], id(watched)
-                        quiet.inputs = references(enumerate(args))
-                        quiet.forward_ns, quiet.is_evaluating = now_ns(), not watched.training
+                    if not current.depth or id(watched) == current.outermost:
+                        current.depth, current.inner_losses, current.outermost = 0, [], id(watched)
+                        current.inputs = references(enumerate(args))
+                        current.start_ns, current.is_evaluating = now_ns(), not watched.training
                         is_training = watched.training
                         feeds.latest.is_training |= is_training
                         feeds.trainings += is_training
                         feeds.batch = is_training or feeds.batch_of(watched, args, kwargs)
-                        quiet.peek(is_training, args, kwargs)
-                    quiet.depth += 1
+                        current.on_begin(is_training, args, kwargs)
+                    current.depth += 1
                     return
             begins(watched, args, kwargs)
 
@@ -241,20 +249,21 @@ class Modules:
 
     def _after(self, ends: Callable[..., None]) -> After:
         is_compiling = torch.compiler.is_compiling
-        quiet, now_ns, get_ident = self.quiet, self._session.clock.now_ns, threading.get_ident
+        deferred, now_ns, get_ident = self.deferred, self._session.clock.now_ns, threading.get_ident
         output_loss = self._session.guard.shield("losses of evaluations", loss_in, None)
+        current, feeds = deferred.current, deferred.feeds
 
         def after(watched: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
             if is_compiling():
                 return
-            if quiet.depth and get_ident() == quiet.thread_id:
-                quiet.depth -= 1
-                if not quiet.depth:
-                    kind = EVALUATION if quiet.is_evaluating else FORWARD
-                    loss = output_loss(output) if quiet.is_evaluating else None
-                    details, quiet.inner = (quiet.inner, quiet.feeds.batch), []
-                    quiet.note((kind, quiet.forward_ns, now_ns(), loss, details))
-            elif not (quiet.is_on and quiet.is_in_backward):
+            if current.depth and get_ident() == deferred.thread_id:
+                current.depth -= 1
+                if not current.depth:
+                    kind = EVALUATION if current.is_evaluating else FORWARD
+                    loss = output_loss(output) if current.is_evaluating else None
+                    details, current.inner_losses = (current.inner_losses, feeds.batch), []
+                    deferred.note((kind, current.start_ns, now_ns(), loss, details))
+            elif not (deferred.is_on and current.is_in_backward):
                 ends(watched, output)
 
         return after
@@ -268,7 +277,7 @@ class Modules:
     def _evaluating(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A script that never trains says at least so much before it begins."""
         refresh = self._session.guard.shield("modules", self.refresh, None)
-        wake = self._session.guard.shield("notes", self.quiet.rest.evaluates, None)
+        wake = self._session.guard.shield("notes", self.deferred.rest.evaluates, None)
         is_compiling, state = torch.compiler.is_compiling, self._session.state
 
         def switch_to_eval(module: nn.Module) -> Any:
@@ -293,7 +302,7 @@ class Modules:
 
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A module that is compiled in place takes its hooks along into the compiled region."""
-        give_up_resting = self._session.guard.shield("compiler", self.quiet.rest.give_up, None)
+        give_up_resting = self._session.guard.shield("compiler", self.deferred.rest.give_up, None)
 
         def compile_in_place(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             give_up_resting()

@@ -22,8 +22,8 @@ from sonde.hook.torch.loop.deferred_hooks import (
     FORWARD,
     OPTIMIZER,
     RATES,
+    DeferredHooks,
     Note,
-    Quiet,
 )
 from sonde.hook.torch.loop.device_phases import Marks
 from sonde.hook.torch.loop.gradient_scaler import GradientScalers
@@ -55,7 +55,7 @@ class Watch(NamedTuple):
     """The parts that see a training loop together."""
 
     session: Session
-    quiet: Quiet
+    deferred: DeferredHooks
     modules: Modules
     names: Names
     losses: Losses
@@ -67,7 +67,7 @@ class TrainingLoop:
 
     def __init__(self, watch: Watch) -> None:
         session = watch.session
-        self._quiet = watch.quiet
+        self._deferred = watch.deferred
         self._session = session
         self._steps = session.steps
         self._modules = watch.modules
@@ -107,8 +107,8 @@ class TrainingLoop:
         patches.wrap(torch.autograd, "backward", self._backward)
         for owner in (Optimizer, torch.nn.Module):
             patches.wrap(owner, "zero_grad", self._zeroing, is_removable=True)
-        self._quiet.readers |= self._readers()
-        self._quiet.rest.follow(self.optimizers, self._losses, self.loss_kinds)
+        self._deferred.readers |= self._readers()
+        self._deferred.rest.follow(self.optimizers, self._losses, self.loss_kinds)
         scalers = (self._session, self._losses, lambda: self._start_ns, self._step_skipped)
         GradientScalers(*scalers).attach(patches)
         pre_hook, post_hook = self._before_steps(), self._after_steps()
@@ -116,28 +116,31 @@ class TrainingLoop:
         skip_in_compiler(post_hook)
         self._handles = [step_hooks.register_optimizer_step_pre_hook(pre_hook)]
         self._handles.append(step_hooks.register_optimizer_step_post_hook(post_hook))
-        self._quiet.rest.removable.append(StepHooks(self._handles, self._quiet.rest.counting()))
+        self._deferred.rest.removable.append(
+            StepHooks(self._handles, self._deferred.rest.counting())
+        )
 
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)
         is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
-        quiet, get_ident, thread = self._quiet, threading.get_ident, self._session.thread
+        deferred, get_ident, thread = self._deferred, threading.get_ident, self._session.thread
+        update = deferred.update
 
         def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
             if is_compiling():
                 return None
-            is_deferred = quiet.is_on and id(optimizer) == quiet.optimizer
-            if is_deferred and len(args) == 1 and not kwargs and get_ident() == quiet.thread_id:
-                quiet.optimizer_ns = start_ns = now_ns()
+            is_deferred = deferred.is_on and id(optimizer) == update.optimizer
+            if is_deferred and len(args) == 1 and not kwargs and get_ident() == deferred.thread_id:
+                update.start_ns = start_ns = now_ns()
                 rates = [group["lr"] for group in optimizer.param_groups]
-                if rates != quiet.rates:
-                    quiet.rates = rates
-                    quiet.notes.append((RATES, start_ns, start_ns, rates, None))
-                if quiet.fingerprints is not None:
-                    fingerprints = quiet.fingerprints()
-                    quiet.notes.append((FINGERPRINTS, start_ns, start_ns, fingerprints, None))
+                if rates != update.rates:
+                    update.rates = rates
+                    deferred.notes.append((RATES, start_ns, start_ns, rates, None))
+                if update.fingerprints is not None:
+                    fingerprints = update.fingerprints()
+                    deferred.notes.append((FINGERPRINTS, start_ns, start_ns, fingerprints, None))
                 return None
-            quiet.optimizer_ns = 0
+            update.start_ns = 0
             if get_ident() != thread.id:
                 self._other_threads.steps(is_idle=not self._has_stepped)
             return before(optimizer, args, kwargs)
@@ -147,15 +150,15 @@ class TrainingLoop:
     def _after_steps(self) -> Callable[..., None]:
         after = self._session.hook("optimizer steps", self._after_step, None)
         is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
-        quiet = self._quiet
+        deferred, update = self._deferred, self._deferred.update
 
         def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
             if is_compiling():
                 return
-            if quiet.optimizer_ns and id(optimizer) == quiet.optimizer:
-                end_ns, start_ns, quiet.optimizer_ns = now_ns(), quiet.optimizer_ns, 0
-                quiet.notes.append((OPTIMIZER, start_ns, end_ns, quiet.number, None))
-                quiet.step_over(end_ns)
+            if update.start_ns and id(optimizer) == update.optimizer:
+                end_ns, start_ns, update.start_ns = now_ns(), update.start_ns, 0
+                deferred.notes.append((OPTIMIZER, start_ns, end_ns, update.number, None))
+                deferred.step_over(end_ns)
             else:
                 after(optimizer)
 
@@ -187,31 +190,36 @@ class TrainingLoop:
     def _backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
         begins = self._session.hook("backward passes", self._backward_begins, None)
         ends = self._session.hook("backward passes", self._backward_ends, None)
-        quiet, get_ident = self._quiet, threading.get_ident
+        deferred, get_ident = self._deferred, threading.get_ident
+        current = deferred.current
         kinds, losses = self.loss_kinds, self._losses
 
         def noted(args: tuple[Any, ...]) -> tuple[float, Any] | None:
-            if not (quiet.is_on and args and get_ident() == quiet.thread_id):
+            if not (deferred.is_on and args and get_ident() == deferred.thread_id):
                 return None
             value = number_in(args[0])
             if value is None or not abs(value) <= min(losses.limit, _MAX_LOSS):
-                quiet.tell_bad()
+                current.report_bad_loss()
                 return None
             if operation_of(args[0]) not in kinds:
                 return None
             origin = (divisor_of(args[0]), self._call_site() if self._has_passes else ())
-            quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, []
+            current.depth, current.is_in_backward, current.inputs = 0, True, []
             self._weights.backward_begins()
             return value, origin
 
         skip_in_compiler(noted)
         now_ns = self._session.clock.now_ns
-        awake = watched_backward(original, quiet, now_ns, noted, (begins, ends))
-        return quiet.rest.around(original, hidden_from_warnings(awake))
+        awake = watched_backward(original, deferred, now_ns, noted, (begins, ends))
+        return deferred.rest.losses.around(original, hidden_from_warnings(awake))
 
     def _zeroing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A loop that leaves a batch out throws its gradients away: that was no micro-step."""
-        is_compiling, quiet, state = torch.compiler.is_compiling, self._quiet, self._session.state
+        is_compiling, deferred, state = (
+            torch.compiler.is_compiling,
+            self._deferred,
+            self._session.state,
+        )
         cleared = self._session.hook("gradients thrown away", self._clear, None)
 
         def zero_grad(*args: Any, **kwargs: Any) -> Any:
@@ -222,7 +230,7 @@ class TrainingLoop:
                 raise
             if state.is_resting:
                 return result
-            if not is_compiling() and (self._backwards or quiet.ends_with(BACKWARD)):
+            if not is_compiling() and (self._backwards or deferred.ends_with(BACKWARD)):
                 cleared()
             return result
 
@@ -392,7 +400,7 @@ class TrainingLoop:
         self._stepped(number, self._start_ns)
         if is_finite:
             is_plain = not (has_closure or self._losses.is_adjusted) and self._steps.is_plain
-            self._quiet.leave(optimizer, number, is_plain, backwards)
+            self._deferred.inspected(optimizer, number, is_plain, backwards)
 
     def _step_skipped(self, optimizer: Optimizer, start_ns: int) -> None:
         number = self.optimizers.number_of(optimizer)

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sonde.hook.torch.loop import deferral_policy
-from sonde.hook.torch.loop import deferred_hooks as quiet
+from sonde.hook.torch.loop import deferral_policy, deferred_hooks
 from tests.fakes.session import Recorded, watched
 
 NEEDED = ("samples-again", "input-size", "new-optimizer")
@@ -16,7 +15,7 @@ NEEDED = ("samples-again", "input-size", "new-optimizer")
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine, too, as many steps are buffered as can be."""
-    monkeypatch.setattr(quiet, "_MAX_DELAY_NS", 10**15)
+    monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 

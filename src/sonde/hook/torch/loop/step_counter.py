@@ -1,0 +1,140 @@
+"""Counts steps while hooks rest, and records them with their losses in bulk."""
+
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any
+
+from torch.optim import Optimizer
+
+from sonde.clock import NANOSECONDS
+from sonde.hook.budget import COUNTED_LOSS_NS, COUNTED_STEP_NS
+from sonde.hook.counted_steps import LANE
+from sonde.hook.session import Session
+from sonde.hook.torch.loop.optimizers import Optimizers
+from sonde.hook.torch.loop.rest_schedule import RestSchedule
+from sonde.hook.torch.loop.resting_losses import RestingLosses
+from sonde.hook.torch.loop.step_ends import ClippedNorm, StepEnds
+from sonde.records.step import EventCategory, Mode, Phase
+
+LONG_WAIT_NS = 2_000_000  # waits for data beyond this are recorded with counted steps
+
+_TRAIN, _PHASE, _DATA_WAIT = Mode.TRAIN.value, EventCategory.PHASE.value, Phase.DATA_WAIT.value
+
+
+class StepCounter:
+    """Notes the end of each optimizer step, and turns notes into records."""
+
+    __slots__ = (
+        *("notes", "losses", "on_counted", "_session", "_schedule", "_optimizers"),
+        *("_is_alone", "_rates", "_latest_rate", "_ends", "_end_ns"),
+    )
+
+    def __init__(self, session: Session, schedule: RestSchedule) -> None:
+        self._session = session
+        self._schedule = schedule
+        self.notes: list[Any] = []  # see StepEnds; never replaced, since others hold it
+        self.losses = RestingLosses(session, self.notes)
+        self.on_counted: list[Callable[[int], None]] = []  # called with the number of new steps
+        self._rates: list[Any] = []
+        self._latest_rate: object = None  # of the last parameter group
+        self._ends = StepEnds()
+        self._end_ns = 0
+
+    def follow(self, optimizers: Optimizers) -> None:
+        """Count the steps of these optimizers."""
+        self._optimizers = optimizers
+
+    def begin(self) -> None:
+        """Start counting at the end of a step."""
+        numbers = self._optimizers.by_identity
+        self._ends.stepped.clear()
+        self._ends.begin(numbers, self._session.steps.latest_optimizers)
+        self._is_alone = len(numbers) == 1
+        self.losses.are_recorded = self.losses.are_recorded and self._is_alone
+        self.losses.begin()
+        self._latest_rate = None
+
+    def hook(self, on_turn: Callable[[], None]) -> Callable[[Optimizer, Any, Any], None]:
+        """The hook after optimizer steps; a single function, since it runs at every step.
+
+        Args:
+            on_turn: Called when enough steps were counted.
+        """
+        thread, now_ns = self._session.thread, self._session.clock.now_ns
+        note, losses, schedule = self.notes.append, self.losses, self._schedule
+
+        def count(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+            if get_ident() != thread.id:
+                return
+            end_ns = now_ns()
+            if losses.are_recorded and optimizer.param_groups[-1]["lr"] is not self._latest_rate:
+                self._rates_changed(optimizer)
+            note(end_ns if self._is_alone else (end_ns, id(optimizer), None))
+            schedule.steps_left = steps_left = schedule.steps_left - 1
+            if steps_left <= 0 or end_ns >= schedule.deadline_ns:
+                on_turn()
+
+        return count
+
+    def _rates_changed(self, optimizer: Optimizer) -> None:
+        rates = [group["lr"] for group in optimizer.param_groups]
+        self._latest_rate = rates[-1]
+        if rates != self._rates:
+            self._rates = rates
+            self.notes.append(rates)
+
+    @property
+    def is_between_steps(self) -> bool:
+        """Whether no step is open, judging by the optimizers of the previous step."""
+        return self._ends.is_between_steps
+
+    def flush(self) -> None:
+        """Record the notes so far."""
+        note_count = len(self.notes)
+        notes = self.notes[:note_count]
+        del self.notes[:note_count]
+        session, first = self._session, self._session.steps.counts[_TRAIN]
+        counted = self._ends.sort(notes)
+        ends_ns = counted.ends_ns
+        self.notes[:0] = counted.pending
+        if ends_ns:
+            self._add_steps(ends_ns, len(notes) - len(ends_ns))
+        for position, loss in counted.losses:
+            session.recorder.scalar_at("loss", loss, ends_ns[position], (_TRAIN, first + position))
+        for position, extra in counted.extras:
+            end_ns = ends_ns[position] if position < len(ends_ns) else self._end_ns
+            self._record(first + position, extra, end_ns)
+
+    def take_open_step(self) -> list[tuple[int, int]]:
+        """Remove and return the optimizers of the open step with their end times."""
+        stepped, self._ends.stepped = self._ends.stepped, []
+        return stepped
+
+    def discard(self) -> None:
+        """Drop all notes."""
+        self.notes.clear()
+
+    def _add_steps(self, ends_ns: list[int], extra_notes: int) -> None:
+        start_ns = self._session.steps.add_counted(ends_ns)
+        self._end_ns = ends_ns[-1]
+        count = len(ends_ns)
+        for listener in self.on_counted:
+            listener(count)
+        hook_ns = count * COUNTED_STEP_NS + extra_notes * COUNTED_LOSS_NS
+        self._session.overhead.account_counted(start_ns, ends_ns[-1], hook_ns)
+        self._schedule.add_counted(count, (ends_ns[-1] - start_ns) / NANOSECONDS)
+
+    def _record(self, number: int, extra: Any, end_ns: int) -> None:
+        at = (_TRAIN, number)
+        if type(extra) is ClippedNorm:
+            self._session.recorder.scalar_at("gradient_norm", extra.norm, end_ns, at)
+            self._session.recorder.scalar_at("clip_factor", extra.factor, end_ns, at)
+        elif type(extra) is list:
+            for group, rate in enumerate(extra):
+                self._session.recorder.scalar_at(f"learning_rate/{group}", rate, end_ns, at)
+        else:
+            start_ns, until_ns = extra
+            length_ns = until_ns - start_ns
+            self._session.recorder.event(
+                (_DATA_WAIT, _PHASE, LANE, start_ns, length_ns, number, _TRAIN, "")
+            )
