@@ -44,10 +44,10 @@ def test_a_reader_with_a_cache_reads_the_same_samples_as_one_without() -> None:
     keeping._decoded = decoded = byte_cache(1 << 20)
     keeping._sealed_segments = {}
     keeping.refresh()
-    keys = [one.key for one in plain.series]
+    keys = [each_series.key for each_series in plain.series]
     for chosen in (keys[:2], keys, [*keys[1:], "unknown"]):
         for _ in range(2):
-            expected, found = plain.samples(chosen), keeping.samples(chosen)
-            np.testing.assert_array_equal(found[0], expected[0])
-            np.testing.assert_array_equal(found[1], expected[1])
+            expected, result = plain.samples(chosen), keeping.samples(chosen)
+            np.testing.assert_array_equal(result[0], expected[0])
+            np.testing.assert_array_equal(result[1], expected[1])
     assert decoded.size > 0

@@ -69,9 +69,9 @@ def test_every_promise_names_a_test_that_exists() -> None:
     rows = [line for line in text.splitlines() if line.startswith("| ") and "| test |" not in line]
     assert len(rows) >= 30
     for row in rows:
-        found = re.search(r"`(tests/\S+\.py)::(test_\w+)` \|$", row)
-        assert found, row
-        assert f"def {found[2]}(" in (ROOT / found[1]).read_text(), row
+        result = re.search(r"`(tests/\S+\.py)::(test_\w+)` \|$", row)
+        assert result, row
+        assert f"def {result[2]}(" in (ROOT / result[1]).read_text(), row
 
 
 def test_the_changelog_has_the_current_version() -> None:
@@ -95,40 +95,46 @@ def test_every_name_of_the_old_client_has_its_line_on_the_page_on_moving_over() 
     names = [line for line in text.splitlines() if line and not line.startswith("#")]
     assert len(names) > 250
     rows = _rows_of_moving_over()
-    known = {
+    expected = {
         word
         for before, here in rows
         if here.strip()
         for code in re.findall(r"`([^`]+)`", before)
         for word in re.findall(r"\w+", code)
     }
-    assert [name for name in names if name not in known] == []
+    assert [name for name in names if name not in expected] == []
 
 
 def test_what_the_page_on_moving_over_offers_exists() -> None:
     offered = " ".join(
         code for _, here in _rows_of_moving_over() for code in re.findall(r"`([^`]+)`", here)
     )
-    assert [one for one in re.findall(r"\bjob\.(\w+)", offered) if not hasattr(Job, one)] == []
-    assert [one for one in re.findall(r"\bsonde\.(\w+)", offered) if not hasattr(sonde, one)] == []
+    assert [item for item in re.findall(r"\bjob\.(\w+)", offered) if not hasattr(Job, item)] == []
+    assert [
+        name for name in re.findall(r"\bsonde\.(\w+)", offered) if not hasattr(sonde, name)
+    ] == []
     commands = re.findall(r"\bsonde ([a-z]+)\b", offered)
-    assert [one for one in commands if one not in COMMANDS.names()] == []
+    assert [item for item in commands if item not in COMMANDS.names()] == []
 
 
 def test_rules_that_moved_over_by_name_are_there() -> None:
     by_name = [before for before, here in _rows_of_moving_over() if "rules of those names" in here]
-    named = [one for before in by_name for one in re.findall(r"`(\w+)`", before)]
+    named = [item for before in by_name for item in re.findall(r"`(\w+)`", before)]
     assert len(named) > 20
-    assert [one for one in named if load_rule(one).name() != one] == []
+    assert [item for item in named if load_rule(item).name() != item] == []
 
 
-def test_what_the_page_on_how_it_works_says_of_costs_was_measured() -> None:
+def test_costs_in_how_it_works_are_measured() -> None:
     """Near enough for another run of the same benchmark, unlike an old or a wrong figure."""
     page = (ROOT / "docs/concepts/how-it-works.md").read_text()
     rows = re.findall(r"^\|[^|]+\|([^|]+)\| (?:H200|2 cores) \|$", page, re.MULTILINE)
     for figure, (benchmark, row) in zip(rows, _COSTS, strict=True):
-        said = float(re.findall(r"\d+\.?\d*", figure)[0])
+        documented = float(re.findall(r"\d+\.?\d*", figure)[0])
         results = json.loads((ROOT / f"benchmarks/results/{benchmark}.json").read_text())
-        [measured] = [one["measured"] for one in results["rows"] if re.fullmatch(row, one["what"])]
-        is_near = abs(said - measured) <= max(0.3 * measured, 0.4 if "longer" in figure else 0.0)
-        assert is_near, f"{row}: {said} is said, {measured:.4g} was measured"
+        [measured] = [
+            item["measured"] for item in results["rows"] if re.fullmatch(row, item["what"])
+        ]
+        is_near = abs(documented - measured) <= max(
+            0.3 * measured, 0.4 if "longer" in figure else 0.0
+        )
+        assert is_near, f"{row}: documented {documented}, measured {measured:.4g}"

@@ -42,13 +42,13 @@ def test_an_attempt_is_made_again_and_again() -> None:
     assert guard.failed == {}
 
 
-def test_a_failure_is_told_once() -> None:
-    told: list[tuple[str, str]] = []
-    guard = Guard(lambda part, error: told.append((part, str(error))))
+def test_a_failure_is_reported_once() -> None:
+    reported: list[tuple[str, str]] = []
+    guard = Guard(lambda chunk, error: reported.append((chunk, str(error))))
     for _ in range(3):
         guard.call("part", fail, 0)
         guard.attempt("flush", fail, 0)
-    assert told == [("part", "broken")]
+    assert reported == [("part", "broken")]
 
 
 def test_leaving_is_not_a_failure() -> None:
@@ -69,7 +69,7 @@ def test_the_traceback_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert all(record.exc_info for record in caplog.records)
 
 
-def test_where_nobody_asked_for_a_log_nothing_is_printed() -> None:
+def test_nothing_is_printed_without_a_log_handler() -> None:
     code = "from sonde.guard import Guard; Guard().call('part', lambda: 1 / 0, 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
@@ -88,7 +88,7 @@ def fail_hostile() -> int:
 
 def test_an_exception_that_cannot_be_printed_is_swallowed_like_any_other() -> None:
     texts: list[str] = []
-    guard = Guard(lambda _part, error: texts.append(str(error)))
+    guard = Guard(lambda _component, error: texts.append(str(error)))
     assert error_text(HostileError()) == "HostileError"
     assert guard.call("part", fail_hostile, -1) == -1
     assert guard.attempt("flush", fail_hostile, -1) == -1
@@ -110,7 +110,7 @@ def test_a_log_handler_that_fails_does_not_reach_the_caller() -> None:
 
 
 def test_with_no_stack_left_a_failing_part_still_does_not_raise() -> None:
-    guard = Guard(lambda _part, _error: fail_unheard())
+    guard = Guard(lambda _component, _error: fail_unheard())
 
     def descend(depth: int) -> int:
         try:
@@ -140,7 +140,7 @@ def test_a_script_that_exits_while_we_call_it_does_exit() -> None:
         Guard().attempt("part", leave, None)
 
 
-def test_the_reason_of_a_failure_is_told_unless_it_is_passed_on() -> None:
+def test_the_reason_of_a_failure_is_returned_unless_it_is_raised() -> None:
     assert result_or_reason(lambda: 3, ()) == (3, "")
     assert result_or_reason(fail, ()) == (None, "ValueError: broken")
     with pytest.raises(ValueError, match="broken"):

@@ -13,19 +13,19 @@ ROOT = Path(__file__).parent.parent
 MOST_PACKAGES = 20
 
 
-def installed_with(name: str, seen: set[str]) -> set[str]:
+def installed_with(name: str, observed: set[str]) -> set[str]:
     """A distribution and all it needs on this machine, extras left out."""
     try:
         needed = [Requirement(text) for text in requires(name) or ()]
     except PackageNotFoundError:
-        return seen
+        return observed
     for requirement in needed:
         key = requirement.name.lower().replace("_", "-")
         is_needed = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if is_needed and key not in seen:
-            seen.add(key)
-            installed_with(key, seen)
-    return seen
+        if is_needed and key not in observed:
+            observed.add(key)
+            installed_with(key, observed)
+    return observed
 
 
 def test_a_plain_install_stays_small() -> None:

@@ -21,7 +21,7 @@ def program(code: str, more: str = "") -> str:
     return f'kind = "command"\nrun = ["{sys.executable}", "-c", """{code}"""]\n{more}'
 
 
-def test_a_program_is_told_all_of_a_finding(tmp_path: Path) -> None:
+def test_a_program_receives_the_complete_finding(tmp_path: Path) -> None:
     message = action(tmp_path, program(TELL)).perform(occasion())
     reported = json.loads((tmp_path / "told.json").read_text())
     assert message == f"ran {sys.executable}"
@@ -30,7 +30,7 @@ def test_a_program_is_told_all_of_a_finding(tmp_path: Path) -> None:
     assert reported["variables"]["SONDE_FINDING_SEVERITY"] == "critical"
 
 
-def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
+def test_a_failing_program_is_reported_with_its_output(tmp_path: Path) -> None:
     failing = action(tmp_path, program("import sys; sys.exit('no paper')"))
     with pytest.raises(ActionError, match="exited with code 1: no paper") as failed:
         failing.perform(occasion())
@@ -44,7 +44,7 @@ def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
     assert failed.value.is_final
 
 
-def test_a_script_beside_the_configuration_is_found(tmp_path: Path) -> None:
+def test_a_configuration_next_to_the_script_is_found(tmp_path: Path) -> None:
     script = tmp_path / "page.sh"
     script.write_text("#!/bin/sh\ntouch done\n")
     script.chmod(0o755)

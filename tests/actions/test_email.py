@@ -18,7 +18,7 @@ def with_login(folder: Path, password: str = PASSWORD) -> str:
     return f'user = "{USER}"\npassword_file = "password"\nca_file = "server.pem"\n'
 
 
-def test_a_mail_says_what_was_found_and_what_to_do(tmp_path: Path) -> None:
+def test_a_mail_has_the_finding_and_the_advice(tmp_path: Path) -> None:
     with MailServer() as server:
         settings = mailing(tmp_path, server, 'from = "Sonde <probe@example.org>"')
         text = action(tmp_path, settings).perform(occasion(worker=3))
@@ -80,7 +80,7 @@ def test_a_password_is_never_sent_in_the_clear(tmp_path: Path) -> None:
     assert server.logins == []
 
 
-def test_a_certificate_that_nobody_knows_is_not_trusted(tmp_path: Path) -> None:
+def test_an_unknown_certificate_is_not_trusted(tmp_path: Path) -> None:
     certificate = write_certificate(tmp_path)
     login = with_login(tmp_path).replace('ca_file = "server.pem"\n', "")
     with MailServer(certificate) as server:
@@ -93,9 +93,7 @@ def test_a_certificate_that_nobody_knows_is_not_trusted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("answer", "is_final"), [("451 later", False), ("554 never", True)])
-def test_what_a_server_does_not_take_is_tried_again_if_it_says_later(
-    tmp_path: Path, answer: str, is_final: bool
-) -> None:
+def test_temporary_smtp_errors_are_retried(tmp_path: Path, answer: str, is_final: bool) -> None:
     with MailServer(answers_to_data=[answer]) as server:
         mail = action(tmp_path, mailing(tmp_path, server))
         with pytest.raises(ActionError, match=answer) as failed:
@@ -114,7 +112,7 @@ def test_a_server_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
     assert not failed.value.is_final
 
 
-def test_who_does_not_exist_is_named_and_the_others_get_it(tmp_path: Path) -> None:
+def test_refused_recipients_are_named_and_others_get_the_mail(tmp_path: Path) -> None:
     with MailServer(refused=("gone@example.org",)) as server:
         to = '["gone@example.org", "Me <me@example.org>"]'
         message = action(tmp_path, mailing(tmp_path, server, to=to)).perform(occasion())

@@ -20,7 +20,7 @@ def sent_requests(folder: Path, settings: str = "", **about: object) -> Request:
     return request
 
 
-def test_the_worker_that_a_finding_names_is_asked(tmp_path: Path) -> None:
+def test_the_worker_of_a_finding_is_profiled(tmp_path: Path) -> None:
     settings = 'kinds = ["operators"]\nsteps = 2'
     assert sent_requests(tmp_path, settings, worker=3, node="node-a").arguments == {
         "kinds": "operators",
@@ -30,12 +30,12 @@ def test_the_worker_that_a_finding_names_is_asked(tmp_path: Path) -> None:
     }
 
 
-def test_of_a_node_all_workers_are_asked_and_else_everybody(tmp_path: Path) -> None:
+def test_a_finding_about_a_node_profiles_its_workers_otherwise_all(tmp_path: Path) -> None:
     assert sent_requests(tmp_path, node="node-a").arguments["nodes"] == "node-a"
     assert sent_requests(tmp_path).arguments.keys() == {"kinds", "steps", "by"}
 
 
-def test_a_trial_asks_nobody(tmp_path: Path) -> None:
+def test_a_test_sends_no_request(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, "worker-0")
     message = action(tmp_path, 'kind = "profile"').trial(occasion(job))

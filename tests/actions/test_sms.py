@@ -59,7 +59,7 @@ def test_a_mail_gateway_reaches_telephones_too(tmp_path: Path) -> None:
     assert envelope.recipients == ["4915112345678@sms.example.org"]
 
 
-def test_nobody_gets_it_twice_because_somebody_else_did_not(tmp_path: Path) -> None:
+def test_no_recipient_gets_duplicates_after_a_partial_failure(tmp_path: Path) -> None:
     with WebServer([200, 500, 500]) as server:
         item = action(tmp_path, sms(f'url = "{server.url}"', f'["{NUMBER}", "+15550001111"]'))
         with pytest.raises(ActionError, match=r"sent to \+49\d+, not to \+1555\d+: .* 500") as half:

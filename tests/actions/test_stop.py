@@ -68,7 +68,7 @@ def test_workers_with_long_steps_make_two_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("steps", [{}, {0: {"step": 100, "seconds": 0.1, "workers": 2}}])
-def test_where_nothing_trains_or_not_all_answer_the_command_is_ended_at_once(
+def test_without_replies_of_all_workers_sigterm_is_sent(
     tmp_path: Path, steps: dict[int, dict[str, float]]
 ) -> None:
     request = stopped(tmp_path, steps, 'grace = "3s"')
@@ -76,14 +76,14 @@ def test_where_nothing_trains_or_not_all_answer_the_command_is_ended_at_once(
     assert request.arguments["grace_seconds"] == "3"
 
 
-def test_only_what_is_critical_stops_a_job_unless_somebody_says_so(tmp_path: Path) -> None:
+def test_only_critical_findings_stop_a_job_by_default(tmp_path: Path) -> None:
     default, set_ = action(tmp_path, 'kind = "stop"'), 'kind = "stop"\nmin_severity = "warning"'
     assert isinstance(default, Stop)
     assert default.min_severity is Severity.CRITICAL
     assert action(tmp_path, set_).min_severity is Severity.WARNING
 
 
-def test_a_trial_stops_nothing(tmp_path: Path) -> None:
+def test_a_test_does_not_stop_the_job(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, job.node)
     message = action(tmp_path, 'kind = "stop"').trial(occasion(job))

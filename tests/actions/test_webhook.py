@@ -38,7 +38,7 @@ def test_a_program_gets_all_of_a_finding(tmp_path: Path) -> None:
     assert document["evidence"] == {"loss": 17.0}
 
 
-def test_who_has_the_secret_can_tell_who_has_sent_it(
+def test_a_signature_can_be_verified_with_the_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOOK_SECRET", "between us")
@@ -54,7 +54,7 @@ def test_who_has_the_secret_can_tell_who_has_sent_it(
     assert request.headers["Authorization"] == "Bearer let me in"
 
 
-def test_attempts_can_be_told_from_findings(tmp_path: Path) -> None:
+def test_retries_have_the_same_episode_header(tmp_path: Path) -> None:
     with WebServer() as server:
         item, another = occasion(), occasion(rule="Overfit")
         send = action(tmp_path, hook(server.url))
@@ -73,9 +73,7 @@ def test_attempts_can_be_told_from_findings(tmp_path: Path) -> None:
         ("teams", lambda body: body["attachments"][0]["content"]["body"][1]["text"]),
     ],
 )
-def test_a_chat_gets_a_message_that_calls_nobody(
-    tmp_path: Path, shape: str, words: "object"
-) -> None:
+def test_a_chat_message_mentions_no_one(tmp_path: Path, shape: str, words: "object") -> None:
     with WebServer() as server:
         send = action(tmp_path, hook(server.url, f'shape = "{shape}"'))
         send.perform(occasion(message="<!channel> @everyone lost & found"))
@@ -105,7 +103,7 @@ def test_a_server_that_fails_may_take_it_later_and_one_that_refuses_will_not(
     assert len(server.received) == 2  # nobody was sent elsewhere
 
 
-def test_the_address_may_be_a_secret_and_is_never_told(tmp_path: Path) -> None:
+def test_a_secret_url_never_appears_in_messages(tmp_path: Path) -> None:
     with WebServer() as server:
         (tmp_path / "address").write_text(f"{server.url}/services/T0/B0/hidden\n")
         send = action(tmp_path, 'kind = "webhook"\nurl_file = "address"')
@@ -138,7 +136,7 @@ def test_misconfiguration_is_an_error_before_the_job_starts(
         action(tmp_path, f'kind = "webhook"\n{settings}')
 
 
-def test_numbers_that_json_does_not_know_are_told_in_words(tmp_path: Path) -> None:
+def test_nan_and_infinity_are_strings_in_json(tmp_path: Path) -> None:
     with WebServer() as server:
         job_finding = occasion()
         evidence = dict(job_finding.episode.finding.evidence)

@@ -66,7 +66,7 @@ def test_news_from_the_start_begin_with_what_is_there() -> None:
     _, job, _ = _training()
     first = next(iter(job.follow(from_start=True)))
     assert first.steps.num_rows == 1
-    assert repr(first) == "running; 1 steps, up to 0; loss 1"
+    assert repr(first) == "running; 1 step, up to 0; loss 1"
 
 
 def test_of_a_job_that_is_over_only_that_is_news() -> None:
@@ -144,16 +144,16 @@ def test_waiting_ends_when_the_time_is_over() -> None:
     [
         ({}, "one thing"),
         ({"step": 1, "state": "over"}, "one thing"),
-        ({"metric": "loss"}, "like: loss < 0.3"),
+        ({"metric": "loss"}, "Example: loss < 0.3"),
         ({"state": "asleep"}, "no state 'asleep'"),
     ],
 )
-def test_what_cannot_be_waited_for_is_said(what: dict, message: str) -> None:  # type: ignore[type-arg]
+def test_invalid_wait_conditions_are_refused(what: dict, message: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(UsageError, match=message):
         _training()[1].wait_for(**what)
 
 
-def test_a_job_in_an_object_store_is_followed_and_waited_for_likewise(
+def test_a_job_in_an_object_store_can_be_followed_and_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with s3_server("followed") as port:

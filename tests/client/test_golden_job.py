@@ -103,7 +103,7 @@ def test_tensors_keep_their_statistics_and_values(job: Job) -> None:
     assert stored == pytest.approx(float(np.linalg.norm(value.astype(np.float64))), rel=1e-6)
 
 
-def test_the_finding_is_told_in_the_words_of_then(job: Job) -> None:
+def test_a_finding_keeps_its_recorded_message(job: Job) -> None:
     findings = job.findings().to_pandas().to_dict("records")
     assert len(findings) == 1
     assert (findings[0]["rule"], findings[0]["severity"]) == ("ParameterNotUpdated", "warning")

@@ -44,7 +44,7 @@ def test_the_store_is_the_usual_one_where_none_is_given(
     assert len(sonde.list_jobs()) == 2
 
 
-def test_an_unknown_job_lists_the_known_ones(store: str) -> None:
+def test_an_unknown_job_lists_available_jobs(store: str) -> None:
     with pytest.raises(JobNotFoundError, match=r"No job 'c' in .*\. Known: a-late, b-early"):
         sonde.open_job("c", store)
 

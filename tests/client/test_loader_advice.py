@@ -67,7 +67,7 @@ def test_rules_and_command_advise_the_same_number(
         assert findings[name].episodes[0].finding.advice.startswith(message)
 
 
-def test_what_profilers_saw_is_read_seldom_however_long_a_job_starves(
+def test_profiles_are_read_rarely_while_a_job_starves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     polls: list[int] = []
@@ -87,7 +87,7 @@ def test_the_page_shows_that_number() -> None:
     indices = {column.name: index for index, column in enumerate(spec.columns)}
     [row] = spec.rows
     assert (row[indices["processes_advised"]], row[indices["limited_by"]]) == (2, "cores")
-    assert spec.note == "1 loader process ran on 2 cores; steps waited for data 80 % of their time."
+    assert spec.note == "1 loader process on 2 CPU cores. Data wait: 80% of step time."
 
 
 def test_workers_that_share_a_machine_share_its_cores_in_every_answer() -> None:

@@ -36,7 +36,7 @@ def test_steps_are_a_table_with_a_column_per_phase() -> None:
         assert sum(row[phase] for phase in phases) == pytest.approx(row["seconds"])
 
 
-def test_steps_that_a_profiler_slowed_tell_nothing_about_how_long_steps_take() -> None:
+def test_profiled_steps_do_not_count_in_step_statistics() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(4):
@@ -54,7 +54,7 @@ def test_steps_that_a_profiler_slowed_tell_nothing_about_how_long_steps_take() -
     assert shares["percent"] == {"forward": 50.0, "between": 50.0}
 
 
-def test_where_all_steps_were_profiled_they_are_all_that_is_known() -> None:
+def test_profiled_steps_count_if_there_are_no_others() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 3.0}, profiled="python").flush()
 
@@ -84,7 +84,7 @@ def test_the_slowest_steps_come_first() -> None:
     assert repr(slowest).splitlines()[0].split()[:4] == ["worker", "mode", "step", "duration"]
 
 
-def test_statistics_tell_where_the_time_goes() -> None:
+def test_statistics_show_where_the_time_goes() -> None:
     rows = {row.phase: row for row in trained(workers=1).job().steps().statistics().rows}
     assert rows["seconds"].percent == pytest.approx(100)
     assert rows["seconds"].p50 == pytest.approx(5.5)
@@ -171,11 +171,11 @@ def test_stages_are_a_table_and_found_by_name() -> None:
     assert stages["training_loop"].seconds == 22.0
     assert stages["finalization"].seconds == 1.0
     assert stages.to_arrow()["stage"].to_pylist()[0] == "initialization"
-    assert repr(stages).splitlines()[0].split() == ["stage", "duration", "percent", "start", "end"]
+    assert repr(stages).splitlines()[0].split() == ["stage", "duration", "share", "start", "end"]
     assert repr(FakeJob().job().stages) == "No training recorded"
 
 
-def test_a_stage_that_is_not_there_is_said_plainly() -> None:
+def test_an_unknown_stage_is_an_error() -> None:
     with pytest.raises(
         UsageError, match=r"Unknown stage 'loop'\. Available: initialization, training_loop, "
     ):
@@ -184,7 +184,7 @@ def test_a_stage_that_is_not_there_is_said_plainly() -> None:
         FakeJob().job().stages["training_loop"]
 
 
-def test_workers_are_in_the_order_of_counting_and_their_lives_are_known() -> None:
+def test_workers_are_sorted_numerically_with_their_attempts() -> None:
     job = FakeJob()
     for rank in (10, 2, 0):
         job.worker(rank, device="cuda:1")

@@ -25,11 +25,11 @@ def names(plan: ActionPlan) -> dict[str, list[str]]:
     return {rule: [action.name for action in actions] for rule, actions in plan.by_rule.items()}
 
 
-def test_without_a_word_nothing_follows_anything(tmp_path: Path) -> None:
+def test_without_settings_there_are_no_actions(tmp_path: Path) -> None:
     assert plan_actions(RunSettings(), [StepOutlier()], tmp_path).is_empty
 
 
-def test_what_follows_is_said_for_all_rules_or_for_one(tmp_path: Path) -> None:
+def test_actions_are_set_for_all_rules_or_for_one(tmp_path: Path) -> None:
     text = """
 [rules]
 actions = ["log"]
@@ -45,20 +45,20 @@ run = ["true"]
     assert plan.after("LossNotDecreasing")[1] is plan.actions["page"]
 
 
-def test_what_the_command_line_asks_for_follows_all_rules(tmp_path: Path) -> None:
+def test_actions_of_the_command_line_apply_to_all_rules(tmp_path: Path) -> None:
     text = '[rules.StepOutlier]\nactions = ["stop"]'
     reported = settings(tmp_path, text, requests="log, stop,log")
     plan = plan_actions(reported, [StepOutlier(), LossNotDecreasing()], tmp_path)
     assert names(plan) == {"StepOutlier": ["stop", "log"], "LossNotDecreasing": ["log", "stop"]}
 
 
-def test_a_rule_may_be_followed_by_nothing(tmp_path: Path) -> None:
+def test_a_rule_can_have_no_actions(tmp_path: Path) -> None:
     text = '[rules]\nactions = ["log"]\n[rules.StepOutlier]\nactions = []'
     plan = plan_actions(settings(tmp_path, text), [StepOutlier()], tmp_path)
     assert plan.is_empty
 
 
-def test_a_rule_may_ask_for_the_stop_by_a_parameter_of_its_own(tmp_path: Path) -> None:
+def test_a_rule_parameter_can_request_the_stop(tmp_path: Path) -> None:
     rule = StalledTrainingRule(stop_training_on_fire=True)
     plan = plan_actions(RunSettings(), [rule, StepOutlier()], tmp_path)
     assert names(plan) == {"StalledTrainingRule": ["stop"], "StepOutlier": []}

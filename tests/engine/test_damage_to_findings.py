@@ -31,7 +31,7 @@ def test_a_cut_log_of_findings_is_reported() -> None:
     assert (key, "damaged") in damage_of(job.job())
 
 
-def test_asking_again_does_not_hide_that_the_log_was_cut() -> None:
+def test_running_rules_again_does_not_hide_a_truncated_log() -> None:
     job = record_findings()
     key = cut_last_byte(job)
     Recorder(job.backend, job.clock, [LossTooLarge()]).advance()

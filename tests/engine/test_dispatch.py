@@ -93,7 +93,7 @@ def test_an_action_follows_an_episode_once() -> None:
     assert (entry.status, entry.message, entry.attempts) == (ActionStatus.DONE, "told of A", 1)
 
 
-def test_nothing_is_done_twice_by_a_watcher_that_was_started_again() -> None:
+def test_a_restarted_monitor_repeats_no_action() -> None:
     job, action = FakeJob(), recording_action()
     act(open_dispatch(job, action), now(job))
     act(open_dispatch(job, action), now(job), now(job, "B"))
@@ -116,7 +116,7 @@ def test_what_does_not_matter_enough_is_left_out_until_it_gets_worse() -> None:
     assert action.episodes == ["A:///:1"]
 
 
-def test_a_job_that_is_not_stopped_because_of_the_severity_is_told_why() -> None:
+def test_a_stop_refused_for_its_severity_is_recorded() -> None:
     job, action = FakeJob(), recording_action(OnTheJob, min_severity=Severity.CRITICAL)
     act(open_dispatch(job, action), now(job, severity=Severity.WARNING))
     (entry,) = log_of(job)
@@ -196,7 +196,7 @@ def test_what_does_not_work_is_given_up_in_the_end(failure: Exception, attempts:
     assert len(action.episodes) == attempts
 
 
-def test_a_server_that_asks_for_more_time_gets_it() -> None:
+def test_retry_after_is_respected() -> None:
     job, action = FakeJob(), recording_action(failures=[ActionError("busy", after_seconds=100.0)])
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
@@ -220,7 +220,7 @@ def test_what_a_watcher_has_begun_and_not_done_the_next_one_does() -> None:
     assert [item.status for item in log_of(job)] == [ActionStatus.DONE]
 
 
-def test_at_the_end_everything_is_tried_once_more() -> None:
+def test_failed_actions_are_retried_once_at_the_end() -> None:
     job, action = FakeJob(), recording_action(failures=[ActionError("no answer")])
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
@@ -265,7 +265,7 @@ def test_a_job_that_was_stopped_and_resumed_can_be_stopped_again() -> None:
     assert action.episodes == ["A:///:1", "A:///:1"]
 
 
-def test_a_job_is_stopped_once_whatever_else_is_found() -> None:
+def test_a_job_is_stopped_only_once() -> None:
     class Once(OnTheJob):
         """Ends the job."""
 
@@ -288,7 +288,7 @@ def test_a_job_that_is_over_is_not_stopped() -> None:
     assert [item.message for item in log_of(job)] == ["the job has ended"]
 
 
-def test_what_is_over_already_when_it_is_told_does_not_stop_the_job() -> None:
+def test_a_resolved_finding_does_not_stop_the_job() -> None:
     job, action = FakeJob(), recording_action(OnTheJob)
     result = now(job)
     act(open_dispatch(job, action), result, replace(result, is_open=False))
@@ -313,7 +313,7 @@ def test_a_store_that_fails_does_not_keep_actions_from_being_taken(
     assert [item.status for item in log_of(job)] == [ActionStatus.DONE]
 
 
-def test_what_is_found_while_the_store_cannot_be_read_is_not_forgotten(
+def test_findings_survive_an_unreadable_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job, action = FakeJob(), recording_action(OnTheJob)
@@ -344,7 +344,7 @@ def test_a_web_server_that_fails_first_gets_it_in_the_end(tmp_path: Path) -> Non
     assert len({item.body for item in server.received}) == 1
 
 
-def test_in_the_background_a_slow_action_holds_up_nobody() -> None:
+def test_a_slow_action_does_not_delay_others_in_the_background() -> None:
     job, gate = FakeJob(), threading.Event()
 
     class Slow(RecordingAction):

@@ -60,14 +60,14 @@ def alone(job: FakeJob) -> tuple[Evaluation, ...]:
     return runner.evaluations
 
 
-def test_two_processes_say_what_one_says(job: FakeJob) -> None:
+def test_two_processes_return_the_same_evaluations_as_one(job: FakeJob) -> None:
     together = run_selection(Local(2), job.backend.uri, QUESTION, len(NAMES))
     assert summaries(together) == summaries(alone(job))
     assert any(item.episodes for item in together)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 50])
-def test_however_rules_are_shared_out_their_order_stays(
+def test_the_order_of_rules_does_not_depend_on_the_shares(
     job: FakeJob, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Local(size)
@@ -95,7 +95,7 @@ def test_ray_that_is_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch) 
         Ray()
 
 
-def test_a_cluster_says_what_one_process_says(
+def test_a_cluster_returns_the_same_evaluations_as_one_process(
     job: FakeJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[dict[str, Any]] = []
@@ -118,7 +118,7 @@ def test_a_cluster_says_what_one_process_says(
     )
 
 
-def test_a_rule_of_a_file_is_asked_too(job: FakeJob, tmp_path: Path) -> None:
+def test_a_rule_from_a_file_is_run(job: FakeJob, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
         "import sonde\n"

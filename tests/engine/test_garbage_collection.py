@@ -22,7 +22,7 @@ def test_what_is_loaded_is_not_gone_through_again() -> None:
     assert gc.get_freeze_count() > len(stored)
 
 
-def test_garbage_that_is_made_afterwards_is_found_still() -> None:
+def test_later_garbage_is_still_collected() -> None:
     collect_rarely()
     assert gc.isenabled()
     assert gc.get_threshold()[0] > 700

@@ -82,7 +82,7 @@ def test_it_watches_to_the_end_and_finds_what_a_check_finds() -> None:
     assert not recorded.episodes[0].is_open
 
 
-def test_a_finding_is_told_and_stored_within_seconds() -> None:
+def test_a_finding_is_published_and_stored_within_seconds() -> None:
     live = Live(HEALTHY + BAD + HEALTHY)
     live.watch(live.watcher())
     assert live.taken[0].first_step == 100
@@ -90,7 +90,7 @@ def test_a_finding_is_told_and_stored_within_seconds() -> None:
     assert live.found_at[100] <= 6.0
 
 
-def test_one_who_is_killed_is_followed_by_one_who_goes_on() -> None:
+def test_a_new_watcher_continues_after_a_killed_one() -> None:
     live = Live(HEALTHY + BAD + HEALTHY)
     live.watch(live.watcher(), until_step=110)
     live.job.backend.write(LEASE, b"left behind")
@@ -99,7 +99,7 @@ def test_one_who_is_killed_is_followed_by_one_who_goes_on() -> None:
     assert (finding.first_step, finding.triggered) == (100, 20)
 
 
-def test_after_a_restart_what_is_open_is_told_again() -> None:
+def test_open_episodes_are_published_again_after_a_restart() -> None:
     live = Live(HEALTHY + BAD + BAD)
     live.watch(live.watcher(), until_step=140)
     live.taken.clear()
@@ -107,7 +107,7 @@ def test_after_a_restart_what_is_open_is_told_again() -> None:
     assert live.taken[0].id == "LossTooLarge:loss:1"
 
 
-def test_while_another_watches_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_watcher_runs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     live = Live(HEALTHY)
     second = Launcher(1, "0", "another machine")
     with monkeypatch.context() as patch:
@@ -117,7 +117,7 @@ def test_while_another_watches_nobody_else_does(monkeypatch: pytest.MonkeyPatch)
     assert live.job.stored("evaluations.json") == []
 
 
-def test_who_loses_the_lease_leaves_it_to_the_other() -> None:
+def test_a_watcher_that_loses_its_lease_stops() -> None:
     live = Live(HEALTHY + BAD + HEALTHY)
     watcher = live.watcher()
 
@@ -129,10 +129,10 @@ def test_who_loses_the_lease_leaves_it_to_the_other() -> None:
 
     assert watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
     assert live._step < 110
-    assert Leasing(live.job.backend, live.job.clock, "x").holder.endswith("of node-b")
+    assert Leasing(live.job.backend, live.job.clock, "x").holder.endswith("on node-b")
 
 
-def test_a_store_that_takes_nothing_for_a_while_loses_no_finding(
+def test_no_finding_is_lost_while_the_store_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     live = Live(HEALTHY + BAD + HEALTHY)
@@ -167,7 +167,7 @@ def test_it_leaves_when_the_job_s_folder_was_removed() -> None:
     assert not live.job.backend.exists(JOB)
 
 
-def test_looks_that_cost_much_are_made_less_often() -> None:
+def test_expensive_polls_become_less_frequent() -> None:
     live = Live(HEALTHY * 5)
     times: list[float] = []
     spent = count()
@@ -192,7 +192,7 @@ def test_what_it_holds_is_free_once_it_has_left() -> None:
     assert Leasing(live.job.backend, live.job.clock, "node-b").is_free()
 
 
-def test_what_a_look_writes_while_the_job_is_removed_is_taken_away() -> None:
+def test_files_written_while_a_job_is_removed_are_deleted() -> None:
     live = Live(HEALTHY * 10)
     live.train(50)
     backend = live.job.backend

@@ -79,19 +79,19 @@ class Stage:
         return read_job(self.job.backend, self.job.clock.now_ns()).report_seconds
 
 
-def test_nothing_is_written_while_nothing_is_found() -> None:
-    assert Stage().look(10_000) == 0
+def test_no_report_is_written_without_findings() -> None:
+    assert Stage().poll(10_000) == 0
 
 
 def test_the_first_one_comes_soon_after_the_first_finding() -> None:
     stage = Stage()
-    assert stage.look(2, lambda: EPISODE) == 0
-    assert stage.look(8) == 1
+    assert stage.poll(2, lambda: EPISODE) == 0
+    assert stage.poll(8) == 1
 
 
 def test_while_one_is_written_no_other_begins() -> None:
     stage = Stage()
-    assert stage.look(10_000, lambda: EPISODE) == 1
+    assert stage.poll(10_000, lambda: EPISODE) == 1
 
 
 def test_in_the_long_run_they_take_a_five_hundredth_of_a_core() -> None:
@@ -102,7 +102,7 @@ def test_in_the_long_run_they_take_a_five_hundredth_of_a_core() -> None:
             stage.process.end(cpu_seconds=1.0)
         return EPISODE
 
-    assert 18 <= stage.look(10_000, result) <= 21
+    assert 18 <= stage.poll(10_000, result) <= 21
     assert stage.cost == stage.process.spent
 
 
@@ -113,23 +113,23 @@ def test_cheap_ones_are_a_minute_apart() -> None:
         stage.process.end(cpu_seconds=0.0)
         return EPISODE
 
-    assert 9 <= stage.look(600, result) <= 10
+    assert 9 <= stage.poll(600, result) <= 10
 
 
 def test_without_a_change_it_is_not_written_again() -> None:
     stage = Stage()
-    stage.look(10, lambda: EPISODE)
+    stage.poll(10, lambda: EPISODE)
     stage.process.end(1.0)
-    assert stage.look(600) == 1  # something was found while the first was written
+    assert stage.poll(600) == 1  # something was found while the first was written
     stage.process.end(1.0)
-    assert stage.look(10_000) == 0
+    assert stage.poll(10_000) == 0
 
 
 def test_what_it_cost_is_handed_to_the_launcher_at_the_end() -> None:
     stage = Stage()
-    stage.look(10, lambda: EPISODE)
+    stage.poll(10, lambda: EPISODE)
     stage.process.end(3.0)
-    stage.look(2)
+    stage.poll(2)
     assert stage.cost == 3.0
     stage.refreshing.close()
     assert stage.cost == 0.0
@@ -139,18 +139,18 @@ def test_what_a_watcher_that_died_has_kept_is_not_counted_twice() -> None:
     stage = Stage()
     keep_report_cost(stage.job.backend, stage.job.clock, 5.0)
     assert stage.cost == 5.0
-    stage.look(2)
+    stage.poll(2)
     assert stage.cost == 0.0
 
 
-def test_a_store_that_fails_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_store_does_not_stop_the_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage()
 
     def fail(_key: str) -> bool:
         raise OSError("gone")
 
     monkeypatch.setattr(stage.job.backend, "exists", fail)
-    assert stage.look(20, lambda: EPISODE) == 1
+    assert stage.poll(20, lambda: EPISODE) == 1
 
 
 def test_what_a_watcher_let_others_do_is_counted_when_it_has_ended() -> None:
@@ -174,7 +174,7 @@ def test_a_job_that_runs_has_the_report_of_what_rules_recorded(
     assert json.loads(job.backend.read(report_key("report.json")))["rules"] == []
 
 
-def test_of_a_job_that_has_ended_meanwhile_the_end_writes_it(
+def test_a_job_that_has_ended_gets_only_its_final_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sonde.cli.report._lower_priority", lambda: None)

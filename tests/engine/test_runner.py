@@ -34,7 +34,7 @@ def evaluate(job: FakeJob, *rules: Rule) -> tuple[Evaluation, ...]:
     return runner.evaluations
 
 
-def test_a_runner_can_be_told_how_rules_go_their_way() -> None:
+def test_a_runner_accepts_a_custom_rule_run() -> None:
     job = with_losses([1.0] * 60)
     shown: list[int] = []
 
@@ -112,7 +112,7 @@ def summaries(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 
 @settings(max_examples=12)
 @given(
-    looks=st.sets(st.integers(1, STEPS), max_size=8),
+    polls=st.sets(st.integers(1, STEPS), max_size=8),
     restarts=st.lists(st.booleans(), min_size=8, max_size=8),
     seed=st.integers(0, 3),
 )
@@ -193,7 +193,7 @@ def test_a_state_that_cannot_be_kept_is_the_rule_s_own_failure() -> None:
     assert good.status is RuleStatus.ISSUES_FOUND
 
 
-def test_a_rule_without_what_it_needs_is_not_applicable_and_says_why() -> None:
+def test_a_rule_without_its_data_is_not_applicable() -> None:
     [quiet] = evaluate(with_losses([1.0] * 60), Quiet())
     assert quiet.status is RuleStatus.NOT_APPLICABLE
     assert quiet.reason == (
@@ -227,7 +227,7 @@ def test_time_and_steps_of_a_finding_come_from_its_data() -> None:
     assert seconds == pytest.approx([2.0, 3.0])
 
 
-def test_what_is_found_is_recorded_once_and_found_again() -> None:
+def test_findings_are_recorded_once_and_can_be_read() -> None:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
     for _ in range(2):  # the second one finds everything done
         Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
@@ -259,7 +259,7 @@ def test_where_rules_stand_is_kept_at_once_when_something_is_new_and_seldom_whil
     assert stored[0] == stored[6] < stored[7]
 
 
-def test_what_another_question_found_does_not_stand_any_more() -> None:
+def test_changed_parameters_discard_earlier_episodes() -> None:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
     Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     Recorder(job.backend, job.clock, [LossTooLarge(limit=5.0)]).advance()
@@ -267,7 +267,7 @@ def test_what_another_question_found_does_not_stand_any_more() -> None:
     assert (rule.status, rule.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_rules_that_are_not_asked_any_more_keep_what_they_said() -> None:
+def test_evaluations_of_inactive_rules_are_retained() -> None:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
     Recorder(job.backend, job.clock, [LossTooLarge(), Broken()]).advance()
     Recorder(job.backend, job.clock, [Quiet()]).advance()

@@ -9,7 +9,7 @@ def rows(data: bytes) -> list[list[str]]:
     return list(csv.reader(io.StringIO(data.decode())))
 
 
-def test_a_row_per_tick_with_iso_times_and_empty_cells_where_nothing_is_known() -> None:
+def test_a_row_per_sample_with_iso_times_and_empty_cells_for_missing_values() -> None:
     job = FakeJob().record(
         {"cpu.user_percent": [12.5, float("nan")], "memory.used_bytes": [8e9, 8e9]}
     )

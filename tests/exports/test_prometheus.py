@@ -11,7 +11,7 @@ from tests.exports.selections import export, select
 from tests.fakes.job import FakeJob
 
 
-def test_an_independent_reader_understands_all_of_it() -> None:
+def test_an_independent_parser_reads_the_output() -> None:
     uri = "memory://prometheus-of-two/job"
     first = FakeJob(uri, "a").record(
         {"cpu.user_percent": [1.0, 2.0], "gpu.power_watts/gpu0": [300.0, float("nan")]}

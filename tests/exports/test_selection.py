@@ -36,7 +36,7 @@ def test_a_range_beyond_the_job_has_no_batches() -> None:
     assert list(select(job, within=TimeRange(START_NS + 10**15)).batches()) == []
 
 
-def test_progress_ends_where_it_said_it_would() -> None:
+def test_progress_ends_at_the_announced_total() -> None:
     job = FakeJob().record({"cpu.user_percent": [1.0] * 40, "cpu.idle_percent": [9.0] * 40})
     selection = select(job)
     assert sum(batch.values.size for batch in selection.batches()) == selection.values == 80

@@ -52,7 +52,7 @@ def test_settings_come_back_from_json_as_they_were(settings: HookSettings) -> No
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", '{"statistics": 5}', '{"colour": 1}'])
-def test_a_variable_that_says_something_else_is_refused(line: str) -> None:
+def test_an_invalid_variable_is_refused(line: str) -> None:
     with pytest.raises(UsageError, match="SONDE_HOOK"):
         HookSettings.from_json(line)
 
@@ -86,7 +86,7 @@ def test_signs_of_the_command_line_may_be_in_a_regular_expression(include: str) 
     assert (saved.include, saved.schedules[Mode.TRAIN].every) == (include, 3)
 
 
-def test_a_mode_has_what_it_says_itself_and_the_rest_from_the_keys_for_all() -> None:
+def test_a_mode_overrides_the_general_schedule() -> None:
     saved = parse_save("weights:every=10,start=5,train.every=2,eval.steps=7")
     assert saved.schedules == {
         Mode.TRAIN: Schedule(2, 5),
@@ -98,7 +98,7 @@ def test_a_mode_has_what_it_says_itself_and_the_rest_from_the_keys_for_all() -> 
     assert listed.schedules[Mode.EVAL] == Schedule(steps=frozenset((1, 2)))
 
 
-def test_where_only_modes_have_schedules_the_others_record_nothing() -> None:
+def test_modes_without_a_schedule_are_not_recorded_if_others_have_one() -> None:
     assert parse_save("weights:eval.every=2").schedules == {Mode.EVAL: Schedule(2)}
 
 
@@ -153,7 +153,7 @@ def test_callers_give_texts_tables_or_a_list_of_both() -> None:
 
 
 @pytest.mark.parametrize("value", [3, [None], {"every": 2}, {"name": 3}])
-def test_callers_that_give_something_else_are_told(value: object) -> None:
+def test_invalid_collections_are_refused(value: object) -> None:
     with pytest.raises(UsageError, match="save"):
         read_collections(value)
 

@@ -62,7 +62,7 @@ def test_a_single_machine_is_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (here.node, here.group, here.nodes, here.local_rank) == ("gpu-box-1", None, 1, 0)
 
 
-def test_slurm_tells_where_we_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_placement_is_read_from_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.node", lambda: "node7")
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
     monkeypatch.setenv("SLURM_NNODES", "8")
@@ -81,7 +81,7 @@ def test_strange_values_of_a_cluster_do_no_harm(
     assert (here.nodes, here.local_rank) == (1, 0)
 
 
-def test_torchrun_tells_the_rank_and_none_is_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rank_is_read_from_torchrun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     monkeypatch.setenv("LOCAL_RANK", "3")
     here = placement()
@@ -119,7 +119,7 @@ def test_a_worker_learns_its_job_from_the_launcher(monkeypatch: pytest.MonkeyPat
     ],
     ids=["torchrun", "Open MPI", "MPICH", "SLURM"],
 )
-def test_every_launcher_tells_a_worker_its_rank(
+def test_ranks_of_every_launcher_are_read(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
 ) -> None:
     for name, value in variables.items():
@@ -128,14 +128,14 @@ def test_every_launcher_tells_a_worker_its_rank(
     assert (here.rank, here.world_size, here.local_rank) == (5, 8, 1)
 
 
-def test_an_elastic_launcher_tells_how_often_it_has_started_a_rank(
+def test_the_restart_count_of_an_elastic_launcher_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
     assert worker_place().restart == 2
 
 
-def test_a_batch_script_is_no_task_of_its_own_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slurm_batch_script_is_not_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_PROCID", "0")
     monkeypatch.setenv("SLURM_NTASKS", "8")
     assert (worker_place().rank, worker_place().world_size) == (None, 1)
@@ -199,7 +199,7 @@ def test_a_disabled_worker_has_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
     ("reported", "file"),
     [("/home/me/deep learning.ipynb", "/home/me/deep learning.ipynb"), ("x", None)],
 )
-def test_jupyter_tells_the_name_of_a_notebook(
+def test_the_name_of_a_notebook_is_read_from_jupyter(
     monkeypatch: pytest.MonkeyPatch, reported: str, file: str | None
 ) -> None:
     monkeypatch.setenv("JPY_SESSION_NAME", reported)

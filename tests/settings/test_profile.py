@@ -38,7 +38,7 @@ def test_windows_come_back_from_json_as_they_were(profile: tuple[Window, ...]) -
     assert HookSettings.from_json(settings.to_json()) == settings
 
 
-def test_without_a_word_three_kinds_look_at_a_few_early_steps() -> None:
+def test_by_default_three_kinds_profile_early_steps() -> None:
     assert HookSettings().profile == (
         Window(ProfileKind.OPERATORS, 5, 1),
         Window(ProfileKind.DATALOADER, 7, 1),
@@ -65,7 +65,7 @@ def test_none_switches_all_off_but_what_follows_it() -> None:
     assert read_profiles(["operators", "none", "python"], DEFAULT_WINDOWS) == (PYTHON,)
 
 
-def test_a_kind_alone_is_looked_at_when_it_usually_is() -> None:
+def test_a_kind_without_options_uses_the_default_window() -> None:
     assert read_profiles(["operators"], ()) == (OPERATORS,)
     [stacks] = read_profiles(["python:profiler=stacks"], ())
     assert (stacks.start_step, stacks.num_steps) == (9, 3)
@@ -138,7 +138,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, named: tuple[str, ..
     assert all(word in str(error.value) for word in (str(file), "[profile]", *named))
 
 
-def test_a_request_names_kinds_and_a_length_and_options_of_whom_they_concern() -> None:
+def test_a_request_applies_options_to_the_kinds_that_have_them() -> None:
     requests = requested_windows(
         {"kinds": "operators,python", "steps": "10", "by": "alice", "profiler": "cprofile"}
     )

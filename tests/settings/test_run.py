@@ -165,7 +165,7 @@ def test_a_word_that_is_no_path_is_not_taken_for_a_script() -> None:
     assert load_settings(None, ("python", f"{'x' * 5000}/train.py")).name is None
 
 
-def test_rules_can_be_asked_later(tmp_path: Path) -> None:
+def test_rules_can_be_run_later(tmp_path: Path) -> None:
     path = tmp_path / "later.toml"
     path.write_text("[rules]\nlive = false\n")
     assert load_settings(path).rules.live is False

@@ -21,7 +21,7 @@ def web_client() -> TestClient:
     return served_job(job.end())
 
 
-def test_the_page_is_there_whatever_was_built(tmp_path: Path) -> None:
+def test_the_page_is_served_even_without_built_assets(tmp_path: Path) -> None:
     answer = served(str(tmp_path), FakeClock()).get("/")
     assert answer.status_code == 200
     assert "<title>Sonde</title>" in answer.text
@@ -32,8 +32,8 @@ def test_the_page_is_there_whatever_was_built(tmp_path: Path) -> None:
     ("path", "status", "message"),
     [
         ("/api/jobs/nobody", 404, "No job 'nobody'"),
-        ("/api/jobs/.hidden", 400, "cannot be the name"),
-        ("/api/jobs/a%00b", 400, "cannot be the name"),
+        ("/api/jobs/.hidden", 400, "Invalid job name"),
+        ("/api/jobs/a%00b", 400, "Invalid job name"),
         ("/api/nothing", 404, "No endpoint for"),
         ("/api/jobs?limit=1000000", 400, "between 1 and 500"),
         ("/api/jobs?state=%3Cscript%3E", 400, "Choose one of:"),
@@ -107,7 +107,7 @@ def test_an_answer_that_has_not_changed_is_not_sent_again(web_client: TestClient
     assert repeated.headers["etag"] == first.headers["etag"]
 
 
-def test_answers_are_compressed_for_those_who_can_read_it(web_client: TestClient) -> None:
+def test_replies_are_compressed_if_the_client_accepts_gzip(web_client: TestClient) -> None:
     path = "series?keys=cpu.utilization_percent"
     plain = web_client.get(path, headers={"Accept-Encoding": "identity"})
     packed = web_client.get(path, headers={"Accept-Encoding": "gzip"})
@@ -144,7 +144,7 @@ def test_a_fault_of_ours_is_a_sentence_without_a_traceback(
     assert "ZeroDivisionError" in caplog.text  # the log of the server has it
 
 
-def test_names_that_would_be_programs_are_told_as_texts(tmp_path: Path) -> None:
+def test_names_with_markup_are_escaped(tmp_path: Path) -> None:
     hostile(str(tmp_path))
     client = served(str(tmp_path), FakeClock(2_000_000_000 * 1_000_000_000))
     document = client.get("/api/jobs/hostile").json()

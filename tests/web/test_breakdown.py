@@ -97,7 +97,7 @@ def test_a_phase_is_counted_with_its_mean_its_p95_and_its_share() -> None:
     assert answer["seconds"] == pytest.approx(22.0)
 
 
-def test_a_range_is_told_beside_the_whole_run() -> None:
+def test_a_range_is_compared_with_the_run() -> None:
     job = FakeJob()
     worker = job.worker()
     for number in range(4):
@@ -109,7 +109,7 @@ def test_a_range_is_told_beside_the_whole_run() -> None:
     assert shares["data_wait"] == (0.5, pytest.approx(0.2))
 
 
-def test_machines_are_told_by_the_mean_of_their_samples_not_of_buckets() -> None:
+def test_system_means_are_computed_from_samples_not_buckets() -> None:
     values = [float(number) for number in range(40)]
     job = FakeJob().record(
         {
@@ -126,7 +126,7 @@ def test_machines_are_told_by_the_mean_of_their_samples_not_of_buckets() -> None
     assert reported["range"]["gpu.utilization_percent"]["devices"] == {"gpu0": 100.0, "gpu1": 0.0}
 
 
-def test_a_profile_tells_which_modules_the_time_of_a_phase_goes_into() -> None:
+def test_a_profile_splits_a_phase_into_modules() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.operation("aten::linear", "operator", 0.0, 0.6, module="body.0")

@@ -28,7 +28,7 @@ def post(client: TestClient, path: str, body: object) -> dict[str, object]:
     return result
 
 
-def test_a_job_is_asked_to_stop_and_what_it_answers_is_told() -> None:
+def test_a_stop_request_returns_the_replies_of_the_job() -> None:
     job = running()
     client, inbox = served_job(job), Inbox(job.backend, job.node)
     sent = post(client, "stop", {})
@@ -60,7 +60,7 @@ def test_how_a_job_is_watched_is_changed(body: object, expected: dict[str, str])
     assert request.arguments == expected
 
 
-def test_workers_are_asked_to_look_deeper() -> None:
+def test_workers_receive_profile_requests() -> None:
     job = running()
     job.worker(0)
     client, inbox = served_job(job), Inbox(job.backend, worker_name(0))
@@ -99,7 +99,7 @@ def test_requests_that_cannot_be_are_not_sent(path: str, body: object) -> None:
 
 
 @pytest.mark.parametrize("path", ["stop", "set", "profile"])
-def test_a_job_that_is_over_cannot_be_asked(path: str) -> None:
+def test_requests_to_a_job_that_has_ended_are_refused(path: str) -> None:
     body = {"stop": {}, "set": {"monitoring": True}, "profile": {"steps": 1, "kinds": ["python"]}}
     answer = served_job(FakeJob().end()).post(path, json=body[path], headers=OURS)
     assert answer.status_code == 409
@@ -115,7 +115,7 @@ def test_a_job_that_runs_is_not_removed() -> None:
     assert job.stored("job.json")
 
 
-def test_a_request_that_nobody_made_is_not_there() -> None:
+def test_an_unknown_request_is_not_found() -> None:
     client = served_job(running())
     assert client.get(f"requests/{'0' * 20}-{'a' * 8}").status_code == 404
 

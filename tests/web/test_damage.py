@@ -29,7 +29,7 @@ def test_damaged_files_cost_what_was_in_them_and_no_more(tmp_path: Path, ending:
     assert client.get("/api/jobs").json()["total"] == 1
 
 
-def test_a_job_of_a_newer_version_says_so_and_hides_no_other(tmp_path: Path) -> None:
+def test_a_job_of_a_newer_version_is_listed_with_its_error(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "old")).end()
     new = FakeJob(str(tmp_path / "new")).end()
     key = attempt_key(new.node, 1, "start")

@@ -15,7 +15,7 @@ TEXTS = st.dictionaries(st.text(max_size=20), st.text(max_size=40), max_size=4)
 
 @settings(max_examples=40, deadline=None)
 @given(COLUMNS, TEXTS)
-def test_every_column_comes_back_bit_by_bit_whatever_the_header_says(
+def test_every_column_survives_encoding(
     given_columns: list[np.ndarray], message: dict[str, str]
 ) -> None:
     frame = FrameBuilder()
@@ -47,7 +47,7 @@ def test_columns_lie_where_typed_arrays_may_begin(
 
 @settings(max_examples=40, deadline=None)
 @given(arrays.arrays(np.float32, st.integers(1, 50), elements=st.floats(0, 650, width=32)))
-def test_percentages_are_told_to_a_hundredth(values: np.ndarray) -> None:
+def test_percentages_are_quantized_to_a_hundredth(values: np.ndarray) -> None:
     values[0] = np.nan
     frame = FrameBuilder()
     index = frame.add_percent(values)
@@ -57,7 +57,7 @@ def test_percentages_are_told_to_a_hundredth(values: np.ndarray) -> None:
     np.testing.assert_allclose(result[1:], values[1:], atol=0.00501)
 
 
-def test_what_no_hundredth_of_a_percent_can_hold_is_told_as_it_is() -> None:
+def test_percentages_out_of_range_are_sent_as_floats() -> None:
     values = np.array([12.5, 6400.0, np.inf, -3.0], dtype=np.float32)
     frame = FrameBuilder()
     index = frame.add_percent(values)

@@ -39,7 +39,7 @@ def running() -> FakeJob:
     return FakeJob().record({"cpu.utilization_percent": [1.0, 2.0]})
 
 
-def test_who_comes_first_is_told_everything_once() -> None:
+def test_a_new_listener_gets_everything_once() -> None:
     snapshot = take_snapshot(opened(running()))
     events = snapshot.updates("")
     assert kinds(events) == ["status", "steps", "findings", "samples"]
@@ -51,11 +51,11 @@ def test_who_comes_first_is_told_everything_once() -> None:
     "cursor",
     ["", "x", "1-2-3", "-1-a-b-c", "9" * 400, "0-a-b-c-d", "\n", "9" * 5000 + "-a-b-c"],
 )
-def test_a_cursor_of_somebody_else_is_no_cursor(cursor: str) -> None:
+def test_an_invalid_cursor_returns_everything(cursor: str) -> None:
     assert len(take_snapshot(opened(running())).updates(cursor)) == 4
 
 
-def test_only_what_is_new_is_told_after_a_cursor() -> None:
+def test_only_new_events_follow_a_cursor() -> None:
     job = running()
     shown = opened(job)
     cursor = take_snapshot(shown).cursor
@@ -65,7 +65,7 @@ def test_only_what_is_new_is_told_after_a_cursor() -> None:
     assert samples.data["to"] - samples.data["from"] == pytest.approx(1.0)
 
 
-def test_steps_are_told_as_they_are_written() -> None:
+def test_live_steps_follow_the_worker() -> None:
     job = running()
     worker = job.worker().step(0, {"forward": 0.1}).flush()
     shown = opened(job)
@@ -75,7 +75,7 @@ def test_steps_are_told_as_they_are_written() -> None:
     assert events["steps"]["steps"] == {"train": 3}
 
 
-def test_a_finding_is_told_with_the_sentence_about_all() -> None:
+def test_a_finding_update_includes_the_verdict() -> None:
     job = running()
     shown = opened(job)
     cursor = take_snapshot(shown).cursor
@@ -86,7 +86,7 @@ def test_a_finding_is_told_with_the_sentence_about_all() -> None:
     assert event.data["findings"][0]["message"] == "It jumped."
 
 
-def test_the_end_is_told() -> None:
+def test_the_end_of_a_job_is_an_event() -> None:
     job = running()
     shown = opened(job)
     cursor = take_snapshot(shown).cursor
@@ -97,7 +97,7 @@ def test_the_end_is_told() -> None:
     assert events["status"]["state"] == "completed"
 
 
-def test_an_event_is_one_block_whatever_its_texts_hold() -> None:
+def test_an_event_is_one_block_even_with_line_breaks_in_texts() -> None:
     event = Event("status", {"said": "a\n\ndata: b\r\u2028c", "nan": float("nan")}, "7")
     text = event.encoded().decode()
     assert text.startswith("event: status\nid: 7\ndata: ")
@@ -126,7 +126,7 @@ async def next_of(news: AsyncIterator[bytes]) -> str:
     return (await asyncio.wait_for(anext(news), 20)).decode()
 
 
-def test_all_who_listen_share_one_look_and_nobody_looks_when_they_have_left() -> None:
+def test_listeners_share_one_poll_which_stops_when_they_leave() -> None:
     async def listen() -> None:
         polls = FakePoll()
         feed = Feed(polls, polls.pause)
@@ -149,7 +149,7 @@ def test_all_who_listen_share_one_look_and_nobody_looks_when_they_have_left() ->
     asyncio.run(listen())
 
 
-def test_who_comes_back_with_its_cursor_is_told_only_the_rest() -> None:
+def test_a_returning_listener_gets_only_new_events() -> None:
     async def listen() -> None:
         polls = FakePoll()
         feed = Feed(polls, polls.pause)
@@ -166,7 +166,7 @@ def test_who_comes_back_with_its_cursor_is_told_only_the_rest() -> None:
     asyncio.run(listen())
 
 
-def test_a_look_that_fails_is_tried_again() -> None:
+def test_a_failed_poll_is_retried() -> None:
     async def listen() -> None:
         polls = FakePoll()
 
@@ -197,7 +197,7 @@ def test_requests_are_seen_in_how_machines_are_sampled() -> None:
     assert take_snapshot(opened(job)).sections["status"]["is_monitoring"] is True
 
 
-def test_who_has_listened_keeps_no_job_open() -> None:
+def test_a_finished_listener_keeps_no_job_open() -> None:
     job = running()
     store, _, name = job.backend.uri.rpartition("/")
     library = Library(store, job.clock)
@@ -211,7 +211,7 @@ def test_who_has_listened_keeps_no_job_open() -> None:
 
 
 @pytest.mark.parametrize(("poll_seconds", "expected"), [(0.25, 1.0), (5.0, 5.0)])
-def test_a_store_that_is_far_away_is_looked_at_less_often(
+def test_a_remote_store_is_polled_less_often(
     monkeypatch: pytest.MonkeyPatch, poll_seconds: float, expected: float
 ) -> None:
     job, slept = running(), asyncio.Queue[float]()

@@ -39,9 +39,7 @@ def shared(store: str) -> TestClient:
 
 
 @pytest.mark.parametrize("path", ["/", "/api/jobs", "/api/nothing", "/assets/nothing.js"])
-def test_every_answer_tells_the_browser_to_run_and_fetch_nothing_else(
-    local: TestClient, path: str
-) -> None:
+def test_every_reply_has_a_strict_content_security_policy(local: TestClient, path: str) -> None:
     headers = local.get(path).headers
     policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -80,7 +78,7 @@ def test_a_name_that_was_made_to_mean_this_machine_is_refused(local: TestClient,
     ],
 )
 @pytest.mark.parametrize(("method", "path"), [("POST", "one/stop"), ("DELETE", "one")])
-def test_pages_of_others_change_nothing(
+def test_cross_site_requests_are_refused(
     local: TestClient, store: str, headers: dict[str, str], method: str, path: str
 ) -> None:
     answer = local.request(method, f"/api/jobs/{path}", headers=headers)
@@ -95,7 +93,7 @@ def test_our_own_page_may_remove_a_job(local: TestClient, store: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/api/jobs", "/api/jobs/one/events", "/assets/app.js"])
-def test_from_elsewhere_nothing_is_told_without_the_token(remote: TestClient, path: str) -> None:
+def test_remote_clients_need_the_token(remote: TestClient, path: str) -> None:
     answer = remote.get(path)
     assert answer.status_code == 401
     assert "token" in answer.json()["error"]
@@ -150,7 +148,7 @@ def test_names_and_origins_are_checked_with_a_token_too(shared: TestClient, stor
     assert Path(store, "one", "job.json").exists()
 
 
-def test_a_browser_without_a_token_is_told_what_to_do(shared: TestClient) -> None:
+def test_a_browser_without_a_token_gets_instructions(shared: TestClient) -> None:
     answer = shared.get("/", headers=BROWSER)
     assert answer.status_code == 401
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -172,7 +170,7 @@ def test_a_link_on_another_page_leads_in_although_the_cookie_is_strict(
     assert shared.get("/api/jobs").status_code == 200
 
 
-def test_who_gets_hold_of_a_cookie_has_neither_the_token_nor_a_key_to_another_port() -> None:
+def test_a_stolen_cookie_reveals_neither_the_token_nor_other_ports() -> None:
     door, second = Door(PORT, TOKEN), Door(PORT + 1, TOKEN)
     assert TOKEN not in door.cookie_value
     assert not door.admits(door.cookie_value)

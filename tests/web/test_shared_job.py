@@ -11,7 +11,7 @@ from tests.web.api_client import ApiClient
 from tests.web.test_live import opened
 
 
-def test_threads_that_ask_while_a_job_grows_get_whole_answers() -> None:
+def test_concurrent_requests_get_complete_replies_while_a_job_grows() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [1.0] * 4})
     worker = job.worker().step(0, {"forward": 0.1}).flush()
     client, growing = ApiClient(job), threading.Lock()
@@ -34,7 +34,7 @@ def test_threads_that_ask_while_a_job_grows_get_whole_answers() -> None:
     assert client.document("steps")["total"] == 7
 
 
-def test_what_was_looked_at_a_moment_ago_is_not_looked_at_again() -> None:
+def test_recently_read_jobs_are_not_read_again() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [1.0] * 2}).end()
     shown = opened(job)
     made: list[int] = []
@@ -43,7 +43,7 @@ def test_what_was_looked_at_a_moment_ago_is_not_looked_at_again() -> None:
     assert made == [1]
 
 
-def test_a_job_that_is_continued_is_looked_at_again() -> None:
+def test_a_resumed_job_is_read_again() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [1.0] * 2}).end()
     shown = opened(job)
     before = shown.revision

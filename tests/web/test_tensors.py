@@ -129,7 +129,7 @@ def test_layers_over_steps_stand_in_the_order_of_the_model() -> None:
     assert ratios["values"][5] == pytest.approx(1.0)
 
 
-def test_what_is_asked_wrongly_is_said() -> None:
+def test_invalid_tensor_queries_are_refused() -> None:
     client = ApiClient(trained())
     with pytest.raises(UsageError, match="Unknown tensor 'fc"):
         client.document("tensors/statistics", names="fc.3.weight")
@@ -162,5 +162,5 @@ def test_a_large_tensor_becomes_a_picture_that_keeps_what_is_far_from_zero() -> 
         (np.empty((0,)), [[]]),
     ],
 )
-def test_any_kind_of_value_can_be_told(values: np.ndarray, message: list[list[object]]) -> None:
+def test_values_of_any_type_are_shown(values: np.ndarray, message: list[list[object]]) -> None:
     assert value_document(np.asarray(values), (0, 0))["table"]["values"] == message

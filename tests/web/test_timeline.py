@@ -83,7 +83,7 @@ def test_a_job_that_trains_nothing_still_has_its_machines() -> None:
     assert [counter["mean"] for counter in frame["counters"]] == [[10.0, 20.0]]
 
 
-def test_windows_of_profilers_are_told_however_short_they_are() -> None:
+def test_profiler_windows_are_listed_even_if_short() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.stretch("operators", 1.0, 0.001, 3, "window").step(0, {"forward": 900.0}).flush()
@@ -114,7 +114,7 @@ def test_a_search_finds_every_slice_with_the_text_in_its_name() -> None:
     assert ApiClient(trained()).document("timeline/search", text="nowhere")["total"] == 0
 
 
-def test_a_kernel_is_told_with_who_launched_it_and_when() -> None:
+def test_a_kernel_has_its_launching_call_and_delay() -> None:
     result = ApiClient(trained()).document(
         "timeline/slice", worker=0, track="cuda:0 stream 7", lane=0, at=0.6
     )
@@ -126,7 +126,7 @@ def test_a_kernel_is_told_with_who_launched_it_and_when() -> None:
     assert result["device"] == "cuda:0"
 
 
-def test_a_kernel_belongs_to_the_call_of_its_own_life_where_numbers_begin_anew() -> None:
+def test_a_kernel_is_matched_with_the_launch_of_its_own_attempt() -> None:
     job = FakeJob()
     for attempt, at in ((1, 0.0), (2, 10.0)):
         worker = job.worker(attempt=attempt)
@@ -142,7 +142,7 @@ def test_a_kernel_belongs_to_the_call_of_its_own_life_where_numbers_begin_anew()
         assert result["launch_seconds"] == pytest.approx(0.1)
 
 
-def test_where_there_is_no_slice_that_is_said() -> None:
+def test_a_missing_slice_is_an_error() -> None:
     client = ApiClient(trained())
     with pytest.raises(UsageError, match="Track 'steps' has no slice at 9"):
         client.document("timeline/slice", track="steps", lane=0, at=9)

@@ -14,7 +14,7 @@ def start_of(job: FakeJob) -> float:
     return (job.job().facts.start_ns or 0) / NANOSECONDS
 
 
-def test_where_there_is_room_every_sample_is_told_as_it_is() -> None:
+def test_short_windows_return_every_sample() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [10.0, 20.5, 30.25], "own.count": [1, 2, 3]})
     frame = ApiClient(job).frame("series", keys="cpu.utilization_percent,own.count")
     assert frame["width"] == 0
@@ -83,7 +83,7 @@ def test_a_window_cuts_the_heat() -> None:
     assert frame["values"][-1] == 39.0
 
 
-def test_wide_stretches_are_told_one_by_one_and_narrow_ones_as_a_share() -> None:
+def test_wide_spans_are_drawn_individually_and_narrow_ones_as_coverage() -> None:
     job = FakeJob()
     worker = job.worker()
     for number in range(4):
@@ -112,7 +112,7 @@ def test_a_stretch_that_reaches_into_a_window_from_before_is_in_it() -> None:
     assert lane["spans"]["start"] == [-4000.0]
 
 
-def test_the_last_steps_are_told_with_the_median_of_all() -> None:
+def test_the_last_steps_come_with_the_median_of_all_steps() -> None:
     job = FakeJob()
     worker = job.worker()
     for number in range(50):
@@ -126,7 +126,7 @@ def test_the_last_steps_are_told_with_the_median_of_all() -> None:
     assert [step["step"] for step in before["steps"]] == [8, 9]
 
 
-def test_steps_that_come_while_somebody_looks_are_told_next_time() -> None:
+def test_new_steps_appear_in_the_next_reply() -> None:
     job = FakeJob()
     worker = job.worker().step(0, {"forward": 1.0}).flush()
     client = ApiClient(job)
@@ -153,7 +153,7 @@ def test_scalars_are_the_mean_of_the_workers_with_the_extremes() -> None:
     assert loss["last"] == {"step": 2, "value": 2.5}
 
 
-def test_a_long_curve_keeps_its_spikes_and_says_what_is_no_number() -> None:
+def test_a_long_curve_keeps_its_spikes_and_counts_non_finite_values() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(1000):
@@ -207,7 +207,7 @@ def test_a_large_machine_has_a_row_for_every_device(tmp_path: object) -> None:
     assert metrics["gpu.utilization_percent"]["devices"][-1] == "gpu63"
 
 
-def test_a_job_tells_what_a_page_needs_to_know_first(tmp_path: object) -> None:
+def test_the_job_document_has_what_a_page_loads_first(tmp_path: object) -> None:
     write_job(str(tmp_path), "one", Shape(seconds=60, nodes=2, cores=3, gpus=1, workers=2))
     document = served(str(tmp_path), FakeJob().clock).get("/api/jobs/one").json()
     assert (document["state"], document["t1"] - document["t0"]) == ("completed", 60.0)
@@ -224,7 +224,7 @@ def test_a_job_tells_what_a_page_needs_to_know_first(tmp_path: object) -> None:
     assert document["steps"] == {"train": 120}
 
 
-def test_charts_are_listed_and_each_can_be_asked() -> None:
+def test_charts_are_listed_and_can_be_loaded() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [50.0] * 8})
     worker = job.worker()
     for step in range(5):
@@ -239,7 +239,7 @@ def test_charts_are_listed_and_each_can_be_asked() -> None:
     assert client.get("charts/losses").json()["spec"]["mark"] == "line"
 
 
-def test_a_window_beside_the_job_shows_nothing_of_it() -> None:
+def test_a_window_outside_the_job_is_empty() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [50.0] * 100}).end()
     for outside in (1000, -1000):
         start = start_of(job) + outside

@@ -41,13 +41,13 @@ class Poller:
         """
         reporter = Reporter(self._opened.backend)
         state = self._job.refresh().state
-        recorded = reporter.look(state, self._opened.workers())
+        recorded = reporter.poll(state, self._opened.workers())
         if from_start or state.is_over:
             yield recorded if from_start else nothing_new(state)
         while not (state.is_over and self._rules.is_free()):
             self._pause()
             before, state = state, self._job.refresh().state
-            news = reporter.look(state, self._opened.workers())
+            news = reporter.poll(state, self._opened.workers())
             if news or state is not before:
                 yield news
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from sonde.bounded_cache import BoundedCache
-from sonde.drawing.printable import visible
+from sonde.drawing.printable import escape_text
 from sonde.errors import SondeError
 from sonde.formats import format_bytes
 from sonde.guard import Guard
@@ -67,7 +67,7 @@ def _view(library: Library, endpoint: Endpoint, replies: BoundedCache[Packed]) -
         fallback = packed(error_reply(_INTERNAL_ERROR, 500), is_gzip_wanted=False)
         reply = await run_in_threadpool(
             guard.attempt,
-            f"the reply to {visible(endpoint.path)}",
+            f"the reply to {escape_text(endpoint.path)}",
             lambda: _reply(endpoint, query, replies, key),
             fallback,
         )
@@ -117,4 +117,4 @@ async def _read_body(request: Request) -> Mapping[str, Any] | Reply:
 async def _not_found(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     text = f"No endpoint for {request.method} {request.url.path}."
-    return response(request, packed(error_reply(visible(text), status), is_gzip_wanted=False))
+    return response(request, packed(error_reply(escape_text(text), status), is_gzip_wanted=False))

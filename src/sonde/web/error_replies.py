@@ -1,6 +1,6 @@
 """HTTP error replies for Sonde's own exceptions."""
 
-from sonde.drawing.printable import visible
+from sonde.drawing.printable import escape_text
 from sonde.errors import (
     JobExistsError,
     JobNotFoundError,
@@ -26,4 +26,4 @@ _STATUSES: tuple[tuple[type[SondeError], int], ...] = (
 def exception_reply(error: SondeError, store: str) -> Reply:
     """The error as a reply, with the status of its type and without paths of the server."""
     status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 400)
-    return error_reply(visible(without_paths(str(error), store)), status)
+    return error_reply(escape_text(without_paths(str(error), store)), status)

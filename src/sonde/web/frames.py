@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from sonde.drawing.printable import writable
+from sonde.drawing.printable import replace_non_finite
 
 MEDIA_TYPE: Final = "application/octet-stream"
 
@@ -50,7 +50,7 @@ class FrameBuilder:
 
     def build(self, header: dict[str, Any]) -> bytes:
         """The complete frame."""
-        text = json.dumps(writable(header), separators=(",", ":"), allow_nan=False).encode()
+        text = json.dumps(replace_non_finite(header), separators=(",", ":"), allow_nan=False).encode()
         text += b" " * (-(4 + len(text)) % _ALIGNMENT)
         return b"".join((len(text).to_bytes(4, "little"), text, *self._chunks))
 

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from sonde.drawing.printable import safe_json, writable
+from sonde.drawing.printable import safe_json, replace_non_finite
 from sonde.web.frames import MEDIA_TYPE
 
 JSON_TYPE = "application/json"
@@ -30,7 +30,7 @@ class Reply:
 
 def json_reply(document: Any, status: int = 200) -> Reply:
     """A JSON document; NaN and infinity become null."""
-    text = json.dumps(writable(document), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(replace_non_finite(document), ensure_ascii=False, allow_nan=False)
     return Reply(safe_json(text).encode(), JSON_TYPE, status)
 
 

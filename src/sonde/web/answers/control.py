@@ -128,7 +128,7 @@ def _delete(query: Query) -> Reply:
         raise UsageError(f"Job {job.name!r} is {facts.state.value}. Stop it first.")
     removed = remove_job(job.backend)
     query.library.forget(job.name)
-    document = {"removed": job.name, "bytes_freed": removed.bytes, "left": list(removed.left)}
+    document = {"removed": job.name, "bytes_freed": removed.bytes, "left": list(removed.remaining)}
     return json_reply(document)
 
 

@@ -11,7 +11,7 @@ from sonde.read.jobs import JobFacts
 from sonde.read.status import status_document
 from sonde.read.training import Training, read_training
 from sonde.records.job import JobState
-from sonde.results.coverage import not_seen
+from sonde.results.coverage import unrecorded_line
 from sonde.results.rule_coverage import coverage_in
 from sonde.results.verdict import verdict
 from sonde.store import layout
@@ -46,7 +46,7 @@ def _job(query: Query) -> Reply:
             "t0": (extent.start_ns or 0) / NANOSECONDS,
             "t1": (extent.end_ns or 0) / NANOSECONDS,
             "verdict": verdict(status),
-            "not_seen": not_seen(status["seen"]),
+            "not_seen": unrecorded_line(status["seen"]),
             "findings": findings_document(job),
             **sampling_document(facts),
             "nodes": [_node(job, name) for name in facts.nodes],
