@@ -65,7 +65,7 @@ def end(job: FakeJob, state: JobState, message: str | None, code: int = 1) -> No
     job.backend.write(attempt_key(job.node, 1, "exit"), encode_facts(exit_))
 
 
-def look(job: FakeJob, later_seconds: float = 0.0) -> JobNow:
+def poll(job: FakeJob, later_seconds: float = 0.0) -> JobNow:
     """What somebody sees who looks now, or later."""
     clock = FakeClock(job.clock.now_ns() + int(later_seconds * NANOSECONDS))
-    return Observer(job.backend, clock).look()
+    return Observer(job.backend, clock).poll()

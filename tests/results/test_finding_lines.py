@@ -36,7 +36,7 @@ def test_status_without_rules_has_no_rules_line() -> None:
 
 
 def test_live_view_shows_new_findings(judged: FakeJob) -> None:
-    now = Observer(judged.backend, judged.clock).look()
+    now = Observer(judged.backend, judged.clock).poll()
     lines = [line.plain for line in frame(now, 100)]
     assert any(line.endswith("critical LossTooLarge: 20 (ongoing)") for line in lines)
     assert [finding["message"] for finding in now.document()["findings"]] == ["20", "2"]

@@ -10,9 +10,9 @@ from tests.fakes.job import FakeJob
 def layers(job: FakeJob, reduction: str, *names: str) -> Layers:
     result = job.job()
     holders = result.tensors().holders
-    wanted = {name: holders[name] for name in names or holders}
+    requested = {name: holders[name] for name in names or holders}
     readers = result.timeline().readers
-    return read_layers(readers, wanted, "train", reduction)
+    return read_layers(readers, requested, "train", reduction)
 
 
 def test_layers_can_be_sorted_in_model_order() -> None:

@@ -18,7 +18,7 @@ from sonde.report.findings import failure_traceback, finding_cards
 from sonde.report.sections import SECTIONS, FilledSection, charts_by_section, fill
 from sonde.report.sentences import headlines, outcome
 from sonde.report.size_limit import fit_page
-from sonde.results.coverage import not_seen
+from sonde.results.coverage import unrecorded_line
 from sonde.results.job import JobResults
 
 MAX_BYTES = 3_000_000
@@ -120,7 +120,7 @@ class _Page:
             "section",
             element("h2", "Verdict"),
             element("p", line, class_="unseen")
-            if (line := not_seen(self.status["seen"]))
+            if (line := unrecorded_line(self.status["seen"]))
             else None,
             element("p", outcome(self.status, self.findings), class_="lead"),
             failure_traceback(self.status),

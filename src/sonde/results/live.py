@@ -177,7 +177,7 @@ class Observer:
         self._is_first = True
         self._episodes = EpisodesReader(backend)
 
-    def look(self, node: str | None = None) -> JobNow:
+    def poll(self, node: str | None = None) -> JobNow:
         """The current state of the job, with all its nodes or a single one."""
         if not self._is_first:
             self._opened.refresh()

@@ -69,7 +69,7 @@ class Reporter:
         self._steps: dict[int, NewRows] = {}
         self._scalars: dict[int, NewRows] = {}
 
-    def look(self, state: JobState, readers: tuple[WorkerReader, ...]) -> News:
+    def poll(self, state: JobState, readers: tuple[WorkerReader, ...]) -> News:
         """Data since the previous call; refresh the readers first."""
         steps, scalars = [], []
         for reader in readers:

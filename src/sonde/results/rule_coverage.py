@@ -146,7 +146,7 @@ def _reasons(answers: Sequence[Answer]) -> tuple[str, ...]:
 
 
 def _key(answer: Answer) -> str:
-    """The kind of data that a rule lacks; a rule that gives only a text is a group of its own."""
+    """The kind of data that a rule lacks; rules with only a text are separate groups."""
     if answer.missing:
         return "missing"
     return answer.shortfall.unit if answer.shortfall else f"rule {answer.rule}"

@@ -35,10 +35,12 @@ class TensorSeries:
     def table(self, values: dict[str, FloatArray]) -> pa.Table:
         """A table with worker, step, time and the given columns."""
         rows = len(self.steps)
-        nobody = pa.nulls(rows, pa.int64())
+        no_worker = pa.nulls(rows, pa.int64())
         return pa.table(
             {
-                "worker": nobody if self.worker is None else from_numpy(np.full(rows, self.worker)),
+                "worker": no_worker
+                if self.worker is None
+                else from_numpy(np.full(rows, self.worker)),
                 "step": from_numpy(self.steps),
                 "time": from_numpy(self.times_ns).cast(TIME),
                 **{name: from_numpy(column) for name, column in values.items()},
