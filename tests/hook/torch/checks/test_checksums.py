@@ -42,21 +42,21 @@ def test_equal_workers_have_equal_checksums_that_change_from_step_to_step() -> N
     assert len(set(first.values())) == 5
 
 
-def test_a_single_changed_weight_is_seen_from_then_on() -> None:
+def test_one_changed_weight_changes_all_later_checksums() -> None:
     first, second = (checksums(train(changed, replica_check_every=1)) for changed in (0.0, 1e-7))
     assert [first[step] == second[step] for step in range(5)] == [True, True, False, False, False]
 
 
-def test_checksums_come_at_the_interval_asked_for() -> None:
+def test_checksums_are_recorded_at_the_requested_interval() -> None:
     assert list(checksums(train(steps=7, replica_check_every=3))) == [0, 3, 6]
     assert checksums(train(replica_check_every=0)) == {}
 
 
-def test_a_worker_that_trains_alone_has_nobody_to_be_compared_with() -> None:
+def test_a_single_worker_records_no_checksums() -> None:
     assert checksums(train(workers=1, replica_check_every=1)) == {}
 
 
-def test_sums_of_bit_patterns_see_every_type_of_number() -> None:
+def test_bit_pattern_sums_cover_every_element_type() -> None:
     for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.complex64, torch.bool):
         values = torch.tensor([1, 0, 1]).to(dtype)
         total = taken._pattern(values).sum(dtype=torch.int64)

@@ -81,7 +81,7 @@ def fingerprints(recorded: Recorded) -> dict[int, float]:
     return {row["step"]: row["value"] for row in rows}
 
 
-def test_every_step_has_one_and_quiet_steps_have_the_same() -> None:
+def test_every_step_has_a_fingerprint_also_if_hooks_are_deferred() -> None:
     noted, seen = train(), train(closely=True)
     closely = {row["step"] for row in noted.observations("batch-hash")}
     assert len(closely) < STEPS / 2
@@ -91,7 +91,7 @@ def test_every_step_has_one_and_quiet_steps_have_the_same() -> None:
     assert found == fingerprints(seen)
 
 
-def test_each_lies_in_the_time_of_its_step() -> None:
+def test_each_fingerprint_is_recorded_within_its_step() -> None:
     recorded = train()
     ends = {
         row["step"]: row["start_ns"] + row["duration_ns"]
@@ -102,7 +102,7 @@ def test_each_lies_in_the_time_of_its_step() -> None:
         assert ends.get(row["step"] - 1, 0) <= row["time_ns"] < ends[row["step"]]
 
 
-def test_a_model_that_is_another_has_another_one_from_then_on() -> None:
+def test_changed_weights_change_all_later_fingerprints() -> None:
     def load(model: Any, step: int) -> None:
         if step == 40:
             model.load_state_dict({name: one * 1.001 for name, one in model.state_dict().items()})
@@ -111,7 +111,7 @@ def test_a_model_that_is_another_has_another_one_from_then_on() -> None:
     assert [step for step in range(STEPS) if first[step] != second[step]] == list(range(40, STEPS))
 
 
-def test_a_few_units_of_a_small_layer_are_enough() -> None:
+def test_a_change_of_a_few_units_of_a_small_layer_is_detected() -> None:
     def restart(model: Any, step: int) -> None:
         if step == 40:
             with torch.no_grad():
@@ -122,7 +122,7 @@ def test_a_few_units_of_a_small_layer_are_enough() -> None:
     assert [step for step in range(STEPS) if first[step] != second[step]] == list(range(40, STEPS))
 
 
-def test_parameters_are_read_where_they_are_by_now() -> None:
+def test_parameters_that_move_in_memory_are_still_read() -> None:
     def move(model: Any, step: int) -> None:
         if step == 40:
             for one in model.parameters():
@@ -131,7 +131,7 @@ def test_parameters_are_read_where_they_are_by_now() -> None:
     assert fingerprints(train()) == fingerprints(train(move))
 
 
-def test_what_cannot_be_read_at_once_is_left_out() -> None:
+def test_parameters_outside_contiguous_host_memory_are_skipped() -> None:
     def turn(model: Any, step: int) -> None:
         if step == 40:
             weight = model[0].weight
@@ -142,7 +142,7 @@ def test_what_cannot_be_read_at_once_is_left_out() -> None:
     assert (details[39], details[41]) == ("0 1 3 5", "1 2 3 5")
 
 
-def test_memory_that_is_gone_is_not_read() -> None:
+def test_freed_memory_is_not_read() -> None:
     weight = torch.ones(4, 4)
     assert fingerprints_of._is_readable(weight)
     weight.untyped_storage().resize_(0)
@@ -150,18 +150,18 @@ def test_memory_that_is_gone_is_not_read() -> None:
     assert checksums._checksum([weight]) == 0
 
 
-def test_a_worker_that_trains_alone_takes_none() -> None:
+def test_a_single_worker_records_no_fingerprints() -> None:
     alone = train(workers=1)
     assert rows_of(alone) == []
     adapter: Any = alone.session.frameworks.adapters["torch"]
     assert adapter.modules.deferred.update.fingerprints is None
 
 
-def test_who_wants_no_comparison_gets_none() -> None:
+def test_disabled_replica_checks_record_no_fingerprints() -> None:
     assert rows_of(train(replica_check_every=0)) == []
 
 
-def test_the_weights_are_the_same_with_it() -> None:
+def test_fingerprints_do_not_change_the_weights() -> None:
     kept: list[list[float]] = []
 
     def note(model: Any, step: int) -> None:
@@ -173,19 +173,19 @@ def test_the_weights_are_the_same_with_it() -> None:
     assert kept[0] == kept[1]
 
 
-def test_four_parameters_stand_for_many_from_the_first_to_the_last() -> None:
+def test_fingerprints_read_four_parameters_including_the_first_and_last() -> None:
     def deep() -> nn.Module:
         return nn.Sequential(nn.Linear(3, 4), *(nn.Linear(4, 4) for _ in range(20)))
 
     assert {row["detail"] for row in rows_of(train(model=deep))} == {"0 13 27 41"}
 
 
-def test_what_is_wrapped_is_said_to_be() -> None:
+def test_wrapped_models_are_marked_as_wrapped() -> None:
     recorded = train(model=lambda: DistributedDataParallel(network()))
     assert {row["detail"] for row in rows_of(recorded)} == {"wrapped 0 1 3 5"}
 
 
-def test_frozen_parameters_tell_nothing() -> None:
+def test_frozen_parameters_are_not_fingerprinted() -> None:
     def frozen() -> Any:
         model = network()
         model[0].requires_grad_(requires_grad=False)
@@ -194,7 +194,7 @@ def test_frozen_parameters_tell_nothing() -> None:
     assert {row["detail"] for row in rows_of(train(model=frozen))} == {"2 3 4 5"}
 
 
-def test_no_model_is_kept_alive() -> None:
+def test_fingerprints_keep_no_model_alive() -> None:
     with watched(closely=False) as recorded:
         recorded.session.store.assign(replace(recorded.session.store.worker, world_size=2))
         model = network()
@@ -208,7 +208,7 @@ def test_no_model_is_kept_alive() -> None:
         assert weight() is None
 
 
-def test_workers_that_may_run_out_of_data_before_others_are_not_compared() -> None:
+def test_workers_with_uneven_data_are_not_compared() -> None:
     joined: Any = Wrapper.__new__(Wrapper)
     nn.Module.__init__(joined)
     for is_enabled in (True, False):
@@ -216,7 +216,7 @@ def test_workers_that_may_run_out_of_data_before_others_are_not_compared() -> No
         assert replicas._is_replicated(joined) is not is_enabled
 
 
-def test_models_that_are_sharded_or_averaged_later_are_not_compared() -> None:
+def test_sharded_models_and_delayed_averaging_are_not_compared() -> None:
     class FullyShardedDataParallel(DistributedDataParallel):
         pass
 

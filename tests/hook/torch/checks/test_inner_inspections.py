@@ -50,7 +50,7 @@ def facts(recorded: Recorded, kind: str, subject: str) -> tuple[float, Row]:
     return row["value"], json.loads(row["detail"])
 
 
-def test_what_rules_need_has_statistics_at_the_early_steps() -> None:
+def test_tensors_that_rules_need_have_statistics_at_scheduled_steps() -> None:
     with watched(needed=None) as recorded:
         trained(Network(), torch.randn(4, 2, 5, 5))
 
@@ -69,7 +69,7 @@ def test_only_what_is_needed_is_recorded() -> None:
     assert names(recorded, 3) == {"tanh_input_0"}
 
 
-def test_modules_have_no_hooks_when_the_pass_is_over() -> None:
+def test_modules_have_no_hooks_after_an_inspected_pass() -> None:
     with watched(needed=None):
         model = Network()
         trained(model, torch.randn(4, 2, 5, 5), steps=1)
@@ -77,7 +77,7 @@ def test_modules_have_no_hooks_when_the_pass_is_over() -> None:
         assert not any(child._forward_pre_hooks for child in model.children())
 
 
-def test_a_person_who_asked_gets_every_step_and_nothing_is_taken_twice() -> None:
+def test_requested_tensors_are_recorded_at_every_step_and_only_once() -> None:
     with watched("relu_output", needed=None) as recorded:
         trained(Network(), torch.randn(4, 2, 5, 5))
 
@@ -88,7 +88,7 @@ def test_a_person_who_asked_gets_every_step_and_nothing_is_taken_twice() -> None
     assert "relu_input_0" not in names(recorded, 4)
 
 
-def test_evaluations_are_not_looked_into() -> None:
+def test_layers_are_not_inspected_in_evaluations() -> None:
     with watched(needed=("inputs", "relu_output")) as recorded:
         model = Network()
         trained(model, torch.randn(4, 2, 5, 5), steps=1)
@@ -120,7 +120,7 @@ def test_units_that_are_never_active_are_counted() -> None:
     assert names(recorded, 0) == set()
 
 
-def test_places_of_a_sequence_are_samples_and_channels_of_a_convolved_one_are_units() -> None:
+def test_sequence_positions_are_samples_and_convolution_channels_are_units() -> None:
     with watched(needed=("unit-activity",)) as recorded:
         tokens = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Flatten(), nn.Linear(50, 2))
         trained(tokens, torch.randn(4, 10, 3), steps=1)
@@ -161,7 +161,7 @@ class Reader(nn.Module):
         return answer
 
 
-def test_tokens_of_embeddings_are_counted_but_not_their_kinds() -> None:
+def test_tokens_are_counted_but_token_types_are_not() -> None:
     with watched(needed=("input-tokens",)) as recorded:
         trained(Reader(), torch.tensor([[0, 0, 0, 7], [0, 0, 7, 29]]), steps=1)
 
@@ -172,7 +172,7 @@ def test_tokens_of_embeddings_are_counted_but_not_their_kinds() -> None:
     assert len(recorded.observations("input-tokens")) == 1
 
 
-def test_compiled_regions_are_left_alone() -> None:
+def test_compiled_regions_get_no_hooks_in_inspections() -> None:
     with watched(needed=None) as recorded:
         model = Network()
         compiled: Any = torch.compile(model, backend="eager")
@@ -182,7 +182,7 @@ def test_compiled_regions_are_left_alone() -> None:
     assert names(recorded, 1) == {"input_0", "output_0", "labels", "predictions"}
 
 
-def test_models_of_two_optimizers_are_looked_at_too() -> None:
+def test_models_of_two_optimizers_are_both_inspected() -> None:
     with watched(needed=("relu_output", "unit-activity")) as recorded:
         maker = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
         judge = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))

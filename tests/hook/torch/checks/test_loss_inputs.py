@@ -32,7 +32,7 @@ def probabilities(recorded: Recorded) -> tuple[str, float, Row]:
 LABELS = torch.tensor([0, 1, 2, 0, 1, 2, 0, 0])
 
 
-def test_softmax_before_cross_entropy_is_seen() -> None:
+def test_softmax_before_cross_entropy_is_recorded() -> None:
     found = trained(3, lambda out: functional.cross_entropy(out.softmax(1), LABELS))
 
     facts = {"rows": 8, "classes": 3, "by": "Softmax"}
@@ -43,13 +43,13 @@ def test_softmax_before_cross_entropy_is_seen() -> None:
     "given",
     [lambda out: out, torch.relu, lambda out: out.softmax(1) * 2, lambda out: out.log_softmax(1)],
 )
-def test_logits_are_no_probabilities(given: Callable[[Tensor], Tensor]) -> None:
+def test_logits_are_not_recorded_as_probabilities(given: Callable[[Tensor], Tensor]) -> None:
     found = trained(3, lambda out: functional.cross_entropy(given(out), LABELS))
 
     assert probabilities(found)[1] == 0.0
 
 
-def test_a_sigmoid_before_a_loss_on_logits_is_seen_and_a_linear_layer_gives_logits() -> None:
+def test_sigmoid_before_a_logit_loss_is_recorded_but_a_linear_layer_is_not() -> None:
     def of(given: Callable[[Tensor], Tensor]) -> Recorded:
         def loss(out: Tensor) -> Tensor:
             given_out = given(out.squeeze(1))
@@ -82,7 +82,7 @@ def test_pixels_of_images_are_rows() -> None:
     assert json.loads(row["detail"]) == {str(label): count for label, count in enumerate(counts)}
 
 
-def test_hits_and_labels_are_counted_and_what_is_ignored_is_not() -> None:
+def test_hits_and_labels_are_counted_without_ignored_labels() -> None:
     output = functional.one_hot(torch.tensor([0, 0, 1, 2, 2]), 3).float()
     labels = torch.tensor([0, 1, 1, -100, 2])
     with watched(needed=("class-hits", "label-batch")) as recorded:
@@ -100,7 +100,7 @@ def test_hits_and_labels_are_counted_and_what_is_ignored_is_not() -> None:
     assert recorded.observations("probabilities-as-logits") == []
 
 
-def test_two_classes_of_one_number_are_told_apart_at_the_border() -> None:
+def test_binary_predictions_are_split_at_the_decision_threshold() -> None:
     labels = torch.tensor([[1.0], [0.0], [1.0]])
 
     def loss(out: Tensor) -> Tensor:
@@ -112,7 +112,7 @@ def test_two_classes_of_one_number_are_told_apart_at_the_border() -> None:
     assert json.loads(hits["detail"]) == {"0": [0, 1], "1": [1, 1]}
 
 
-def test_evaluations_have_hits_of_their_own() -> None:
+def test_evaluations_record_separate_hits() -> None:
     with watched(needed=("class-hits",)) as recorded:
         model = nn.Linear(5, 3)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -132,7 +132,7 @@ def test_evaluations_have_hits_of_their_own() -> None:
     ]
 
 
-def test_losses_without_classes_and_models_of_many_are_left_alone() -> None:
+def test_regression_losses_and_models_with_many_classes_are_skipped() -> None:
     def regression(out: Tensor) -> Any:
         return functional.mse_loss(out, torch.zeros(8, 3))
 

@@ -59,7 +59,7 @@ def shuffled(data: Tensor, seed: int) -> Tensor:
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_samples_that_were_trained_on_are_known_in_whatever_order(closely: bool) -> None:
+def test_evaluated_training_samples_are_recognized_in_any_order(closely: bool) -> None:
     with watched(closely=closely, needed=NEEDED) as recorded:
         script = Script()
         for epoch in range(3):
@@ -73,7 +73,7 @@ def test_samples_that_were_trained_on_are_known_in_whatever_order(closely: bool)
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_others_are_not_known(closely: bool) -> None:
+def test_new_samples_are_not_recognized(closely: bool) -> None:
     with watched(closely=closely, needed=NEEDED) as recorded:
         script = Script()
         for epoch in range(2):
@@ -83,7 +83,7 @@ def test_others_are_not_known(closely: bool) -> None:
     assert [(one["samples"], one["known"]) for one in told(recorded)] == [(64, 0), (64, 0)]
 
 
-def test_batches_of_one_kind_are_told_from_mixed_ones() -> None:
+def test_batches_that_mix_known_and_new_samples_are_counted() -> None:
     mixed = torch.cat([DATA[:32], OTHER[:32]])[torch.arange(64).reshape(2, 32).t().reshape(-1)]
     with watched(needed=NEEDED) as recorded:
         script = Script()
@@ -97,7 +97,7 @@ def test_batches_of_one_kind_are_told_from_mixed_ones() -> None:
     assert (together["known"], together["mixed"]) == (32, 8 * 16)
 
 
-def test_samples_that_are_there_twice_are_counted_and_a_second_pass_is_not() -> None:
+def test_duplicate_samples_are_counted_but_second_passes_are_not() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()
         script.train(DATA)
@@ -120,7 +120,7 @@ def test_a_validation_set_may_be_one_large_batch() -> None:
     assert [(one["samples"], one["known"]) for one in told(recorded)] == [(200, 200)]
 
 
-def test_a_few_batches_are_no_evaluation_and_no_training() -> None:
+def test_a_few_batches_do_not_count_as_an_evaluation() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()
         script.train(DATA)
@@ -133,7 +133,7 @@ def test_a_few_batches_are_no_evaluation_and_no_training() -> None:
     assert told(recorded) == []
 
 
-def test_a_batch_that_was_just_trained_on_is_no_evaluation() -> None:
+def test_a_batch_evaluated_right_after_its_step_is_not_an_evaluation() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()
         for batch in parts(DATA):
@@ -144,7 +144,7 @@ def test_a_batch_that_was_just_trained_on_is_no_evaluation() -> None:
     assert told(recorded) == []
 
 
-def test_another_optimizer_trains_another_model() -> None:
+def test_samples_are_forgotten_when_another_optimizer_begins() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()
         script.train(DATA[:80])
@@ -155,7 +155,7 @@ def test_another_optimizer_trains_another_model() -> None:
     assert [one["known"] for one in told(recorded)] == [0]
 
 
-def test_a_sample_is_all_that_a_model_is_given() -> None:
+def test_a_sample_consists_of_all_model_inputs() -> None:
     class Pair(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -186,7 +186,7 @@ def means(recorded: Recorded, subject: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_the_means_of_labels_and_inputs_come_in_their_order(closely: bool) -> None:
+def test_means_of_labels_and_inputs_are_recorded_in_order(closely: bool) -> None:
     labels = (torch.arange(160) % 2).float() + (torch.arange(160) >= 80) * 3
     with watched(closely=closely, needed=NEEDED) as recorded:
         Script().train(DATA, labels)
@@ -202,7 +202,7 @@ def test_the_means_of_labels_and_inputs_come_in_their_order(closely: bool) -> No
     assert len(inputs["means"]) == 20
 
 
-def test_of_very_many_batches_the_first_are_told() -> None:
+def test_means_are_recorded_for_the_first_batches_only() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()
         for _ in range(110):
@@ -211,7 +211,7 @@ def test_of_very_many_batches_the_first_are_told() -> None:
     assert sum(len(one["means"]) for one in means(recorded, "labels")) == 1000
 
 
-def test_nothing_is_taken_that_nobody_needs() -> None:
+def test_inputs_are_not_sampled_if_no_rule_needs_them() -> None:
     with watched() as recorded:
         script = Script()
         script.train(DATA)
@@ -230,7 +230,7 @@ def test_nothing_is_taken_that_nobody_needs() -> None:
         (torch.arange(8, dtype=torch.uint8).reshape(2, 2, 2), [[0, 1, 2, 3], [4, 5, 6, 7]]),
     ],
 )
-def test_rows_are_read_where_they_lie(tensor: Tensor, wanted: list[list[float]]) -> None:
+def test_rows_are_sampled_from_any_memory_layout(tensor: Tensor, wanted: list[list[float]]) -> None:
     rows = sample_rows(tensor)
     assert rows is not None
     assert join_samples([rows]).tolist() == wanted
@@ -252,5 +252,5 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("tensor", OTHERS)
-def test_other_tensors_are_left_alone(tensor: Tensor) -> None:
+def test_tensors_that_cannot_be_sampled_are_skipped(tensor: Tensor) -> None:
     assert sample_rows(tensor) is None

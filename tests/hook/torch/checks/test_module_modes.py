@@ -50,7 +50,7 @@ def found(recorded: Recorded) -> list[tuple[str, int, float, dict[str, Any]]]:
     ]
 
 
-def test_a_loop_that_switches_modes_is_left_alone() -> None:
+def test_a_loop_that_switches_modes_correctly_records_nothing() -> None:
     with watched() as recorded:
         network = model()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -62,7 +62,7 @@ def test_a_loop_that_switches_modes_is_left_alone() -> None:
     assert found(recorded) == []
 
 
-def test_training_in_eval_mode_is_said_when_it_begins_and_when_it_ends(is_close: bool) -> None:
+def test_training_in_eval_mode_is_recorded_when_it_begins_and_ends(is_close: bool) -> None:
     with watched(closely=is_close) as recorded:
         network = model()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -96,7 +96,7 @@ def test_batch_normalization_that_learns_in_eval_mode_is_counted() -> None:
     assert found(fine_tuned(is_frozen=False)) == [("train", 3, 1.0, wrong)]
 
 
-def test_an_evaluation_with_gradients_is_no_training(is_close: bool) -> None:
+def test_an_evaluation_with_gradients_is_not_training(is_close: bool) -> None:
     with watched(closely=is_close) as recorded:
         network = model()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -108,7 +108,7 @@ def test_an_evaluation_with_gradients_is_no_training(is_close: bool) -> None:
     assert found(recorded) == []
 
 
-def test_an_evaluation_with_gradients_of_batches_from_a_loader_is_no_training() -> None:
+def test_an_evaluation_with_gradients_over_a_loader_is_not_training() -> None:
     with watched() as recorded:
         network = model()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -121,7 +121,7 @@ def test_an_evaluation_with_gradients_of_batches_from_a_loader_is_no_training() 
 
 
 @pytest.mark.parametrize("has_loader", [False, True])
-def test_who_never_goes_back_after_an_evaluation_with_gradients_is_found_at_once(
+def test_a_model_left_in_eval_mode_after_an_evaluation_is_recorded_at_once(
     is_close: bool, has_loader: bool
 ) -> None:
     with watched(closely=is_close) as recorded:
@@ -137,7 +137,7 @@ def test_who_never_goes_back_after_an_evaluation_with_gradients_is_found_at_once
     assert found(recorded) == [("train", 30, 2.0, {"is": "eval", "modules": ["1", "2"]})]
 
 
-def test_inputs_that_are_made_adversarial_in_eval_mode_are_no_training() -> None:
+def test_searching_adversarial_inputs_in_eval_mode_is_not_training() -> None:
     with watched() as recorded:
         network = model()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -153,7 +153,7 @@ def test_inputs_that_are_made_adversarial_in_eval_mode_are_no_training() -> None
     assert found(recorded) == []
 
 
-def test_gradients_that_are_only_looked_at_after_a_training_are_none() -> None:
+def test_computing_gradients_after_training_is_not_training() -> None:
     with watched() as recorded:
         network = model()
         train(network, torch.optim.SGD(network.parameters(), lr=0.1))
@@ -162,7 +162,7 @@ def test_gradients_that_are_only_looked_at_after_a_training_are_none() -> None:
     assert found(recorded) == []
 
 
-def test_a_model_that_was_trained_and_teaches_another_now_is_left_alone() -> None:
+def test_a_trained_model_that_becomes_a_teacher_records_nothing() -> None:
     with watched() as recorded:
         teacher, network = model(), nn.Linear(3, 1)
         before = torch.optim.SGD(teacher.parameters(), lr=0.1)
@@ -217,7 +217,7 @@ def test_modules_that_are_the_same_in_both_modes_do_not_count() -> None:
     assert found(recorded) == [("eval", 0, 0.0, {"is": "train", "modules": []})]
 
 
-def test_a_teacher_in_a_training_step_is_left_alone() -> None:
+def test_a_teacher_in_a_training_step_records_nothing() -> None:
     with watched() as recorded:
         network, teacher = model(), model().eval()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -230,7 +230,7 @@ def test_a_teacher_in_a_training_step_is_left_alone() -> None:
     assert recorded.observations("module-mode") == []
 
 
-def test_a_model_that_is_run_in_training_and_not_trained_is_left_alone() -> None:
+def test_a_model_that_runs_in_training_but_is_not_trained_records_nothing() -> None:
     with watched() as recorded:
         backbone, head = model().eval(), nn.Linear(1, 1)
         optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
@@ -240,7 +240,7 @@ def test_a_model_that_is_run_in_training_and_not_trained_is_left_alone() -> None
     assert recorded.observations("module-mode") == []
 
 
-def test_a_model_that_was_trained_and_is_frozen_now_is_left_alone() -> None:
+def test_a_trained_model_that_is_frozen_later_records_nothing() -> None:
     with watched() as recorded:
         network = model()
         before = torch.optim.SGD(network.parameters(), lr=0.1)

@@ -87,7 +87,7 @@ def test_a_loss_of_finite_outputs_is_its_own_origin() -> None:
     assert found(train({2: "loss"})) == [("loss", 2, 2.0, "nan", "loss")]
 
 
-def test_what_arises_inside_is_traced_to_its_module_in_the_next_pass() -> None:
+def test_values_that_arise_in_a_module_are_traced_in_the_next_pass() -> None:
     recorded = train({2: "module", 3: "module"}, update=False)
     assert found(recorded) == [
         ("Net", 2, 2.0, "nan", "model"),
@@ -95,21 +95,21 @@ def test_what_arises_inside_is_traced_to_its_module_in_the_next_pass() -> None:
     ]
 
 
-def test_what_arises_between_modules_is_traced_to_the_one_that_gets_it() -> None:
+def test_values_that_arise_between_modules_are_traced_to_the_next_module() -> None:
     recorded = train({2: "between", 3: "between"}, update=False)
     assert found(recorded)[1:] == [("last", 3, 2.0, "inf", "input")]
 
 
-def test_values_that_are_finite_again_are_said_to_be() -> None:
+def test_values_that_become_finite_again_are_recorded_as_finite() -> None:
     recorded = train({2: "module"}, update=False)
     assert found(recorded)[1:] == [("", 3, 2.0, "finite", "output")]
 
 
-def test_weights_that_a_bad_step_has_spoiled_are_not_taken_for_the_origin() -> None:
+def test_weights_damaged_by_a_bad_step_are_not_the_origin() -> None:
     assert found(train({2: "module"})) == [("Net", 2, 2.0, "nan", "model")]
 
 
-def test_every_episode_is_looked_at_once() -> None:
+def test_every_episode_is_traced_once() -> None:
     faults = dict.fromkeys((1, 2, 3, 6, 7), "module")
     recorded = train(faults, steps=9, update=False)
     assert [(row[1], row[4]) for row in found(recorded)] == [
@@ -120,7 +120,7 @@ def test_every_episode_is_looked_at_once() -> None:
     ]
 
 
-def test_gradients_that_are_not_finite_lead_to_the_layer_next_to_the_origin() -> None:
+def test_non_finite_gradients_name_the_layer_next_to_the_origin() -> None:
     with watched(overhead_percent=1e6) as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 4), nn.Linear(4, 1))
         optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
@@ -135,7 +135,7 @@ def test_gradients_that_are_not_finite_lead_to_the_layer_next_to_the_origin() ->
     assert found(recorded) == [("1.bias", 2, 2.0, "nan", "gradient")]
 
 
-def test_a_loop_that_leaves_out_bad_steps_learns_where_they_came_from() -> None:
+def test_the_origin_is_recorded_if_the_loop_skips_bad_steps() -> None:
     with watched() as recorded:
         network = Net()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.01)

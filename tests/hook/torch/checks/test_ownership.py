@@ -54,7 +54,7 @@ def test_a_layer_that_was_forgotten_is_unowned_and_was_not_replaced() -> None:
     assert subjects(recorded, "unowned-parameter") == {"1.weight": (0.0, ""), "1.bias": (0.0, "")}
 
 
-def test_what_somebody_else_updates_is_not_unowned() -> None:
+def test_parameters_that_the_script_updates_are_not_unowned() -> None:
     with watched(**PLENTY) as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
         optimizer = torch.optim.SGD(network[0].parameters(), lr=0.001)
@@ -69,7 +69,7 @@ def test_what_somebody_else_updates_is_not_unowned() -> None:
     assert nothing_found(recorded)
 
 
-def test_a_frozen_layer_is_no_finding() -> None:
+def test_a_frozen_layer_records_nothing() -> None:
     with watched(**PLENTY) as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
         network[0].requires_grad_(False)
@@ -77,9 +77,7 @@ def test_a_frozen_layer_is_no_finding() -> None:
     assert nothing_found(recorded)
 
 
-def test_a_learning_rate_of_zero_is_seen_in_a_short_training_that_may_cost_next_to_nothing() -> (
-    None
-):
+def test_a_zero_learning_rate_is_recorded_in_a_short_job_with_a_tiny_budget() -> None:
     with watched(overhead_percent=0.01) as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
         rates = zip(network, (0.0, 0.001), strict=True)
@@ -144,7 +142,9 @@ class Chain(nn.Module):
         ("side", {"pooler": "side"}),
     ],
 )
-def test_how_a_layer_without_gradients_is_used_is_told(use: str, expected: dict[str, str]) -> None:
+def test_the_use_of_a_layer_without_gradients_is_recorded(
+    use: str, expected: dict[str, str]
+) -> None:
     with watched(**PLENTY) as recorded:
         network = Chain(use)
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
@@ -155,7 +155,7 @@ def test_how_a_layer_without_gradients_is_used_is_told(use: str, expected: dict[
     )
 
 
-def test_a_layer_under_no_grad_is_told_with_the_line_that_runs_it() -> None:
+def test_a_layer_under_no_grad_is_recorded_with_its_script_line() -> None:
     with watched(**PLENTY) as recorded:
         network = Chain("untracked")
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
@@ -164,7 +164,7 @@ def test_a_layer_under_no_grad_is_told_with_the_line_that_runs_it() -> None:
     assert {one[1] for one in subjects(recorded, "no-gradient").values()} == {detail}
 
 
-def test_weights_that_were_loaded_are_frozen_under_no_grad() -> None:
+def test_loaded_weights_are_frozen_under_no_grad() -> None:
     with watched(**PLENTY) as recorded:
         network = Chain("untracked")
         network.front.load_state_dict(nn.Linear(3, 3).state_dict())
@@ -173,7 +173,7 @@ def test_weights_that_were_loaded_are_frozen_under_no_grad() -> None:
     assert {detail.split(" ")[0] for _, detail in found} == {"frozen"}
 
 
-def test_weights_that_have_learned_before_are_frozen_under_no_grad() -> None:
+def test_previously_trained_weights_are_frozen_under_no_grad() -> None:
     with watched(**PLENTY) as recorded:
         network = Chain("all")
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
@@ -183,7 +183,7 @@ def test_weights_that_have_learned_before_are_frozen_under_no_grad() -> None:
     assert {detail.split(" ")[0] for _, detail in found} == {"frozen"}
 
 
-def test_a_copy_that_follows_without_gradients_is_no_finding() -> None:
+def test_a_moving_average_copy_records_nothing() -> None:
     with watched(**PLENTY) as recorded:
         network = Chain("untracked")
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
@@ -211,7 +211,7 @@ def test_what_only_an_evaluation_runs_is_not_under_no_grad_in_training() -> None
     assert {one[1] for one in subjects(recorded, "no-gradient").values()} <= {"frozen", "unused"}
 
 
-def test_a_branch_that_is_taken_now_and_then_is_no_finding() -> None:
+def test_an_occasionally_used_branch_records_nothing() -> None:
     with watched(**PLENTY) as recorded:
         network = Branches()
         network.is_now_and_then = True
@@ -219,7 +219,7 @@ def test_a_branch_that_is_taken_now_and_then_is_no_finding() -> None:
     assert nothing_found(recorded)
 
 
-def test_a_gradient_that_comes_after_all_is_said() -> None:
+def test_a_late_gradient_ends_the_observation() -> None:
     with watched(**PLENTY) as recorded:
         network = Branches()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
@@ -254,7 +254,7 @@ def test_updates_that_get_lost_in_low_precision_are_found() -> None:
     assert subjects(recorded, "unmoved-parameter") == {"weight": (10.0, "1e-07")}
 
 
-def test_weights_that_somebody_holds_at_nought_are_pruned() -> None:
+def test_weights_held_at_zero_count_as_pruned() -> None:
     with watched(**PLENTY) as recorded:
         pruned = nn.Linear(3, 64)
         network = nn.Sequential(pruned, nn.Linear(64, 2))
@@ -270,7 +270,7 @@ def test_weights_that_somebody_holds_at_nought_are_pruned() -> None:
     assert nothing_found(recorded)
 
 
-def test_parameters_of_odd_kinds_do_no_harm() -> None:
+def test_unusual_parameter_types_cause_no_failure() -> None:
     with watched(**PLENTY) as recorded:
         words = nn.Embedding(10, 3, sparse=True)
         image = nn.Conv2d(3, 4, 3, padding=1)
@@ -296,7 +296,7 @@ def test_parameters_of_odd_kinds_do_no_harm() -> None:
     assert nothing_found(recorded)
 
 
-def test_layers_in_a_plain_list_are_unowned_and_named_by_their_place() -> None:
+def test_layers_in_a_plain_list_are_unowned_and_named_by_their_index() -> None:
     class Stack(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -327,7 +327,7 @@ def test_an_optimizer_of_another_copy_of_the_model_leaves_it_unowned() -> None:
     assert {value for value, _ in found.values()} == {1.0}
 
 
-def test_gradients_that_are_cleared_before_the_step_are_told_once() -> None:
+def test_gradients_cleared_before_the_step_are_recorded_once() -> None:
     with watched(**PLENTY) as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
@@ -341,7 +341,7 @@ def test_gradients_that_are_cleared_before_the_step_are_told_once() -> None:
     assert len(recorded.scalars("loss")) == 12
 
 
-def test_who_clears_the_gradients_of_another_model_before_the_step_is_left_alone() -> None:
+def test_clearing_gradients_of_another_model_records_nothing() -> None:
     with watched(**PLENTY) as recorded:
         network, judge = nn.Linear(3, 2), nn.Linear(2, 1)
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)

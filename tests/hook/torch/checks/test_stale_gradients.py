@@ -18,7 +18,7 @@ def kept(recorded: Recorded, optimizer: str = "0") -> list[float]:
 
 
 @pytest.mark.parametrize("is_zeroed", [True, False])
-def test_gradients_that_nobody_clears_are_kept(is_zeroed: bool) -> None:
+def test_gradients_that_are_not_cleared_are_recorded(is_zeroed: bool) -> None:
     with watched(needed=NEEDED) as recorded:
         model = nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -47,7 +47,7 @@ def test_gradients_that_are_zeroed_in_place_are_cleared() -> None:
 
 
 @pytest.mark.parametrize("is_copied", [True, False])
-def test_gradients_that_are_handed_over_need_not_be_cleared(is_copied: bool) -> None:
+def test_gradients_copied_from_another_model_need_not_be_cleared(is_copied: bool) -> None:
     with watched(needed=NEEDED) as recorded:
         model = nn.Linear(3, 2)
         exact = [one.detach().double().requires_grad_() for one in model.parameters()]
@@ -66,7 +66,7 @@ def test_gradients_that_are_handed_over_need_not_be_cleared(is_copied: bool) -> 
     assert kept(recorded) == [0, 0, 0]
 
 
-def test_a_pass_that_has_nothing_to_do_with_an_optimizer_clears_nothing() -> None:
+def test_a_backward_pass_of_another_model_does_not_count_as_clearing() -> None:
     with watched(needed=NEEDED) as recorded:
         model, other = nn.Linear(3, 2), nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -79,7 +79,7 @@ def test_a_pass_that_has_nothing_to_do_with_an_optimizer_clears_nothing() -> Non
 
 
 @pytest.mark.filterwarnings("ignore:Using backward")
-def test_a_second_derivative_adds_to_gradients_too() -> None:
+def test_second_derivatives_also_add_to_stale_gradients() -> None:
     with watched(needed=NEEDED) as recorded:
         model = nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -90,7 +90,7 @@ def test_a_second_derivative_adds_to_gradients_too() -> None:
     assert kept(recorded) == [0, 2, 2]
 
 
-def test_accumulation_over_micro_steps_is_meant() -> None:
+def test_gradient_accumulation_is_not_recorded_as_stale() -> None:
     with watched(needed=NEEDED) as recorded:
         model = nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -104,7 +104,7 @@ def test_accumulation_over_micro_steps_is_meant() -> None:
 
 
 @pytest.mark.parametrize("is_zeroed", [True, False])
-def test_optimizers_that_take_turns_may_find_the_gradients_of_each_other(is_zeroed: bool) -> None:
+def test_alternating_optimizers_may_see_gradients_of_each_other(is_zeroed: bool) -> None:
     with watched(needed=NEEDED) as recorded:
         maker, judge = nn.Linear(3, 3), nn.Linear(3, 1)
         optimizers = [torch.optim.SGD(one.parameters(), lr=0.01) for one in (maker, judge)]
@@ -121,7 +121,7 @@ def test_optimizers_that_take_turns_may_find_the_gradients_of_each_other(is_zero
 
 
 @pytest.mark.parametrize("is_zeroed", [True, False])
-def test_however_often_another_loss_goes_through_a_model_its_own_pass_counts(
+def test_only_passes_of_its_own_loss_count_for_an_optimizer(
     is_zeroed: bool,
 ) -> None:
     with watched(needed=NEEDED) as recorded:
@@ -141,7 +141,7 @@ def test_however_often_another_loss_goes_through_a_model_its_own_pass_counts(
     assert (max(kept(recorded, "1")) > 0) is not is_zeroed
 
 
-def test_an_optimizer_that_accumulates_while_another_steps_clears_its_own_in_time() -> None:
+def test_an_optimizer_may_accumulate_while_another_one_steps() -> None:
     with watched(needed=NEEDED) as recorded:
         often, seldom = nn.Linear(3, 3), nn.Linear(3, 1)
         first = torch.optim.SGD(often.parameters(), lr=0.01)
@@ -158,7 +158,7 @@ def test_an_optimizer_that_accumulates_while_another_steps_clears_its_own_in_tim
     assert set(kept(recorded, "1")) == {0}
 
 
-def test_without_a_rule_that_needs_it_nobody_looks() -> None:
+def test_gradients_are_not_sampled_if_no_rule_needs_them() -> None:
     with watched() as recorded:
         model = nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -53,7 +53,7 @@ class Loop:
         self.optimizer.step()
 
 
-def test_without_being_asked_nothing_is_refused() -> None:
+def test_steps_are_not_refused_by_default() -> None:
     with watched() as recorded:
         loop = Loop()
         loop.step(math.nan)
@@ -61,7 +61,7 @@ def test_without_being_asked_nothing_is_refused() -> None:
     assert recorded.observations("refused-step") == []
 
 
-def test_finite_gradients_are_left_alone() -> None:
+def test_finite_gradients_are_not_refused() -> None:
     with watched(**ASKED) as recorded:
         loop = Loop()
         loop.step()
@@ -112,7 +112,7 @@ def test_sparse_gradients_are_checked() -> None:
         assert "in weight at" in refused(optimizer.step)
 
 
-def test_what_a_gradient_scaler_skips_is_left_to_it() -> None:
+def test_steps_that_a_gradient_scaler_skips_are_not_refused() -> None:
     with watched(**ASKED) as recorded:
         weight = nn.Parameter(torch.ones(4))
         scaler = torch.amp.GradScaler("cpu", init_scale=4.0)

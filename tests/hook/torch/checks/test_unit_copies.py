@@ -29,7 +29,7 @@ def train(make: Callable[[], nn.Module], batch: torch.Tensor, steps: int = 1) ->
     return recorded
 
 
-def test_rows_of_a_constant_weight_are_one() -> None:
+def test_a_constant_weight_has_one_distinct_row() -> None:
     def make() -> nn.Module:
         first = nn.Linear(5, 8)
         nn.init.constant_(first.weight, 0.5)
@@ -38,7 +38,7 @@ def test_rows_of_a_constant_weight_are_one() -> None:
     assert copies(train(make, torch.ones(2, 5))) == {"0.weight": (1, 8), "2.weight": (4, 4)}
 
 
-def test_channels_of_images_are_units_and_few_of_many_are_looked_at() -> None:
+def test_convolution_channels_are_units_and_large_layers_are_sampled() -> None:
     def make() -> nn.Module:
         convolution: Any = nn.Conv2d(1, 6, 3)
         convolution.to(memory_format=torch.channels_last)
@@ -59,7 +59,7 @@ def test_weights_of_low_precision_and_rows_of_one_number() -> None:
     assert set(copies(train(make, torch.ones(2, 1, dtype=torch.bfloat16)))) == {"1.weight"}
 
 
-def test_looks_come_at_the_early_steps() -> None:
+def test_unit_copies_are_recorded_at_scheduled_steps() -> None:
     recorded = train(lambda: nn.Linear(2, 4), torch.ones(1, 2), steps=10)
 
     steps = [row["step"] for row in recorded.observations("unit-copies")]

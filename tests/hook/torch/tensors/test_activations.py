@@ -57,7 +57,7 @@ def test_activations_are_named_after_their_modules_and_counted_within_the_step()
     assert recorded.said() == {}
 
 
-def test_what_is_changed_in_place_was_copied_before() -> None:
+def test_tensors_are_copied_before_they_change_in_place() -> None:
     with watched(*EVERY_ACTIVATION) as recorded:
         network = Block()
         weight = network.first.weight.detach().clone()
@@ -70,7 +70,7 @@ def test_what_is_changed_in_place_was_copied_before() -> None:
     assert np.array_equal(values["relu_output_0"], expected.clamp(min=0).numpy())
 
 
-def test_nobody_who_did_not_ask_has_hooks_on_inner_modules() -> None:
+def test_inner_modules_have_no_hooks_by_default() -> None:
     with watched("weights"):
         network = Block()
         train(network)
@@ -78,7 +78,7 @@ def test_nobody_who_did_not_ask_has_hooks_on_inner_modules() -> None:
         assert not any(child._forward_pre_hooks for child in network.children())
 
 
-def test_only_the_modules_that_were_asked_for_have_hooks() -> None:
+def test_only_requested_modules_have_hooks() -> None:
     with watched("mine:include=gate_output") as recorded:
         network = Block()
         train(network)
@@ -205,7 +205,7 @@ def test_what_checkpointing_computes_again_is_recorded_once(use_reentrant: bool)
     assert names(recorded, step=1) == {"block.1_output_0"}
 
 
-def test_very_many_calls_are_cut_short_and_that_is_said() -> None:
+def test_many_calls_are_truncated_with_a_notice() -> None:
     class Loop(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -224,7 +224,7 @@ def test_very_many_calls_are_cut_short_and_that_is_said() -> None:
     assert "squash_output_16 and later calls" in recorded.said()
 
 
-def test_mapped_and_functional_calls_are_left_alone() -> None:
+def test_mapped_and_functional_calls_are_not_recorded() -> None:
     with watched("all:values"):
         network = Block()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -252,7 +252,7 @@ def compiled_steps(network: Any, model: nn.Module) -> int:
     return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 
 
-def test_inside_a_compiled_model_only_its_ends_are_recorded_and_that_is_said() -> None:
+def test_of_a_compiled_model_only_inputs_and_outputs_are_recorded() -> None:
     with watched("all") as recorded:
         model = Block()
         graphs = compiled_steps(torch.compile(model, backend="aot_eager", fullgraph=True), model)
@@ -264,7 +264,7 @@ def test_inside_a_compiled_model_only_its_ends_are_recorded_and_that_is_said() -
     assert recorded.said() == {"activations of *": "inside a compiled region"}
 
 
-def test_inside_a_model_that_was_compiled_in_place_the_same_holds() -> None:
+def test_of_a_model_compiled_in_place_only_inputs_and_outputs_are_recorded() -> None:
     with watched("all") as recorded:
         model = Block()
         model.compile(backend="aot_eager", fullgraph=True)
@@ -275,9 +275,7 @@ def test_inside_a_model_that_was_compiled_in_place_the_same_holds() -> None:
     assert recorded.said() == {"activations of *": "inside a compiled region"}
 
 
-def test_inside_a_function_that_is_compiled_around_a_model_nothing_is_seen_and_that_is_said() -> (
-    None
-):
+def test_inside_a_compiled_training_function_activations_are_missing_with_a_notice() -> None:
     with watched("activations") as recorded:
         model = Block()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -296,7 +294,7 @@ def test_inside_a_function_that_is_compiled_around_a_model_nothing_is_seen_and_t
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
-def test_an_activation_that_is_asked_for_by_name_breaks_the_graph() -> None:
+def test_an_activation_requested_by_name_breaks_the_graph() -> None:
     with watched("mine:include=inner.1_output") as recorded:
         model = Block()
         graphs = compiled_steps(torch.compile(model, backend="aot_eager"), model)
@@ -305,7 +303,7 @@ def test_an_activation_that_is_asked_for_by_name_breaks_the_graph() -> None:
     assert names(recorded, step=3) == {"inner.1_output_0"}
 
 
-def test_by_name_or_not_a_graph_that_must_not_break_stays_whole() -> None:
+def test_a_fullgraph_region_is_never_broken() -> None:
     with watched("mine:include=inner.1_output") as recorded:
         model = Block()
         graphs = compiled_steps(torch.compile(model, backend="aot_eager", fullgraph=True), model)

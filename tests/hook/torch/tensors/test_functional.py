@@ -75,7 +75,7 @@ def test_calls_are_named_after_the_module_and_the_function() -> None:
     }
 
 
-def test_functions_are_only_replaced_where_somebody_asks() -> None:
+def test_functions_are_replaced_only_if_activations_are_requested() -> None:
     functions = [torch.relu, functional.gelu, functional.silu]
     with watched("weights"):
         assert functions == [torch.relu, functional.gelu, functional.silu]
@@ -126,7 +126,7 @@ def test_torchscript_compiles_the_functions_themselves() -> None:
         train(model, model)
 
 
-def test_a_model_that_keeps_a_function_is_saved_without_us() -> None:
+def test_a_model_that_stores_a_function_is_pickled_without_sonde() -> None:
     class Keeping(nn.Linear):
         def __init__(self) -> None:
             super().__init__(3, 3)
@@ -144,7 +144,7 @@ def test_a_model_that_keeps_a_function_is_saved_without_us() -> None:
     assert functions == [functional.gelu, functional.silu, torch.relu, functional.relu]
 
 
-def test_fast_paths_are_taken_as_before() -> None:
+def test_pytorch_fast_paths_still_apply() -> None:
     torch.manual_seed(0)
     layer = nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).eval()
     batch = torch.randn(2, 3, 4)

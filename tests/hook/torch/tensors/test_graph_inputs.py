@@ -16,7 +16,7 @@ def test_the_batch_and_the_targets_of_a_pass_are_found_in_its_graph() -> None:
     assert [tensor.data_ptr() for tensor in found] == [batch.data_ptr(), targets.data_ptr()]
 
 
-def test_weights_frozen_or_not_and_running_statistics_are_no_inputs() -> None:
+def test_weights_and_running_statistics_are_not_inputs() -> None:
     model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(8, 1))
     model[0].requires_grad_(requires_grad=False)
     batch = torch.randn(3, 1, 4, 4)
@@ -27,7 +27,7 @@ def test_weights_frozen_or_not_and_running_statistics_are_no_inputs() -> None:
     assert not own & {tensor.data_ptr() for tensor in found}
 
 
-def test_a_graph_that_was_used_up_has_no_inputs_and_raises_nothing() -> None:
+def test_a_freed_graph_has_no_inputs_and_raises_nothing() -> None:
     model = nn.Linear(4, 1)
     loss = model(torch.randn(5, 4)).square().mean()
     loss.backward()

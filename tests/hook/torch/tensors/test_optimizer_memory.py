@@ -38,7 +38,7 @@ def give(optimizer: Optimizer, norm: float) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_mean_of_all_norms_since_the_time_before_is_told(
+def test_the_mean_norm_since_the_last_sample_is_returned(
     kind: Callable[..., Optimizer],
 ) -> None:
     optimizer, remembered = kind(parameters(), lr=1e-3), OptimizerMemory()
@@ -58,7 +58,7 @@ def test_the_mean_of_all_norms_since_the_time_before_is_told(
     assert found == pytest.approx(sqrt(sum(squares) / sum(weights)), rel=1e-3)
 
 
-def test_one_gradient_that_is_far_too_large_is_told_once() -> None:
+def test_one_gradient_spike_is_returned_once() -> None:
     optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
     give(optimizer, 1.0)
     train(optimizer, [1.0] * 10)
@@ -72,7 +72,7 @@ def test_one_gradient_that_is_far_too_large_is_told_once() -> None:
     assert (remembered.norm_since(optimizer) or 0.0) < 30
 
 
-def test_looks_that_are_near_each_other_are_one() -> None:
+def test_samples_close_to_each_other_are_merged() -> None:
     optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
     give(optimizer, 1.0)
     found = []
@@ -82,7 +82,7 @@ def test_looks_that_are_near_each_other_are_one() -> None:
     assert [place for place, one in enumerate(found) if one is not None] == [8, 16]
 
 
-def test_what_does_not_remember_or_not_precisely_tells_nothing() -> None:
+def test_optimizers_without_precise_averages_return_nothing() -> None:
     plain = torch.optim.SGD(parameters(), lr=0.1, momentum=0.9)
     coarse = torch.optim.Adam(parameters(dtype=torch.bfloat16), lr=1e-3)
     for optimizer in (plain, coarse):
@@ -93,7 +93,7 @@ def test_what_does_not_remember_or_not_precisely_tells_nothing() -> None:
             assert remembered.norm_since(optimizer) is None
 
 
-def test_parameters_that_have_no_gradients_for_a_while_are_not_compared() -> None:
+def test_parameters_without_gradients_for_a_while_are_not_compared() -> None:
     owned = parameters()
     optimizer, remembered = torch.optim.Adam(owned, lr=1e-3), OptimizerMemory()
     give(optimizer, 1.0)
@@ -104,7 +104,7 @@ def test_parameters_that_have_no_gradients_for_a_while_are_not_compared() -> Non
     assert remembered.norm_since(optimizer) is None
 
 
-def test_a_spike_between_two_looks_is_recorded() -> None:
+def test_a_spike_between_two_inspections_is_recorded() -> None:
     with watched(overhead_percent=100.0) as recorded:
         model = torch.nn.Linear(4, 2)
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)

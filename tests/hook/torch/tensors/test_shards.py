@@ -48,7 +48,7 @@ def test_the_local_tensor_of_a_distributed_one_is_the_shard_itself(mesh: DeviceM
 @pytest.mark.parametrize(
     ("placement", "is_whole"), [(Shard(0), False), (Partial(), False), (Replicate(), True)]
 )
-def test_only_a_replicated_tensor_is_whole(
+def test_only_replicated_tensors_have_all_values(
     placement: Placement, is_whole: bool, mesh: DeviceMesh
 ) -> None:
     found = full_tensor(distributed_tensor(mesh, placement, 3.0))
@@ -109,7 +109,7 @@ def forbid_collectives(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(DTensor, "__torch_function__", classmethod(refuse))
 
 
-def test_operations_on_distributed_tensors_would_be_noticed(
+def test_operations_on_distributed_tensors_would_be_detected(
     mesh: DeviceMesh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tensor = distributed_tensor(mesh, Shard(0), 1.0, 2.0)

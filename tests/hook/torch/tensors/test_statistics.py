@@ -164,7 +164,7 @@ def nasty_matrix() -> torch.Tensor:
         torch._neg_view,
     ],
 )
-def test_views_are_measured_as_what_they_show(view: Any) -> None:
+def test_views_are_measured_by_their_visible_elements(view: Any) -> None:
     assert_measured(view(nasty_matrix()))
 
 
@@ -205,7 +205,7 @@ def alone(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("alone")
-def test_of_a_distributed_tensor_the_local_part_is_measured() -> None:
+def test_the_local_shard_of_a_distributed_tensor_is_measured() -> None:
     local = nasty_matrix()
     tensor = DTensor.from_local(local, init_device_mesh("cpu", (1,)), [Shard(0)])
 
@@ -215,7 +215,7 @@ def test_of_a_distributed_tensor_the_local_part_is_measured() -> None:
     assert raw_tensor(tensor).data == local.numpy().tobytes()
 
 
-def test_what_has_no_plain_values_is_left_out_by_name() -> None:
+def test_tensors_without_plain_values_are_skipped_by_name() -> None:
     tensors = {
         "here": torch.ones(3),
         "nowhere": torch.ones(3, device="meta"),
@@ -232,7 +232,7 @@ def test_what_has_no_plain_values_is_left_out_by_name() -> None:
         assert "meta" in measured.left_out["nowhere"]
 
 
-def test_a_sparse_gradient_that_names_places_twice_is_summed_without_waiting() -> None:
+def test_an_uncoalesced_sparse_gradient_is_summed_without_waiting() -> None:
     embedding = torch.nn.Embedding(50, 4, sparse=True)
     embedding(torch.tensor([3, 7, 3, 3])).sum().backward()
     gradient = embedding.weight.grad
@@ -258,7 +258,7 @@ def test_a_launch_keeps_the_values_of_its_moment() -> None:
     assert_same(row_of(pending.measured()), np.array([1.0, 2.0]))
 
 
-def test_launches_together_are_ready_when_all_are() -> None:
+def test_combined_launches_are_ready_when_all_are() -> None:
     one, other = (launch({name: torch.ones(2)}, with_histogram=False) for name in "ab")
 
     both = Combined([one, other])
@@ -381,6 +381,6 @@ def test_wide_complex_numbers_are_stored_as_pairs() -> None:
     assert np.frombuffer(raw.data).tolist() == [1.0, 2.0]
 
 
-def test_an_element_type_nobody_could_read_is_refused() -> None:
+def test_an_element_type_unknown_to_safetensors_is_refused() -> None:
     with pytest.raises(TypeError, match="float4"):
         raw_tensor(torch.zeros(2, dtype=torch.uint8).view(torch.float4_e2m1fn_x2))

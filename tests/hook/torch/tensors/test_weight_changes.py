@@ -79,7 +79,7 @@ def test_the_loss_of_a_sharpness_aware_step_is_that_of_its_first_pass(
 
 
 @CLOSELY
-def test_the_same_holds_for_an_optimizer_around_another_one(closely: bool) -> None:
+def test_a_wrapping_optimizer_records_the_loss_of_its_first_pass(closely: bool) -> None:
     losses = []
     with watched(closely=closely) as recorded:
         model = nn.Linear(4, 2)
@@ -143,7 +143,7 @@ def test_several_updates_by_hand_before_a_step_leave_the_loss_of_the_last_pass(
     assert list(recorded.scalars("loss").values()) == losses
 
 
-def test_a_lazy_parameter_that_refuses_any_use_is_passed_over() -> None:
+def test_lazy_parameters_are_skipped() -> None:
     model, unused = nn.Linear(4, 2), nn.LazyLinear(2)
     changes = WeightChanges()
     changes.follow(torch.optim.SGD([*model.parameters(), *unused.parameters()], lr=0.1))

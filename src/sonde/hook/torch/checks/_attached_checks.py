@@ -69,8 +69,8 @@ class AttachedChecks:
 
     def _bound(self, moment: str) -> list[Moment]:
         """The methods of all checks that override a moment, each safe to call."""
-        found = [(check, _moment(check, moment)) for check in self._ordered]
-        return [self._guarded(check, method) for check, method in found if method is not None]
+        moments = [(check, _moment(check, moment)) for check in self._ordered]
+        return [self._guarded(check, method) for check, method in moments if method is not None]
 
     def _guarded(self, check: StateCheck, method: Moment) -> Moment:
         if check.is_inspection:

@@ -26,17 +26,17 @@ def checked(steps: int, step_seconds: float, price_seconds: float, every: int = 
     return found
 
 
-def test_where_steps_take_long_every_one_is_compared() -> None:
+def test_long_steps_are_compared_at_every_step() -> None:
     assert checked(20, step_seconds=0.5, price_seconds=1e-4) == list(range(20))
 
 
-def test_short_steps_are_compared_close_together_at_first_and_then_at_powers_of_two() -> None:
+def test_short_steps_are_compared_at_powers_of_two_at_first() -> None:
     found = checked(200, step_seconds=0.005, price_seconds=1e-4)
     assert found[:6] == [0, 1, 2, 4, 8, 16]
     assert [step for step in found if step >= 32] == list(range(32, 200, 32))
 
 
-def test_a_dear_comparison_comes_rarely() -> None:
+def test_expensive_comparisons_are_rare() -> None:
     assert len(checked(1000, step_seconds=0.1, price_seconds=0.1)) < 10
 
 
@@ -47,6 +47,6 @@ def test_workers_that_differ_have_steps_in_common() -> None:
     assert slow <= quick
 
 
-def test_what_was_asked_for_is_the_shortest_interval() -> None:
+def test_the_requested_interval_is_the_shortest() -> None:
     assert checked(10, step_seconds=0.5, price_seconds=0.0, every=3) == [0, 3, 6, 9]
     assert checked(10, step_seconds=0.5, price_seconds=0.0, every=0) == []

@@ -55,7 +55,7 @@ def test_longer_sequences_are_recorded_at_their_first_step(closely: bool) -> Non
     assert sizes(recorded) == [(33, 18.0)]
 
 
-def test_sequences_of_any_length_are_no_change_of_size() -> None:
+def test_sequences_of_varying_length_are_not_a_size_change() -> None:
     assert sizes(train([3 + step % 7 for step in range(60)])) == []
 
 
