@@ -209,7 +209,7 @@ def test_everything_can_be_done_with_keys_and_read_as_a_table(
     assert page.evaluate("__sonde.view") == whole
     for title, cell in (
         ("CPU", "500\u202fms"),
-        ("Every core and GPU", "gpu1"),
+        ("Cores and GPUs", "gpu1"),
         ("Framework phases", "forward"),
     ):
         block = page.get_by_label(title, exact=True).and_(page.locator("section"))

@@ -65,7 +65,7 @@ def test_resources_operators_and_costs_are_told(
     assert cpu["p50"] == pytest.approx(np.percentile(written, 50), abs=0.5)
     assert cpu["p95"] == pytest.approx(np.percentile(written, 95), abs=0.5)
     expect(page.locator('[data-chart="resources"]')).to_contain_text(
-        "1 of 2 GPUs of node-a had work"
+        "1 of 2 GPUs of node-a were used"
     )
     operators = page.locator('[data-chart="operators"]')
     expect(operators).to_contain_text("aten::addmm")

@@ -25,7 +25,7 @@ def test_a_job_ends_with_its_report_and_its_own_exit_code(sonde: Sonde) -> None:
         assert sonde.run("report", "job").returncode == 0
     document = json.loads(page.with_suffix(".json").read_text())
     assert document["exit_code"] == 7
-    assert document["notes"]["losses"] == "The last loss: train 0.05 at step 19."
+    assert document["notes"]["losses"] == "Last loss: train 0.05 at step 19."
     assert "job failed after" in page.read_text()
 
 
