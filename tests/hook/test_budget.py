@@ -52,9 +52,9 @@ def test_a_look_that_costs_more_than_can_be_saved_is_taken_again() -> None:
     budget, price = Budget(1.0), Price(1.0)
     looks = 0
     for _ in range(2000):
-        if budget.has_room_for_look(price):
+        if budget.has_room_for_close_inspection(price):
             looks += 1
-            budget.look_took(1.0)
+            budget.close_inspection_took(1.0)
         budget.step_over(1.0, 0.0)
 
     assert 4 <= looks <= 6
@@ -119,10 +119,10 @@ def test_every_step_is_watched_until_that_has_cost_60_ms() -> None:
     budget = Budget(1.0)
 
     budget.step_over(training_seconds=1.0, hook_seconds=0.059)
-    is_watched = budget.watches_every_step
+    is_watched = budget.records_every_step
     budget.step_over(training_seconds=0.01, hook_seconds=0.002)
 
-    assert (is_watched, budget.watches_every_step) == (True, False)
+    assert (is_watched, budget.records_every_step) == (True, False)
     assert budget.inline.saved_seconds == 0.0  # inspections follow at once
     assert budget.hook_seconds == pytest.approx(0.061)
 
@@ -132,7 +132,7 @@ def test_every_step_is_watched_for_three_seconds_at_most() -> None:
 
     budget.step_over(training_seconds=3.1, hook_seconds=0.001)
 
-    assert not budget.watches_every_step
+    assert not budget.records_every_step
 
 
 def test_inspections_of_the_beginning_are_forgiven_but_for_a_little() -> None:

@@ -119,9 +119,9 @@ def test_the_allocator_says_what_it_holds_and_may_fail_at_it(
 @pytest.mark.parametrize(
     ("error", "which"),
     [
-        (DistBackendError("NCCL error"), "not known which"),
+        (DistBackendError("NCCL error"), "unknown"),
         (RuntimeError("WorkNCCL(SeqNum=5, OpType=ALLREDUCE, …) ran for 600000 ms"), "allreduce"),
-        (RuntimeError("[gloo/transport/tcp/pair.cc:1] Timed out"), "not known which"),
+        (RuntimeError("[gloo/transport/tcp/pair.cc:1] Timed out"), "unknown"),
     ],
 )
 def test_a_failed_collective_is_said_to_be_one(error: BaseException, which: str) -> None:

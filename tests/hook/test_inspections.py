@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from sonde.hook.inspections import Looks
+from sonde.hook.inspections import Inspections
 from sonde.hook.profile_windows import Windows
 from sonde.hook.session import Session
 from sonde.settings import HookSettings, WorkerPlace
@@ -14,14 +14,14 @@ from tests.fakes.clock import FakeClock
 EARLY = [0, 1, 2, 3, 5, 8, 12, 18, 27, 34, 43, 54, 68, 85, 106, 133]
 
 
-def made(settings: HookSettings | None = None) -> tuple[Session, Looks]:
+def made(settings: HookSettings | None = None) -> tuple[Session, Inspections]:
     hook = replace(settings or HookSettings(), profile=())
     session = Session(WorkerPlace(node="node-a"), hook, FakeClock())
-    return session, Looks(session)
+    return session, Inspections(session)
 
 
 def looked_at(
-    session: Session, looks: Looks, steps: int, price: float, step_seconds: float = 1.0
+    session: Session, looks: Inspections, steps: int, price: float, step_seconds: float = 1.0
 ) -> list[int]:
     """The steps at which there was a look of that price."""
     found = []
@@ -125,9 +125,9 @@ def test_steps_that_were_only_counted_are_not_taken_for_a_checkpoint() -> None:
 
 def test_an_optimizer_that_is_made_later_is_looked_at_from_its_first_step_on() -> None:
     session, looks = made()
-    looks.begins_anew()  # before the first step it is one of several, or the only one
+    looks.optimizer_made()  # before the first step it is one of several, or the only one
     assert looked_at(session, looks, 150, price=0.005, step_seconds=0.1)[:16] == EARLY
-    looks.begins_anew()
+    looks.optimizer_made()
     assert looks.steps_until_early() == 0
 
     found = looked_at(session, looks, 172, price=0.005, step_seconds=0.1)
@@ -140,7 +140,7 @@ def test_a_script_that_makes_optimizers_all_the_time_is_not_looked_at_all_the_ti
     looked_at(session, looks, 1000, price=0.005, step_seconds=0.1)
     found = []
     for step in range(1000, 1099):
-        looks.begins_anew()
+        looks.optimizer_made()
         found += looked_at(session, looks, step + 1, price=0.005, step_seconds=0.1)
     assert len(found) < 12
 
@@ -153,17 +153,17 @@ def test_nothing_is_looked_at_where_nobody_needs_anything() -> None:
 def test_the_first_passes_of_an_evaluation_are_looked_at() -> None:
     session, looks = made()
     session.steps.counts["train"] = 100
-    assert looks.wants_evaluation(0)
+    assert looks.evaluations.is_due_within(0)
     for _ in range(64):
-        looks.evaluates()
-        assert looks.is_due_in_evaluation
-    looks.evaluates()
-    assert not looks.is_due_in_evaluation
-    assert not looks.wants_evaluation(5)
-    assert looks.wants_evaluation(6)
+        looks.evaluations.begin_pass()
+        assert looks.evaluations.is_pass_due
+    looks.evaluations.begin_pass()
+    assert not looks.evaluations.is_pass_due
+    assert not looks.evaluations.is_due_within(5)
+    assert looks.evaluations.is_due_within(6)
     session.steps.counts["train"] = 101
-    looks.evaluates()
-    assert looks.is_due_in_evaluation
+    looks.evaluations.begin_pass()
+    assert looks.evaluations.is_pass_due
 
 
 def test_a_profile_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:

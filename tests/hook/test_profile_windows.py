@@ -136,7 +136,7 @@ def test_windows_that_overlap_follow_each_other() -> None:
 def settle(recorded: Recorded) -> None:
     """What the backroom was handed is done afterwards."""
     done = threading.Event()
-    recorded.session.worker_thread.hand("test", done.set)
+    recorded.session.worker_thread.submit("test", done.set)
     assert done.wait(30)
 
 
@@ -146,20 +146,20 @@ def test_a_window_that_training_leaves_open_is_ended_with_it() -> None:
 
     assert told.calls == [("begin", "python", 2), ("end", "python", 5)]
     [row] = [row for row in recorded.rows["events"] if row["category"] == "window"]
-    assert json.loads(row["detail"])["cut"] == "the training was over"
+    assert json.loads(row["detail"])["cut"] == "training ended"
 
 
 def test_a_profiler_that_refuses_says_why_and_the_others_go_on() -> None:
     plan = (Window(OPERATORS, 2, 1), Window(PYTHON, 4, 1))
     with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
-        told.refusal = "another profiler is at work"
+        told.refusal = "another profiler is running"
         script = Script()
         script.train(3)
         told.refusal = None
         script.train(4)
 
     assert windows_of(recorded) == [("python", [4, 4])]
-    assert recorded.said() == {"a profile of operators": "another profiler is at work"}
+    assert recorded.said() == {"operators profile": "another profiler is running"}
 
 
 @pytest.mark.parametrize("call", ["prepare", "begin", "end"])
@@ -171,8 +171,8 @@ def test_a_profiler_that_raises_is_switched_off_alone(call: str) -> None:
         failed = dict(recorded.session.guard.failed)
         recorded.session.guard.failed.clear()
 
-    assert list(failed) == ["profiler of operators"]
-    assert recorded.said() == {"profiler of operators": f"ValueError: no {call} today"}
+    assert list(failed) == ["operators profiler"]
+    assert recorded.said() == {"operators profiler": f"ValueError: no {call} today"}
     assert recorded.session.steps.counts["train"] == 8
     assert len(recorded.scalars("loss")) == 8
 
@@ -183,7 +183,7 @@ def test_a_kind_that_nobody_has_written_is_missed_only_by_who_asks_for_it() -> N
         Script().train(15)
 
     assert windows_of(recorded) == [("python", [9, 11])]
-    assert recorded.said() == {"a profile of memory": "there is no profiler of memory"}
+    assert recorded.said() == {"memory profile": "no memory profiler is available"}
 
 
 def test_what_a_window_costs_is_recorded_and_is_no_cost_of_the_hook() -> None:
@@ -227,7 +227,7 @@ def test_a_planned_window_that_was_over_before_is_said() -> None:
 
     assert windows_of(recorded) == [("operators", [1002, 1002])]
     [said] = recorded.said().values()
-    assert said == "training was resumed at step 1000, after step 10"
+    assert said == "training resumed at step 1000, after step 10"
 
 
 def test_a_window_by_time_begins_and_ends_after_the_steps_that_pass_its_times() -> None:
@@ -249,7 +249,7 @@ def test_a_window_that_is_asked_for_begins_within_two_steps() -> None:
     with fake_profilers(*ALL) as told, watched(closely=False) as recorded:
         script = Script()
         script.train(100)  # in the middle of quiet ones
-        asked = recorded.session.windows.ask(Window(PYTHON, None, 3, by="somebody"))
+        asked = recorded.session.windows.request(Window(PYTHON, None, 3, by="somebody"))
         settle(recorded)
         script.train(100)
 
@@ -346,10 +346,10 @@ def test_a_usual_window_that_is_refused_is_missed_where_a_framework_is(has_frame
     with fake_profilers("python") as told, watched(profile=DEFAULT_WINDOWS) as recorded:
         if not has_framework:
             recorded.session.frameworks.adapters.clear()
-        told.refusal = "somebody else looks"
+        told.refusal = "another tool is profiling"
         Script().train(12)
 
-    said = {"a profile of python": "somebody else looks"}
+    said = {"python profile": "another tool is profiling"}
     assert recorded.said() == (said if has_framework else {})
 
 

@@ -63,7 +63,7 @@ def test_a_worker_whose_step_takes_long_answers_before_it_is_over() -> None:
         loop = Loop(recorded)
         reply = loop.answer_to(loop.ask(kinds="python", seconds="2"), is_training=False)
 
-    assert (reply.is_done, reply.message) == (True, "python follows, for 2 s")
+    assert (reply.is_done, reply.message) == (True, "python scheduled for 2 s")
 
 
 def test_what_cannot_be_is_refused_with_the_reason() -> None:
@@ -71,13 +71,13 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
         loop = Loop(recorded)
         unknown = loop.answer_to(loop.ask(kinds="colours", steps="1"))
         missing = loop.answer_to(loop.ask(kinds="memory", steps="1"))
-        told.refusal = "somebody else looks"
+        told.refusal = "another tool is profiling"
         refused = loop.answer_to(loop.ask(kinds="python", steps="1"))
 
     assert [one.is_done for one in (unknown, missing, refused)] == [False] * 3
-    assert "'colours' is unknown. Known: operators, dataloader, python" in unknown.message
-    assert missing.message == "memory: there is no profiler of memory"
-    assert refused.message == "python: somebody else looks"
+    assert "'colours' is invalid. Choose one of: operators, dataloader, python" in unknown.message
+    assert missing.message == "memory: no memory profiler is available"
+    assert refused.message == "python: another tool is profiling"
 
 
 def test_a_request_to_other_workers_is_left_to_them() -> None:
@@ -117,6 +117,6 @@ def test_a_backroom_looks_again_and_again() -> None:
     with watched() as recorded:
         Loop(recorded)
         looks = threading.Semaphore(0)
-        recorded.session.worker_thread.watch(looks.release, 0.01)
+        recorded.session.worker_thread.poll(looks.release, 0.01)
         for _ in range(3):
             assert looks.acquire(timeout=30)

@@ -94,16 +94,16 @@ def test_a_step_and_a_mode_may_be_given(watched: Watched) -> None:
 
 
 def test_what_is_not_understood_is_warned_of_once_and_left_out(watched: Watched) -> None:
-    with pytest.warns(UserWarning, match="loss is not a number but a str"):
+    with pytest.warns(UserWarning, match="ignored loss, expected a number but got str"):
         sonde.log(loss="low", accuracy=1)
     sonde.log(loss="low", accuracy=2)
-    with pytest.warns(UserWarning, match="a list is left out"):
+    with pytest.warns(UserWarning, match="ignored a list; pass numbers by name"):
         sonde.log([1, 2])  # type: ignore[arg-type]
-    with pytest.warns(UserWarning, match="there is no mode 'test', but train, eval, predict"):
+    with pytest.warns(UserWarning, match="ignored mode 'test'; choose one of: train, eval, predict"):
         sonde.log(accuracy=3, mode="test")
-    with pytest.warns(UserWarning, match="step='one' is not a number"):
+    with pytest.warns(UserWarning, match="ignored step='one', expected a number"):
         sonde.log(accuracy=4, step="one")  # type: ignore[arg-type]
-    with pytest.warns(UserWarning, match="picture is not an array of numbers but a str"):
+    with pytest.warns(UserWarning, match="ignored picture, expected an array of numbers but got str"):
         sonde.save("picture", "cat.png")
     assert [value for (value,) in watched.rows(SCALARS, "value")] == [1, 2, 3, 4]
 
@@ -313,7 +313,7 @@ def test_a_block_inside_of_a_step_marks_that_step(watched: Watched) -> None:
 
 
 def test_what_cannot_be_profiled_is_warned_of_and_the_script_goes_on(watched: Watched) -> None:
-    with pytest.warns(UserWarning, match=r"'colours' is unknown.* Nothing is profiled"):
+    with pytest.warns(UserWarning, match=r"'colours' is invalid.*nothing is profiled"):
         sonde.profile("colours", steps=3)
     with pytest.warns(UserWarning, match="steps"), sonde.profile("python", steps=0):
         watched.train()

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sonde.hook.session import Session
-from sonde.hook.stall_stacks import Standing, described
+from sonde.hook.stall_stacks import StallMonitor, describe_stack
 from sonde.settings import HookSettings, WorkerPlace
 from tests.fakes.clock import FakeClock
 
@@ -21,9 +21,9 @@ class Watched:
         self.session.thread.claim()
         self.told: list[tuple[str, str, float, str]] = []
         monkeypatch.setattr(self.session.recorder, "observe", self._observe)
-        Standing(self.session)
+        StallMonitor(self.session)
         for begin in self.session.listeners._begin:
-            if isinstance(getattr(begin, "__self__", None), Standing):
+            if isinstance(getattr(begin, "__self__", None), StallMonitor):
                 begin()
 
     def _observe(self, kind: str, subject: str, value: float = 0.0, detail: str = "") -> None:
@@ -69,7 +69,7 @@ def test_steps_of_any_mode_are_going_on(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_part_of_the_framework_is_told() -> None:
     found: list[tuple[str, str]] = []
     given: Any = torch.ones(1, requires_grad=True)
-    given.register_hook(lambda _gradient: found.append(described(sys._getframe())))
+    given.register_hook(lambda _gradient: found.append(describe_stack(sys._getframe())))
     given.sum().backward()
     [(place, detail)] = found
     assert "(test_stall_stacks.py:" in place

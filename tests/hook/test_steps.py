@@ -45,7 +45,7 @@ class Loop:
 
     def told(self, kind: Pass = Pass.TRAIN) -> tuple[tuple[At, ...], list[At]]:
         """A pass: the steps that it may belong to, and the one it turns out to belong to."""
-        likely, told = self.steps.likely(kind), list[At]()
+        likely, told = self.steps.possible_steps(kind), list[At]()
         self.steps.forward(self._second(), kind, told.append)
         return likely, told
 

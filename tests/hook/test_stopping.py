@@ -37,7 +37,7 @@ def test_a_worker_ends_between_two_steps(closely: bool) -> None:
             loop.train(1000)
         step = session.steps.counts["train"] - 1
 
-    assert str(stopped.value) == f"sonde: the job is stopped after step {step}: LossSpike: too much"
+    assert str(stopped.value) == f"sonde: job stopped after step {step}: LossSpike: too much"
     failure = describe(stopped.value, 0, 0)
     assert (failure.reason, failure.message) == (ExitReason.STOPPED, "LossSpike: too much")
     assert replies_to(session.store.backend, request)["worker-0"].message.endswith(
@@ -50,7 +50,7 @@ def test_a_worker_ends_between_two_steps(closely: bool) -> None:
 def test_one_of_several_workers_ends_after_the_very_step_that_is_named(
     closely: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sonde.hook.stopping._MEETING_SECONDS", 0.0)
+    monkeypatch.setattr("sonde.hook.stopping._RENDEZVOUS_SECONDS", 0.0)
     with watched(closely=closely) as recorded:
         loop = PlainLoop()
         loop.train(5)

@@ -3,7 +3,7 @@
 from sonde.agent.loss_listener import LossListener
 from sonde.errors import StoreError
 from sonde.hook.loss_report import send_losses
-from sonde.hook.store_retry import Beginning
+from sonde.hook.store_retry import OpeningAttempts
 from sonde.records.notice import Notice, NoticeKind
 from sonde.settings import WorkerPlace
 from sonde.store.backends.memory import Memory
@@ -26,7 +26,7 @@ class Store:
 
 def test_a_store_that_fails_at_the_start_is_tried_again_with_pauses() -> None:
     clock, store = FakeClock(), Store()
-    beginning = Beginning(WorkerPlace("node"), clock)
+    beginning = OpeningAttempts(WorkerPlace("node"), clock)
     assert beginning.is_due()
     beginning.attempt(store.begin)
     assert not beginning.is_due()
@@ -40,7 +40,7 @@ def test_a_store_that_fails_at_the_start_is_tried_again_with_pauses() -> None:
 
 def test_what_was_lost_until_the_store_works_is_recorded() -> None:
     clock, store = FakeClock(), Store()
-    beginning = Beginning(WorkerPlace("node"), clock)
+    beginning = OpeningAttempts(WorkerPlace("node"), clock)
     beginning.attempt(store.begin)
     clock.advance(5.0)
     writer = Writer(Memory("memory://job"), "workers/0", clock)
@@ -51,7 +51,7 @@ def test_what_was_lost_until_the_store_works_is_recorded() -> None:
 
 
 def test_what_else_fails_is_not_tried_again() -> None:
-    beginning = Beginning(WorkerPlace("node"), FakeClock())
+    beginning = OpeningAttempts(WorkerPlace("node"), FakeClock())
     beginning.give_up("ImportError: no such thing")
     assert not beginning.is_due()
 

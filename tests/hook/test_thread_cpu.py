@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from sonde.clock import thread_cpu_seconds
-from sonde.hook.thread_cpu import OwnThreads
+from sonde.hook.thread_cpu import SondeThreads
 
 
 def burn(seconds: float) -> None:
@@ -12,7 +12,7 @@ def burn(seconds: float) -> None:
         sum(range(1000))
 
 
-def run_in_thread(name: str, own: OwnThreads, work: Callable[[], None]) -> float:
+def run_in_thread(name: str, own: SondeThreads, work: Callable[[], None]) -> float:
     """What our threads cost, while that one still lives."""
     worked, over = threading.Event(), threading.Event()
 
@@ -31,14 +31,14 @@ def run_in_thread(name: str, own: OwnThreads, work: Callable[[], None]) -> float
 
 
 def test_a_thread_of_ours_counts_also_after_its_end() -> None:
-    own = OwnThreads()
+    own = SondeThreads()
     before = own.cpu_seconds()
     assert run_in_thread("sonde-test", own, lambda: burn(0.05)) - before >= 0.04
     assert own.cpu_seconds() - before >= 0.04
 
 
 def test_other_threads_and_the_hook_do_not() -> None:
-    own = OwnThreads()
+    own = SondeThreads()
     before = own.cpu_seconds()
     run_in_thread("training", own, lambda: burn(0.2))
     run_in_thread("sonde-hook", own, lambda: burn(0.2))

@@ -32,7 +32,7 @@ def test_work_is_done_in_order_and_all_of_it_before_the_end() -> None:
     done: list[int] = []
     room = backroom()
     for number in range(100):
-        room.hand("work", lambda number=number: done.append(number))  # type: ignore[misc]
+        room.submit("work", lambda number=number: done.append(number))  # type: ignore[misc]
 
     assert room.close(60) == 0
     assert done == list(range(100))
@@ -41,7 +41,7 @@ def test_work_is_done_in_order_and_all_of_it_before_the_end() -> None:
 def test_the_last_thing_it_does_is_to_tidy_up() -> None:
     done: list[str] = []
     room = backroom(lambda: done.append("tidy"))
-    room.hand("work", lambda: done.append("work"))
+    room.submit("work", lambda: done.append("work"))
 
     room.close(60)
 
@@ -53,8 +53,8 @@ def test_work_that_fails_is_switched_off_and_the_rest_goes_on() -> None:
     guard = Guard()
     room = backroom(guard=guard)
     for _ in range(3):
-        room.hand("broken", lambda: done.append(str(1 / 0)))
-    room.hand("sound", lambda: done.append("sound"))
+        room.submit("broken", lambda: done.append(str(1 / 0)))
+    room.submit("sound", lambda: done.append("sound"))
 
     room.close(60)
 
@@ -89,7 +89,7 @@ def test_nothing_is_begun_while_it_is_held() -> None:
     room = backroom()
     room.hold()
 
-    room.hand("work", began.set)
+    room.submit("work", began.set)
 
     assert not began.wait(0.2)
     room.release()

@@ -18,7 +18,7 @@ from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
 BASE_PYTHON = str(Path(sys.base_prefix) / "bin" / "python3")
 IS_ENTERED = "'sonde.hook.entry' in sys.modules"
 SCRIPT = f"import sys, torch; print({IS_ENTERED})"
-COMPLAINT = "sonde: the inside of this process is not recorded: "
+COMPLAINT = "sonde: training in this process is not recorded: "
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_a_missing_file_of_ours_is_reported_whatever_was_imported_before_torch(
 
 def test_a_launcher_inside_a_launcher_enters_once(folder: Path) -> None:
     variables = {"PYTHONPATH": os.pathsep.join([str(INJECT_FOLDER)] * 3)}
-    says = "import sys; print(sum(type(one).__name__.endswith('Lookout') for one in sys.meta_path))"
+    says = "import sys; print(sum(type(one).__name__.endswith('ImportWatcher') for one in sys.meta_path))"
     assert enter(folder, "-c", says, variables=variables).stdout == "1\n"
 
 

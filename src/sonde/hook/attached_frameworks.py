@@ -1,4 +1,4 @@
-"""The frameworks that are hooked in this process, and what they know about it."""
+"""The frameworks whose adapters are attached in this process."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,13 @@ class AttachedFrameworks:
         self.adapters: dict[str, Adapter] = {}
         self.versions: dict[str, str] = {}
         self.name = ""  # of the framework that trains
-        self.tensors: Tensors | None = None  # takes what the script saves
+        self.tensors: Tensors | None = None  # records what the script saves
         self.around: Callable[[Function], Function] = _unchanged  # hides a hook's own operations
         self.find_device: Callable[[], str] = _cpu
         self.may_begin: Callable[[], bool] = _always  # not in a process that only loads data
 
     def attach(self, name: str, adapter: "Adapter") -> None:
-        """Remember an adapter whose hooks are in place."""
+        """Register an adapter whose hooks are in place."""
         self.adapters[name] = adapter
 
     def describe(
@@ -34,16 +34,16 @@ class AttachedFrameworks:
         find_device: Callable[[], str],
         may_begin: Callable[[], bool],
     ) -> None:
-        """Set what the framework that trains provides."""
+        """Set the functions that the training framework provides."""
         self.name = name
         self.around, self.find_device, self.may_begin = around, find_device, may_begin
 
     def add_versions(self, **versions: str) -> None:
-        """Add versions of packages, for the record of the worker."""
+        """Add package versions to the record of the worker."""
         self.versions |= versions
 
     def take_tensors_with(self, tensors: "Tensors") -> None:
-        """Set what takes the tensors and numbers that a script hands over."""
+        """Set the recorder of tensors and numbers that a script passes in."""
         self.tensors = tensors
 
 

@@ -1,100 +1,100 @@
-"""What watching may cost: counts it, and says when there is room for more.
+"""The overhead budget: tracks what recording costs, and decides when to measure more.
 
-Time that training earns fills an allowance, what the hook takes empties it. A measurement that is
-worth waiting for is made when the allowance covers what it cost last time: so its interval grows
-by itself on a model for which it is expensive.
+Training time fills an allowance, and hooks spend it. A measurement runs when the allowance covers
+what it cost last time, so its interval grows by itself on models for which it is expensive.
 """
 
 from dataclasses import dataclass, field
 from math import ceil
 
-_REMEMBERED_SECONDS = 20.0  # of training: allowances do not pile up beyond what that earns
-_COUNTED = 0.7  # of what may be spent; caches that grow cold and threads that wake no clock shows
+_SAVED_SECONDS = 20.0  # of training: an allowance saves no more than that earns
+_MEASURED_SHARE = 0.7  # of the budget; the rest is for cold caches and thread wake-ups
 _SMOOTHING = 0.3
-_AFTER_THE_FIRST = 0.3
+_FIRST_DISCOUNT = 0.3
 
-# What is too frequent to be timed one by one, with cold caches, as benchmarks/small_steps.py finds
-# it: entering and leaving a hook, a note, the end of a step that is only counted, its loss.
-COLD = 1.5  # times what a hook's own clock shows: the training finds its caches cold after it
+# Costs of operations that are too frequent to time one by one, with cold caches, as measured by
+# benchmarks/small_steps.py: a hook call, a deferred event, the end of a counted step, its loss.
+COLD = 1.5  # factor on the measured time of a hook, since it leaves training with cold caches
 ENTRY_NS = 3_000
 NOTE_NS = 12_000
 COUNTED_STEP_NS = 6_000
 COUNTED_LOSS_NS = 4_000
 
-# Most faults show at the beginning. Every step is watched for three seconds, or until that has
-# cost 60 ms (at a budget of 1%), which is 3% of a job of two seconds. What the beginning costs is
-# charged in part, since it must not end the inspections that follow.
+# Most faults show at the beginning. Every step is recorded for three seconds, or until that has
+# cost 60 ms (at a budget of 1%), which is 3% of a job of two seconds. Only part of the cost of the
+# beginning is charged, so that it does not block the inspections that follow.
+# Seconds of training below stand for the budget that they earn.
 _BEGINNING_SECONDS = 3.0
-_WATCHED_SECONDS = 6.0  # of training, at the whole budget: the cost of watching every step
+_EVERY_STEP_SECONDS = 6.0  # the cost limit of recording every step
 _CHARGED_EARLY = 0.4
-_CREDIT_SECONDS = 20.0  # of training, at the whole budget: may be owed at the beginning
-_OWED_LATER_SECONDS = 2.0  # at the whole budget: what is owed after the beginning, if no more than
-_FORGIVEN_SECONDS = 20.0  # was owed before
-_LEAST_INSPECTED = 0.4  # of the budget is left for inspections, where counting steps takes more
-_MOST_OWED_SECONDS = 1.0  # by the thread: it decodes profiles, which takes some tenths
-_FIRST_CALLS = 200  # outside of training: seen whatever they cost
-_OVERDRAWN_SECONDS = 0.03  # for each percent: owed at most by calls outside of training
+_CREDIT_SECONDS = 20.0  # the largest debt at the beginning
+_LATER_DEBT_SECONDS = 2.0  # the debt that remains after the beginning, if it was no larger than
+_FORGIVEN_SECONDS = 20.0  # this
+_MIN_INSPECTION_SHARE = 0.4  # of the budget is reserved from the cost of counting steps
+_MAX_THREAD_DEBT_SECONDS = 1.0  # the thread decodes profiles, which takes some tenths of a second
+_FIRST_CALLS = 200  # calls outside of training that are recorded regardless of the budget
+_MAX_OVERDRAFT_SECONDS = 0.03  # per percent of budget: debt of calls outside of training
 
 
 @dataclass(slots=True)
 class Allowance:
-    """A share of training time that may be spent."""
+    """A share of the training time that may be spent."""
 
     share: float
     saved_seconds: float = 0.0
 
     @property
-    def most_seconds(self) -> float:
-        """That can be saved."""
-        return self.share * _REMEMBERED_SECONDS
+    def max_seconds(self) -> float:
+        """The most that can be saved."""
+        return self.share * _SAVED_SECONDS
 
     def earn(self, training_seconds: float) -> None:
-        """Training went on."""
+        """Add the share of this training time."""
         saved = self.saved_seconds + self.share * training_seconds
-        most = self.most_seconds
-        self.saved_seconds = saved if saved < most else most
+        limit = self.max_seconds
+        self.saved_seconds = saved if saved < limit else limit
 
     def covers(self, seconds: float) -> bool:
-        """Whether so much may be spent; what is dearer than all that can be saved is owed then."""
-        return self.saved_seconds >= min(seconds, self.most_seconds)
+        """Whether this much may be spent; a full allowance covers any amount, on debt."""
+        return self.saved_seconds >= min(seconds, self.max_seconds)
 
     def steps_until(self, seconds: float, step_seconds: float) -> int:
-        """Steps of that length until so much may be spent."""
-        missing = min(seconds, self.most_seconds) - self.saved_seconds
+        """Number of steps of this length until this much may be spent."""
+        missing = min(seconds, self.max_seconds) - self.saved_seconds
         return max(0, ceil(missing / (self.share * step_seconds)))
 
     def spend(self, seconds: float) -> None:
-        """Something was measured."""
+        """Subtract the cost of a measurement."""
         self.saved_seconds -= seconds
 
-    def forgive(self, most_seconds: float, down_to_seconds: float) -> None:
-        """What is owed need not be earned, but for a little; unless something was very dear."""
-        if down_to_seconds < -self.saved_seconds <= most_seconds:
+    def forgive(self, max_seconds: float, down_to_seconds: float) -> None:
+        """Reduce a debt of up to `max_seconds` to `down_to_seconds`."""
+        if down_to_seconds < -self.saved_seconds <= max_seconds:
             self.saved_seconds = -down_to_seconds
 
     def owes_more_than(self, seconds: float) -> bool:
-        """Whether more is owed than that."""
+        """Whether the debt exceeds this many seconds."""
         return self.saved_seconds < -seconds
 
 
 @dataclass(slots=True)
 class Price:
-    """What one kind of measurement costs, by experience; unknown until the first time."""
+    """The smoothed cost of one kind of measurement; None before the first one."""
 
     seconds: float | None = None
 
     def learn(self, seconds: float) -> None:
-        """Remembers what it cost just now; the first time is dear: memory is found for it."""
-        known = self.seconds
-        if known is None:
-            self.seconds = _AFTER_THE_FIRST * seconds
+        """Update the estimate; the first measurement is discounted, since it allocates memory."""
+        estimate = self.seconds
+        if estimate is None:
+            self.seconds = _FIRST_DISCOUNT * seconds
         else:
-            self.seconds = known + _SMOOTHING * (seconds - known)
+            self.seconds = estimate + _SMOOTHING * (seconds - estimate)
 
 
 @dataclass(slots=True)
 class Measurement:
-    """A measurement that is repeated as often as the budget allows: here, and in the thread."""
+    """A measurement that runs as often as the budget allows, in the step and in the thread."""
 
     inline: Price = field(default_factory=Price)
     behind: Price = field(default_factory=Price)
@@ -103,24 +103,24 @@ class Measurement:
 
 
 class Budget:
-    """The allowances of a worker: inside the step, and behind it in the writer's thread.
+    """The allowances of a worker: for hooks inside the step, and for the worker thread.
 
-    The gradient norm, which is cheap and wanted at every step, may take half of what may be spent
-    inside, so that it leaves room for the rest. Looks may take a third: statistics of weights and
-    gradients, which cost less each time, would leave nothing for them. The thread may take two
-    fifths as much again: where training has no core to spare, it is training that pays for both.
+    The gradient norm is cheap and useful at every step; it may spend half of the inline allowance,
+    which leaves room for the rest. Close inspections may spend a third, because the statistics of
+    weights and gradients, which cost less each time, would otherwise leave nothing for them. The
+    thread gets another 40%: without a spare core, training pays for both.
     """
 
     def __init__(self, percent: float) -> None:
         self.percent = percent
-        self.share = share = _COUNTED * percent / 100
+        self.share = share = _MEASURED_SHARE * percent / 100
         self.inline = Allowance(share)
         self.norms = Allowance(share / 2)
-        self.looks = Allowance(share / 3)
+        self.close_inspections = Allowance(share / 3)
         self.outside = Allowance(share / 2)
         self.behind = Allowance(0.4 * share)
         self._inspection = Price()
-        self._is_compared = False  # the price of inspections with steps that had none
+        self._is_compared = False  # the price was measured against steps without inspection
         self._calls_outside = 0
         self.latest_inspection_seconds = 0.0
         self.hook_seconds = 0.0
@@ -128,31 +128,31 @@ class Budget:
         self.training_seconds = 0.0
 
     def step_over(self, training_seconds: float, hook_seconds: float) -> None:
-        """A step took so long, of which the hook took so much."""
-        was_beginning, has_watched = self.is_beginning, self.watches_every_step
+        """Account for a step: its duration, and the part of it that hooks took."""
+        was_beginning, recorded_every_step = self.is_beginning, self.records_every_step
         self.training_seconds += training_seconds
         self.hook_seconds += hook_seconds
         self.inline.earn(training_seconds)
         self.norms.earn(training_seconds)
-        self.looks.earn(training_seconds)
+        self.close_inspections.earn(training_seconds)
         self.outside.earn(training_seconds)
         self.behind.earn(training_seconds)
         self.inline.spend(_CHARGED_EARLY * hook_seconds if was_beginning else hook_seconds)
-        if has_watched and not self.watches_every_step:
+        if recorded_every_step and not self.records_every_step:
             self.inline.forgive(self._of(_FORGIVEN_SECONDS), 0.0)
         if was_beginning and not self.is_beginning:
             for allowance in (self.inline, self.outside):
-                allowance.forgive(self._of(_FORGIVEN_SECONDS), self._of(_OWED_LATER_SECONDS))
+                allowance.forgive(self._of(_FORGIVEN_SECONDS), self._of(_LATER_DEBT_SECONDS))
 
     def counted(self, training_seconds: float, hook_seconds: float) -> None:
-        """Steps were only counted; that cannot be had for less, and leaves something for others."""
+        """Account for steps that were only counted, reserving a share for inspections."""
         self.step_over(training_seconds, 0.0)
         self.hook_seconds += hook_seconds
-        most_seconds = (1 - _LEAST_INSPECTED) * self.share * training_seconds
-        self.inline.spend(min(hook_seconds, most_seconds))
+        max_seconds = (1 - _MIN_INSPECTION_SHARE) * self.share * training_seconds
+        self.inline.spend(min(hook_seconds, max_seconds))
 
     def norm_took(self, seconds: float) -> None:
-        """The norm took so much of what the hook takes in all."""
+        """Charge the gradient norm's part of the hook time to its allowance."""
         self.norms.spend(seconds)
 
     def has_room_for_norm(self, measurement: Measurement) -> bool:
@@ -160,23 +160,23 @@ class Budget:
         price = measurement.inline.seconds
         return price is None or self.norms.covers(price)
 
-    def look_took(self, seconds: float) -> None:
-        """A look took so much of what the hook takes in all."""
-        self.looks.spend(seconds)
+    def close_inspection_took(self, seconds: float) -> None:
+        """Charge a close inspection's part of the hook time to its allowance."""
+        self.close_inspections.spend(seconds)
 
-    def has_room_for_look(self, price: Price) -> bool:
-        """Whether a look may be taken now."""
-        has_earned = price.seconds is None or self.looks.covers(price.seconds)
+    def has_room_for_close_inspection(self, price: Price) -> bool:
+        """Whether a close inspection may run now."""
+        has_earned = price.seconds is None or self.close_inspections.covers(price.seconds)
         return has_earned and self.behind.saved_seconds >= 0
 
     @property
     def has_credit(self) -> bool:
-        """Whether something may be done at the beginning that training has not earned yet."""
+        """Whether a measurement at the beginning may run on credit."""
         return self.has_credit_inside and not self.behind.owes_more_than(self._of(_CREDIT_SECONDS))
 
     @property
     def has_credit_inside(self) -> bool:
-        """The same, inside the step."""
+        """Whether a measurement inside the step may run on credit."""
         return not self.inline.owes_more_than(self._of(_CREDIT_SECONDS))
 
     def _of(self, training_seconds: float) -> float:
@@ -184,32 +184,32 @@ class Budget:
 
     @property
     def is_beginning(self) -> bool:
-        """Whether training has only begun."""
+        """Whether training has just begun."""
         return self.training_seconds < _BEGINNING_SECONDS
 
     @property
-    def watches_every_step(self) -> bool:
-        """Whether training has only begun, and watching every step of it did not cost much yet."""
-        return self.is_beginning and self.hook_seconds < self._of(_WATCHED_SECONDS)
+    def records_every_step(self) -> bool:
+        """Whether training has just begun, and recording every step has not cost too much yet."""
+        return self.is_beginning and self.hook_seconds < self._of(_EVERY_STEP_SECONDS)
 
     @property
     def is_overdrawn(self) -> bool:
-        """Whether calls outside of training have cost more than they may."""
-        is_overdrawn = self.outside.owes_more_than(_OVERDRAWN_SECONDS * self.percent)
-        is_seen = self.watches_every_step or self._calls_outside <= _FIRST_CALLS
-        return is_overdrawn and not is_seen
+        """Whether calls outside of training have exceeded their allowance."""
+        is_overdrawn = self.outside.owes_more_than(_MAX_OVERDRAFT_SECONDS * self.percent)
+        is_exempt = self.records_every_step or self._calls_outside <= _FIRST_CALLS
+        return is_overdrawn and not is_exempt
 
     def outside_took(self, seconds: float) -> None:
-        """Calls outside of training took so much of what the hook takes in all."""
+        """Charge the hook time of calls outside of training."""
         self._calls_outside += 1
         if self._calls_outside > _FIRST_CALLS:
             self.outside.spend(seconds)
 
     def interruption_took(self, timed_seconds: float) -> None:
-        """After an evaluation a step was watched closely, since its hooks were there.
+        """Charge a step that was inspected only because an evaluation brought the hooks back.
 
         Args:
-            timed_seconds: What the hooks have timed; an inspection is known to take more.
+            timed_seconds: Time measured by the hooks; the full inspection costs more.
         """
         price = self._inspection.seconds if self._is_compared else None
         seconds = max(timed_seconds, price or 0.0)
@@ -218,13 +218,13 @@ class Budget:
             self.outside.spend(seconds)
 
     def inspected(self, seconds: float) -> None:
-        """A step was inspected, which took so much of it."""
+        """Learn the cost of an inspected step."""
         self.latest_inspection_seconds = seconds
         if not self._is_compared:
             self._inspection.learn(seconds)
 
     def inspection_cost(self, seconds: float, timed_seconds: float) -> None:
-        """An inspection took so much in all, of which the hooks have timed a part themselves."""
+        """Learn the full cost of an inspection, and charge what the hooks did not measure."""
         self._is_compared = True
         self._inspection.learn(seconds)
         missing = seconds - timed_seconds
@@ -236,43 +236,43 @@ class Budget:
     def has_room_for_inspection(self) -> bool:
         """Whether a step may be inspected now."""
         price = self._inspection.seconds
-        is_thread_free = not self.behind.owes_more_than(_MOST_OWED_SECONDS)
+        is_thread_free = not self.behind.owes_more_than(_MAX_THREAD_DEBT_SECONDS)
         return is_thread_free and (price is None or self.inline.covers(price))
 
     def inspection_share(self, step_seconds: float) -> float:
-        """What inspecting every step of that length would cost, as a share of what may be spent."""
+        """Cost of inspecting every step of this length, as a share of the budget."""
         return (self._inspection.seconds or 0.0) / (self.share * step_seconds)
 
     def steps_until_inspection(self, step_seconds: float) -> int:
-        """Steps of that length until there is room for the next inspection."""
+        """Number of steps of this length until the next inspection fits the budget."""
         return self.inline.steps_until(self._inspection.seconds or 0.0, step_seconds)
 
     def device_took(self, seconds: float) -> None:
-        """A device has measured for so long, in the queue of the training's own work."""
+        """Charge time that a device spent on measurements in the queue of training work."""
         self.hook_seconds += seconds
         self.inline.spend(seconds)
 
     def thread_took(self, seconds: float) -> None:
-        """The thread used so much CPU time."""
+        """Charge CPU time of the worker thread."""
         self.thread_seconds += seconds
         self.behind.spend(seconds)
 
     def has_room_for(self, measurement: Measurement) -> bool:
-        """Whether it may be made now; the first time it may, for nobody knows its price."""
+        """Whether a measurement may run now; the first one may, since its cost is unknown."""
         inline, behind = measurement.inline.seconds, measurement.behind.seconds
         if inline is None:
             return True
         return self.inline.covers(inline) and (behind is None or self.behind.covers(behind))
 
     def steps_until_room(self, measurement: Measurement, step_seconds: float) -> int:
-        """Steps of that length until there is room; 0: there is now."""
+        """Number of steps of this length until a measurement fits the budget."""
         return max(
             self.inline.steps_until(measurement.inline.seconds or 0.0, step_seconds),
             self.behind.steps_until(measurement.behind.seconds or 0.0, step_seconds),
         )
 
     def begin(self, measurement: Measurement, step: int) -> None:
-        """It is made at this step."""
+        """Record that a measurement runs at this step."""
         if measurement.last_step is not None:
             measurement.interval = max(1, step - measurement.last_step)
         measurement.last_step = step

@@ -1,7 +1,7 @@
-"""Call sites in the training script: identify them cheaply, and describe them once.
+"""Call sites in the training script: identify them cheaply, and describe each once.
 
-A call site is the chain of the script's own frames, from the inside out. Frames of installed
-packages are left out, so a loop that runs inside a framework is known by the line that starts it.
+A call site is the chain of the script's frames, innermost first. Frames of installed packages are
+skipped, so a loop that runs inside a framework is identified by the line that starts it.
 """
 
 import dis
@@ -39,13 +39,13 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 Splits = tuple[str, ...]
 _NOWHERE = -1
 _SETS_VARIABLES = ("STORE_", "UNPACK_", "EXTENDED_ARG")
-_IS_SNAPSHOT = sys.version_info < (3, 13)  # of the variables of a function, kept by its frame
+_IS_SNAPSHOT = sys.version_info < (3, 13)  # `f_locals` is a copy that the frame keeps alive
 
-Chain = tuple[tuple[int, int], ...]  # code objects by key, and the instruction in each
+Chain = tuple[tuple[int, int], ...]  # (key of a code object, instruction offset) of each frame
 
 
 class Frame(NamedTuple):
-    """One frame of the script: where it is, and the expression that it evaluates."""
+    """A frame of the script: its location, and the expression that it evaluates."""
 
     key: tuple[int, int]
     function: str
@@ -55,7 +55,7 @@ class Frame(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """A `for` loop: its instructions, and the variables that it sets."""
+    """A `for` loop: the range of its instructions, and the variables that it sets."""
 
     begin: int
     end: int
@@ -65,27 +65,27 @@ class _Loop(NamedTuple):
 class _Script(NamedTuple):
     """A code object of the script."""
 
-    code: CodeType  # kept, so that its identity stays its own
-    key: int  # the same for equal code: a notebook cell that runs again is compiled again
-    splits: Splits  # names of splits that it mentions together
-    loops: tuple[_Loop, ...]  # that may run over them
-    is_outermost: bool  # no frame around it belongs to the loop
+    code: CodeType  # kept alive, so that its id is not reused
+    key: int  # the same for equal code, since a notebook cell is recompiled for each run
+    splits: Splits  # data splits that it names in one tuple
+    loops: tuple[_Loop, ...]  # that may iterate over them
+    is_outermost: bool  # module level: outer frames do not belong to the loop
 
 
 class CallSites:
-    """Finds the frames of the script; remembers which code belongs to it."""
+    """Finds the frames of the script, and caches which code belongs to it."""
 
     def __init__(self) -> None:
-        self._scripts: dict[int, _Script | None] = {}  # by code object; None: of a library
-        self._keys: dict[tuple[str, CodeType], int] = {}  # of code in a file
-        self._libraries: list[CodeType] = []  # kept for the same reason
+        self._scripts: dict[int, _Script | None] = {}  # by id of code; None for library code
+        self._keys: dict[tuple[str, CodeType], int] = {}  # by file and code
+        self._libraries: list[CodeType] = []  # kept alive, so that their ids are not reused
         self._described: dict[Chain, list[Frame]] = {}
 
     def chain(self) -> Chain:
-        """The call site that leads here, without describing it: about two microseconds."""
+        """The call site that leads here, without a description (about two microseconds)."""
         keys: list[tuple[int, int]] = []
-        scripts, frame, left = self._scripts, currentframe(), _MAX_FRAMES
-        while frame is not None and left:
+        scripts, frame, remaining = self._scripts, currentframe(), _MAX_FRAMES
+        while frame is not None and remaining:
             code = frame.f_code
             key = id(code)
             script = scripts[key] if key in scripts else self._learn(code)
@@ -96,13 +96,13 @@ class CallSites:
                 keys.append((key, frame.f_lasti))
                 if script.is_outermost or len(keys) >= _MAX_SCRIPT_FRAMES:
                     break
-            if keys:  # hooks below the script's first frame differ from call to call
-                left -= 1
+            if keys:  # the number of hook frames below the script varies between calls
+                remaining -= 1
             frame = frame.f_back
         return tuple(keys)
 
     def describe(self, chain: Chain) -> list[Frame]:
-        """The frames of the call site that leads here, with the source of what they evaluate."""
+        """The frames of the call site that leads here, with the source of their expressions."""
         if chain not in self._described:
             self._described[chain] = self._describe(chain)
         return self._described[chain]
@@ -114,8 +114,8 @@ class CallSites:
             script = self._scripts.get(id(frame.f_code))
             if script is not None and script.key in keys:
                 position = keys.get(~script.key, _NOWHERE)
-                described = _described(frame, script.key)
-                if position != _NOWHERE:  # before it, the split that it is at in a loop over splits
+                described = _describe_frame(frame, script.key)
+                if position != _NOWHERE:  # put the current split of a loop over splits first
                     key = (~script.key, position)
                     expression = script.splits[position]
                     frames.append(described._replace(key=key, expression=expression))
@@ -139,7 +139,7 @@ class CallSites:
 def site_within(chain: Chain, trainings: Iterable[Chain]) -> Chain:
     """The call site up to the innermost function that training passes through as well.
 
-    A function that trains and evaluates does so wherever it is called from.
+    A function that both trains and evaluates does so regardless of its caller.
     """
     functions = {key for training in trainings for key, _ in training}
     for depth, (key, _) in enumerate(chain, 1):
@@ -154,33 +154,33 @@ def _is_of_script(file: str) -> bool:
 
 
 def split_of(frames: Iterable[Frame], shared: set[tuple[int, int]]) -> tuple[str, Frame] | None:
-    """The data split that a frame names, and that frame: arguments first, then functions.
+    """The data split that a frame names, and that frame; arguments take precedence over functions.
 
     Args:
-        frames: From the inside out.
-        shared: Frames that training passes through as well: they tell nothing.
+        frames: Innermost first.
+        shared: Frames that training passes through as well, which are ignored.
     """
-    own = [frame for frame in frames if frame.key not in shared]
-    for frame in own:
-        splits = _splits_in(_parts(frame)[1])
+    distinct = [frame for frame in frames if frame.key not in shared]
+    for frame in distinct:
+        splits = _splits_in(_callee_and_arguments(frame)[1])
         if len(splits) == 1:
             return splits.pop(), frame
-    for frame in own:
-        splits = _splits_in(_parts(frame)[0]) | _splits_in(frame.function)
-        splits.discard(TRAIN)  # functions that train evaluate, too
+    for frame in distinct:
+        splits = _splits_in(_callee_and_arguments(frame)[0]) | _splits_in(frame.function)
+        splits.discard(TRAIN)  # functions that train may evaluate too
         if len(splits) == 1:
             return splits.pop(), frame
     return None
 
 
-def _parts(frame: Frame) -> tuple[str, str]:
-    """What is called, and with which arguments; a loop over a variable is only the latter."""
+def _callee_and_arguments(frame: Frame) -> tuple[str, str]:
+    """The callee and the arguments of a call; a loop over a variable has only arguments."""
     callee, _, arguments = frame.expression.partition("(")
     return (callee, arguments) if arguments else ("", callee)
 
 
 def split_named(text: str) -> str | None:
-    """The data split that a word such as `val` stands for."""
+    """The data split that a word such as `val` names."""
     splits = _splits_in(text)
     return splits.pop() if len(splits) == 1 else None
 
@@ -193,48 +193,54 @@ def _splits_in(text: str) -> set[str]:
 
 def _mentioned_splits(code: CodeType) -> Splits:
     """The splits that a function names together, as in `for split in ("train", "val")`."""
-    constants = [one for one in code.co_consts if isinstance(one, tuple) and len(one) > 1]
-    for value in constants:
-        if all(isinstance(one, str) and split_named(one) for one in value):
-            return value
+    for constant in code.co_consts:
+        if not isinstance(constant, tuple) or len(constant) < 2:
+            continue
+        if all(isinstance(word, str) and split_named(word) for word in constant):
+            return constant
     return ()
 
 
 def _loops(code: CodeType) -> Iterator[_Loop]:
     """The `for` loops of a function."""
     instructions = list(dis.get_instructions(code))
-    for place, instruction in enumerate(instructions):
+    for index, instruction in enumerate(instructions):
         if instruction.opname == "FOR_ITER":
-            following = islice(instructions, place + 1, None)
-            stores = takewhile(lambda one: one.opname.startswith(_SETS_VARIABLES), following)
-            names = (name for one in stores for name in _names_in(one))
+            following = islice(instructions, index + 1, None)
+            stores = takewhile(_sets_variables, following)
+            names = (name for store in stores for name in _names_in(store))
             yield _Loop(instruction.offset, int(instruction.argval), tuple(names))
 
 
+def _sets_variables(instruction: dis.Instruction) -> bool:
+    return instruction.opname.startswith(_SETS_VARIABLES)
+
+
 def _names_in(instruction: dis.Instruction) -> tuple[str, ...]:
-    """The variables that an instruction sets: some set two at once."""
+    """The variables that an instruction sets; some instructions set two."""
     value = instruction.argval
     names = value if isinstance(value, tuple) else (value,)
     return tuple(name for name in names if isinstance(name, str))
 
 
 def _position(frame: FrameType, script: _Script) -> int:
-    """Which of the splits a loop that the frame is in has reached."""
-    place = frame.f_lasti
-    names = [name for one in script.loops if one.begin < place < one.end for name in one.variables]
+    """Index of the split that the frame's loop over splits has reached."""
+    offset = frame.f_lasti
+    loops = [loop for loop in script.loops if loop.begin < offset < loop.end]
+    names = [name for loop in loops for name in loop.variables]
     if not names:
         return _NOWHERE
     variables = frame.f_locals
     values = [variables.get(name) for name in names]
     if _IS_SNAPSHOT and script.code.co_name != "<module>":
-        variables.clear()  # else the frame would keep its tensors alive
+        variables.clear()  # otherwise the frame would keep its tensors alive
     for value in values:
         if type(value) is str and value in script.splits:
             return script.splits.index(value)
     return _NOWHERE
 
 
-def _described(frame: FrameType, key: int) -> Frame:
+def _describe_frame(frame: FrameType, key: int) -> Frame:
     code = frame.f_code
     positions = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
     return Frame(

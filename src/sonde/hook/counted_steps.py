@@ -1,4 +1,4 @@
-"""Training steps of which only the end was seen: counted and timed, without phases."""
+"""Training steps of which only the end was recorded: counted and timed, without phases."""
 
 from collections.abc import Callable, Sequence
 from itertools import repeat
@@ -14,49 +14,49 @@ _TRAIN, _STEP = Mode.TRAIN.value, EventCategory.STEP.value
 
 
 class CountedSteps:
-    """Adds steps in bulk: one row each, and nobody else is told."""
+    """Adds steps in bulk, one row each, without calling step listeners."""
 
     _emit: Callable[[EventRow], None]
     counts: dict[str, int]
     _last_end_ns: int
     _latest_ns: int
-    _open: Any  # the step under way
+    _open: Any  # the current step
     _undecided: list[Any]
     is_explicit: bool
     forced_mode: str | None
     _finish: Callable[[], None]
-    _previous: tuple[int, ...]  # the optimizers of the step before
+    _previous: tuple[int, ...]  # the optimizers of the previous step
 
     @property
     def latest_optimizers(self) -> tuple[int, ...]:
-        """Those that have stepped in the step before."""
+        """The optimizers that stepped in the previous step."""
         return self._previous
 
     @property
-    def is_seen_alone(self) -> bool:
-        """Whether nobody says what the steps are, and no pass waits to be understood."""
+    def is_inferred(self) -> bool:
+        """Whether the script neither ends steps nor sets modes, and no pass is undecided."""
         return not (self.is_explicit or self.forced_mode is not None or self._undecided)
 
     def finish_repeated(self) -> bool:
-        """End the step under way if the same optimizers have stepped in it as in the one before.
+        """End the current step if the same optimizers have stepped in it as in the previous one.
 
         Returns:
-            Whether no optimizer has stepped in the step under way.
+            Whether no optimizer has stepped in the current step.
         """
         if self._open.stepped and set(self._open.stepped) == set(self._previous):
             self._finish()
         return not self._open.stepped
 
     def carry(self, stepped: Sequence[tuple[int, int]]) -> None:
-        """These optimizers have stepped in the step under way, at these instants."""
+        """Record optimizer steps of the current step, each with the time at which it ended."""
         for optimizer, end_ns in stepped:
             self._open.update(optimizer, end_ns, is_skipped=False)
 
     def add_counted(self, ends_ns: Sequence[int]) -> int:
-        """Add steps that follow each other without a gap, by their ends.
+        """Add consecutive steps, given the time at which each ended.
 
         Returns:
-            When the first of them began.
+            The time at which the first of them began.
         """
         first, count, end_ns, emit = self.counts[_TRAIN], len(ends_ns), ends_ns[-1], self._emit
         began_ns = self._last_end_ns or ends_ns[0]

@@ -1,4 +1,4 @@
-"""Where the injected start-up module hands over: a framework has been imported."""
+"""Entry point for the injected startup module: attach the adapter of an imported framework."""
 
 from sonde.hook.failure import watch_threads
 from sonde.hook.frameworks import ADAPTERS
@@ -6,13 +6,13 @@ from sonde.hook.session import Session
 
 
 def framework_loaded(name: str) -> None:
-    """Attaches the framework's adapter to this process's session.
+    """Attach the framework's adapter to this process's session.
 
-    Whatever goes wrong with the first one is the caller's to swallow: nothing is recorded that
-    could say it. One that comes on top of another is switched off alone.
+    The caller handles a failure of the first adapter, since nothing is recorded yet. A failure of
+    any further adapter disables only that adapter.
 
     Args:
-        name: The module that was imported: a framework, or a part of one.
+        name: The imported module: a framework or one of its submodules.
     """
     framework = name.partition(".")[0]
     session = Session.of_process()

@@ -1,4 +1,4 @@
-"""Record why a process of the job died, as the process itself sees it; the launcher reads it."""
+"""Record why a process of the job failed, for the launcher to read."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from sonde.bounded_calls import within
 from sonde.clock import SystemClock
 from sonde.errors import StoppedJobError
 from sonde.guard import Guard, error_text
-from sonde.hook.hidden_frames import remove_own_frames
+from sonde.hook.hidden_frames import remove_sonde_frames
 from sonde.masking import mask_text
 from sonde.records.job import ExitReason
 from sonde.records.worker import Failure
@@ -29,11 +29,11 @@ from sonde.store.failure_files import (
 NO_RANK = -1
 
 _WRITE_SECONDS = 5.0
-_LONGEST_MESSAGE = 4_000
-_LONGEST_TRACEBACK = 100_000
+_MAX_MESSAGE = 4_000  # characters
+_MAX_TRACEBACK = 100_000
 
-# by name: torch must not be imported to be asked, and has them in more than one place
-_OF_A_CHILD = {
+# by name, so that torch is not imported; it defines some of them in several modules
+_CHILD_ERRORS = {
     *("CalledProcessError", "BrokenProcessPool", "ChildFailedError"),
     *("ProcessRaisedException", "ProcessExitedException"),
 }
@@ -46,46 +46,46 @@ _WRAPPERS = {"wrapper", "__init__"}
 
 
 def report(error: BaseException) -> None:
-    """Writes down that this exception ends this process."""
-    place = worker_place()
-    if place.job_uri is None or (isinstance(error, SystemExit) and not error.code):
+    """Record that this exception ends this process."""
+    worker = worker_place()
+    if worker.job_uri is None or (isinstance(error, SystemExit) and not error.code):
         return
-    uri, now_ns = place.job_uri, SystemClock(place.clock_anchor_ns).now_ns()
-    if _names(error) & _OF_A_CHILD:
-        failure = _of_a_child(error, now_ns)
-        key = child_failure_key(place.node, place.attempt, os.getpid())
+    uri, now_ns = worker.job_uri, SystemClock(worker.clock_anchor_ns).now_ns()
+    if _names(error) & _CHILD_ERRORS:
+        failure = _describe_child(error, now_ns)
+        key = child_failure_key(worker.node, worker.attempt, os.getpid())
     else:
-        rank, restart = _worker(place)
+        rank, restart = _rank_and_restart(worker)
         failure = describe(error, now_ns, rank)
-        key = worker_failure_key(rank, place.attempt, restart)
+        key = worker_failure_key(rank, worker.attempt, restart)
         if rank == NO_RANK:
-            node, attempt = place.node, place.attempt
+            node, attempt = worker.node, worker.attempt
             key = process_failure_key(node, attempt, os.getppid(), os.getpid())
-    _in_time(lambda: open_backend(uri).write(key, encode_facts(failure, key)))
+    _write_in_time(lambda: open_backend(uri).write(key, encode_facts(failure, key)))
 
 
 def describe(error: BaseException, now_ns: int, rank: int) -> Failure:
-    """The failure that an uncaught exception is."""
+    """Describe an uncaught exception."""
     if isinstance(error, SystemExit) and error.__context__ is not None:
-        error = error.__context__  # torch's own children exit like this with what they have caught
-    reason, detail = _judge(error)
+        error = error.__context__  # child processes of torch exit like this after an exception
+    reason, detail = _classify(error)
     return Failure(
         rank=rank,
         time_ns=now_ns,
         reason=reason,
         message=_message(error),
-        traceback=_shortened("".join(traceback.format_exception(error))),
+        traceback=_shorten("".join(traceback.format_exception(error))),
         detail=mask_text(detail),
     )
 
 
 def watch_threads(observe: Callable[..., None]) -> None:
-    """A thread that dies does not end the job; it is observed, and shown as it would have been."""
+    """Record exceptions that end a thread but not the job; they are printed as usual."""
     show = threading.excepthook
 
     def excepthook(args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None:
-            remove_own_frames(args.exc_value)
+            remove_sonde_frames(args.exc_value)
             args = threading.ExceptHookArgs(
                 (args.exc_type, args.exc_value, args.exc_value.__traceback__, args.thread)
             )
@@ -100,21 +100,21 @@ def watch_threads(observe: Callable[..., None]) -> None:
     threading.excepthook = excepthook
 
 
-def _worker(place: WorkerPlace) -> tuple[int, int]:
-    """The rank and the life of the worker that this process is, if it is one."""
+def _rank_and_restart(worker: WorkerPlace) -> tuple[int, int]:
+    """The rank and restart number of this process, if it is a worker."""
     session = sys.modules.get("sonde.hook.session")
     info = session.Session.of_process().store.info if session else None
     if info is not None and info.pid == os.getpid():
         return info.rank, info.restart
-    if place.rank is not None and not _is_below_that_rank(place):
-        return place.rank, place.restart
+    if worker.rank is not None and not _is_child_of_rank(worker):
+        return worker.rank, worker.restart
     return NO_RANK, 0
 
 
-def _is_below_that_rank(place: WorkerPlace) -> bool:
-    """Whether a Python of that rank, and of this run, has started this process."""
+def _is_child_of_rank(worker: WorkerPlace) -> bool:
+    """Whether the parent is a Python process of the same rank and run."""
     parent = Path(f"/proc/{os.getppid()}")
-    ours = {f"RANK={place.rank}".encode(), f"SONDE_RUN_ID={place.run_id}".encode()}
+    ours = {f"RANK={worker.rank}".encode(), f"SONDE_RUN_ID={worker.run_id}".encode()}
     try:
         is_python = (parent / "exe").readlink().name.startswith("python")
         return is_python and ours <= set((parent / "environ").read_bytes().split(b"\0"))
@@ -122,13 +122,13 @@ def _is_below_that_rank(place: WorkerPlace) -> bool:
         return False
 
 
-def _judge(error: BaseException) -> tuple[ExitReason, str]:
-    for one in _causes(error):
-        names, text = _names(one), error_text(one)
+def _classify(error: BaseException) -> tuple[ExitReason, str]:
+    for cause in _causes(error):
+        names, text = _names(cause), error_text(cause)
         if "OutOfMemoryError" in names or _OUT_OF_MEMORY.search(text):
             return ExitReason.DEVICE_OUT_OF_MEMORY, _allocator_summary()
         if names & _COLLECTIVE_ERRORS or _COLLECTIVE_MESSAGE.search(text):
-            return ExitReason.EXCEPTION, f"in a collective: {_collective(one)}"
+            return ExitReason.EXCEPTION, f"in a collective: {_collective(cause)}"
     if isinstance(error, StoppedJobError):
         return ExitReason.STOPPED, ""
     if isinstance(error, SystemExit):
@@ -138,13 +138,13 @@ def _judge(error: BaseException) -> tuple[ExitReason, str]:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception and those it was raised from."""
-    seen: set[int] = set()
-    one: BaseException | None = error
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        yield one
-        one = one.__cause__
+    """The exception and its causes."""
+    visited: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
+        yield current
+        current = current.__cause__
 
 
 def _names(error: BaseException) -> set[str]:
@@ -152,27 +152,27 @@ def _names(error: BaseException) -> set[str]:
 
 
 def _collective(error: BaseException) -> str:
-    """Which one: as the library says, else the function of torch.distributed that was called."""
-    said = _COLLECTIVE_NAME.search(error_text(error))
-    if said is not None:
-        return said[1].lower()
+    """The collective that failed: named in the error, or else the torch.distributed function."""
+    match = _COLLECTIVE_NAME.search(error_text(error))
+    if match is not None:
+        return match[1].lower()
     frames = traceback.extract_tb(error.__traceback__)
     called = [frame.name for frame in frames if frame.filename.endswith(_COLLECTIVES)]
-    return next((name for name in called if name not in _WRAPPERS), "not known which")
+    return next((name for name in called if name not in _WRAPPERS), "unknown")
 
 
 def _allocator_summary() -> str:
-    """What the allocator of the device holds, where there is one."""
+    """Memory summary of the device allocator, if there is one."""
     cuda: Any = getattr(sys.modules.get("torch"), "cuda", None)
 
-    def ask() -> str:
+    def summarize() -> str:
         return str(cuda.memory_summary()) if cuda is not None and cuda.is_initialized() else ""
 
-    return Guard().attempt("the allocator", ask, "")
+    return Guard().attempt("the allocator", summarize, "")
 
 
-def _of_a_child(error: Any, now_ns: int) -> Failure:
-    """The failure of a child that died on this process; torch says which, and how."""
+def _describe_child(error: Any, now_ns: int) -> Failure:
+    """Describe the failure of a child process; torch reports its rank and exit code."""
     failure = describe(error, now_ns, NO_RANK)
     if not hasattr(error, "get_first_failure"):
         return failure
@@ -188,20 +188,20 @@ def _message(error: BaseException) -> str:
     if isinstance(error, StoppedJobError):
         return mask_text(error.reason)
     lines = traceback.format_exception_only(error)
-    said = next((line for line in lines if not line.startswith(" ")), lines[-1])
-    return mask_text(said.strip())[:_LONGEST_MESSAGE]
+    message = next((line for line in lines if not line.startswith(" ")), lines[-1])
+    return mask_text(message.strip())[:_MAX_MESSAGE]
 
 
-def _shortened(text: str) -> str:
-    """A text whose middle is left out where it is endless, as in a deep recursion."""
-    half = _LONGEST_TRACEBACK // 2
-    if len(text) > _LONGEST_TRACEBACK:
+def _shorten(text: str) -> str:
+    """Cut the middle out of a very long traceback, such as one of a deep recursion."""
+    half = _MAX_TRACEBACK // 2
+    if len(text) > _MAX_TRACEBACK:
         text = f"{text[:half]}\n[…]\n{text[-half:]}"
     return mask_text(text)
 
 
-def _in_time(write: Callable[[], None]) -> None:
+def _write_in_time(write: Callable[[], None]) -> None:
     try:
         within(_WRITE_SECONDS, "failure", write, None)
-    except RuntimeError:  # so late that Python starts no more threads
+    except RuntimeError:  # during interpreter shutdown, Python starts no more threads
         Guard().attempt("the failure", write, None)

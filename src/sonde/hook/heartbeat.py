@@ -1,4 +1,4 @@
-"""A worker's heartbeat: how far it is, and what the hook inside it has cost so far."""
+"""A worker's heartbeat: its progress, and the overhead of its hooks so far."""
 
 from typing import TYPE_CHECKING
 

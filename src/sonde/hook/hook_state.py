@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 
 class HookState:
-    """Whether hooks record, and what must happen before they do.
+    """Whether hooks record, and what must run before they do.
 
-    Hooks hold a reference to this object: it is reset in place and never replaced.
+    Hooks hold a reference to this object, so it is reset in place and never replaced.
     """
 
     __slots__ = (
@@ -21,61 +21,61 @@ class HookState:
         self.reset()
 
     def reset(self) -> None:
-        """Start a new life, in which nothing is recorded yet."""
+        """Return to the state before recording starts."""
         self.is_on = False
         self.is_paused = False
         self.holds = 0  # CUDA graphs being captured
-        self.is_resting = False  # hooks are removed: only the ends of steps are counted
-        self.has_notes = False  # events were deferred and not replayed yet
+        self.is_resting = False  # hooks are removed, and only the ends of steps are counted
+        self.has_notes = False  # deferred events wait to be replayed
 
     def forget_notes(self) -> None:
-        """Drop deferred events: in a forked child they belong to the parent."""
+        """Drop deferred events: in a forked child, they belong to the parent."""
         self._forget()
 
     def defer_to(self, catch_up: Callable[[], None], forget: Callable[[], None]) -> None:
-        """Set what replays deferred events, and what drops them."""
+        """Set the functions that replay and drop deferred events."""
         self.catch_up, self._forget = catch_up, forget
 
     def rest_with(self, flush: Callable[[], None]) -> None:
-        """Set what records the steps that were counted while hooks rest."""
+        """Set the function that records the steps counted while hooks rest."""
         self.flush_rest = flush
 
     def set_notes(self, *, are_pending: bool) -> None:
-        """Say whether deferred events wait for their replay."""
+        """Set whether deferred events wait to be replayed."""
         self.has_notes = are_pending
 
     def begin_rest(self) -> None:
-        """Hooks are removed; whatever is counted meanwhile waits as notes do."""
+        """Mark hooks as removed; steps counted from now on wait like deferred events."""
         self.is_resting = self.has_notes = True
 
     def end_rest(self) -> None:
-        """Hooks return, and nothing waits."""
+        """Mark hooks as active again, with nothing left to replay."""
         self.is_resting = self.has_notes = False
 
     def abandon_rest(self) -> None:
-        """Hooks return in a forked child."""
+        """Mark hooks as active again in a forked child."""
         self.is_resting = False
 
     def add_hold(self) -> bool:
-        """Add a hold; whether it is the first one."""
+        """Add a hold; return whether it is the first."""
         self.holds += 1
         return self.holds == 1
 
     def remove_hold(self) -> bool:
-        """Remove a hold; whether it was the last one."""
+        """Remove a hold; return whether it was the last."""
         was_last, self.holds = self.holds == 1, max(0, self.holds - 1)
         return was_last
 
     def switch_on(self) -> None:
-        """Record, unless paused."""
+        """Turn recording on, unless it is paused."""
         self.is_on = not self.is_paused
 
     def switch_off(self) -> None:
-        """Record nothing."""
+        """Turn recording off."""
         self.is_on = False
 
     def pause(self) -> None:
-        """Record nothing until `resume`."""
+        """Turn recording off until `resume`."""
         self.is_paused, self.is_on = True, False
 
     def resume(self, *, is_on: bool) -> None:
@@ -84,4 +84,4 @@ class HookState:
 
 
 def _do_nothing() -> None:
-    """Nothing is deferred in a process without a framework."""
+    """Placeholder for a process without a framework, which defers nothing."""

@@ -1,4 +1,4 @@
-"""Which worker this process is: its rank, or the first number that is free."""
+"""Identity of this process as a worker: its rank, or the first free number."""
 
 import os
 from collections.abc import Mapping
@@ -16,18 +16,18 @@ from sonde.store.facts import decode_facts, encode_facts
 
 
 def facts_of(
-    place: WorkerPlace, start_ns: int, *, framework: str, versions: Mapping[str, str], device: str
+    worker: WorkerPlace, start_ns: int, *, framework: str, versions: Mapping[str, str], device: str
 ) -> WorkerInfo:
-    """What a process knows about itself before it has its place in the store."""
+    """Describe this process before it is registered in the store."""
     return WorkerInfo(
-        rank=place.rank if place.rank is not None else -1,
-        node=place.node,
-        attempt=place.attempt,
-        restart=place.restart,
+        rank=worker.rank if worker.rank is not None else -1,
+        node=worker.node,
+        attempt=worker.attempt,
+        restart=worker.restart,
         pid=os.getpid(),
         start_ns=start_ns,
-        world_size=place.world_size,
-        local_rank=place.local_rank,
+        world_size=worker.world_size,
+        local_rank=worker.local_rank,
         framework=framework,
         versions=versions,
         device=device,
@@ -35,10 +35,10 @@ def facts_of(
 
 
 def claim_worker(backend: Backend, facts: WorkerInfo) -> WorkerInfo:
-    """Takes the worker's place in the store; facts without a rank get the first that is free.
+    """Register the worker in the store; a process without a rank gets the first free one.
 
-    A process that follows another one of the same rank (a restart, the second script of a job) is
-    the next life of that worker; one that runs beside it is another worker.
+    A process that follows another one of the same rank (a restart, the second script of a job)
+    counts as a restart of that worker. A process that runs at the same time is another worker.
     """
     is_ranked = facts.rank >= 0
     for rank in [facts.rank] if is_ranked else count():
@@ -49,17 +49,17 @@ def claim_worker(backend: Backend, facts: WorkerInfo) -> WorkerInfo:
                 return claim
             if not is_ranked and _is_alive(backend, key, facts):
                 break
-    raise AssertionError("numbers do not run out")
+    raise AssertionError("unreachable: ranks are unlimited")
 
 
 def earlier_counts(backend: Backend, info: WorkerInfo) -> dict[str, int]:
-    """How many steps of each mode but training an earlier life of this worker had done.
+    """Steps of each mode except training that earlier starts of this worker finished.
 
-    Training steps go on from a checkpoint, others from here: none of them is done twice.
+    Training steps continue from a checkpoint, the others from these counts.
     """
     prefix = "attempt-"
-    own = (info.attempt, info.restart)
-    lives = []
+    current = (info.attempt, info.restart)
+    starts = []
     try:
         names = backend.folders(layout.worker_folder(info.rank))
     except StoreError:
@@ -67,9 +67,9 @@ def earlier_counts(backend: Backend, info: WorkerInfo) -> dict[str, int]:
     for name in names:
         attempt, _, restart = name.removeprefix(prefix).partition(".")
         if name.startswith(prefix) and attempt.isdigit() and restart.isdigit():
-            lives.append((int(attempt), int(restart)))
-    for life in sorted((life for life in lives if life < own), reverse=True):
-        key = layout.worker_key(info.rank, *life, "beat")
+            starts.append((int(attempt), int(restart)))
+    for start in sorted((start for start in starts if start < current), reverse=True):
+        key = layout.worker_key(info.rank, *start, "beat")
         with suppress(StoreError):
             counts = decode_facts(WorkerBeat, backend.read(key), key).steps
             return {mode: count for mode, count in counts.items() if mode != Mode.TRAIN}
@@ -78,13 +78,13 @@ def earlier_counts(backend: Backend, info: WorkerInfo) -> dict[str, int]:
 
 def _is_alive(backend: Backend, key: str, facts: WorkerInfo) -> bool:
     with suppress(KeyMissingError, DamagedError):
-        other = decode_facts(WorkerInfo, backend.read(key), key)
-        if other.node != facts.node:
+        claimed = decode_facts(WorkerInfo, backend.read(key), key)
+        if claimed.node != facts.node:
             return True
-        if other.pid == facts.pid:
+        if claimed.pid == facts.pid:
             return False
         try:
-            os.kill(other.pid, 0)
+            os.kill(claimed.pid, 0)
         except ProcessLookupError:
             return False
         except PermissionError:

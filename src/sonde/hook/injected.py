@@ -1,7 +1,7 @@
-"""What the injected start-up module does in the user's process, once there is something to do.
+"""The part of the injected startup module that runs once a framework is imported.
 
-It is loaded by its place on the disk, from whatever Python and environment the user has, and loads
-Sonde in the same way: nothing of ours is on the user's path.
+It is loaded by file path, in any Python and environment of the user, and loads Sonde the same way:
+Sonde is not on the user's import path. No exception may escape from it.
 """
 
 import gc
@@ -16,61 +16,61 @@ from typing import Any
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OLDEST_PYTHON = (3, 11)
 _PROCESSES = "multiprocessing.process"
-_NOT_SEEN = {"tensorflow", "jax", "xgboost", "lightgbm", "catboost", "sklearn"}
-_NAMED = _NOT_SEEN | {"torch"}
+_UNSUPPORTED = {"tensorflow", "jax", "xgboost", "lightgbm", "catboost", "sklearn"}
+_NAMED = _UNSUPPORTED | {"torch"}
 
-_seen: "set[str]" = set()
-_reported: "set[int]" = set()  # by id: the exceptions themselves would keep everything alive
+_imported: "set[str]" = set()
+_reported: "set[int]" = set()  # ids, since the exceptions would keep their frames alive
 _complaints: "list[str]" = []
 
 
 def attempt_folder() -> str:
-    """Where what concerns this attempt at the job lies; the start-up module says it."""
+    """Folder of this attempt of the job; replaced by the startup module."""
     return ""
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether a file of ours is at fault; the start-up module, which loads this, knows better."""
+    """Whether Sonde caused the error; replaced by the startup module."""
     return isinstance(error, Exception)
 
 
 def record_failure(reason: str) -> None:
-    """Leaves a file that says why nothing is recorded; the start-up module has the function."""
+    """Record why nothing is recorded; replaced by the startup module."""
 
 
 def call_when_executed(loader: Any, name: str) -> None:
-    """Changes this one loader for one call; afterwards nothing shows that it was changed."""
+    """Call `is_there` after a loader has executed a module; restores the loader afterwards."""
     if isinstance(loader, type) or not hasattr(loader, "__dict__"):
         return
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        is_it = module.__name__ == name  # the loader of an archive serves many modules
-        if is_it:
+        is_awaited = module.__name__ == name  # the loader of an archive serves many modules
+        if is_awaited:
             vars(loader).pop("exec_module", None)
         try:
             execute(module)
         except BaseException as error:
-            _leave_no_trace(error)
+            _drop_frame(error)
             raise
-        if is_it:
+        if is_awaited:
             is_there(name, module)
 
     loader.exec_module = _hidden(exec_module)
 
 
 def is_there(name: str, module: Any) -> None:
-    """An awaited module can be used from now on."""
-    if name in _seen:
+    """Handle an awaited module that has been imported."""
+    if name in _imported:
         return
-    _seen.add(name)
+    _imported.add(name)
     try:
         if name == _PROCESSES:
             _watch_children(module.BaseProcess)
             return
         if name in _NAMED:
             note_framework(name, str(getattr(module, "__version__", "")))
-        if name not in _NOT_SEEN:
+        if name not in _UNSUPPORTED:
             _attach_adapter(name)
     except BaseException as error:
         if not is_damage(error):
@@ -79,10 +79,10 @@ def is_there(name: str, module: Any) -> None:
 
 
 def _attach_adapter(name: str) -> None:
-    """Load Sonde's adapter with automatic garbage collection switched off.
+    """Load Sonde's adapter with automatic garbage collection disabled.
 
-    The modules it loads stay: they are no garbage, but they would make Python start its next full
-    collection in the first steps of a training, which takes a tenth of a second.
+    The loaded modules are not garbage, but their objects would trigger a full collection during
+    the first training steps, which takes a tenth of a second.
     """
     is_collecting = gc.isenabled()
     gc.disable()
@@ -94,27 +94,26 @@ def _attach_adapter(name: str) -> None:
 
 
 def note_framework(name: str, version: str) -> None:
-    """Leaves an empty file that names a framework: whoever reads the job knows that it was used.
+    """Create an empty file that names an imported framework, for readers of the job.
 
-    Nothing of Sonde is loaded for that, which would take longer than some scripts.
+    This loads nothing of Sonde, which would take longer than some scripts run.
     """
     folder = attempt_folder()
     if not folder:
         return
-    kept = "".join(sign for sign in version.partition("+")[0] if sign.isalnum() or sign in "._")[
-        :40
-    ]
-    place = os.path.join(folder, "frameworks")
+    public = version.partition("+")[0]
+    suffix = "".join(letter for letter in public if letter.isalnum() or letter in "._")[:40]
+    folder = os.path.join(folder, "frameworks")
     try:
-        os.makedirs(place, exist_ok=True)
-        with open(os.path.join(place, name + "-" + kept), "ab"):
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, name + "-" + suffix), "ab"):
             pass
-    except OSError:  # a full disk; others say so
+    except OSError:  # a full disk, which is reported elsewhere
         return
 
 
 def report(error: BaseException) -> None:
-    """An exception ends this process; at a prompt it does not."""
+    """Record an exception that ends this process; at an interactive prompt it does not."""
     if id(error) in _reported or hasattr(sys, "ps1"):
         return
     _reported.add(id(error))
@@ -123,20 +122,21 @@ def report(error: BaseException) -> None:
     except BaseException as problem:
         if not is_damage(problem):
             raise
-        if _seen - {_PROCESSES}:  # who does not train need not hear of it
+        if _imported - {_PROCESSES}:  # silent in processes that do not train
             _complain(problem)
 
 
 def clean(error: BaseException) -> None:
-    """Takes our wrappers from the traceback of an exception that is about to be shown."""
-    if _seen - {_PROCESSES}:  # nothing of ours is wrapped around anything otherwise
-        _load("own_frames").remove_own_frames(error)
+    """Remove Sonde's wrappers from the traceback of an exception that is about to be printed."""
+    if _imported - {_PROCESSES}:  # otherwise there are no wrappers
+        _load("hidden_frames").remove_sonde_frames(error)
 
 
 def end_as_interrupted() -> None:
-    """After a Ctrl-C Python dies by the signal, unless it has executed a text since.
+    """Make Python exit by signal after Ctrl-C, as it would without Sonde.
 
-    Dataclasses are made of such texts, so what we have loaded to report would change the exit code.
+    Python does so only if the last `exec` ended with the interrupt. Defining dataclasses calls
+    `exec`, so loading Sonde for the report would change the exit code.
     """
     try:
         exec("raise KeyboardInterrupt")
@@ -145,26 +145,26 @@ def end_as_interrupted() -> None:
 
 
 def _watch_children(process: Any) -> None:
-    """A child of multiprocessing shows its exception by itself, and no hook ever sees it."""
+    """Report exceptions of multiprocessing children, which print them without `sys.excepthook`."""
     bootstrap = process._bootstrap
 
-    def _bootstrap(self: Any, *given: Any, **named: Any) -> Any:
+    def _bootstrap(self: Any, *args: Any, **kwargs: Any) -> Any:
         run = self.run
 
         def reporting() -> None:
             try:
                 run()
             except BaseException as error:
-                _leave_no_trace(error)
+                _drop_frame(error)
                 _clean_safely(error)
                 report(error)
                 raise
 
         self.run = _hidden(reporting)
         try:
-            return bootstrap(self, *given, **named)
+            return bootstrap(self, *args, **kwargs)
         except BaseException as error:
-            _leave_no_trace(error)
+            _drop_frame(error)
             raise
 
     process._bootstrap = _hidden(_bootstrap)
@@ -179,31 +179,31 @@ def _clean_safely(error: BaseException) -> None:
 
 
 def _hidden(function: Any) -> Any:
-    """Makes warnings skip the frames of a function, as they skip those of Python's imports."""
+    """Make warnings skip the frames of a function, as they skip Python's import system."""
     if sys.version_info < _OLDEST_PYTHON:
         return function
     code = function.__code__
-    name = code.co_filename + " (importlib._bootstrap)"  # see own_frames.py
+    name = code.co_filename + " (importlib._bootstrap)"  # see hidden_frames.py
     function.__code__ = code.replace(co_filename=name)
     return function
 
 
-def _leave_no_trace(error: BaseException) -> None:
-    """Takes the caller's frame, the outermost so far, from what the user will read."""
+def _drop_frame(error: BaseException) -> None:
+    """Remove the caller's frame, the outermost so far, from a traceback."""
     if error.__traceback__ is not None:
         error.__traceback__ = error.__traceback__.tb_next
 
 
-def _load(part: str) -> Any:
-    """A module of Sonde, from where this file lies, whatever this environment has installed."""
+def _load(module: str) -> Any:
+    """Import a module of `sonde.hook` from this installation, not from the user's environment."""
     if sys.version_info < _OLDEST_PYTHON:
-        raise ImportError("it needs Python 3.11, and this is " + sys.version.split()[0])
+        raise ImportError("Sonde needs Python 3.11, but this is " + sys.version.split()[0])
     if "sonde" not in sys.modules:
-        other = find_spec("sonde")
-        if other is not None and not _is_sonde(other):
-            raise ImportError("another module has its name: " + str(other.origin))
-        place = os.path.join(_PACKAGE, "__init__.py")
-        spec = spec_from_file_location("sonde", place, submodule_search_locations=[_PACKAGE])
+        installed = find_spec("sonde")
+        if installed is not None and not _is_sonde(installed):
+            raise ImportError("another module is named sonde: " + str(installed.origin))
+        path = os.path.join(_PACKAGE, "__init__.py")
+        spec = spec_from_file_location("sonde", path, submodule_search_locations=[_PACKAGE])
         assert spec is not None
         assert spec.loader is not None
         sys.modules["sonde"] = module_from_spec(spec)
@@ -212,20 +212,20 @@ def _load(part: str) -> Any:
         except BaseException:
             del sys.modules["sonde"]
             raise
-    return import_module("sonde.hook." + part)
+    return import_module("sonde.hook." + module)
 
 
 def _is_sonde(spec: ModuleSpec) -> bool:
-    """Whether it is one of ours, or a folder of that name without any code in it."""
+    """Whether a module is an installation of Sonde, or a folder of that name without code."""
     folders = list(spec.submodule_search_locations or ())
-    if any(os.path.exists(os.path.join(one, "agent", "launch.py")) for one in folders):
+    if any(os.path.exists(os.path.join(folder, "agent", "launch.py")) for folder in folders):
         return True
-    has_code = any(name.endswith(".py") for one in folders for name in os.listdir(one))
+    has_code = any(name.endswith(".py") for folder in folders for name in os.listdir(folder))
     return spec.origin is None and not has_code
 
 
 def _complain(error: BaseException) -> None:
-    """One line and one file, once, for what would otherwise be missing in silence."""
+    """Report once, on standard error and in a file, that this process is not recorded."""
     if _complaints:
         return
     _complaints.append("")
@@ -233,17 +233,17 @@ def _complain(error: BaseException) -> None:
         text = str(error) or type(error).__name__
         record_failure(_without_secrets(error, text))
         if sys.stderr is not None:
-            sys.stderr.write("sonde: the inside of this process is not recorded: %s\n" % text)
-    except Exception:  # a closed stream, or an exception that cannot be printed
+            sys.stderr.write("sonde: training in this process is not recorded: %s\n" % text)
+    except Exception:  # a closed stream, or an exception that cannot be converted to text
         return
 
 
 def _without_secrets(error: BaseException, text: str) -> str:
-    """The text of an error, masked; only its type where the masking itself cannot be loaded."""
-    if isinstance(error, (ImportError, SyntaxError, OSError)):  # these name modules and files
+    """The masked text of an error, or its type if the masking module cannot be loaded."""
+    if isinstance(error, (ImportError, SyntaxError, OSError)):  # name only modules and files
         return text
     try:
-        _load("own_frames")
+        _load("hidden_frames")
         return str(import_module("sonde.masking").mask_text(text))
     except BaseException as problem:
         if not is_damage(problem):

@@ -7,7 +7,7 @@ from sonde.hook.steps import At, FinishedStep
 
 
 class Listeners:
-    """Who is called when."""
+    """Registers callbacks and calls them."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -15,12 +15,12 @@ class Listeners:
         self._end: list[Callable[[], None]] = []
         self._flush: list[Callable[[], None]] = []
         self._scripted_step: list[Callable[[], None]] = []
-        # read in place: these are called for every step and every number
+        # public so that hot paths can iterate over them without a method call
         self.steps: list[Callable[[FinishedStep], None]] = []
         self.non_finite: list[Callable[[str, float, At], None]] = []
 
     def on_begin(self, listener: Callable[[], None]) -> None:
-        """Call it when training begins, in a forked child once more."""
+        """Call it when training begins, and again in a forked child."""
         self._begin.append(listener)
 
     def on_end(self, listener: Callable[[], None]) -> None:
@@ -35,30 +35,30 @@ class Listeners:
         """Call it before a step that the script ends itself with `sonde.step`."""
         self._scripted_step.append(listener)
 
-    def on_step(self, part: str, listener: Callable[[FinishedStep], None]) -> None:
+    def on_step(self, component: str, listener: Callable[[FinishedStep], None]) -> None:
         """Call it after each step; a failing listener is dropped."""
-        self.steps.append(self._guard.shield(part, listener, None))
+        self.steps.append(self._guard.shield(component, listener, None))
 
     def on_non_finite(self, listener: Callable[[str, float, At], None]) -> None:
         """Call it with each recorded number that is infinite or NaN, in any thread."""
         self.non_finite.append(listener)
 
     def begin(self) -> None:
-        """Training begins."""
+        """Call the listeners for the beginning of training."""
         for listener in self._begin:
             self._guard.call("the beginning", listener, None)
 
     def end(self) -> None:
-        """Training is over."""
+        """Call the listeners for the end of training."""
         for listener in self._end:
             self._guard.call("the end", listener, None)
 
     def flush(self) -> None:
-        """Rows are about to be written."""
+        """Call the listeners that run before rows are written."""
         for listener in self._flush:
             listener()
 
     def scripted_step(self) -> None:
-        """The script ends a step."""
+        """Call the listeners for a step that the script ends."""
         for listener in self._scripted_step:
             listener()

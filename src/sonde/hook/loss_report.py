@@ -1,4 +1,4 @@
-"""Report what a worker lost to the launcher, over a socket: this works without a writable disk."""
+"""Report lost data to the launcher over a socket, which works without a writable disk."""
 
 import os
 import socket

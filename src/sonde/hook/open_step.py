@@ -1,4 +1,4 @@
-"""The training step under way: its spans, and the optimizers that have stepped in it."""
+"""The current training step: its spans, and the optimizers that have stepped in it."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from sonde.records.step import Phase
 
 Span = tuple[str, str, int, int]  # phase, category, start, duration
 
-_NO_BEGINNING = (Phase.EVALUATION, Phase.CHECKPOINT)
+_OUTSIDE_STEP = (Phase.EVALUATION, Phase.CHECKPOINT)  # a step never begins with these
 
 
 class Update(NamedTuple):
-    """What had happened in a step when an optimizer had stepped."""
+    """State of a step at the end of an optimizer step."""
 
     optimizer: int
-    spans: int  # how many there were
+    spans: int  # number of spans so far
     end_ns: int
     micro_steps: int
     is_skipped: bool
@@ -23,17 +23,17 @@ class Update(NamedTuple):
 
 @dataclass(slots=True)
 class OpenStep:
-    """The training step under way."""
+    """The current training step."""
 
     spans: list[Span] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
-    spans_at_end: int = 0  # how many of the spans lie before the last optimizer step's end
+    spans_at_end: int = 0  # number of spans before the end of the last optimizer step
     end_ns: int = 0
     backwards: int = 0  # since the last optimizer step
     micro_steps: int = 0
     is_skipped: bool = False
-    profiled_by: str = ""  # while the step was under way
-    counted_by: str = ""  # where no optimizer was seen to step
+    profiled_by: str = ""  # the kind of profiler that ran during the step
+    counted_by: str = ""  # what ended the step if no optimizer did
 
     @property
     def stepped(self) -> list[int]:
@@ -41,12 +41,12 @@ class OpenStep:
         return [update.optimizer for update in self.updates]
 
     def mark_end(self, now_ns: int) -> None:
-        """All that was seen so far belongs to the step."""
+        """Assign everything recorded so far to the step."""
         self.micro_steps = max(self.micro_steps, self.backwards)
         self.end_ns, self.spans_at_end = now_ns, len(self.spans)
 
     def update(self, optimizer: int, now_ns: int, *, is_skipped: bool) -> None:
-        """An optimizer has stepped."""
+        """Record an optimizer step."""
         micro_steps = self.backwards
         self.mark_end(now_ns)
         self.backwards = 0
@@ -55,47 +55,47 @@ class OpenStep:
         self.updates.append(Update(optimizer, spans, now_ns, micro_steps, is_skipped))
 
     def count_backward(self, optimizer: int, now_ns: int, micro_steps: int) -> None:
-        """A backward pass ends the step, as far as can be told by now."""
+        """End the step with a backward pass, unless a later one extends it."""
         self.updates.clear()
         self.counted_by = "backward"
         self.micro_steps, self.backwards = 0, micro_steps
         self.update(optimizer, now_ns, is_skipped=False)
 
     def without_updates(self) -> "OpenStep":
-        """The step as if nothing had been updated in it."""
+        """A copy of the step without its optimizer steps."""
         return OpenStep(self.spans, backwards=self.micro_steps, profiled_by=self.profiled_by)
 
     def extend_end(self, now_ns: int) -> None:
-        """What the last optimizer stepped inside of has ended."""
+        """Move the end of the step to the end of the call that ran the last optimizer step."""
         self.end_ns, self.spans_at_end = now_ns, len(self.spans)
         last = self.updates.pop()
         self.updates.append(last._replace(end_ns=now_ns, spans=len(self.spans)))
 
     def split(self, count: int) -> tuple["OpenStep", "OpenStep"]:
-        """The first optimizers' step, and the step of the others."""
+        """Split into the step of the first `count` optimizer steps and the step of the rest."""
         border = self.updates[count - 1].spans
         first = OpenStep(self.spans[:border], profiled_by=self.profiled_by)
         rest = OpenStep(self.spans[border:], profiled_by=self.profiled_by)
         for update in self.updates[:count]:
-            first._take(update)
+            first._add(update)
         for update in self.updates[count:]:
-            rest._take(update._replace(spans=update.spans - border))
+            rest._add(update._replace(spans=update.spans - border))
         rest.backwards = self.backwards
         return first, rest
 
-    def _take(self, update: Update) -> None:
+    def _add(self, update: Update) -> None:
         self.updates.append(update)
         self.spans_at_end, self.end_ns = update.spans, update.end_ns
         self.micro_steps = max(self.micro_steps, update.micro_steps)
         self.is_skipped |= update.is_skipped
 
     def beginning(self) -> int:
-        """When the first step of all began: with the first span that led to it."""
-        starts = [span[2] for span in self.spans if span[0] not in _NO_BEGINNING]
+        """Start of the first step of the training: the start of its first span."""
+        starts = [span[2] for span in self.spans if span[0] not in _OUTSIDE_STEP]
         return min(starts, default=self.end_ns)
 
     def detail(self) -> str:
-        """What is unusual about the step."""
+        """JSON with the unusual properties of the step, or an empty string."""
         unusual: dict[str, object] = {}
         if self.micro_steps > 1:
             unusual["micro_steps"] = self.micro_steps

@@ -1,4 +1,4 @@
-"""The overhead account of a session: how long training took so far, and how much hooks took."""
+"""The overhead account of a session: training time so far, and how much of it hooks took."""
 
 from collections.abc import Callable
 from enum import Enum, auto
@@ -13,10 +13,10 @@ Result = TypeVar("Result")
 
 
 class Resting(Enum):
-    """What a hook does that is called while the hooks rest."""
+    """What a hook does when it is called while hooks rest."""
 
-    WAKES = auto()  # all hooks return first
-    FLUSHES = auto()  # what was counted is recorded first, and the hooks go on resting
+    WAKES = auto()  # reactivates all hooks first
+    FLUSHES = auto()  # records the counted steps first; the other hooks keep resting
     SKIPS = auto()  # nothing
 
 
@@ -32,7 +32,7 @@ class Overhead:
         self.reset(0.0)
 
     def reset(self, percent: float) -> None:
-        """Start a new life with a budget of so many percent of the training time."""
+        """Start over with a budget of `percent` of the training time."""
         self.budget = Budget(percent)
         self.hook_ns = 0  # of the training thread, since the last `account`
         self._accounted_ns = 0  # until when training time was counted
@@ -40,30 +40,30 @@ class Overhead:
 
     @property
     def training_seconds(self) -> float:
-        """How long training took so far."""
+        """Training time so far."""
         seconds = self.budget.training_seconds
         if self._state.is_resting and self._accounted_ns:
             seconds += max(0, self._clock.now_ns() - self._accounted_ns) / NANOSECONDS
         return seconds
 
     def charge(self, hook_ns: int) -> None:
-        """Count time that no hook has timed itself."""
+        """Add time that no hook has measured."""
         self.hook_ns += hook_ns
 
     def refund(self, hook_ns: int) -> None:
-        """Leave out time that a hook has timed and that is counted elsewhere."""
+        """Subtract time that a hook has measured but that is counted elsewhere."""
         self.hook_ns -= hook_ns
 
     def interrupt(self) -> None:
-        """Count no training time until the next step."""
+        """Stop counting training time until the next step."""
         self._accounted_ns = 0
 
     def account(self, start_ns: int, end_ns: int) -> None:
-        """Count the time until then, and what hooks took of it.
+        """Count training time up to `end_ns`, and the part of it that hooks took.
 
         Args:
-            start_ns: Where the time begins that was not counted, if nothing was counted before.
-            end_ns: Until when.
+            start_ns: Start of the uncounted time, if nothing was counted before.
+            end_ns: End of the time to count.
         """
         hook_ns, self.hook_ns = self.hook_ns, 0
         begin_ns = self._accounted_ns or start_ns
@@ -73,7 +73,7 @@ class Overhead:
             self.budget.step_over(seconds, hook_ns / NANOSECONDS)
 
     def account_counted(self, start_ns: int, end_ns: int, hook_ns: int) -> None:
-        """Count the time of steps that were only counted, of which hooks took `hook_ns` in all."""
+        """Count the time of steps that were not recorded; hooks took `hook_ns` of it in total."""
         begin_ns = self._accounted_ns or start_ns
         self._accounted_ns = max(begin_ns, end_ns)
         if not self._windows.is_open:
@@ -81,10 +81,10 @@ class Overhead:
             self.budget.counted(seconds, hook_ns / NANOSECONDS)
 
     def queue(self, kind: str, function: Callable[..., Result], *arguments: object) -> Result:
-        """Call a function that fills a device's queue.
+        """Call a function that adds work to a device queue.
 
-        Where the queue is full it waits for the training's own work, which costs the training
-        nothing: what is counted is the least that such a call has ever taken.
+        If the queue is full, the call waits for training work, which costs the training nothing.
+        So only the shortest time that such a call has ever taken is counted.
         """
         began_ns = thread_cpu_ns()
         result = function(*arguments)

@@ -1,4 +1,4 @@
-"""Rows that wait for the next flush: handed over by the thread that trains, written by another."""
+"""Rows that wait for the next flush: added by the training thread, written by the worker thread."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ Row = Sequence[Any]
 
 
 class Rows:
-    """The waiting rows of some families."""
+    """Pending rows by family."""
 
     def __init__(self, *families: Family) -> None:
         self._waiting: dict[str, tuple[Family, deque[Row]]] = {
@@ -19,23 +19,23 @@ class Rows:
         }
 
     def adder(self, family: Family) -> Callable[[Row], None]:
-        """What takes a row of a family; as cheap as can be."""
+        """The bound method that adds a row of a family, for hot paths."""
         return self.of(family).append
 
     def of(self, family: Family) -> deque[Row]:
-        """The rows of a family that wait."""
+        """The pending rows of a family."""
         return self._waiting[family.name][1]
 
     def clear(self) -> None:
-        """Forgets them all."""
+        """Drop all rows."""
         for _, rows in self._waiting.values():
             rows.clear()
 
     def write(self, writer: Writer) -> None:
-        """Hands to the writer what has come together."""
+        """Pass all pending rows to the writer."""
         for family, waiting in self._waiting.values():
             rows = [waiting.popleft() for _ in range(len(waiting))]
             if rows:
-                place = [name for name, _ in family.columns].index(family.time_column)
+                index = [name for name, _ in family.columns].index(family.time_column)
                 columns = list(zip(*rows, strict=True))
-                writer.add_columns(family, columns, min(columns[place]), max(columns[place]))
+                writer.add_columns(family, columns, min(columns[index]), max(columns[index]))

@@ -1,4 +1,4 @@
-"""Rows of a training process: numbers, observations, events and operations of its steps."""
+"""Record the rows of a training process: scalars, observations, events and operations."""
 
 from collections.abc import Callable
 from math import isfinite
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Adds rows of the step under way, at the current time or at the time of a replayed event."""
+    """Adds rows to the current step, at the current time or at the time of a replayed event."""
 
     def __init__(self, now_ns: Callable[[], int], listeners: Listeners) -> None:
         self.rows = Rows(EVENTS, SCALARS, OBSERVATIONS, OPERATIONS)
-        # as cheap as can be: called for every span, and by profilers in any thread
+        # bound methods, to be fast: called for every span, and by profilers in any thread
         self.event: Callable[[EventRow], None] = self.rows.adder(EVENTS)
         self.operation = self.rows.adder(OPERATIONS)
         self._add_scalar = self.rows.adder(SCALARS)
@@ -28,18 +28,18 @@ class Recorder:
         self._non_finite = listeners.non_finite
 
     def make_steps(self, on_finished: Callable[[FinishedStep], None]) -> Steps:
-        """Make the step tracker whose steps these rows belong to."""
+        """Create the step tracker that assigns rows to steps."""
         self._steps = Steps(self._clock_ns, self.event, on_finished)
         return self._steps
 
     def take_time_from(self, now_ns: Callable[[], int] | None) -> None:
-        """Record at these times from now on; None: at the clock's."""
+        """Take timestamps from this function; None restores the clock."""
         self._now_ns = now_ns or self._clock_ns
         self._steps.take_time_from(self._now_ns)
 
     @property
     def is_live(self) -> bool:
-        """Whether events are recorded as they happen, not replayed later."""
+        """Whether events are recorded as they happen, rather than replayed."""
         return self._now_ns == self._clock_ns
 
     def scalar(
@@ -49,7 +49,7 @@ class Recorder:
         source: str = "hook",
         at: At | None = None,
     ) -> None:
-        """Record a number of the step under way, or of the step `at`."""
+        """Record a number for the current step, or for the step `at`."""
         mode, number = at or (self._steps.mode, self._steps.number)
         self._add_scalar((name, self._now_ns(), number, mode, float(value), source))
         if source == "hook" and not isfinite(value):
@@ -57,7 +57,7 @@ class Recorder:
                 listener(name, value, (mode, number))
 
     def scalar_at(self, name: str, value: float, time_ns: int, at: At) -> None:
-        """Record a number of a step that was only counted."""
+        """Record a number for a step whose events were not recorded."""
         mode, number = at
         self._add_scalar((name, time_ns, number, mode, value, "hook"))
 
@@ -69,7 +69,7 @@ class Recorder:
         detail: str = "",
         at: At | None = None,
     ) -> None:
-        """Record a fact for rules, of the step under way or of the step `at`."""
+        """Record an observation for rules, for the current step or for the step `at`."""
         mode, number = at or (self._steps.mode, self._steps.number)
         row: tuple[Any, ...] = (kind, subject, self._now_ns(), number, mode, value, detail)
         self._add_observation(row)

@@ -1,4 +1,4 @@
-"""Memory that a worker holds while it trains: in a job of seconds the sampler sees little of it."""
+"""Resident memory of a worker in the first seconds, where the agent has few samples yet."""
 
 import os
 from pathlib import Path
@@ -9,16 +9,16 @@ from sonde.hook.steps import FinishedStep
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_PART = "resident memory"
-_EVERY_NS = NANOSECONDS // 20  # reading it takes about ten microseconds
-_LASTS_NS = 10 * NANOSECONDS  # of training; after that the sampler has enough
+_COMPONENT = "resident memory"
+_INTERVAL_NS = NANOSECONDS // 20  # a reading takes about ten microseconds
+_DURATION_NS = 10 * NANOSECONDS  # after that, the agent has enough samples
 _STATM = Path("/proc/self/statm")
 _FIELD = 1  # resident pages
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def resident_bytes() -> float | None:
-    """What the process holds in memory now; None where the system does not tell."""
+    """Resident memory of the process, or None if the system does not report it."""
     try:
         return float(_STATM.read_text().split()[_FIELD]) * _PAGE_BYTES
     except OSError:
@@ -26,15 +26,15 @@ def resident_bytes() -> float | None:
 
 
 class ResidentMemory:
-    """Records it after steps, in the first seconds of training."""
+    """Records resident memory after steps, in the first seconds of training."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._start_anew()
-        session.listeners.on_begin(self._start_anew)
-        session.listeners.on_step(_PART, self._step_over)
+        self._restart()
+        session.listeners.on_begin(self._restart)
+        session.listeners.on_step(_COMPONENT, self._step_over)
 
-    def _start_anew(self) -> None:
+    def _restart(self) -> None:
         self._due_ns = 0
         self._end_ns = 0  # unknown before the first step
         self._is_over = False
@@ -43,11 +43,11 @@ class ResidentMemory:
         if self._is_over or step.mode != Mode.TRAIN:
             return
         session, kind = self._session, ObservationKind.RESIDENT_MEMORY
-        now_ns = session.clock.now_ns()  # buffered steps come together: one reading for all
+        now_ns = session.clock.now_ns()  # one reading for all steps that are replayed together
         if now_ns < self._due_ns:
             return
-        self._end_ns = self._end_ns or now_ns + _LASTS_NS
-        self._due_ns = now_ns + _EVERY_NS
+        self._end_ns = self._end_ns or now_ns + _DURATION_NS
+        self._due_ns = now_ns + _INTERVAL_NS
         self._is_over = now_ns > self._end_ns
         value = resident_bytes() if session.plan.needs(kind) else None
         if value is not None:

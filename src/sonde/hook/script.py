@@ -1,7 +1,7 @@
-"""What a script may say itself: numbers, tensors, where a step ends, what it is doing.
+"""Functions for training scripts: log numbers, save tensors, mark steps, phases and modes.
 
-All of it does nothing where nobody watches, and nothing of it ever ends a training: a call that
-cannot be understood is warned of, once, and left out.
+In a process that Sonde does not record, they do nothing. They never raise: an invalid call emits a
+warning once and is ignored.
 """
 
 import math
@@ -26,7 +26,7 @@ from sonde.settings import DEFAULT_WINDOWS, requested_windows
 
 _PHASES = frozenset(Phase)
 _MODES = frozenset(Mode)
-_USUAL_KINDS = ",".join(window.kind for window in DEFAULT_WINDOWS)
+_DEFAULT_KINDS = ",".join(window.kind for window in DEFAULT_WINDOWS)
 _warned: set[str] = set()
 
 
@@ -38,15 +38,15 @@ def log(
     mode: str | None = None,
     **named: Any,
 ) -> None:
-    """Records numbers of the step under way: `sonde.log(loss=0.3, accuracy=0.9)`.
+    """Record numbers of the current step: `sonde.log(loss=0.3, accuracy=0.9)`.
 
-    After an optimizer's step, until anything of the next one is seen, they are numbers of the step
-    that has just ended. A number may be a tensor with one element; nobody waits for its device.
+    Between an optimizer step and the first event of the next step, numbers belong to the step that
+    has just ended. A number may be a tensor with one element; Sonde does not wait for its device.
 
     Args:
-        values: Numbers by name, also where names are no words of Python.
-        step: The number of another step.
-        mode: Another mode than the present one: train, eval or predict.
+        values: Numbers by name, for names that are not Python identifiers.
+        step: Number of the step, if not the current one.
+        mode: Mode of the step, if not the current one: train, eval or predict.
         **named: Numbers by name.
     """
     session = _session(wakes=False)
@@ -58,20 +58,20 @@ def log(
         for name, value in {**_mapping(values), **named}.items():
             if not record_number(session, str(name), value, "log", at):
                 kind = type(value).__name__
-                _warn(f"sonde.log: {name} is not a number but a {kind}; it is left out")
+                _warn(f"sonde.log: ignored {name}, expected a number but got {kind}")
 
     session.guard.call("sonde.log", record, None)
 
 
 def save(name: str, value: Any) -> None:
-    """Records an array under a name: a tensor, a numpy array, a list of numbers.
+    """Record an array under a name: a tensor, a NumPy array, or a list of numbers.
 
-    Its statistics, a histogram and the full value, every time; unless a collection that was asked
-    for holds the name, as `all` does: then what that one says, when it says.
+    Each call records statistics, a histogram and the full value. If a configured collection, such
+    as `all`, includes the name, that collection defines what is recorded and at which steps.
 
     Args:
-        name: What it is found by later, like `embedding`.
-        value: The array; it may change afterwards.
+        name: Name of the array, such as `embedding`.
+        value: The array. It is copied, so it may change afterwards.
     """
     session = _session()
     if session is None:
@@ -84,56 +84,59 @@ def save(name: str, value: Any) -> None:
             session.frameworks.take_tensors_with(tensors)
         if not tensors.save(mask_text(str(name)), value, session.steps.latest):
             kind = type(value).__name__
-            _warn(f"sonde.save: {name} is not an array of numbers but a {kind}; it is left out")
+            _warn(f"sonde.save: ignored {name}, expected an array of numbers but got {kind}")
 
     session.guard.call("sonde.save", record, None)
 
 
 def step() -> None:
-    """Ends a step, in loops whose steps cannot be seen; from the first call on, every step."""
+    """End a step, in loops whose steps Sonde cannot detect.
+
+    From the first call on, only these calls end steps.
+    """
     session = _session()
     if session is not None:
         session.hook("sonde.step", session.end_step, None)()
 
 
-def phase(name: str) -> "Stretch":
+def phase(name: str) -> "PhaseBlock":
     """A phase of the step: `with sonde.phase("tokenize"): …`, or `@sonde.phase("tokenize")`.
 
-    The names of the phases that are recorded anyway (data_wait, forward, backward, …) mean those.
+    Names of built-in phases (data_wait, forward, backward, …) add to those phases.
 
     Args:
-        name: What it is called.
+        name: Name of the phase.
     """
-    return Stretch(str(name))
+    return PhaseBlock(str(name))
 
 
-def mode(name: str) -> "Meant":
-    """What the passes inside are for: `with sonde.mode("eval"): …`, also before a function.
+def mode(name: str) -> "ModeBlock":
+    """The mode of the passes in a block: `with sonde.mode("eval"): …`, or `@sonde.mode("eval")`.
 
     Args:
         name: train, eval or predict.
     """
-    return Meant(_known_mode(name))
+    return ModeBlock(_parse_mode(name))
 
 
 def profile(
-    kinds: str | Sequence[str] = _USUAL_KINDS,
+    kinds: str | Sequence[str] = _DEFAULT_KINDS,
     *,
     steps: int | None = None,
     seconds: float | None = None,
     **options: Any,
-) -> "Profiling":
-    """Looks deeper for some steps, `sonde.profile("operators", steps=3)`, or in a block.
+) -> "ProfileBlock":
+    """Profile the next steps, `sonde.profile("operators", steps=3)`, or a block.
 
-    By steps or seconds, kinds follow each other from the next step on. Without either, the window
-    lasts as long as a block, `with sonde.profile("python"): …`, or as a function that this is put
-    before; there it is one kind, and only where no other window is open.
+    With `steps` or `seconds`, the kinds run one after the other from the next step on. Without
+    either, use it as a context manager, `with sonde.profile("python"): …`, or as a decorator. A
+    block runs one kind, and is not profiled if another window is open.
 
     Args:
-        kinds: operators, dataloader, python, distributed or memory; one of them, or several.
-        steps: How many training steps; without it and without `seconds`, a block is meant.
-        seconds: For how long, up to the end of a step.
-        **options: Of the profilers that have them, like `shapes=True` or `profiler="stacks"`.
+        kinds: One or more of operators, dataloader, python, distributed and memory.
+        steps: Number of training steps to profile.
+        seconds: Duration of the profile; it ends after the step that reaches it.
+        **options: Options of the profilers, such as `shapes=True` or `profiler="stacks"`.
     """
     session = _session()
     names = kinds if isinstance(kinds, str) else ",".join(kinds)
@@ -144,18 +147,18 @@ def profile(
     try:
         windows = requested_windows(arguments, "sonde.profile:")
     except UsageError as error:
-        _warn(f"{error} Nothing is profiled.")
-        return Profiling(None)
+        _warn(f"{error} (nothing is profiled)")
+        return ProfileBlock(None)
     if steps is None and seconds is None:
-        return Profiling(replace(windows[0], num_steps=0))
+        return ProfileBlock(replace(windows[0], num_steps=0))
     if session is not None:
-        ask = session.guard.shield("sonde.profile", session.windows.ask, None)
-        ask(*windows)
-    return Profiling(None)
+        request = session.guard.shield("sonde.profile", session.windows.request, None)
+        request(*windows)
+    return ProfileBlock(None)
 
 
 def record_number(session: Session, name: str, value: Any, source: str, at: At) -> bool:
-    """Records one number, whatever holds it; whether it was one."""
+    """Record a number of any numeric type; return whether the value is one."""
     tensors = session.frameworks.tensors
     if tensors is not None and tensors.scalar(name, value, source, at):
         return True
@@ -169,12 +172,12 @@ def record_number(session: Session, name: str, value: Any, source: str, at: At) 
     return True
 
 
-class Stretch(ContextDecorator):
-    """A phase that lasts as long as a block, or as a function."""
+class PhaseBlock(ContextDecorator):
+    """A phase that lasts as long as a block or a function call."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._starts_ns: list[int] = []  # several where the function calls itself
+        self._starts_ns: list[int] = []  # several if the function is recursive
 
     def __enter__(self) -> None:
         session = _session()
@@ -199,29 +202,29 @@ class Stretch(ContextDecorator):
         session.recorder.event(row)
 
 
-class Meant(ContextDecorator):
-    """A mode that holds in a block, or in a function."""
+class ModeBlock(ContextDecorator):
+    """A mode that holds in a block or a function call."""
 
     def __init__(self, name: str | None) -> None:
         self._name = name
-        self._before: list[str | None] = []
+        self._previous: list[str | None] = []
 
     def __enter__(self) -> None:
         session = _session() if self._name else None
-        self._before.append(session.steps.force(self._name) if session else None)
+        self._previous.append(session.steps.force(self._name) if session else None)
 
     def __exit__(self, *_: object) -> None:
-        before = self._before.pop()
+        previous = self._previous.pop()
         session = _session() if self._name else None
         if session is not None:
-            session.steps.force(before)
+            session.steps.force(previous)
 
 
-class Profiling(ContextDecorator):
-    """A window that lasts as long as a block, or as a function."""
+class ProfileBlock(ContextDecorator):
+    """A profiling window that lasts as long as a block or a function call."""
 
     def __init__(self, window: Window | None) -> None:
-        self._window = window  # None: it was asked for by steps, or cannot be
+        self._window = window  # None if it is limited by steps or seconds, or invalid
         self._began: list[bool] = []
 
     def __enter__(self) -> None:
@@ -239,10 +242,10 @@ class Profiling(ContextDecorator):
 
 
 def _session(*, wakes: bool = True) -> Session | None:
-    """The session, if this process is watched; one that only serves data does not begin one.
+    """The session, if this process is recorded; data loader workers are not.
 
     Args:
-        wakes: Whether hooks that rest return first; else only what they have kept is recorded.
+        wakes: Whether to reactivate resting hooks, instead of only recording the counted steps.
     """
     session = Session.of_process()
     state = session.state
@@ -251,42 +254,42 @@ def _session(*, wakes: bool = True) -> Session | None:
             is_flushed = state.is_resting and not wakes
             session.guard.call("notes", state.flush_rest if is_flushed else state.catch_up, None)
         return session
-    if session.store.place.job_uri is None or multiprocessing.current_process().daemon:
+    if session.store.worker.job_uri is None or multiprocessing.current_process().daemon:
         return None
     return session if session.activate() else None
 
 
 def _at(session: Session, number: int | None, mode_name: str | None) -> At:
-    now_mode, now_number = session.steps.latest
-    said = _known_mode(mode_name) if mode_name is not None else None
-    if said not in (None, now_mode):
-        now_mode, now_number = said, max(0, session.steps.counts.get(said, 0) - 1)
+    at_mode, at_number = session.steps.latest
+    requested = _parse_mode(mode_name) if mode_name is not None else None
+    if requested not in (None, at_mode):
+        at_mode, at_number = requested, max(0, session.steps.counts.get(requested, 0) - 1)
     if number is None:
-        return now_mode, now_number
+        return at_mode, at_number
     try:
-        return now_mode, int(number)
+        return at_mode, int(number)
     except (TypeError, ValueError):
-        _warn(f"sonde.log: step={number!r} is not a number; the present step is taken")
-        return now_mode, now_number
+        _warn(f"sonde.log: ignored step={number!r}, expected a number; using the current step")
+        return at_mode, at_number
 
 
 def _mapping(values: Any) -> Mapping[str, Any]:
     if values is None or isinstance(values, Mapping):
         return values or {}
     kind = type(values).__name__
-    _warn(f"sonde.log: numbers have names, as in sonde.log(loss=0.3); a {kind} is left out")
+    _warn(f"sonde.log: ignored a {kind}; pass numbers by name, as in sonde.log(loss=0.3)")
     return {}
 
 
-def _known_mode(name: str) -> str | None:
+def _parse_mode(name: str) -> str | None:
     if name in _MODES:
         return Mode(name).value
-    _warn(f"sonde: there is no mode {name!r}, but {', '.join(Mode)}; it is ignored")
+    _warn(f"sonde: ignored mode {name!r}; choose one of: {', '.join(Mode)}")
     return None
 
 
 def _warn(message: str) -> None:
-    """Once for each message; it never raises, also where warnings are errors."""
+    """Emit each warning once; never raises, even if warnings are errors."""
     if message not in _warned:
         _warned.add(message)
         Guard().attempt("a warning", lambda: warnings.warn(message, stacklevel=2), None)

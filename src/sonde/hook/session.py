@@ -1,7 +1,7 @@
-"""The session of one training process: puts together everything that records it.
+"""The session of one training process: assembles everything that records it.
 
-It sleeps until training really begins: a process that only imports a framework (a worker of a data
-loader, a tool) opens no file and starts no thread.
+The session starts when training begins. A process that only imports a framework, such as a data
+loader worker, opens no file and starts no thread.
 """
 
 import atexit
@@ -9,7 +9,7 @@ import multiprocessing.util
 import os
 import threading
 from collections.abc import Callable
-from typing import Optional
+from typing import ClassVar, Optional
 
 from sonde.clock import NANOSECONDS, Clock, SystemClock, thread_cpu_ns
 from sonde.guard import Guard, error_text
@@ -31,16 +31,16 @@ from sonde.records.notice import NoticeKind
 from sonde.settings import HookSettings, WorkerPlace, hook_settings, worker_place
 
 _FLUSH_SECONDS = 2.0
-_WORK_SECONDS = 10.0  # what the end of training may wait for work that was handed over before
+_WORK_SECONDS = 10.0  # how long the end of training waits for submitted work
 _FLUSH_END_SECONDS = 3.0
 
 
 class Session:
-    """The lives of one training process: begin, hold, pause, close, and begin again."""
+    """The recording life cycle of one training process: begin, hold, pause, close, reopen."""
 
-    _current: Optional["Session"] = None
+    _current: ClassVar[Optional["Session"]] = None
 
-    def __init__(self, place: WorkerPlace, settings: HookSettings, clock: Clock) -> None:
+    def __init__(self, worker: WorkerPlace, settings: HookSettings, clock: Clock) -> None:
         self.settings = settings
         self.clock = clock
         self.plan = Plan(settings)
@@ -51,75 +51,75 @@ class Session:
         self.listeners = Listeners(self.guard)
         self.recorder = Recorder(clock.now_ns, self.listeners)
         self.steps = self.recorder.make_steps(self._step_over)
-        self.store = WorkerStore(place, clock, self.guard)
+        self.store = WorkerStore(worker, clock, self.guard)
         self.windows = Windows(self)
         self.overhead = Overhead(clock, self.state, self.windows)
         self.requests = Requests(self)
         self._begin_life()
 
     def _begin_life(self) -> None:
-        """Nothing is recorded yet; in a forked child, nothing of its own."""
+        """Reset every component to the state before the first record."""
         self.state.reset()
         self.thread.reset()
         self.store.reset()
         self.overhead.reset(self.settings.overhead_percent)
         self._worker_thread: WorkerThread | None = None
-        self.windows.start_anew()
+        self.windows.reset()
 
     @classmethod
     def of_process(cls) -> "Session":
         """The session of this process."""
         if cls._current is None:
-            place = worker_place()
-            cls._current = cls(place, hook_settings(), SystemClock(place.clock_anchor_ns))
+            worker = worker_place()
+            cls._current = cls(worker, hook_settings(), SystemClock(worker.clock_anchor_ns))
             os.register_at_fork(after_in_child=cls._current.reset)
         return cls._current
 
     def reset(self) -> None:
-        """Forget what was recorded: in a forked child it is the parent's, and so is its thread."""
+        """Drop everything recorded so far: in a forked child, it belongs to the parent."""
         self.recorder.rows.clear()
         self.state.forget_notes()
-        self.steps.start_anew()
+        self.steps.reset()
         self._begin_life()
 
-    def reopen(self, place: WorkerPlace, settings: HookSettings) -> None:
-        """Begin another job in this process, or go on with the same one after a `close`."""
+    def reopen(self, worker: WorkerPlace, settings: HookSettings) -> None:
+        """Begin another job in this process, or continue the same one after a `close`."""
         self.close()
-        self.store.assign(place)
+        self.store.assign(worker)
         self.guard.failed.clear()
         self.apply_settings(settings)
         self.reset()
 
     @property
     def is_closed(self) -> bool:
-        """Whether a life is over, and no other has begun."""
+        """Whether recording has ended and has not been reopened."""
         return self.store.is_open and self._worker_thread is None
 
     def apply_settings(self, settings: HookSettings) -> None:
         """Use these settings from now on."""
         before, self.settings = self.settings, settings
-        self.plan.follow(settings)
-        self.windows.follow(before.profile)
+        self.plan.apply(settings)
+        self.windows.apply_plan(before.profile)
 
     def activate(self) -> bool:
-        """Begin to record, unless that is impossible now; whether anything is recorded."""
+        """Start recording if possible; return whether recording is on."""
         state = self.state
         if state.is_on or state.holds or state.is_paused or not self.store.may_try():
             return state.is_on
-        with self.thread.lock:  # several threads may come to their first step at once
+        with self.thread.lock:  # several threads may reach their first step at once
             if not state.is_on:
                 self.guard.call("the session", lambda: self.store.attempt(self._begin), None)
         return state.is_on
 
     def hook(
         self,
-        part: str,
+        component: str,
         function: Callable[..., Result],
         default: Result,
         resting: Resting = Resting.WAKES,
     ) -> Callable[..., Result]:
-        """A function as a hook: guarded, timed, and only in the thread that trains."""
-        shielded = self.guard.shield(part, self.frameworks.around(function), default)
+        """Wrap a function as a hook: guarded, timed, and active only in the training thread."""
+        shielded = self.guard.shield(component, self.frameworks.around(function), default)
         get_ident, activate, guard = threading.get_ident, self.activate, self.guard
         state, thread, overhead = self.state, self.thread, self.overhead
         is_skipped, wakes = resting is Resting.SKIPS, resting is Resting.WAKES
@@ -136,37 +136,37 @@ class Session:
                 is_flushed = state.is_resting and not wakes
                 guard.call("notes", state.flush_rest if is_flushed else state.catch_up, None)
             result = shielded(*arguments)
-            # not by a method: this is the hottest line of all hooks
+            # inlined, since a method call here would slow down every hook
             overhead.hook_ns += int(COLD * (thread_cpu_ns() - began_ns)) + ENTRY_NS
             return result
 
         return timed
 
     def end_step(self) -> None:
-        """End a step where the script says so."""
+        """End a step because the script calls `sonde.step`."""
         self.listeners.scripted_step()
         self.steps.end_step()
 
     @property
     def worker_thread(self) -> WorkerThread:
-        """The hook's own thread; only once the session is on."""
+        """The background thread; available once recording has started."""
         assert self._worker_thread is not None
         return self._worker_thread
 
     def hold(self) -> None:
-        """Do nothing until `release`, and send no device a request; holds may be nested."""
+        """Suspend recording and all device access until `release`; holds may be nested."""
         if self.state.add_hold() and self._worker_thread is not None:
             self._worker_thread.hold()
         self.state.switch_off()
 
     def release(self) -> None:
-        """End a hold; a session that was closed meanwhile stays closed."""
+        """End a hold; a session that was closed in the meantime stays closed."""
         if self.state.remove_hold() and self._worker_thread is not None:
             self._worker_thread.release()
             self.state.switch_on()
 
     def pause(self) -> None:
-        """Record nothing until `resume`; finish what was seen."""
+        """Finish the current step and record nothing until `resume`."""
         if self.state.is_on:
             self.guard.call("notes", self.state.catch_up, None)
             self.guard.call("a pause", self.steps.close, None)
@@ -178,7 +178,7 @@ class Session:
         self.state.resume(is_on=self.store.is_open)
 
     def close(self) -> None:
-        """Write what is left; returns in a few seconds, whatever the store does."""
+        """Write the remaining data; returns within seconds even if the store hangs."""
         if self._worker_thread is None:
             return
         while self.state.holds:
@@ -194,16 +194,16 @@ class Session:
         self.guard.attempt("the last flush", self._write_end, None)
 
     def send_heartbeat(self) -> None:
-        """Write how far training is; called in the worker thread."""
+        """Write the worker's progress; called in the worker thread."""
         self.store.write_document("beat", heartbeat_of(self, is_over=False))
 
     def _hand_over(self) -> None:
-        """Another thread trains from now on."""
+        """Close the current step: another thread takes over the training."""
         self.pause()
         self.resume()
 
     def _begin(self) -> None:
-        if self.store.place.job_uri is None or not self.frameworks.may_begin():
+        if self.store.worker.job_uri is None or not self.frameworks.may_begin():
             self.state.pause()
             return
         self.store.open(self.frameworks)
@@ -242,7 +242,7 @@ class Session:
         self.store.write_document("beat", heartbeat_of(self, is_over=True))
         self.store.close(_FLUSH_END_SECONDS)
 
-    def _on_failure(self, part: str, error: BaseException) -> None:
-        self.store.notice(NoticeKind.SWITCHED_OFF, part, error_text(error))
-        if part == "the session":
+    def _on_failure(self, component: str, error: BaseException) -> None:
+        self.store.notice(NoticeKind.SWITCHED_OFF, component, error_text(error))
+        if component == "the session":
             self.store.give_up(error_text(error))

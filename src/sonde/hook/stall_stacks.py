@@ -1,4 +1,4 @@
-"""Where training stands while nothing goes on: seen from behind, when a step is far too long."""
+"""Record where training is stuck: sample its stack when a step takes far too long."""
 
 import json
 import sys
@@ -12,14 +12,14 @@ from sonde.records.observation import ObservationKind
 if TYPE_CHECKING:
     from sonde.hook.session import Session
 
-_FIRST_SECONDS = 3.0  # then after twice as long, again and again
-_TIMES_STEP = 20.0  # what the step before took: slow steps are no standing still
-_DEEPEST = 64
-_TOLD = 12  # frames
+_FIRST_SECONDS = 3.0  # each further sample comes after twice as long
+_STEP_FACTOR = 20.0  # times the duration of the previous step: slow steps are not stalls
+_MAX_DEPTH = 64
+_MAX_RECORDED_FRAMES = 12
 _OURS = str(Path(__file__).parents[1])
 _INSTALLED = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen")
-# Which part of the framework somebody stands in, the first that fits from the innermost frame out.
-_PARTS = (
+# Activities by the files of their frames; the first match from the innermost frame out counts.
+_ACTIVITIES = (
     ("compiling", ("/torch/_dynamo/", "/torch/_inductor/")),
     ("checkpoint", ("/torch/serialization.py", "/torch/distributed/checkpoint/")),
     ("collective", ("/torch/distributed/",)),
@@ -31,55 +31,56 @@ _PARTS = (
 _frames: Callable[[], dict[int, FrameType]] = vars(sys)["_current_frames"]
 
 
-class Standing:
-    """Looks at the training thread when no step has ended for long; called in the backroom."""
+class StallMonitor:
+    """Samples the stack of the training thread while no step ends; runs in the worker thread."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
-        session.listeners.on_begin(self._begin)
-        session.listeners.before_flush(session.guard.shield("where it stands", self._look, None))
+        session.listeners.on_begin(self._restart)
+        session.listeners.before_flush(session.guard.shield("stall stacks", self._check, None))
 
-    def _begin(self) -> None:
+    def _restart(self) -> None:
         self._counts = dict(self._session.steps.counts)
         self._since = self._session.clock.seconds()
-        self._due = _FIRST_SECONDS
-        self._is_told = False
+        self._due_seconds = _FIRST_SECONDS
+        self._is_reported = False
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         session, counts = self._session, dict(self._session.steps.counts)
         if counts != self._counts:
-            if self._is_told:
+            if self._is_reported:
                 session.recorder.observe(ObservationKind.STANDING_STILL, "")
-            self._begin()
+            self._restart()
             return
-        stands = session.clock.seconds() - self._since
-        if stands < max(self._due, _TIMES_STEP * session.steps.latest_seconds):
+        stalled_seconds = session.clock.seconds() - self._since
+        if stalled_seconds < max(self._due_seconds, _STEP_FACTOR * session.steps.latest_seconds):
             return
-        self._due = max(2 * self._due, stands)
+        self._due_seconds = max(2 * self._due_seconds, stalled_seconds)
         frame = _frames().get(session.thread.id)
         if frame is not None:
-            self._is_told = True
-            place, detail = described(frame)
-            session.recorder.observe(ObservationKind.STANDING_STILL, place, stands, detail)
+            self._is_reported = True
+            line, detail = describe_stack(frame)
+            session.recorder.observe(ObservationKind.STANDING_STILL, line, stalled_seconds, detail)
 
 
-def described(innermost: FrameType) -> tuple[str, str]:
-    """The script's own line that it stands in, and the part of the framework with the stack."""
+def describe_stack(innermost: FrameType) -> tuple[str, str]:
+    """The innermost line of the script, and JSON with the framework's activity and the stack."""
     frames: list[tuple[str, int, str]] = []
     frame: FrameType | None = innermost
-    while frame is not None and len(frames) < _DEEPEST:
+    while frame is not None and len(frames) < _MAX_DEPTH:
         file = frame.f_code.co_filename
         if not file.startswith(_OURS):
             frames.append((file, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
-    own = [one for one in frames if not any(part in one[0] for part in _INSTALLED)]
-    stack = [_label(*one) for one in reversed(frames[:_TOLD])]
-    part = next((part for file, _, _ in frames if (part := _part_of(file))), "")
-    return _label(*own[0]) if own else "", json.dumps({"in": part, "stack": stack})
+    script = [entry for entry in frames if not any(folder in entry[0] for folder in _INSTALLED)]
+    stack = [_label(*entry) for entry in reversed(frames[:_MAX_RECORDED_FRAMES])]
+    activity = next((name for file, _, _ in frames if (name := _activity(file))), "")
+    return _label(*script[0]) if script else "", json.dumps({"in": activity, "stack": stack})
 
 
-def _part_of(file: str) -> str:
-    return next((part for part, files in _PARTS if any(one in file for one in files)), "")
+def _activity(file: str) -> str:
+    matches = (name for name, paths in _ACTIVITIES if any(path in file for path in paths))
+    return next(matches, "")
 
 
 def _label(file: str, line: int, function: str) -> str:

@@ -1,8 +1,8 @@
-"""Step, mode and phase bookkeeping: what adapters see becomes steps with phases.
+"""Turn the events that adapters report into steps with modes and phases.
 
-A training step ends when an optimizer has stepped. Where there are several, those that step once
-each belong to one step: it is over when one of them begins to step again. Evaluation steps are
-forward passes that no training follows; a pass that looks like one waits for what comes next.
+A training step ends when an optimizer has stepped. Several optimizers that step once each belong to
+one step, which ends when one of them begins to step again. Evaluation steps are forward passes that
+are not followed by training; a pass that may be one stays undecided until the next event.
 """
 
 from collections.abc import Callable
@@ -14,30 +14,30 @@ from sonde.hook.counted_steps import LANE, CountedSteps, EventRow
 from sonde.hook.open_step import OpenStep, Span
 from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 
-BY_BACKWARD = -1  # stands for an optimizer where backward passes are counted as steps
-_MOST_SPANS = 64  # in one step; further ones lengthen the last where it is of the same phase
-_MOST_OF_ALL = 4096  # and then the last of their phase: there are loops that never end a step
-_MOST_UNDECIDED = 16384  # passes; what is never decided is no part of a training
+BY_BACKWARD = -1  # replaces the optimizer where backward passes are counted as steps
+_MAX_SPANS = 64  # per step; further spans extend the last one if it has the same phase
+_MAX_SPANS_IN_TOTAL = 4096  # then the last span of the phase, since some loops never end a step
+_MAX_UNDECIDED = 16384  # passes; beyond that they count as evaluation
 
-# plain texts: an enumeration's members cost more to look up than all else here
+# plain strings: looking up enum members would dominate the cost of these methods
 _TRAIN, _PHASE, _STEP = Mode.TRAIN.value, EventCategory.PHASE.value, EventCategory.STEP.value
 _DATA_WAIT, _FORWARD = Phase.DATA_WAIT.value, Phase.FORWARD.value
 _BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
 
-# what comes before a forward pass and belongs to the same step
+# phases before a forward pass that belong to the same step
 _LEADING = (_DATA_WAIT, Phase.HOST_TO_DEVICE.value)
 
 
 class Pass(Enum):
-    """What a forward pass is for, as far as it can be told when it begins."""
+    """Purpose of a forward pass, as far as it is known when the pass begins."""
 
     TRAIN = auto()
     EVAL = auto()
-    UNDECIDED = auto()  # without gradients, or in eval mode: what follows decides
+    UNDECIDED = auto()  # without gradients or in eval mode: the next events decide
 
 
 class FinishedStep(NamedTuple):
-    """A step that is over."""
+    """A finished step."""
 
     mode: str
     number: int
@@ -51,7 +51,7 @@ At = tuple[str, int]  # a mode, and the number of a step in it
 
 
 class Steps(CountedSteps):
-    """Turns what happens in the training thread into rows of events."""
+    """Turns events of the training thread into rows."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class Steps(CountedSteps):
         self._now_ns = now_ns
         self._emit = emit
         self._on_finished = on_finished
-        self.start_anew()
+        self.reset()
 
-    def start_anew(self) -> None:
-        """Forgets all steps, as a forked child must."""
+    def reset(self) -> None:
+        """Drop all steps, for example in a forked child."""
         self.counts: dict[str, int] = {_TRAIN: 0}
-        self.forced_mode: str | None = None  # said by the script
+        self.forced_mode: str | None = None  # set by the script
         self.optimizers_alive = 1
-        self.is_explicit = False  # the script says itself where its steps end
+        self.is_explicit = False  # the script ends its steps itself
         self._latest_ns = 0
         self._open = OpenStep()
         self._last_end_ns = 0
@@ -77,29 +77,29 @@ class Steps(CountedSteps):
         self._awaiting: dict[int, list[Callable[[At], None]]] = {}  # by the start of a pass
         self._evaluation: tuple[int, int] | None = None
         self._profiled_by = ""
-        self._previous: tuple[int, ...] = ()  # optimizers of the training step before
+        self._previous: tuple[int, ...] = ()  # optimizers of the previous training step
 
     @property
     def mode(self) -> str:
-        """The mode that the script said, else train."""
+        """The mode set by the script, else train."""
         return self.forced_mode or _TRAIN
 
     @property
     def number(self) -> int:
-        """The step under way, in its mode."""
+        """Number of the current step in its mode."""
         return self.counts.get(self.mode, 0)
 
     @property
     def latest_seconds(self) -> float:
-        """How long the training step before took."""
+        """Duration of the previous training step."""
         return self._latest_ns / NANOSECONDS
 
     @property
     def latest(self) -> tuple[str, int]:
-        """What a script speaks of: the step under way, or the one that has just ended.
+        """The step that values logged by the script belong to: the current or the last one.
 
-        An evaluation step is over when its pass is; a training step when its optimizer has stepped,
-        and what is said between that and the first sign of the next one is said of it.
+        An evaluation step ends with its pass, a training step when its optimizer has stepped.
+        Values logged between that and the first event of the next step belong to the ended step.
         """
         mode, number = self.mode, self.number
         if self.is_explicit or not number:
@@ -108,25 +108,25 @@ class Steps(CountedSteps):
         return mode, number if has_begun else number - 1
 
     def force(self, mode: str | None) -> str | None:
-        """The script says what the passes that follow are for; what it had said before."""
+        """Set the mode of the following passes; return the mode that was set before."""
         self._decide(is_eval=True)
-        before, self.forced_mode = self.forced_mode, mode
-        return before
+        previous, self.forced_mode = self.forced_mode, mode
+        return previous
 
     def take_time_from(self, now_ns: Callable[[], int]) -> None:
-        """From now on the time is what this tells."""
+        """Take timestamps from this function from now on."""
         self._now_ns = now_ns
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is under way, and nobody says what the steps are."""
-        is_said = self.is_explicit or self.forced_mode is not None
-        return not (is_said or self._undecided or self.optimizers_alive > 1)
+        """Whether there is one optimizer, no undecided pass, and no control by the script."""
+        is_scripted = self.is_explicit or self.forced_mode is not None
+        return not (is_scripted or self._undecided or self.optimizers_alive > 1)
 
     def profile(self, kind: str) -> None:
-        """A profiler is at work from now on; with an empty name: no more.
+        """Mark steps as profiled from now on; an empty kind ends that.
 
-        What it took to switch it on or off between two steps belongs to neither of them.
+        The time to start or stop the profiler between two steps belongs to neither of them.
         """
         if self._is_between():
             self._last_end_ns = self._last_end_ns and self._now_ns()
@@ -135,21 +135,21 @@ class Steps(CountedSteps):
         self._profiled_by = kind
 
     def resume_at(self, number: int) -> None:
-        """Goes on counting training steps from a checkpoint."""
+        """Continue counting training steps from a checkpoint."""
         self.counts[_TRAIN] = number
 
     def span(self, phase: str, start_ns: int, category: str = _PHASE) -> None:
-        """A stretch that ends now."""
-        self._keep((phase, category, start_ns, self._now_ns() - start_ns))
+        """Add a span that ends now."""
+        self._add((phase, category, start_ns, self._now_ns() - start_ns))
 
     def data_wait(self, start_ns: int, *, is_exhausted: bool) -> None:
-        """A batch was waited for; the end of the data says what the passes before were."""
+        """Add the wait for a batch; undecided passes before it were an evaluation."""
         self._decide(is_eval=True)
         if not is_exhausted:
             self.span(_DATA_WAIT, start_ns)
 
-    def likely(self, kind: Pass) -> tuple[At, ...]:
-        """The steps that a pass may turn out to belong to; just one where that is certain."""
+    def possible_steps(self, kind: Pass) -> tuple[At, ...]:
+        """The steps that a pass may belong to; exactly one if that is certain."""
         forced = self.forced_mode
         if kind is Pass.TRAIN and forced is None and not self._open.updates:
             return ((_TRAIN, self.counts[_TRAIN]),)
@@ -159,22 +159,25 @@ class Steps(CountedSteps):
         if is_forced or kind is Pass.EVAL or (kind is Pass.UNDECIDED and forced is not None):
             return (evaluation,)
         number = self.counts[_TRAIN]
-        # what comes after an optimizer's step belongs to this step only if another one follows
+        # a pass after an optimizer step belongs to this step only if another optimizer follows
         is_open = bool(self._open.updates) and not self.is_explicit
-        training = tuple([(_TRAIN, number + more) for more in range(1 + is_open)])
+        training = tuple([(_TRAIN, number + offset) for offset in range(1 + is_open)])
         return training if kind is Pass.TRAIN else (evaluation, *training)
 
     def forward(
         self, start_ns: int, kind: Pass, on_settled: Callable[[At], None] | None = None
     ) -> None:
-        """An outermost forward pass that ends now; its step is told once that is certain."""
+        """Add an outermost forward pass that ends now.
+
+        `on_settled` is called with the step of the pass once that is certain.
+        """
         if on_settled is not None:
             self._awaiting[start_ns] = [on_settled]
         span = (_FORWARD, _PHASE, start_ns, self._now_ns() - start_ns)
         if kind is Pass.TRAIN and self.forced_mode in (None, _TRAIN):
             if self._undecided:
                 self._decide(is_eval=False)
-            self._keep(span)
+            self._add(span)
             return
         leading = self._take_leading()
         if kind is Pass.EVAL or self.forced_mode is not None:
@@ -182,15 +185,15 @@ class Steps(CountedSteps):
             self._finish_evaluation([*leading, span])
         else:
             self._undecided.append([*leading, span])
-            if len(self._undecided) >= _MOST_UNDECIDED:
+            if len(self._undecided) >= _MAX_UNDECIDED:
                 self._decide(is_eval=True)
 
     def evaluation_loss(self) -> None:
-        """A loss was computed without gradients: so the passes before were an evaluation."""
+        """Count undecided passes as evaluation, since a loss was computed without gradients."""
         self._decide(is_eval=True)
 
     def backward(self, start_ns: int) -> None:
-        """A backward pass that ends now."""
+        """Add a backward pass that ends now."""
         if self._undecided:
             self._decide(is_eval=False)
         self.span(_BACKWARD, start_ns)
@@ -201,15 +204,15 @@ class Steps(CountedSteps):
             step.backwards += 1
 
     def discard_micro_steps(self) -> None:
-        """The backward passes since an optimizer stepped lead to no step."""
+        """Drop the backward passes since the last optimizer step: they lead to no step."""
         self._open.backwards = 0
 
     def join_backwards(self, surplus: int) -> None:
-        """Some of the backward passes were parts of one loss: no micro-steps of their own."""
+        """Subtract backward passes that were parts of one loss, not separate micro-steps."""
         self._open.backwards -= surplus
 
     def optimizer_begins(self, optimizer: int) -> None:
-        """An optimizer is about to step: if it has stepped already, another step is under way."""
+        """Handle the start of an optimizer step; a repeated optimizer begins a new step."""
         if self._undecided:
             self._decide(is_eval=False)
         if self.is_explicit or not self._open.updates:
@@ -222,48 +225,48 @@ class Steps(CountedSteps):
             self._finish()
 
     def optimizer_made(self) -> None:
-        """The script makes another optimizer: what the others did is over."""
+        """End the current step, because the script creates another optimizer."""
         if self._open.updates and not self.is_explicit:
             self._finish()
 
-    def _split_turns(self, stepped: list[int], place: int) -> None:
-        """Where optimizers step several times each, one after the other, they share no step.
+    def _split_turns(self, stepped: list[int], index: int) -> None:
+        """Split the step where optimizers take turns with several steps each.
 
         Only the second step in a row shows that another optimizer has taken over.
         """
-        if place and self._previous == tuple(stepped[:place]):
-            self._open, rest = self._open.split(place)
+        if index and self._previous == tuple(stepped[:index]):
+            self._open, rest = self._open.split(index)
             self._finish()
             self._open = rest
 
     def optimizer_ends(self, optimizer: int, start_ns: int, *, is_skipped: bool = False) -> None:
-        """An optimizer has stepped, or was kept from it by a gradient scaler."""
+        """Handle the end of an optimizer step; a gradient scaler may have skipped it."""
         self.span(_OPTIMIZER, start_ns)
         self._open.update(optimizer, self._now_ns(), is_skipped=is_skipped)
         if self.optimizers_alive <= 1 and not self.is_explicit:
             self._finish()
 
     def count_backward(self, micro_steps: int) -> None:
-        """The backward pass that has just ended is the last of its step so far."""
+        """Count the backward pass that has just ended as the end of a step, for now."""
         self._open.count_backward(BY_BACKWARD, self._now_ns(), micro_steps)
 
     def count_no_backward(self) -> None:
-        """The backward passes so far belong to a step that is counted otherwise."""
+        """Stop counting backward passes as steps: something else ends the current step."""
         if self._open.updates:
             self._open = self._open.without_updates()
 
     def discard_open(self) -> None:
-        """What has been seen since the last step belongs to none."""
+        """Record everything since the last step as belonging to no step."""
         for span in self._open.spans:
             self._emit_span(span, NO_STEP, _TRAIN)
         self._open = OpenStep()
 
     def end_step(self) -> None:
-        """The script says that its step is over."""
+        """End the current step on request of the script."""
         self._decide(is_eval=False)
-        was_seen = not self.is_explicit and self.number and self._is_between()
+        has_ended = not self.is_explicit and self.number and self._is_between()
         self.is_explicit = True
-        if was_seen and self.mode == Mode.TRAIN:
+        if has_ended and self.mode == Mode.TRAIN:
             return
         self._open.mark_end(self._now_ns())
         if self.mode == _TRAIN:
@@ -273,7 +276,7 @@ class Steps(CountedSteps):
             self._open = OpenStep()
 
     def close(self) -> None:
-        """Nothing comes for now: what is under way and has an end is finished."""
+        """Finish the current step if it has an end; discard it otherwise."""
         self._decide(is_eval=True)
         if self._open.updates:
             self._finish()
@@ -281,25 +284,25 @@ class Steps(CountedSteps):
         self._last_end_ns = 0
 
     def _is_between(self) -> bool:
-        """Whether a training step has ended, and nothing of the next one was seen."""
+        """Whether a training step has ended and the next one has no event yet."""
         step = self._open
         return not (step.spans or step.updates or step.backwards or self._undecided)
 
-    def _keep(self, span: Span) -> None:
+    def _add(self, span: Span) -> None:
         spans = self._open.spans
-        if len(spans) >= _MOST_SPANS:
-            place = _place_of_last(spans, span[0]) if len(spans) >= _MOST_OF_ALL else -1
-            phase, category, start_ns, duration_ns = spans[place]
+        if len(spans) >= _MAX_SPANS:
+            index = _last_index(spans, span[0]) if len(spans) >= _MAX_SPANS_IN_TOTAL else -1
+            phase, category, start_ns, duration_ns = spans[index]
             if phase == span[0]:
-                spans[place] = (phase, category, start_ns, duration_ns + span[3])
+                spans[index] = (phase, category, start_ns, duration_ns + span[3])
                 if span[2] in self._awaiting:
-                    more = self._awaiting.pop(span[2])
-                    self._awaiting.setdefault(start_ns, []).extend(more)
+                    callbacks = self._awaiting.pop(span[2])
+                    self._awaiting.setdefault(start_ns, []).extend(callbacks)
                 return
         spans.append(span)
 
     def _take_leading(self) -> list[Span]:
-        """The waiting right before a pass that is not training belongs to that pass."""
+        """Remove and return the spans right before a non-training pass: they belong to it."""
         spans, since = self._open.spans, self._open.spans_at_end
         first = len(spans)
         while first > since and spans[first - 1][0] in _LEADING:
@@ -334,7 +337,7 @@ class Steps(CountedSteps):
         self._evaluation = (first_ns, end_ns)
 
     def _settle_evaluation(self, step: OpenStep, start_ns: int) -> None:
-        """An evaluation between two training steps is a phase of the later one."""
+        """Add an evaluation between two training steps as a phase of the later one."""
         if self._evaluation is None or self._evaluation[1] > step.end_ns:
             return
         first_ns, last_ns = self._evaluation
@@ -355,8 +358,8 @@ class Steps(CountedSteps):
         self._settle_evaluation(step, start_ns)
         self._last_end_ns = step.end_ns
         self._latest_ns = step.end_ns - start_ns
-        for one in step.spans:
-            self._emit_span(one, number, _TRAIN)
+        for span in step.spans:
+            self._emit_span(span, number, _TRAIN)
         finished = FinishedStep(
             _TRAIN,
             number,
@@ -381,7 +384,7 @@ class Steps(CountedSteps):
         self._on_finished(step)
 
 
-def _place_of_last(spans: list[Span], phase: str) -> int:
-    """Where the last stretch of a phase is; the last of all where there is none."""
-    places = range(len(spans) - 1, -1, -1)
-    return next((place for place in places if spans[place][0] == phase), -1)
+def _last_index(spans: list[Span], phase: str) -> int:
+    """Index of the last span of a phase; -1, the last span of all, if there is none."""
+    indexes = range(len(spans) - 1, -1, -1)
+    return next((index for index in indexes if spans[index][0] == phase), -1)

@@ -1,4 +1,4 @@
-"""A worker stops the job that it belongs to, or ends after a step that is its last one."""
+"""Stop the job from inside a worker, or end the worker after an agreed last step."""
 
 import json
 import threading
@@ -15,53 +15,53 @@ if TYPE_CHECKING:
 
     from sonde.hook.session import Session
 
-_PATIENCE_SECONDS = 60.0  # for the script to put its things in order
+_PATIENCE_SECONDS = 60.0  # for the script to clean up
 _REPLY_SECONDS = 3.0
 _POLL_SECONDS = 0.05
-_NEAR_SECONDS = 30.0  # for so long after it was asked where it is, every step is watched closely
-_MEETING_SECONDS = 5.0
-_LEFT = "it has ended after step"
+_NEAR_SECONDS = 30.0  # after a progress request, every step is recorded live for this long
+_RENDEZVOUS_SECONDS = 5.0
+_ENDED = "ended after step"
 
 
 def stop_job(session: "Session", reason: str) -> None:
-    """Tells all nodes that the job ends by itself, and waits a little until this one has heard."""
+    """Request all nodes to stop the job, and wait briefly for this node's reply."""
     clock = session.clock
     arguments = {"by": reason, PATIENCE: f"{_PATIENCE_SECONDS:g}"}
     request = send_request(session.store.backend, clock, RequestKind.STOP, arguments)
     deadline, never = clock.seconds() + _REPLY_SECONDS, threading.Event()
-    while session.store.place.node not in replies_to(session.store.backend, request):
+    while session.store.worker.node not in replies_to(session.store.backend, request):
         if clock.seconds() >= deadline:
             return
         clock.wait(never, _POLL_SECONDS)
 
 
 class LastStep:
-    """Ends the process between two steps, and all workers of the job after the same one.
+    """Ends the process between two steps, after the same step in all workers of the job.
 
-    Who stops a job asks all workers first at which step they are, and names one that none of them
-    has reached: left alone, a worker would wait for the others in a collective for ever.
+    The launcher first asks all workers for their progress, then names a last step that none of them
+    has reached. Otherwise a worker could wait for the others in a collective forever.
     """
 
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._near_until = 0.0
         self._request: Request | None = None
-        # a framework may know better
-        self.count_workers: Callable[[], int] = lambda: session.store.place.world_size
+        # adapters may replace this with the framework's own count
+        self.count_workers: Callable[[], int] = lambda: session.store.worker.world_size
 
     @property
     def is_near(self) -> bool:
-        """Whether somebody is about to name the last step, or has named it."""
-        is_asked = self._near_until and self._session.clock.seconds() < self._near_until
-        return self._request is not None or bool(is_asked)
+        """Whether the last step is set, or about to be set."""
+        is_expected = self._near_until and self._session.clock.seconds() < self._near_until
+        return self._request is not None or bool(is_expected)
 
-    def watch_closely(self) -> None:
-        """From the next step on, each is seen as it ends; said by any thread."""
+    def record_live(self) -> None:
+        """Record the next steps as they end, without deferring; callable from any thread."""
         self._near_until = self._session.clock.seconds() + _NEAR_SECONDS
         self._session.windows.notify_request()
 
-    def place(self) -> str:
-        """Where this worker is, for those who name the last step."""
+    def progress(self) -> str:
+        """JSON with this worker's progress, used to choose the last step."""
         steps = self._session.steps
         return json.dumps(
             {
@@ -71,14 +71,15 @@ class LastStep:
             }
         )
 
-    def name(self, request: Request, inbox: Inbox) -> None:
-        """The last step is named; said by any thread."""
-        if self._request is None:  # a second one could be heard by some workers too late
+    def set(self, request: Request, inbox: Inbox) -> None:
+        """Set the last step; callable from any thread."""
+        if self._request is None:  # a second request could reach some workers too late
             self._request, self._inbox = request, inbox
             self._number = int(request.arguments[LAST_STEP])
             self._session.listeners.on_step("the stop", self._step_over)
-        self.watch_closely()
-        inbox.reply(request, self._session.clock, is_done=True, message="it ends after a step")
+        self.record_live()
+        message = f"ends after step {self._number}"
+        inbox.reply(request, self._session.clock, is_done=True, message=message)
 
     def _step_over(self, step: FinishedStep) -> None:
         session = self._session
@@ -86,24 +87,23 @@ class LastStep:
             return
         is_alone = self.count_workers() == 1
         if is_alone or (step.mode == Mode.TRAIN.value and step.number >= self._number):
-            self._leave(step.number)
+            self._exit(step.number)
 
-    def _leave(self, number: int) -> None:
+    def _exit(self, number: int) -> None:
         session, request = self._session, self._request
         assert request is not None
         session.close()
-        session.guard.call("the stop", lambda: self._meet(request, number), None)
-        raise StoppedJobError(
-            request.arguments.get("by", "a request"), f"the job is stopped after step {number}"
-        )
+        session.guard.call("the stop", lambda: self._rendezvous(request, number), None)
+        reason = request.arguments.get("by", "a request")
+        raise StoppedJobError(reason, f"job stopped after step {number}")
 
-    def _meet(self, request: Request, number: int) -> None:
-        """Waits a little for the others: launchers end all as soon as the first has left."""
+    def _rendezvous(self, request: Request, number: int) -> None:
+        """Wait briefly for the other workers: launchers kill all of them once the first exits."""
         session, clock = self._session, self._session.clock
-        self._inbox.reply(request, clock, is_done=True, message=f"{_LEFT} {number}")
-        deadline, never = clock.seconds() + _MEETING_SECONDS, threading.Event()
+        self._inbox.reply(request, clock, is_done=True, message=f"{_ENDED} {number}")
+        deadline, never = clock.seconds() + _RENDEZVOUS_SECONDS, threading.Event()
         while clock.seconds() < deadline:
             replies = replies_to(session.store.backend, request).values()
-            if sum(_LEFT in one.message for one in replies) >= self.count_workers():
+            if sum(_ENDED in reply.message for reply in replies) >= self.count_workers():
                 return
             clock.wait(never, _POLL_SECONDS)

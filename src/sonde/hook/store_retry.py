@@ -1,4 +1,4 @@
-"""The beginning of a worker's recording: tried again while the store cannot be written."""
+"""Retry opening the store of a worker while it cannot be written."""
 
 import atexit
 import multiprocessing.util
@@ -13,14 +13,14 @@ from sonde.settings import WorkerPlace
 from sonde.store.writer import Writer
 
 _FIRST_PAUSE_SECONDS = 1.0
-_LONGEST_PAUSE_SECONDS = 10.0
+_MAX_PAUSE_SECONDS = 10.0
 
 
-class Beginning:
-    """When to begin, and what was lost until then."""
+class OpeningAttempts:
+    """Schedules attempts to open the store, and reports what was lost until one succeeds."""
 
-    def __init__(self, place: WorkerPlace, clock: Clock) -> None:
-        self._place = place
+    def __init__(self, worker: WorkerPlace, clock: Clock) -> None:
+        self._worker = worker
         self._clock = clock
         self._pid = os.getpid()
         self._due = 0.0
@@ -36,27 +36,27 @@ class Beginning:
         return not self._is_given_up and self._clock.seconds() >= self._due
 
     def attempt(self, begin: Callable[[], None]) -> None:
-        """Begin, unless the store fails."""
+        """Call `begin`; if the store fails, schedule the next attempt."""
         try:
             begin()
         except StoreError as error:
             self._due = self._clock.seconds() + self._pause
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+            self._pause = min(2 * self._pause, _MAX_PAUSE_SECONDS)
             self._failed(str(error))
 
     def report_to(self, writer: Writer) -> None:
-        """It has begun: what was lost before can be recorded."""
+        """Record what was lost before the store could be opened."""
         loss, self._reason = self._loss(), ""
         if loss is not None:
             writer.report_lost(loss)
 
     def give_up(self, reason: str) -> None:
-        """Something else than the store has failed: there is no next attempt."""
+        """Stop trying, because something other than the store has failed."""
         self._due, self._is_given_up = 1.0, True
         self._failed(reason)
 
     def _failed(self, reason: str) -> None:
-        """Take note of a failure; if nothing follows, the launcher hears of it at the end."""
+        """Remember a failure; unless a later attempt succeeds, it is reported at exit."""
         if not self._reason:
             self._since_ns = self._clock.now_ns()
             # processes of multiprocessing end without atexit
@@ -73,5 +73,5 @@ class Beginning:
     def _report(self) -> None:
         loss = self._loss()
         if loss is not None and self._pid == os.getpid():
-            send_losses(self._place.run_id, self._place.rank, [loss], is_recorded=False)
+            send_losses(self._worker.run_id, self._worker.rank, [loss], is_recorded=False)
             self._reason = ""

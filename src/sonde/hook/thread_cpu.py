@@ -1,21 +1,21 @@
-"""What our threads cost in a process that is not ours alone."""
+"""CPU time of Sonde's threads in a user's process."""
 
 import threading
 from pathlib import Path
 
 from sonde.clock import NANOSECONDS
 
-_HOOK = "sonde-hook"  # counts its own time, as part of the training
+_HOOK = "sonde-hook"  # measures its own time, which counts as hook overhead
 
 
-class OwnThreads:
-    """Adds up the CPU time of the threads that record beside a training."""
+class SondeThreads:
+    """Sums up the CPU time of Sonde's threads, except the hook's worker thread."""
 
     def __init__(self) -> None:
-        self._spent_ns: dict[int, int] = {}  # also of threads that have ended
+        self._spent_ns: dict[int, int] = {}  # by thread, including ended threads
 
     def cpu_seconds(self) -> float:
-        """All of it so far; nothing where the system does not tell."""
+        """Total CPU time so far; zero if the system does not report it."""
         for thread in threading.enumerate():
             is_ours = thread.name.startswith("sonde-") and thread.name != _HOOK
             if is_ours and thread.native_id is not None:

@@ -1,11 +1,11 @@
-"""The one thread of a process whose training is recorded."""
+"""The thread of a process whose training is recorded."""
 
 import threading
 from collections.abc import Callable
 
 
 class TrainingThread:
-    """The first thread that trains is recorded until it ends."""
+    """Selects the first thread that trains, until that thread ends."""
 
     __slots__ = ("_on_handover", "_thread", "id", "lock")
 
@@ -14,20 +14,20 @@ class TrainingThread:
         self.reset()
 
     def reset(self) -> None:
-        """No thread trains yet; a forked child has none of its parent's threads and locks."""
-        self.id = 0  # of the thread that trains; 0: no hook was called yet
+        """Select no thread; a forked child has none of its parent's threads and locks."""
+        self.id = 0  # of the selected thread; 0 before the first hook call
         self._thread: threading.Thread | None = None
         self.lock = threading.RLock()
 
     def is_current(self) -> bool:
-        """Whether the caller trains; before any thread does, it may."""
+        """Whether the caller is the selected thread, or no thread is selected yet."""
         return self.id in (0, threading.get_ident())
 
     def claim(self, *, is_idle: bool = False) -> bool:
-        """Record the calling thread from now on, if no other is recorded; whether it is.
+        """Select the calling thread unless another one is selected; return whether it is.
 
         Args:
-            is_idle: Whether the thread that is recorded so far has not trained yet.
+            is_idle: Whether the thread selected so far has not trained yet.
         """
         if self.id and not (is_idle or self._has_ended()):
             return False
@@ -37,7 +37,7 @@ class TrainingThread:
             if self.id:
                 self._on_handover()
             self.id = threading.get_ident()
-            # threads of other languages are not listed: they are taken to live on
+            # threads started outside of Python are not listed, and never count as ended
             alive = threading.enumerate()
             self._thread = next((thread for thread in alive if thread.ident == self.id), None)
             return True

@@ -8,7 +8,7 @@ from sonde.hook.attached_frameworks import AttachedFrameworks
 from sonde.hook.identity import claim_worker, earlier_counts, facts_of
 from sonde.hook.loss_report import send_losses
 from sonde.hook.pending_rows import Rows
-from sonde.hook.store_retry import Beginning
+from sonde.hook.store_retry import OpeningAttempts
 from sonde.records.notice import Notice, NoticeKind
 from sonde.records.worker import TensorIndex, TensorInfo, WorkerInfo
 from sonde.settings import WorkerPlace
@@ -24,17 +24,17 @@ _WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 class WorkerStore:
     """Opens the store when training begins, and writes to it."""
 
-    def __init__(self, place: WorkerPlace, clock: Clock, guard: Guard) -> None:
-        self.place = place
+    def __init__(self, worker: WorkerPlace, clock: Clock, guard: Guard) -> None:
+        self.worker = worker
         self._clock = clock
         self._guard = guard
         self.reset()
 
     def reset(self) -> None:
-        """Start a new life: nothing is open, nothing was written."""
+        """Return to the state before the store is opened."""
         self.info: WorkerInfo | None = None
-        self.value_bytes = 0  # written in files of their own: full tensors, traces
-        self._attempts = Beginning(self.place, self._clock)
+        self.value_bytes = 0  # written to separate files: full tensors, traces
+        self._attempts = OpeningAttempts(self.worker, self._clock)
         self._backend: Backend | None = None
         self._writer: Writer | None = None
         self._notices: set[tuple[str, str]] = set()
@@ -43,9 +43,9 @@ class WorkerStore:
         self._tensors_written = 0
         self._heartbeat_due = 0.0
 
-    def assign(self, place: WorkerPlace) -> None:
-        """Belong to another job, or to another worker of it, from the next `open` on."""
-        self.place = place
+    def assign(self, worker: WorkerPlace) -> None:
+        """Use this job and worker from the next `open` on."""
+        self.worker = worker
 
     @property
     def is_open(self) -> bool:
@@ -54,40 +54,40 @@ class WorkerStore:
 
     @property
     def writer(self) -> Writer:
-        """The writer of all rows; only once the store is open."""
+        """The writer of all rows; available once the store is open."""
         assert self._writer is not None
         return self._writer
 
     @property
     def backend(self) -> Backend:
-        """The job's store; only once it is open."""
+        """The job's store; available once it is open."""
         assert self._backend is not None
         return self._backend
 
     def may_try(self) -> bool:
-        """Whether to try to open the store now: after a failure, not at once."""
+        """Whether to try to open the store now; after a failure there is a pause."""
         return self._attempts.is_due()
 
     def attempt(self, begin: Callable[[], None]) -> None:
-        """Begin, or note that the store fails."""
+        """Call `begin`, and schedule a retry if the store fails."""
         self._attempts.attempt(begin)
 
     def give_up(self, reason: str) -> None:
-        """Never try again."""
+        """Stop trying to open the store."""
         self._attempts.give_up(reason)
 
     def open(self, frameworks: AttachedFrameworks) -> None:
-        """Claim the worker's place in the store and start its writer.
+        """Register the worker in the store and start its writer.
 
         Raises:
             StoreError: The store cannot be written.
         """
-        assert self.place.job_uri is not None
-        self._backend = open_backend(self.place.job_uri)
+        assert self.worker.job_uri is not None
+        self._backend = open_backend(self.worker.job_uri)
         self.info = claim_worker(
             self._backend,
             facts_of(
-                self.place,
+                self.worker,
                 self._clock.now_ns(),
                 framework=frameworks.name,
                 versions=frameworks.versions,
@@ -101,7 +101,7 @@ class WorkerStore:
         self._writer.outbox.start()
 
     def earlier_counts(self) -> dict[str, int]:
-        """Steps that an earlier life of this worker has done, by mode."""
+        """Steps that earlier starts of this worker finished, by mode."""
         assert self.info is not None
         return earlier_counts(self.backend, self.info)
 
@@ -110,7 +110,7 @@ class WorkerStore:
         self._attempts.report_to(self.writer)
 
     def notice(self, kind: NoticeKind, what: str, reason: str) -> None:
-        """Record something about the recording itself, once."""
+        """Record a notice about the recording itself, once."""
         if (what, reason) not in self._notices:
             self._notices.add((what, reason))
             if self._writer is not None:
@@ -119,7 +119,7 @@ class WorkerStore:
                 self._early_notices.append((kind, what, reason))
 
     def register_tensor(self, info: TensorInfo) -> None:
-        """Add a tensor to the index, or change what the index says about it."""
+        """Add a tensor to the index, or update its entry."""
         self._tensors[info.name] = info
 
     def has_tensor(self, name: str) -> bool:
@@ -127,11 +127,11 @@ class WorkerStore:
         return name in self._tensors
 
     def add_value_bytes(self, size_bytes: int) -> None:
-        """Count what was written in a file of its own."""
+        """Count bytes written to a separate file."""
         self.value_bytes += size_bytes
 
     def flush(self, rows: Rows) -> None:
-        """Write rows, and the index of tensors where it has grown."""
+        """Write rows, and the tensor index if it has grown."""
         rows.write(self.writer)
         self.writer.flush()
         if len(self._tensors) != self._tensors_written:
@@ -139,7 +139,7 @@ class WorkerStore:
             self.write_document("tensors", TensorIndex(tuple(self._tensors.values())))
 
     def is_heartbeat_due(self) -> bool:
-        """Whether to write a heartbeat now; the next one is due some seconds later."""
+        """Whether to write a heartbeat now; schedules the next one."""
         now = self._clock.seconds()
         if now < self._heartbeat_due:
             return False
@@ -147,7 +147,7 @@ class WorkerStore:
         return True
 
     def write_document(self, name: str, record: object) -> None:
-        """Write one of the worker's documents; a failure is recorded and leaves the rest alone."""
+        """Write one of the worker's documents; a failure is recorded and does not propagate."""
         assert self.info is not None
         info, backend = self.info, self.backend
         key = layout.worker_key(info.rank, info.attempt, info.restart, name)
@@ -156,12 +156,12 @@ class WorkerStore:
     def report_unfinished(self, count: int) -> None:
         """Record that work was dropped at the end of training."""
         now_ns = self._clock.now_ns()
-        what, reason = "statistics and values", f"{count} were not done at the end, in time"
+        what, reason = "statistics and values", f"{count} not finished in time at the end"
         self.writer.report_lost(Notice(NoticeKind.LOST, what, reason, now_ns, now_ns))
 
     def close(self, timeout_seconds: float) -> None:
-        """Write what is left within a time, and report what could not be written."""
+        """Write the remaining rows within the timeout, and report what could not be written."""
         lost = self.writer.close(timeout_seconds)
         if lost and self.info is not None:
-            is_recorded = self.writer.tell_lost()
-            send_losses(self.place.run_id, self.info.rank, lost, is_recorded=is_recorded)
+            is_recorded = self.writer.record_losses()
+            send_losses(self.worker.run_id, self.info.rank, lost, is_recorded=is_recorded)

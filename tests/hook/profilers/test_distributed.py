@@ -131,7 +131,7 @@ def test_a_collective_that_fails_fails_as_ever(group: str) -> None:
 
 def test_without_a_group_it_says_so() -> None:
     with watched() as recorded:
-        assert Distributed(recorded.session).begin(WINDOW) == "there is no process group"
+        assert Distributed(recorded.session).begin(WINDOW) == "no process group is initialized"
 
 
 def test_a_compiled_function_is_neither_compiled_again_nor_looked_into(group: str) -> None:

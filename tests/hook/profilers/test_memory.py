@@ -21,8 +21,8 @@ FLOAT_BYTES = 4
 
 
 def readers_of(recorded: Recorded) -> tuple[WorkerReader, ...]:
-    assert recorded.session.store.place.job_uri is not None
-    backend = open_backend(recorded.session.store.place.job_uri)
+    assert recorded.session.store.worker.job_uri is not None
+    backend = open_backend(recorded.session.store.worker.job_uri)
     return (WorkerReader(backend, 0, read_lives(backend, ["0"])),)
 
 
@@ -122,7 +122,7 @@ def test_a_snapshot_is_refused_where_no_device_is_in_use() -> None:
     with watched(profile=(window,)) as recorded:
         Script().run()
 
-    assert "none is in use" in recorded.said()["a snapshot of the allocator"]
+    assert "none is in use" in recorded.said()["allocator snapshot"]
     assert len(memory_of(readers_of(recorded), "step")) == 1
 
 

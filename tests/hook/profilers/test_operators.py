@@ -62,7 +62,7 @@ Trace = tuple[dict[str, Any], list[dict[str, Any]]]
 
 def traces_of(recorded: Recorded, kind: str = "operators") -> list[Trace]:
     """The facts and the events of all traces, in order."""
-    uri = recorded.session.store.place.job_uri
+    uri = recorded.session.store.worker.job_uri
     assert uri is not None
     backend = open_backend(uri)
     keys = [entry.key for entry in backend.entries("workers/0/profiles")]
@@ -180,7 +180,7 @@ def test_an_operator_that_raises_leaves_its_module() -> None:
     )
 
 
-@pytest.mark.parametrize(("limit", "most"), [("_MOST_SECONDS", -1.0), ("_MOST_NODES", 3)])
+@pytest.mark.parametrize(("limit", "most"), [("_MAX_SECONDS", -1.0), ("_MAX_NODES", 3)])
 def test_a_window_whose_trace_grows_too_large_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, limit: str, most: float
 ) -> None:
@@ -191,17 +191,17 @@ def test_a_window_whose_trace_grows_too_large_is_cut_off(
     [(facts, events)] = traces_of(recorded)
     assert len(facts["anchors"]) == 2
     assert len(named(events, "aten::addmm")) < 2
-    reason = recorded.said()[f"all of a profile of operators at step {FIRST}"]
-    assert reason.startswith("it was cut off after 0.")
+    reason = recorded.said()[f"complete operators profile at step {FIRST}"]
+    assert reason.startswith("recording stopped after ")
 
 
 def test_a_trace_that_is_too_large_to_be_kept_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_window, "_MOST_BYTES", 10)
+    monkeypatch.setattr(trace_window, "_MAX_BYTES", 10)
     with watched(profile=(WINDOW,)) as recorded:
         Script().run()
 
     assert traces_of(recorded) == []
-    assert f"all of a profile of operators at step {FIRST}" in recorded.said()
+    assert f"complete operators profile at step {FIRST}" in recorded.said()
 
 
 def test_a_trace_that_cannot_be_written_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,8 +209,8 @@ def test_a_trace_that_cannot_be_written_is_given_up(monkeypatch: pytest.MonkeyPa
     with watched(profile=(WINDOW,)) as recorded:
         Script().run()
 
-    said = recorded.said()[f"all of a profile of operators at step {FIRST}"]
-    assert said.startswith("its trace cannot be written")
+    said = recorded.said()[f"complete operators profile at step {FIRST}"]
+    assert said.startswith("the trace could not be written")
 
 
 def test_every_window_has_a_trace_of_its_own() -> None:
@@ -255,7 +255,7 @@ def test_without_pytorch_there_is_no_window() -> None:
         session.frameworks.adapters.clear()
         refusals = [kind(session).begin(WINDOW) for kind in (Operators, Memory)]
 
-    assert refusals == ["PyTorch is not watched in this process"] * 2
+    assert refusals == ["PyTorch is not recorded in this process"] * 2
 
 
 class SteppingInBackward(Script):
@@ -273,7 +273,7 @@ def test_a_window_never_begins_inside_a_backward_pass() -> None:
     with watched(profile=(WINDOW,)) as recorded:
         SteppingInBackward().run()
     assert traces_of(recorded) == []
-    reason = recorded.said()["a profile of operators"]
+    reason = recorded.said()["operators profile"]
     assert "inside a backward pass" in reason
 
 

@@ -144,7 +144,7 @@ def test_a_forked_child_does_not_count_on() -> None:
 
 
 def test_what_is_counted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_python_calls, "_MOST_ROWS", 5)
+    monkeypatch.setattr(_python_calls, "_MAX_ROWS", 5)
     clock = SystemClock()
 
     def much() -> None:
@@ -161,7 +161,7 @@ def test_what_finds_no_room_in_the_tree_is_time_of_its_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rooms = len(counted(leaf).parents) - 2  # without `leaf` and what it calls
-    monkeypatch.setattr(_python_tree, "_MOST_NODES", rooms + 1)
+    monkeypatch.setattr(_python_tree, "_MAX_NODES", rooms + 1)
     profile = counted(work)
     found = by_function(profile)
     assert profile.is_cut
@@ -193,7 +193,7 @@ class Standing:
 def looked(times: int, every_ns: int = 1_000_000) -> PythonProfile:
     sampler = StackSampler(SystemClock(), Guard(), every_ns)
     for tick in range(times):
-        sampler.look(sampler.start_ns + (tick + 1) * every_ns, every_ns)
+        sampler.sample(sampler.start_ns + (tick + 1) * every_ns, every_ns)
     return sampler.profile()
 
 
@@ -236,13 +236,13 @@ def test_our_own_part_is_left_out() -> None:
 
 
 def test_the_more_looks_there_are_the_rarer_they_become(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_python_stacks, "_MOST_LOOKS", 8)
+    monkeypatch.setattr(_python_stacks, "_MAX_SAMPLES", 8)
     alone = {threading.get_ident(): sys._getframe()}  # other tests may have left threads behind
     monkeypatch.setattr(_python_stacks, "_current_frames", lambda: alone)
     sampler = StackSampler(SystemClock(), Guard(), 1000)
     pauses = []
     for tick in range(7):
-        sampler.look(tick, 1)
+        sampler.sample(tick, 1)
         pauses.append(sampler.interval_ns)
     assert pauses == [1000, 1000, 1000, 1000, 2000, 2000, 4000]
 
@@ -252,7 +252,7 @@ def test_a_sampler_looks_until_it_is_told_to_end() -> None:
     sampler = StackSampler(SystemClock(), guard, 100_000)
     sampler.start()
     with Standing() as standing:
-        while sampler.looks < 20:
+        while sampler.samples < 20:
             standing.is_there.wait()
     sampler.end()
     profile = sampler.profile()

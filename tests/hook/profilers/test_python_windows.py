@@ -63,9 +63,9 @@ class Windowed:
 
 def read(session: Session, recorded: Recorded) -> tuple[ReadProfile, ...]:
     assert recorded.session is session
-    assert session.store.place.job_uri is not None
+    assert session.store.worker.job_uri is not None
     damages: list[str] = []
-    reader = WorkerReader(open_backend(session.store.place.job_uri), 0, ())
+    reader = WorkerReader(open_backend(session.store.worker.job_uri), 0, ())
     found = read_python_profiles(reader, damages)
     assert not damages
     return found
@@ -73,7 +73,7 @@ def read(session: Session, recorded: Recorded) -> tuple[ReadProfile, ...]:
 
 @contextmanager
 def traced(kind: str) -> Iterator[None]:
-    """Somebody else is at work."""
+    """Somebody else is running."""
 
     def other(*_: object) -> None:
         """Does nothing."""
@@ -117,7 +117,7 @@ def test_every_call_has_its_phase() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "reason"),
-    [("trace", "a debugger or coverage is at work"), ("profile", "another profiler is at work")],
+    [("trace", "a debugger or coverage is running"), ("profile", "another profiler is running")],
 )
 @pytest.mark.parametrize("profiler", ["stacks", "cprofile"])
 def test_it_gives_way_to_whoever_is_at_work_already(kind: str, reason: str, profiler: str) -> None:
@@ -138,10 +138,10 @@ def test_it_gives_way_to_tools_of_the_interpreter() -> None:
             windowed.train()
         finally:
             sys.monitoring.free_tool_id(sys.monitoring.COVERAGE_ID)
-        assert windowed.refusal == "coverage is at work (covering)"
+        assert windowed.refusal == "coverage is running (covering)"
 
 
 def test_an_option_that_is_unknown_is_said() -> None:
     windowed = Windowed({"timer": "lunar"})
     windowed.train()
-    assert windowed.refusal == "There is no timer 'lunar'. Known: total, cpu, off_cpu"
+    assert windowed.refusal == "timer = 'lunar' is invalid. Choose one of: total, cpu, off_cpu"

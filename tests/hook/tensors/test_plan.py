@@ -5,7 +5,7 @@ import timeit
 
 import pytest
 
-from sonde.hook.tensors.collections import Collection, Wanted
+from sonde.hook.tensors.collections import Collection, TensorRequest
 from sonde.hook.tensors.plan import Plan
 from sonde.records.step import Mode
 from sonde.records.tensor import Reduction, TensorKind
@@ -61,7 +61,8 @@ def test_histograms_of_budgeted_collections_come_at_their_interval() -> None:
     drawn = [
         step
         for step in range(35)
-        if plan.wanted("fc.weight", WEIGHT, plan.due(Mode.TRAIN, step)) == Wanted(histogram=True)
+        if plan.request_for("fc.weight", WEIGHT, plan.due(Mode.TRAIN, step))
+        == TensorRequest(histogram=True)
     ]
     assert drawn == [0, 10, 20, 30]
 
@@ -71,7 +72,7 @@ def test_a_histogram_that_fell_between_two_recorded_steps_is_made_up_for() -> No
     drawn, since = [], -1
     for step in range(0, 50, 7):
         due = plan.due(Mode.TRAIN, step, since)
-        wanted = plan.wanted("fc.weight", WEIGHT, due)
+        wanted = plan.request_for("fc.weight", WEIGHT, due)
         drawn += [step] if wanted and wanted.histogram else []
         since = step
     assert drawn == [0, 14, 21, 35, 42]
@@ -79,7 +80,7 @@ def test_a_histogram_that_fell_between_two_recorded_steps_is_made_up_for() -> No
 
 def test_zero_means_no_histograms() -> None:
     plan = plan_of(statistics=("weights",))
-    assert plan.wanted("fc.weight", WEIGHT, plan.due(Mode.TRAIN, 0)) == Wanted()
+    assert plan.request_for("fc.weight", WEIGHT, plan.due(Mode.TRAIN, 0)) == TensorRequest()
 
 
 def test_what_several_due_collections_want_of_a_tensor_is_merged() -> None:
@@ -90,40 +91,44 @@ def test_what_several_due_collections_want_of_a_tensor_is_merged() -> None:
         statistics=("gradients",),
     )
 
-    def at(step: int) -> Wanted | None:
-        return plan.wanted("gradient/fc.weight", GRADIENT, plan.due(Mode.TRAIN, step))
+    def at(step: int) -> TensorRequest | None:
+        return plan.request_for("gradient/fc.weight", GRADIENT, plan.due(Mode.TRAIN, step))
 
-    assert at(1) == Wanted()
-    assert at(2) == Wanted(values=True)
-    assert at(3) == Wanted(histogram=True)
-    assert at(5) == Wanted(reductions=frozenset((Reduction.PROD,)))
-    assert at(30) == Wanted(histogram=True, values=True, reductions=frozenset((Reduction.PROD,)))
+    assert at(1) == TensorRequest()
+    assert at(2) == TensorRequest(values=True)
+    assert at(3) == TensorRequest(histogram=True)
+    assert at(5) == TensorRequest(reductions=frozenset((Reduction.PROD,)))
+    assert at(30) == TensorRequest(
+        histogram=True, values=True, reductions=frozenset((Reduction.PROD,))
+    )
     assert at(30) == at(30)
 
 
 def test_nothing_is_wanted_of_a_tensor_outside_of_the_due_collections() -> None:
     plan = plan_of("gradients:include=^gradient/fc1", statistics=("biases",))
     due = plan.due(Mode.TRAIN, 0)
-    assert plan.wanted("gradient/fc1.weight", GRADIENT, due) == Wanted()
-    assert plan.wanted("gradient/fc2.weight", GRADIENT, due) is None
-    assert plan.wanted("fc1.weight", WEIGHT, due) is None
-    assert plan.wanted("gradient/fc1.weight", GRADIENT, ()) is None
+    assert plan.request_for("gradient/fc1.weight", GRADIENT, due) == TensorRequest()
+    assert plan.request_for("gradient/fc2.weight", GRADIENT, due) is None
+    assert plan.request_for("fc1.weight", WEIGHT, due) is None
+    assert plan.request_for("gradient/fc1.weight", GRADIENT, ()) is None
 
 
 @pytest.mark.parametrize("reduction", ["median", "quantiles"])
 def test_reductions_that_come_from_the_histogram_ask_for_it(reduction: str) -> None:
     plan = plan_of(f"weights:reductions={reduction}")
-    assert plan.wanted("fc.weight", WEIGHT, plan.due(Mode.TRAIN, 0)) == Wanted(histogram=True)
+    assert plan.request_for("fc.weight", WEIGHT, plan.due(Mode.TRAIN, 0)) == TensorRequest(
+        histogram=True
+    )
 
 
 def test_only_what_a_collection_may_hold_needs_hooks() -> None:
     plain = plan_of(statistics=("weights", "biases", "gradients"))
-    wanted = {kind for kind in TensorKind if plain.wants(kind)}
+    wanted = {kind for kind in TensorKind if plain.may_record(kind)}
     assert wanted == {TensorKind.WEIGHT, TensorKind.BIAS, TensorKind.GRADIENT}
-    assert plan_of("relu_output").wants(TensorKind.RELU_OUTPUT)
-    assert not plan_of("relu_output").wants(TensorKind.TANH_INPUT)
+    assert plan_of("relu_output").may_record(TensorKind.RELU_OUTPUT)
+    assert not plan_of("relu_output").may_record(TensorKind.TANH_INPUT)
     for save in ("custom:include=relu", "all"):
-        assert all(plan_of(save).wants(kind) for kind in TensorKind)
+        assert all(plan_of(save).may_record(kind) for kind in TensorKind)
 
 
 def test_what_rules_need_is_sparse_and_of_weights_and_gradients_a_routine() -> None:
@@ -132,17 +137,17 @@ def test_what_rules_need_is_sparse_and_of_weights_and_gradients_a_routine() -> N
     assert names(plan.due(Mode.TRAIN, 3)) == ["gradients"]
     assert plan.needs("class-hits")
     assert not plan.needs("unit-copies")
-    assert plan.wants(TensorKind.RELU_OUTPUT)
-    assert not plan.wants_tensor("relu_output_0", RELU)  # no hooks for every step
+    assert plan.may_record(TensorKind.RELU_OUTPUT)
+    assert not plan.records_tensor("relu_output_0", RELU)  # no hooks for every step
 
 
 def test_where_nobody_says_what_rules_need_all_of_it_is_looked_at() -> None:
     plan = plan_of(needed=None)
     assert len(plan.sparse) == 8
     assert plan.needs("unit-copies")
-    assert plan.has_looks
-    assert not plan_of().has_looks
-    assert not Plan(HookSettings(statistics=(), looks=False)).has_looks
+    assert plan.has_inspections
+    assert not plan_of().has_inspections
+    assert not Plan(HookSettings(statistics=(), inspections=False)).has_inspections
 
 
 def test_a_rule_that_needs_all_gets_all_collections() -> None:
@@ -154,9 +159,9 @@ def test_a_rule_that_needs_all_gets_all_collections() -> None:
 
 def test_a_regular_expression_is_searched_for_in_the_name() -> None:
     plan = plan_of("custom:include=relu|tanh")
-    assert plan.wants_tensor("layer4.1.relu_output_0", RELU)
-    assert plan.wants_tensor("tanh.weight", WEIGHT)
-    assert not plan.wants_tensor("layer4.1.conv1_output_0", (TensorKind.LAYER_OUTPUT,))
+    assert plan.records_tensor("layer4.1.relu_output_0", RELU)
+    assert plan.records_tensor("tanh.weight", WEIGHT)
+    assert not plan.records_tensor("layer4.1.conv1_output_0", (TensorKind.LAYER_OUTPUT,))
 
 
 def test_a_tensor_is_asked_for_by_name_only_with_a_regular_expression() -> None:
@@ -175,12 +180,14 @@ def test_a_tensor_knows_all_its_collections_built_in_and_own() -> None:
 
 
 def test_names_that_a_script_invents_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonde.hook.tensors.plan._MOST_REMEMBERED", 10)
+    monkeypatch.setattr("sonde.hook.tensors.plan._MAX_CACHED", 10)
     plan = plan_of("all:values")
     due = plan.due(Mode.TRAIN, 0)
     for number in range(100):
-        assert plan.wanted(f"embedding{number}", (TensorKind.SAVED,), due) == Wanted(values=True)
-    assert len(plan._remembered) <= 10
+        assert plan.request_for(f"embedding{number}", (TensorKind.SAVED,), due) == TensorRequest(
+            values=True
+        )
+    assert len(plan._requests) <= 10
 
 
 def test_asking_what_is_due_costs_nearly_nothing() -> None:

@@ -1,4 +1,4 @@
-"""What hooks a framework: the base of one file per framework."""
+"""The interface of a framework adapter; one file per framework implements it."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
@@ -8,18 +8,18 @@ if TYPE_CHECKING:
 
 
 class Adapter(ABC):
-    """Sees what a framework does, and tells the session. The framework is imported already."""
+    """Reports the activity of a framework, which is already imported, to the session."""
 
     @abstractmethod
     def attach(self, session: "Session") -> None:
-        """Puts the hooks in place."""
+        """Install the hooks."""
 
     def part_loaded(self, name: str) -> None:
-        """Another awaited module of the framework has been imported."""
+        """Handle the import of another awaited module of the framework."""
 
     def adopt(self) -> None:
-        """Finds what the script has made before the hooks were there."""
+        """Find models and optimizers that the script created before the hooks were installed."""
 
     @abstractmethod
     def detach(self) -> None:
-        """Takes them away again."""
+        """Remove the hooks."""

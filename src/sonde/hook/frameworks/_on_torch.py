@@ -1,4 +1,4 @@
-"""Loops that are built on PyTorch: what its adapter cannot see without them."""
+"""Base of adapters for training loops built on PyTorch: adds what the PyTorch adapter misses."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -18,20 +18,20 @@ Function = Callable[..., Any]
 
 
 class OnTorch(Adapter):
-    """Knows what its loop divides, evaluates, logs and saves."""
+    """Reports how the loop scales losses, evaluates, logs and saves checkpoints."""
 
     package = ""  # the module that the script imports
-    version_in = ""  # the module that has its version, where that is another one
-    source = ""  # where its numbers come from
+    version_in = ""  # the module with the version, if it is another one
+    source = ""  # recorded as the source of its numbers
 
     def __init__(self) -> None:
         self._patches = Patches()
 
     def attach(self, session: Session) -> None:
-        """Puts the hooks in place; PyTorch's own are there already."""
+        """Install the hooks, in addition to those of the PyTorch adapter."""
         torch = session.frameworks.adapters.get("torch")
         if not isinstance(torch, PyTorch):
-            raise TypeError("it is built on PyTorch, which is not watched")
+            raise TypeError("the PyTorch adapter is not attached")
         self._session = session
         self._torch = torch
         module = import_module(self.version_in or self.package)
@@ -44,26 +44,26 @@ class OnTorch(Adapter):
         self._wrap(self._patches)
 
     def detach(self) -> None:
-        """Takes them away."""
+        """Remove the hooks."""
         self._patches.undo()
 
     @abstractmethod
     def _wrap(self, patches: Patches) -> None:
-        """Replaces the functions of the loop."""
+        """Wrap the functions of the loop."""
 
     def _in_mode(self, mode: Mode) -> Callable[[Function], Function]:
-        """A function in which all passes are for one thing."""
+        """Make a wrapper that sets the mode of all passes in a function."""
 
         def make(original: Function) -> Function:
             def call(*args: Any, **kwargs: Any) -> Any:
-                before = self._force(mode.value)
+                previous = self._force(mode.value)
                 try:
                     return original(*args, **kwargs)
                 except BaseException as error:
                     drop_frame(error)
                     raise
                 finally:
-                    self._force(before)
+                    self._force(previous)
 
             return call
 
@@ -74,11 +74,11 @@ class OnTorch(Adapter):
         title_of: Callable[..., str],
         metrics_of: Callable[[Any, Any], Sequence[Mapping[str, Any]]],
     ) -> Callable[[Function], Function]:
-        """A function that runs an evaluation of a known name and returns its metrics.
+        """Make a wrapper for a function that runs a named evaluation and returns its metrics.
 
         Args:
-            title_of: The name, from the arguments of the call.
-            metrics_of: The metrics of each data set, from whose method it is and its result.
+            title_of: Returns the name, given the arguments of the call.
+            metrics_of: Returns the metrics of each data set, given the owner and the result.
         """
         hook, evaluations = self._session.hook, self._torch.evaluations
         entitle = hook("evaluations", evaluations.entitle, "")
@@ -91,7 +91,7 @@ class OnTorch(Adapter):
 
         def make(original: Function) -> Function:
             def call(*args: Any, **kwargs: Any) -> Any:
-                before = begins(args, kwargs)
+                previous = begins(args, kwargs)
                 try:
                     result = original(*args, **kwargs)
                     ends(args[0], result)
@@ -100,18 +100,18 @@ class OnTorch(Adapter):
                     drop_frame(error)
                     raise
                 finally:
-                    entitle(before)
+                    entitle(previous)
 
             return call
 
         return make
 
     def _saves(self, original: Function) -> Function:
-        """A function that writes a checkpoint."""
+        """Wrap a function that writes a checkpoint."""
         return self._torch.waiting.timed(original, Phase.CHECKPOINT)
 
     def _record(self, numbers: Mapping[str, Any]) -> None:
-        """Records what the loop logs, of the step that it has just made."""
+        """Record numbers that the loop logs for the step that has just ended."""
         at = self._session.steps.latest
         for name, value in numbers.items():
             if not isinstance(value, str):

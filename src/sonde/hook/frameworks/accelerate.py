@@ -1,4 +1,4 @@
-"""Accelerate: its backward divides the loss by the number of batches that make a step."""
+"""Accelerate: undo its division of the loss by the number of accumulated batches."""
 
 from importlib import import_module
 from typing import Any
@@ -9,7 +9,7 @@ from sonde.hook.torch.patching.patches import Patches
 
 
 class Accelerate(OnTorch):
-    """Tells the true loss, and when a checkpoint is written."""
+    """Reports the undivided loss, and the time spent on checkpoints."""
 
     package = "accelerate"
 
@@ -21,17 +21,17 @@ class Accelerate(OnTorch):
 
     def _backward(self, original: Function) -> Function:
         def backward(accelerator: Any, loss: Any, **kwargs: Any) -> Any:
-            # DeepSpeed divides by itself, where nobody sees it
+            # DeepSpeed divides the loss internally, where it cannot be recorded
             is_divided = getattr(accelerator.distributed_type, "value", "") != "DEEPSPEED"
             divisor = accelerator.gradient_accumulation_steps if is_divided else 1
-            is_told = divisor != 1 and self._divides(divisor, "Accelerate", loss)
+            is_divided_here = divisor != 1 and self._divides(divisor, "Accelerate", loss)
             try:
                 return original(accelerator, loss, **kwargs)
             except BaseException as error:
                 drop_frame(error)
                 raise
             finally:
-                if is_told:
+                if is_divided_here:
                     self._undivided()
 
         return backward

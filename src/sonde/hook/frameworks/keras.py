@@ -1,4 +1,4 @@
-"""Keras on PyTorch: what its evaluations measure; their losses are its own arithmetic."""
+"""Keras on PyTorch: metrics of its evaluations, whose losses Keras computes itself."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,10 +12,10 @@ _WITHIN_FIT = "_use_cached_eval_dataset"
 
 
 class Keras(OnTorch):
-    """Sees what `evaluate` returns, and what `predict` computes."""
+    """Records what `evaluate` returns, and marks the passes of `predict`."""
 
     package = "keras"
-    version_in = "keras.src.version"  # the package itself is still being imported
+    version_in = "keras.src.version"  # the package itself is not fully imported yet
 
     def _wrap(self, patches: Patches) -> None:
         trainer = import_module("keras.src.backend.torch.trainer").TorchTrainer
@@ -24,12 +24,12 @@ class Keras(OnTorch):
 
 
 def _title(_model: Any, *_args: Any, **kwargs: Any) -> str:
-    """The name of an evaluation while a model is fitted; others are named by the script."""
+    """The name of an evaluation inside `fit`; the call site names the others."""
     return "validation" if kwargs.get(_WITHIN_FIT) else ""
 
 
 def _metrics(model: Any, result: Any) -> list[Mapping[str, Any]]:
-    """What was measured: a table, or values in the order of the model's metrics."""
+    """The metrics: a mapping, or values in the order of the model's metrics."""
     if isinstance(result, Mapping):
         return [result]
     values = result if isinstance(result, list) else [result]

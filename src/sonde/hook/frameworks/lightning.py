@@ -1,4 +1,4 @@
-"""Lightning: closures that divide the loss, steps that are no module's call, its own log."""
+"""Lightning: divided losses, passes that do not call the module, and logged metrics."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -17,14 +17,14 @@ _is_between_updates = methodcaller("_should_accumulate")
 
 
 class Lightning(OnTorch):
-    """Sees what the Trainer of Lightning does beside PyTorch."""
+    """Reports what Lightning's Trainer does outside of PyTorch."""
 
     package = "lightning"
     home = "lightning.pytorch"
     source = "lightning"
 
     def attach(self, session: Session) -> None:
-        """Puts the hooks in place."""
+        """Install the hooks."""
         self._latest: Mapping[str, Mapping[str, Any]] | None = None
         super().attach(session)
 
@@ -48,7 +48,7 @@ class Lightning(OnTorch):
         patches.wrap(connector, "on_epoch_end", self._logging)
 
     def _dividing(self, original: Function) -> Function:
-        told = self._session.hook("losses", self._torch.losses.divided, None, Resting.SKIPS)
+        report = self._session.hook("losses", self._torch.losses.divided, None, Resting.SKIPS)
 
         def from_training_step_output(output: Any, normalize: int = 1) -> Any:
             try:
@@ -57,7 +57,7 @@ class Lightning(OnTorch):
                 drop_frame(error)
                 raise
             loss = output.get("loss") if isinstance(output, Mapping) else output
-            told(loss, result.closure_loss, normalize, "Lightning")
+            report(loss, result.closure_loss, normalize, "Lightning")
             return result
 
         return from_training_step_output
@@ -77,7 +77,7 @@ class Lightning(OnTorch):
         return metrics
 
     def _logging(self, original: Function) -> Function:
-        """The numbers of a batch or an epoch, as Lightning has just put them together."""
+        """Record the metrics that Lightning has just collected for a batch or an epoch."""
 
         def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
             self._take_latest()
@@ -87,14 +87,14 @@ class Lightning(OnTorch):
                 drop_frame(error)
                 raise
             metrics = self._take_latest()
-            if metrics and not _is_aside(connector.trainer):
-                self._note(_all_of(metrics))
+            if metrics and not _is_ignored(connector.trainer):
+                self._note(_merge(metrics))
             return result
 
         return log
 
     def _logging_batch(self, original: Function) -> Function:
-        """The numbers of a batch; while the hooks rest, those of inspected steps are enough."""
+        """Record the metrics of a batch, except while hooks rest."""
         state, logging = self._session.state, self._logging(original)
 
         def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
@@ -114,19 +114,19 @@ class Lightning(OnTorch):
 
 
 def _title(loop: Any, *_args: Any, **_kwargs: Any) -> str:
-    """The name of an evaluation; two batches before training are only a check."""
+    """The name of an evaluation, or of the sanity check before training."""
     if loop.trainer.sanity_checking:
         return "sanity check"
     return "test" if loop.trainer.testing else "validation"
 
 
 def _metrics(_loop: Any, result: Any) -> list[dict[str, Any]]:
-    """What was logged in an evaluation, by data loader."""
+    """The metrics logged in an evaluation, by data loader."""
     return result if isinstance(result, list) else []
 
 
-def _is_aside(trainer: Any) -> bool:
-    """Whether nothing counts yet: a check before training, a batch that only adds gradients."""
+def _is_ignored(trainer: Any) -> bool:
+    """Whether to ignore metrics: in the sanity check, and while gradients accumulate."""
     return bool(
         trainer.sanity_checking
         or (
@@ -137,9 +137,9 @@ def _is_aside(trainer: Any) -> bool:
     )
 
 
-def _all_of(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What goes to the loggers, and what only callbacks see; each number under one name."""
+def _merge(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The metrics for loggers and those only for callbacks, each number under one name."""
     logged = metrics["log"]
-    known = {id(value) for value in logged.values()}
-    others = {name: one for name, one in metrics["callback"].items() if id(one) not in known}
-    return {**others, **logged}
+    ids = {id(value) for value in logged.values()}
+    callback = {name: value for name, value in metrics["callback"].items() if id(value) not in ids}
+    return {**callback, **logged}

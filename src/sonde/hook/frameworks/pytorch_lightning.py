@@ -1,10 +1,10 @@
-"""Lightning under its other name, which holds a copy of everything."""
+"""Lightning as the separate package `pytorch_lightning`."""
 
 from sonde.hook.frameworks.lightning import Lightning
 
 
 class PyTorchLightning(Lightning):
-    """The same for the other package."""
+    """The Lightning adapter for `pytorch_lightning`."""
 
     package = "pytorch_lightning"
     home = "pytorch_lightning"

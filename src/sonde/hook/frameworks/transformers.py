@@ -1,4 +1,4 @@
-"""The Trainer of transformers: accumulation, evaluation, its own log, its checkpoints."""
+"""The Trainer of transformers: gradient accumulation, evaluations, logs and checkpoints."""
 
 from importlib import import_module
 from typing import Any
@@ -9,12 +9,12 @@ from sonde.hook.torch.patching.patches import Patches
 from sonde.records.step import Mode
 
 _EVAL = "eval"
-_PREFIX = 2  # its place among the arguments of `evaluate`
+_PREFIX = 2  # position among the arguments of `evaluate`
 _TIMES = ("_runtime", "_per_second", "_time", "epoch")
 
 
 class Transformers(OnTorch):
-    """Sees what the Trainer does beside PyTorch."""
+    """Reports what the Trainer does outside of PyTorch."""
 
     package = "transformers"
     source = "huggingface"
@@ -32,25 +32,25 @@ class Transformers(OnTorch):
             patches.wrap(trainer, name, self._saves)
 
     def _training_step(self, original: Function) -> Function:
-        """The losses of a step add up, whether the Trainer divides them or the model has."""
+        """Report the divisor of the losses, whether the Trainer or the model divides them."""
 
         def training_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
-            usual = trainer.args.gradient_accumulation_steps
-            divisor = getattr(trainer, "current_gradient_accumulation_steps", usual)
-            is_told = divisor != 1 and self._divides(divisor, "the Trainer")
+            default = trainer.args.gradient_accumulation_steps
+            divisor = getattr(trainer, "current_gradient_accumulation_steps", default)
+            is_divided = divisor != 1 and self._divides(divisor, "the Trainer")
             try:
                 return original(trainer, *args, **kwargs)
             except BaseException as error:
                 drop_frame(error)
                 raise
             finally:
-                if is_told:
+                if is_divided:
                     self._undivided()
 
         return training_step
 
     def _prediction_step(self, original: Function) -> Function:
-        """The Trainer scales what the model returns: by the number of workers, for one."""
+        """Correct the evaluation loss, which the Trainer may scale by the number of workers."""
         correct = self._session.hook("losses of evaluations", self._torch.criteria.correct, None)
 
         def prediction_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -77,26 +77,26 @@ class Transformers(OnTorch):
 
 
 def _title(_trainer: Any, *args: Any, **kwargs: Any) -> str:
-    """The name of an evaluation, from the prefix of its metrics."""
+    """The name of an evaluation, derived from the prefix of its metrics."""
     prefix = _prefix(args, kwargs, _EVAL)
     return "validation" if prefix == _EVAL else prefix.removeprefix(f"{_EVAL}_")
 
 
 def _test_title(_trainer: Any, *args: Any, **kwargs: Any) -> str:
-    """The name of predictions, which have a loss where there are labels."""
+    """The name of a prediction run, which has a loss if there are labels."""
     return _prefix(args, kwargs, "test")
 
 
-def _prefix(args: tuple[Any, ...], kwargs: dict[str, Any], usual: str) -> str:
-    return str(kwargs.get("metric_key_prefix", args[_PREFIX] if len(args) > _PREFIX else usual))
+def _prefix(args: tuple[Any, ...], kwargs: dict[str, Any], default: str) -> str:
+    return str(kwargs.get("metric_key_prefix", args[_PREFIX] if len(args) > _PREFIX else default))
 
 
 def _test_metrics(trainer: Any, result: Any) -> list[dict[str, Any]]:
-    """What was measured of predictions."""
+    """The metrics of a prediction run."""
     return _metrics(trainer, getattr(result, "metrics", None))
 
 
 def _metrics(_trainer: Any, result: Any) -> list[dict[str, Any]]:
-    """What was measured, without how long it took."""
+    """The metrics of an evaluation, without timings."""
     numbers = result if isinstance(result, dict) else {}
-    return [{name: one for name, one in numbers.items() if not name.endswith(_TIMES)}]
+    return [{name: value for name, value in numbers.items() if not name.endswith(_TIMES)}]

@@ -1,1 +1,1 @@
-"""The folder that `sonde run` puts on a job's PYTHONPATH: Python starts `sitecustomize` from it."""
+"""The folder that `sonde run` adds to PYTHONPATH; Python runs `sitecustomize` from it."""

@@ -1,7 +1,8 @@
 """Runs at the start of every Python process of a job, and waits for a framework to be imported.
 
-It imports nothing that Python has not loaded already and is short, since it is often compiled anew
-with every start; what there is to do is done in `injected.py`, once there is something to do.
+It imports only modules that Python has already loaded, and is short because Python often compiles
+it again at every start. The actual work is in `injected.py`, which is loaded on demand. No
+exception may escape from it.
 """
 
 import os
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
 
 _FOLDER = os.path.join("sonde", "hook", "inject")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# the first is there before those that are built on it
+# torch comes before the frameworks that are built on it
 _awaited = dict.fromkeys(
     (
         *("torch", "torch.distributed.checkpoint", "accelerate", "transformers.trainer"),
         *("lightning.pytorch", "pytorch_lightning", "multiprocessing.process"),
         "keras.src.backend.torch.trainer",
-        # not seen from inside: only that they were imported is recorded
+        # unsupported frameworks: only their import is recorded
         *("tensorflow", "jax", "xgboost", "lightgbm", "catboost", "sklearn"),
     )
 )
 
 
-def _find(name: str, path: "Sequence[str] | None", but: object = None) -> "ModuleSpec | None":
+def _find(name: str, path: "Sequence[str] | None", skipped: object = None) -> "ModuleSpec | None":
     for finder in sys.meta_path:
-        if finder is not but and hasattr(finder, "find_spec"):
+        if finder is not skipped and hasattr(finder, "find_spec"):
             spec = finder.find_spec(name, path)
             if spec is not None:
                 return spec
@@ -56,25 +57,25 @@ def _injected() -> "Any":
     if name not in sys.modules:
         from _frozen_importlib_external import spec_from_file_location
 
-        place = os.path.join(_PACKAGE, "hook", "injected.py")
-        module = _run(name, spec_from_file_location(name, place))
+        path = os.path.join(_PACKAGE, "hook", "injected.py")
+        module = _run(name, spec_from_file_location(name, path))
         module.attempt_folder, module.is_damage = attempt_folder, _is_damage
         module.record_failure = record_failure
     return sys.modules[name]
 
 
 def attempt_folder() -> str:
-    """Where what concerns this attempt at the job on this node lies; empty: nowhere."""
-    place = os.environ.get("SONDE_WORKER_URI") or os.environ.get("SONDE_JOB_URI") or ""
-    place = place[7:] if place.startswith("file://") else place
+    """Folder of this attempt of the job on this node; empty if it is not on a local disk."""
+    job = os.environ.get("SONDE_WORKER_URI") or os.environ.get("SONDE_JOB_URI") or ""
+    job = job[7:] if job.startswith("file://") else job
     node, number = os.environ.get("SONDE_NODE"), os.environ.get("SONDE_ATTEMPT", "1")
-    if not node or "://" in place or not number.isdigit():
+    if not node or "://" in job or not number.isdigit():
         return ""
-    return os.path.join(place, "nodes", node, f"attempt-{int(number):03d}")
+    return os.path.join(job, "nodes", node, f"attempt-{int(number):03d}")
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Whether a file of ours is at fault, not the script's signal handler or a Ctrl-C."""
+    """Whether Sonde caused the error, rather than a signal handler of the script or Ctrl-C."""
     if isinstance(error, Exception):
         return True
     trace = error.__traceback__
@@ -88,24 +89,25 @@ def _is_damage(error: BaseException) -> bool:
     return isinstance(error, SystemExit) or instruction == "RAISE_VARARGS"
 
 
-def _ask(function: str, *arguments: "Any") -> None:
-    """Calls a function of injected.py; where that is missing or damaged, the program goes on."""
+def _call(function: str, *arguments: "Any") -> None:
+    """Call a function of injected.py; if that file is missing or damaged, the program continues."""
     try:
         getattr(_injected(), function)(*arguments)
     except BaseException as error:
         if not _is_damage(error):
             raise
         _awaited.clear()
-        if "torch" in arguments:  # who does not train need not hear of it
+        if "torch" in arguments:  # silent in processes that do not train
             _complain(type(error).__name__ + ": " + str(error))
         elif "torch" not in sys.modules:
             _awaited["torch"] = None
 
 
 def record_failure(reason: str) -> None:
-    """Leaves a file that says why the inside of this process is not recorded.
+    """Write a file with the reason why training in this process is not recorded.
 
-    Its name ends in a checksum of its content: each reason is written once, and damage is seen.
+    Its name contains a checksum of the content, so each reason is written once and readers can
+    detect damage.
     """
     try:
         from zlib import crc32
@@ -116,71 +118,71 @@ def record_failure(reason: str) -> None:
             os.makedirs(folder, exist_ok=True)
             with open(os.path.join(folder, f"unrecorded-{crc32(content):08x}"), "wb") as file:
                 file.write(content)
-    except (ImportError, OSError, ValueError):  # a full disk, no zlib; the line on stderr remains
+    except (ImportError, OSError, ValueError):  # a full disk, or no zlib
         return
 
 
 def _complain(reason: str) -> None:
     record_failure(reason)
     try:
-        sys.stderr.write("sonde: the inside of this process is not recorded: " + reason + "\n")
+        sys.stderr.write("sonde: training in this process is not recorded: " + reason + "\n")
     except (AttributeError, OSError, ValueError):  # a closed stream
         return
 
 
-class Lookout:
-    """Sees that an awaited module is imported; the other finders find it."""
+class ImportWatcher:
+    """Detects imports of awaited modules; the other finders locate them."""
 
     def find_spec(
         self, name: str, path: "Sequence[str] | None" = None, target: object = None
     ) -> "ModuleSpec | None":
-        """What the others find."""
+        """Return what the other finders return."""
         if name not in _awaited:
             return None
         spec = _find(name, path, self)
         if spec is not None:
-            _ask("call_when_executed", spec.loader, name)
+            _call("call_when_executed", spec.loader, name)
         return spec
 
 
 def wait() -> None:
-    """Begins to look out, and takes what is there already."""
+    """Start watching imports, and handle modules that are already imported."""
     import atexit
 
-    sys.meta_path.insert(0, Lookout())
+    sys.meta_path.insert(0, ImportWatcher())
     show = sys.excepthook
 
     def excepthook(
         kind: "type[BaseException]", error: BaseException, trace: "TracebackType | None"
     ) -> None:
         if trace is error.__traceback__:
-            _ask("clean", error)
+            _call("clean", error)
             trace = error.__traceback__
         try:
             show(kind, error, trace)
         finally:
-            _ask("report", error)
+            _call("report", error)
 
     sys.excepthook = excepthook
-    atexit.register(_look_back)
+    atexit.register(_report_last_exception)
     for name in [name for name in _awaited if name in sys.modules]:
-        _ask("is_there", name, sys.modules[name])  # whatever ran before us has imported it
+        _call("is_there", name, sys.modules[name])  # imported by another startup module
 
 
-def _look_back() -> None:
-    """Reports what another hook, set after ours, has kept to itself."""
+def _report_last_exception() -> None:
+    """Report an exception that a later `sys.excepthook` did not pass on."""
     error = getattr(sys, "last_value", None)
     if isinstance(error, BaseException):
-        _ask("report", error)
+        _call("report", error)
     if isinstance(error, KeyboardInterrupt):
-        _ask("end_as_interrupted")
+        _call("end_as_interrupted")
 
 
 if __name__ == "sitecustomize":
     try:
-        # the one that Python would have found without us
-        _others = [place for place in sys.path if not os.path.normpath(place).endswith(_FOLDER)]
-        _run("sitecustomize", _find("sitecustomize", _others))
+        # run the sitecustomize that Python would have found without this one
+        _paths = [path for path in sys.path if not os.path.normpath(path).endswith(_FOLDER)]
+        _run("sitecustomize", _find("sitecustomize", _paths))
     finally:
         if os.environ.get("SONDE_JOB_URI") and os.environ.get("SONDE_DISABLE", "0") in ("", "0"):
             wait()

@@ -1,4 +1,4 @@
-"""Profilers: each looks deeper for a few steps. A file here is a profiler."""
+"""Profilers that run for a few steps; each public file is one profiler."""
 
 from sonde.hook.profilers._profiler import Profiler
 from sonde.plugins import Slot

@@ -1,4 +1,4 @@
-"""What a profiler is: something that can be switched on right before a step and off after it."""
+"""The interface of a profiler that starts before a step and stops after a step."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
@@ -10,36 +10,39 @@ if TYPE_CHECKING:
 
 
 class Profiler(ABC):
-    """Records deeply while a window is open.
+    """Records details while a profiling window is open.
 
-    One object per process and kind; its file is imported when its first window is near. Where a
-    look is impossible just now (another profiler is at work), `begin` says why.
+    There is one instance per process and kind. Its module is imported shortly before its first
+    window.
     """
 
     def __init__(self, session: "Session") -> None:
         self.session = session
 
     def prepare(self, window: Window) -> None:
-        """Does beforehand, in the backroom, what would take time in the step."""
+        """Do time-consuming preparations, in the worker thread."""
 
     @abstractmethod
     def begin(self, window: Window) -> str | None:
-        """Switches on, in the training thread, between two steps; or the reason why it cannot.
+        """Start in the training thread, between two steps.
 
-        The window's `start_step` is now the step that begins. A script may ask for a window in
-        the middle of a step.
+        The window's `start_step` is the step that begins. A window that the script opens may begin
+        in the middle of a step.
+
+        Returns:
+            None, or the reason why the profiler cannot run, such as another active profiler.
         """
 
     def has_enough(self) -> bool:
-        """Whether what was seen so far tells something; asked after the last step of a window.
+        """Whether enough data was recorded; called after the last step of a window.
 
-        The usual windows go on for some steps where it does not.
+        Default windows are extended by some steps until it is enough.
         """
         return True
 
     @abstractmethod
     def end(self, window: Window) -> None:
-        """Switches off, in the training thread, between two steps.
+        """Stop in the training thread, between two steps.
 
-        What takes time belongs into the backroom: `session.worker_thread.hand`.
+        Submit time-consuming work to `session.worker_thread`.
         """

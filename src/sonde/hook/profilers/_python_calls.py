@@ -1,8 +1,8 @@
-"""Every call of the training thread, counted and timed.
+"""Count and time every call of the training thread.
 
-It counts as cProfile does. That one is not used because from Python 3.12 on it takes the calls of
-all threads for calls of one; because it knows neither steps nor phases; and because the time that
-counting takes is in its numbers. Here the clock stands still meanwhile.
+It counts like cProfile, which is not used for three reasons. From Python 3.12 on, it mixes calls
+of all threads. It knows neither steps nor phases. And its numbers include the time that counting
+takes. Here, the clock is stopped while counting.
 """
 
 import inspect
@@ -17,10 +17,10 @@ from sonde.guard import Guard
 from sonde.hook.profilers._python_tree import ROOT, TRAINING, CallTree
 from sonde.records.python_profile import PythonProfile, PythonProfiler, PythonTimer
 
-_MOST_ROWS = 200_000
-_GENERATED = "pybind11_"  # the class that a function bound by pybind11 is said to belong to
+_MAX_ROWS = 200_000
+_GENERATED = "pybind11_"  # prefix of the reported class of functions bound by pybind11
 
-# A profile function that raises is an exception in the middle of somebody's training.
+# A profile function that raises would raise in the middle of the user's training.
 _FAILURES = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError)
 
 
@@ -35,28 +35,61 @@ _TIMERS: dict[PythonTimer, Callable[[], int]] = {
 }
 
 
-class _Place:
-    """A function as it is called from another place, and what it has taken in this segment."""
+class _CallNode:
+    """A function called from one caller, and its calls and time in the current segment."""
 
     __slots__ = (
-        *("calls", "children", "code", "is_counted", "is_left_out", "is_ours", "node", "ns"),
+        *("calls", "children", "code", "is_counted", "is_excluded", "is_ours", "node", "ns"),
         "segment",
     )
 
     def __init__(self, code: CodeType | None, node: int, ours: bool | None) -> None:
-        self.code = code  # None for what is built in
+        self.code = code  # None for built-in functions
         self.node = node
-        self.is_ours = bool(ours)  # and so is whatever it calls
-        self.is_left_out = ours is not False  # also a wrapper of ours around somebody's function
-        self.is_counted = True  # not where it stands for its caller
-        self.children: dict[object, _Place] = {}
+        self.is_ours = bool(ours)  # includes everything that it calls
+        self.is_excluded = ours is not False  # includes wrappers around functions of others
+        self.is_counted = True  # False if its time is added to its caller
+        self.children: dict[object, _CallNode] = {}
         self.calls = 0
         self.ns = 0
         self.segment = -1
 
 
+class _Segments:
+    """Calls and time per segment; a segment ends where a phase may begin or end."""
+
+    def __init__(self, now_ns: int) -> None:
+        self.rows: list[tuple[int, int, int, int]] = []  # segment, node, calls, nanoseconds
+        self.middles_ns: list[int] = []
+        self.excluded_ns = 0
+        self.start(now_ns)
+
+    def start(self, now_ns: int) -> None:
+        """Begin the first segment."""
+        self.start_ns = self._began_ns = self.end_ns = now_ns
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for more rows."""
+        return len(self.rows) >= _MAX_ROWS
+
+    def add(self, nodes: "list[_CallNode]", now_ns: int) -> None:
+        """End the current segment and reset the nodes that it touched."""
+        number = len(self.middles_ns)
+        for node in nodes:
+            if node.is_excluded:
+                self.excluded_ns += node.ns
+            else:
+                calls = node.calls if node.is_counted else 0
+                self.rows.append((number, node.node, calls, node.ns))
+            node.calls = node.ns = 0
+        if self.rows and self.rows[-1][0] == number:
+            self.middles_ns.append((self._began_ns + now_ns) // 2)
+        self._began_ns = self.end_ns = now_ns
+
+
 class CallCounter:
-    """Counts the calls of the thread that starts it until it is told to end."""
+    """Counts the calls of the thread that starts it until it is ended."""
 
     def __init__(self, clock: Clock, guard: Guard, timer: PythonTimer) -> None:
         self._clock = clock
@@ -64,33 +97,31 @@ class CallCounter:
         self._timer = timer
         self._read = _TIMERS[timer]
         self._tree = CallTree()
-        self._root = self._top = _Place(None, ROOT, ours=True)
+        self._root = self._top = _CallNode(None, ROOT, ours=True)
         self._root.is_ours = False
-        self._stack: list[_Place] = []
+        self._stack: list[_CallNode] = []
         self._segment = 0
-        self._touched: list[_Place] = []
-        self._middles_ns: list[int] = []
-        self._rows: list[tuple[int, int, int, int]] = []  # segment, node, calls, nanoseconds
-        self._own_ns = self._last = 0
-        self._start_ns = self._began_ns = self._end_ns = clock.now_ns()
+        self._touched: list[_CallNode] = []
+        self._segments = _Segments(clock.now_ns())
+        self._last = 0
         self._is_over = False
-        self._hook = self._on_event  # to be known again
+        self._hook = self._on_event  # one bound method, so that it can be recognized
 
     def start(self) -> None:
-        """Begins, in the thread that trains."""
+        """Start, in the training thread."""
         frames: list[FrameType] = []
         frame = inspect.currentframe()
         while frame is not None and (frame := frame.f_back) is not None:
             frames.append(frame)
-        for one in reversed(frames):
+        for outer in reversed(frames):
             self._stack.append(self._top)
-            self._top = self._place_of(one.f_code)
-        self._start_ns = self._began_ns = self._clock.now_ns()
+            self._top = self._make_node(outer.f_code)
+        self._segments.start(self._clock.now_ns())
         self._last = self._read()
         sys.setprofile(self._hook)
 
     def end(self) -> bool:
-        """Counts no more; whether it was still at work, and nobody has taken its place."""
+        """Stop counting; return whether no other profiler has replaced it."""
         was_on = sys.getprofile() is self._hook
         if was_on:
             sys.setprofile(None)
@@ -101,26 +132,27 @@ class CallCounter:
         return was_on or was_full
 
     def profile(self) -> PythonProfile:
-        """Everything that was counted."""
-        columns = [tuple(column) for column in zip(*self._rows, strict=True)] or [()] * 4
+        """The recorded profile."""
+        segments = self._segments
+        columns = [tuple(column) for column in zip(*segments.rows, strict=True)] or [()] * 4
         return PythonProfile(
             profiler=PythonProfiler.CPROFILE,
             timer=self._timer,
-            start_ns=self._start_ns,
-            end_ns=self._end_ns,
+            start_ns=segments.start_ns,
+            end_ns=segments.end_ns,
             functions=tuple(self._tree.functions),
             parents=tuple(self._tree.parents),
             node_functions=tuple(self._tree.node_functions),
             node_lines=tuple(self._tree.lines),
             threads=(TRAINING,),
-            times_ns=tuple(self._middles_ns),
+            times_ns=tuple(segments.middles_ns),
             row_times=columns[0],
-            row_threads=(0,) * len(self._rows),
+            row_threads=(0,) * len(segments.rows),
             row_nodes=columns[1],
             row_counts=columns[2],
             row_ns=columns[3],
-            own_ns=self._own_ns,
-            is_cut=len(self._rows) >= _MOST_ROWS or self._tree.is_cut,
+            own_ns=segments.excluded_ns,
+            is_cut=segments.is_full or self._tree.is_cut,
         )
 
     def _on_event(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -132,7 +164,7 @@ class CallCounter:
             top.ns += now - self._last
             if event == "call":
                 code = frame.f_code
-                self._enter(top, top.children.get(id(code)) or self._place_of(code))
+                self._enter(top, top.children.get(id(code)) or self._make_node(code))
             elif event == "return":
                 self._leave(top, frame.f_code)
             elif event == "c_call":
@@ -144,66 +176,55 @@ class CallCounter:
             self._give_up(error)
         self._last = self._read()
 
-    def _enter(self, caller: _Place, place: _Place) -> None:
+    def _enter(self, caller: _CallNode, callee: _CallNode) -> None:
         self._stack.append(caller)
-        self._top = place
-        place.calls += 1
-        if place.is_left_out is not caller.is_left_out:
+        self._top = callee
+        callee.calls += 1
+        if callee.is_excluded is not caller.is_excluded:
             self._cut()
 
-    def _leave(self, top: _Place, code: CodeType | None) -> None:
+    def _leave(self, top: _CallNode, code: CodeType | None) -> None:
         stack = self._stack
         if top.code is not code:
-            if all(one.code is not code for one in stack) or code is None:
-                return  # it was called before anybody counted
+            if all(outer.code is not code for outer in stack) or code is None:
+                return  # called before counting started
             while stack[-1].code is not code:
                 stack.pop()
             stack.pop()
         caller = self._top = stack.pop() if stack else self._root
-        if caller.is_left_out is not top.is_left_out:
+        if caller.is_excluded is not top.is_excluded:
             self._cut()
 
-    def _place_of(self, code: CodeType) -> _Place:
+    def _make_node(self, code: CodeType) -> _CallNode:
         top = self._top
         ours = top.is_ours or self._tree.is_ours(code)
         node = self._tree.node(top.node, code, -1) if ours is False else top.node
-        return self._kept(id(code), _Place(code, node, ours))
+        return self._register(id(code), _CallNode(code, node, ours))
 
-    def _built_in(self, key: tuple[str | None, str], frame: FrameType) -> _Place:
+    def _built_in(self, key: tuple[str | None, str], frame: FrameType) -> _CallNode:
         top, (module, name) = self._top, key
         if top.is_ours:
             node = top.node
         else:
             name = name.rpartition(".")[2] if name.startswith(_GENERATED) else name
-            whole = name if module in (None, "builtins") else f"{module}.{name}".rstrip(".")
-            node = self._tree.built_in(top.node, whole, frame)
-        return self._kept(key, _Place(None, node, top.is_ours))
+            full_name = name if module in (None, "builtins") else f"{module}.{name}".rstrip(".")
+            node = self._tree.built_in(top.node, full_name, frame)
+        return self._register(key, _CallNode(None, node, top.is_ours))
 
-    def _kept(self, key: object, place: _Place) -> _Place:
-        """A new place, to be found again; what finds no room in the tree is not kept."""
-        if place.is_left_out or place.node != self._top.node:
-            self._top.children[key] = place
+    def _register(self, key: object, callee: _CallNode) -> _CallNode:
+        """Add a callee to its caller, unless the tree has no room for it."""
+        if callee.is_excluded or callee.node != self._top.node:
+            self._top.children[key] = callee
         else:
-            place.is_counted = False
-        return place
+            callee.is_counted = False
+        return callee
 
     def _cut(self) -> None:
-        """A phase may begin or end here: what was taken until now is kept apart."""
-        now_ns = self._clock.now_ns()
-        number = len(self._middles_ns)
-        for place in self._touched:
-            if place.is_left_out:
-                self._own_ns += place.ns
-            else:
-                calls = place.calls if place.is_counted else 0
-                self._rows.append((number, place.node, calls, place.ns))
-            place.calls = place.ns = 0
-        if self._rows and self._rows[-1][0] == number:
-            self._middles_ns.append((self._began_ns + now_ns) // 2)
+        """End the segment, since a phase may begin or end here."""
+        self._segments.add(self._touched, self._clock.now_ns())
         self._touched = []
         self._segment += 1
-        self._began_ns = self._end_ns = now_ns
-        self._is_over |= len(self._rows) >= _MOST_ROWS
+        self._is_over |= self._segments.is_full
         if self._is_over:
             sys.setprofile(None)
 
@@ -217,7 +238,7 @@ class CallCounter:
 
 
 def stop_in_child() -> None:
-    """A forked child inherits the hook of the thread that forked, and nobody would take it away."""
+    """Remove the profile function that a forked child inherits from the forking thread."""
     if isinstance(getattr(sys.getprofile(), "__self__", None), CallCounter):
         sys.setprofile(None)
 

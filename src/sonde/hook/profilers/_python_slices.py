@@ -1,4 +1,4 @@
-"""Looks at stacks as calls on the timeline: what stays on a stack from look to look is one call."""
+"""Turn sampled stacks into calls on the timeline: a frame in consecutive samples is one call."""
 
 import json
 from collections.abc import Iterator
@@ -7,15 +7,15 @@ from sonde.hook.profilers._python_tree import TRAINING
 from sonde.records.profile import NO_CORRELATION, OperationCategory
 from sonde.records.python_profile import PythonProfile
 
-_MOST_SLICES = 50_000
+_MAX_SLICES = 50_000
 _LANE = "python"
 _DEVICE = "cpu"
 
 Row = tuple[str, str, str, str, int, int, int, int, str, str]
-_Run = tuple[int, int, int]  # from when to when, and the node
+_Run = tuple[int, int, int]  # start, end, and the node
 
 
-class _Open:
+class _OpenCall:
     """A call that has not ended yet."""
 
     __slots__ = ("function", "inner_ns", "start_ns")
@@ -23,29 +23,29 @@ class _Open:
     def __init__(self, function: int, start_ns: int) -> None:
         self.function = function
         self.start_ns = start_ns
-        self.inner_ns = 0  # what it has called, as far as that is over
+        self.inner_ns = 0  # time of finished calls inside it
 
 
 def slices(profile: PythonProfile) -> Iterator[Row]:
-    """Rows of operations, thread by thread; at most so many that a store does not notice."""
-    left = _MOST_SLICES
+    """Rows of operations, thread by thread, up to a limit."""
+    remaining = _MAX_SLICES
     for number, thread in enumerate(profile.threads):
         lane = _LANE if thread == TRAINING else f"{_LANE} {thread}"
         for start_ns, end_ns, self_ns, function in _calls(profile, number):
-            if not left:
+            if not remaining:
                 return
-            left -= 1
-            known = profile.functions[function]
-            where = {"file": known.file, "line": known.line}
-            detail = json.dumps(where, separators=(",", ":"))
+            remaining -= 1
+            callee = profile.functions[function]
+            location = {"file": callee.file, "line": callee.line}
+            detail = json.dumps(location, separators=(",", ":"))
             numbers = (start_ns, end_ns - start_ns, self_ns, NO_CORRELATION)
-            yield (known.name, OperationCategory.PYTHON.value, lane, _DEVICE, *numbers, "", detail)
+            yield (callee.name, OperationCategory.PYTHON.value, lane, _DEVICE, *numbers, "", detail)
 
 
 def _calls(profile: PythonProfile, thread: int) -> Iterator[tuple[int, int, int, int]]:
-    """From when to when, of that its own, and the function; in the order in which they end."""
+    """Start, end, self time and function of each call, in the order in which they end."""
     paths = _paths(profile)
-    stack: list[_Open] = []
+    stack: list[_OpenCall] = []
     last_ns = 0
     for start_ns, end_ns, node in _runs(profile, thread):
         path = paths[node]
@@ -54,14 +54,14 @@ def _calls(profile: PythonProfile, thread: int) -> Iterator[tuple[int, int, int,
             while same < min(len(stack), len(path)) and stack[same].function == path[same]:
                 same += 1
         while len(stack) > same:
-            yield _closed(stack, last_ns)
-        stack += [_Open(function, start_ns) for function in path[same:]]
+            yield _close(stack, last_ns)
+        stack += [_OpenCall(function, start_ns) for function in path[same:]]
         last_ns = end_ns
     while stack:
-        yield _closed(stack, last_ns)
+        yield _close(stack, last_ns)
 
 
-def _closed(stack: list[_Open], end_ns: int) -> tuple[int, int, int, int]:
+def _close(stack: list[_OpenCall], end_ns: int) -> tuple[int, int, int, int]:
     call = stack.pop()
     length_ns = end_ns - call.start_ns
     if stack:
@@ -75,13 +75,13 @@ def _runs(profile: PythonProfile, thread: int) -> Iterator[_Run]:
         *(profile.row_times, profile.row_threads, profile.row_nodes, profile.row_counts),
         strict=True,
     )
-    for first, of_thread, node, looks in rows:
-        if of_thread == thread:
-            yield instants[first], instants[first + looks], node
+    for first, row_thread, node, samples in rows:
+        if row_thread == thread:
+            yield instants[first], instants[first + samples], node
 
 
 def _paths(profile: PythonProfile) -> list[tuple[int, ...]]:
-    """The functions from the outermost one to each node."""
+    """The functions on the path to each node, outermost first."""
     paths: list[tuple[int, ...]] = []
     for parent, function in zip(profile.parents, profile.node_functions, strict=True):
         paths.append((*(paths[parent] if parent >= 0 else ()), function))

@@ -1,4 +1,4 @@
-"""Traces of PyTorch's own profiler, where there is a PyTorch."""
+"""Access to PyTorch's profiler in processes that use PyTorch."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -9,11 +9,11 @@ from sonde.records.profile import ProfileKind, Window
 if TYPE_CHECKING:
     from sonde.hook.torch.profiler.trace_window import TraceWindow
 
-NO_TORCH = "PyTorch is not watched in this process"
+NO_TORCH = "PyTorch is not recorded in this process"
 
 
 def trace_window(session: Session, kind: ProfileKind) -> "TraceWindow | None":
-    """What records traces; None in a process without PyTorch, where it could not be loaded."""
+    """The trace recorder, or None in a process without PyTorch."""
     if "torch" not in session.frameworks.adapters:
         return None
     module = import_module("sonde.hook.torch.profiler.trace_window")
@@ -22,5 +22,5 @@ def trace_window(session: Session, kind: ProfileKind) -> "TraceWindow | None":
 
 
 def is_set(window: Window, option: str, *, default: bool = False) -> bool:
-    """Whether a window was asked for with an option."""
+    """Whether an option of a window is set."""
     return window.options.get(option, str(default).lower()) == "true"

@@ -1,4 +1,4 @@
-"""Data loaders: every process's batches, their items and collation, waits, pinning."""
+"""Data loaders: batches of every process, their items and collation, waits, and pinning."""
 
 import threading
 from collections.abc import Callable
@@ -10,8 +10,9 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from sonde.hook.frameworks.torch import PyTorch
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.profilers._profiler import Profiler
+from sonde.hook.profilers._tracing import NO_TORCH
 from sonde.hook.session import Session
-from sonde.hook.torch.data.loader_batches import Stretch
+from sonde.hook.torch.data.loader_batches import Interval
 from sonde.hook.torch.data.loader_rows import lane
 from sonde.hook.torch.patching.patches import Patches
 from sonde.records.loading import Operation
@@ -20,14 +21,14 @@ from sonde.records.profile import Window
 if TYPE_CHECKING:
     from sonde.hook.torch.data.loaders import Loading
 
-_LEAST_BATCHES = 2  # of each loader process: in one step most of them begin none
+_MIN_BATCHES = 2  # per loader process, most of which begin no batch within one step
 
 
 class DataLoaders(Profiler):
-    """Looks closely at the batches of a few steps, in whichever process they are made.
+    """Records the batches of a few steps in detail, in all loader processes.
 
-    A loader process is asked for its next batches; one that begins none while the window is open
-    answers afterwards.
+    Each loader process reports its next batches. A process that begins no batch while the window
+    is open reports afterwards.
     """
 
     def __init__(self, session: Session) -> None:
@@ -39,10 +40,10 @@ class DataLoaders(Profiler):
     def begin(self, window: Window) -> str | None:
         adapter = self.session.frameworks.adapters.get("torch")
         if not isinstance(adapter, PyTorch):
-            return "PyTorch is not used"
+            return NO_TORCH
         self._loading = adapter.loading
         is_timed = window.duration_seconds is not None
-        self._loading.open(None if is_timed else max(_LEAST_BATCHES, window.num_steps))
+        self._loading.open(None if is_timed else max(_MIN_BATCHES, window.num_steps))
         self._patches.wrap(_BaseDataLoaderIter, "__next__", self._next)
         self._patches.wrap(pinning, "pin_memory", self._pin)
         return None
@@ -55,7 +56,7 @@ class DataLoaders(Profiler):
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         note = self.session.guard.shield("data loaders", self._waited, None)
-        count_ready = self.session.guard.shield("data loaders", _ready, None)
+        count_ready = self.session.guard.shield("data loaders", _count_ready, None)
         now_ns = self.session.clock.now_ns
 
         def awaited(iterator: Any) -> Any:
@@ -63,7 +64,7 @@ class DataLoaders(Profiler):
                 ready = count_ready(iterator)
                 start_ns = now_ns()
                 batch = original(iterator)
-                note(iterator, Stretch(start_ns, now_ns()), ready)
+                note(iterator, Interval(start_ns, now_ns()), ready)
                 return batch
             except BaseException as error:
                 drop_frame(error)
@@ -71,47 +72,47 @@ class DataLoaders(Profiler):
 
         return awaited
 
-    def _waited(self, iterator: Any, took: Stretch, ready: int | None) -> None:
+    def _waited(self, iterator: Any, took: Interval, ready: int | None) -> None:
         if self._loading is not None and self.session.state.is_on:
             rows = self._loading.rows
-            where = lane(rows.number_of_iterator(iterator))
+            lane_name = lane(rows.number_of_iterator(iterator))
             facts = {"ready": ready} if ready is not None else None
-            rows.operation(Operation.WAIT, where, took, facts)
+            rows.operation(Operation.WAIT, lane_name, took, facts)
 
     def _pin(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Only the outermost call: what holds tensors is pinned by calling it again."""
+        """Time only the outermost call, since pinning a container is recursive."""
         note = self.session.guard.shield("data loaders", self._pinned, None)
         now_ns = self.session.clock.now_ns
 
-        def pinned(data: Any, *given: Any, **named: Any) -> Any:
+        def pinned(data: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 if getattr(self._pinning, "is_on", False):
-                    return original(data, *given, **named)
+                    return original(data, *args, **kwargs)
                 self._pinning.is_on = True
                 start_ns = now_ns()
                 try:
-                    return original(data, *given, **named)
+                    return original(data, *args, **kwargs)
                 finally:
                     self._pinning.is_on = False
-                    note(Stretch(start_ns, now_ns()))
+                    note(Interval(start_ns, now_ns()))
             except BaseException as error:
                 drop_frame(error)
                 raise
 
         return pinned
 
-    def _pinned(self, took: Stretch) -> None:
+    def _pinned(self, took: Interval) -> None:
         if self._loading is not None and self.session.state.is_on:
             self._loading.rows.operation(Operation.PINNING, "loader pinning", took)
 
 
-def _ready(iterator: Any) -> int | None:
-    """How many batches had arrived when the next one was asked for, where it can be told."""
+def _count_ready(iterator: Any) -> int | None:
+    """Number of batches that are ready when the next one is requested, if it is known."""
     tasks = getattr(iterator, "_task_info", None)
     queue = getattr(iterator, "_data_queue", None)
     if tasks is None or queue is None:
         return None
     try:
-        return sum(len(one) > 1 for one in tasks.values()) + int(queue.qsize())
-    except NotImplementedError:  # of some systems
+        return sum(len(task) > 1 for task in tasks.values()) + int(queue.qsize())
+    except NotImplementedError:  # `qsize` on some systems
         return None

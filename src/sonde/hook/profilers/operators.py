@@ -1,4 +1,4 @@
-"""Operators of the framework, and what they start on the device: PyTorch's own profiler."""
+"""Operators of the framework and their device kernels, recorded by PyTorch's profiler."""
 
 from sonde.hook.profilers._profiler import Profiler
 from sonde.hook.profilers._tracing import NO_TORCH, is_set, trace_window
@@ -7,7 +7,7 @@ from sonde.records.profile import ProfileKind, Window
 
 
 class Operators(Profiler):
-    """Records a trace; it is decoded where no training waits for it."""
+    """Records a trace, which is decoded outside of the training process."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -1,4 +1,4 @@
-"""Where Python spends its time: `stacks` of all threads, or every call of the training thread."""
+"""Where Python spends its time: sampled stacks of all threads, or calls of the training thread."""
 
 import json
 import sys
@@ -18,16 +18,17 @@ from sonde.store import layout
 from sonde.store.blobs import encode_blob, zipped
 
 _INTERVAL_NS = 1_000_000
-_ENOUGH_LOOKS = 100
-_TOOLS = ("a debugger", "coverage", "another profiler")  # of sys.monitoring, by their numbers
+_ENOUGH_SAMPLES = 100
+_TOOLS = ("a debugger", "coverage", "another profiler")  # by tool id of sys.monitoring
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Python(Profiler):
-    """Functions that take the time of a step.
+    """Records the time of Python functions.
 
-    Options: `profiler` (`stacks` or `cprofile`), `timer` of cprofile (`total`, `cpu`, `off_cpu`).
+    Options: `profiler` (`stacks` or `cprofile`), and for cprofile `timer` (`total`, `cpu` or
+    `off_cpu`).
     """
 
     _running: StackSampler | CallCounter | None = None
@@ -35,12 +36,12 @@ class Python(Profiler):
     _windows = 0
 
     def begin(self, window: Window) -> str | None:
-        """Switches on, unless somebody else traces or profiles this process."""
+        """Start, unless another tool traces or profiles this process."""
         try:
-            running = self._chosen(window)
+            running = self._make_profiler(window)
         except UsageError as error:
             return str(error)
-        reason = somebody_else()
+        reason = other_tool()
         if reason is None:
             self._step = window.start_step or 0
             self._running = running
@@ -48,31 +49,30 @@ class Python(Profiler):
         return reason
 
     def has_enough(self) -> bool:
-        """Whether stacks were looked at often enough: three short steps say little."""
+        """Whether there are enough stack samples: three short steps yield few."""
         running = self._running
-        return not isinstance(running, StackSampler) or running.looks >= _ENOUGH_LOOKS
+        return not isinstance(running, StackSampler) or running.samples >= _ENOUGH_SAMPLES
 
     def end(self, _window: Window) -> None:
-        """Switches off; the backroom writes what was seen."""
+        """Stop; the worker thread writes the profile."""
         running, self._running = self._running, None
         if running is None:
             return
-        was_alone = running.end() is not False
-        if not was_alone:
-            reason = "the script has started a profiler of its own"
-            self.session.store.notice(NoticeKind.NOT_COLLECTED, "calls of Python", reason)
+        is_complete = running.end() is not False
+        if not is_complete:
+            reason = "the script started another profiler"
+            self.session.store.notice(NoticeKind.NOT_COLLECTED, "Python calls", reason)
         step, self._windows = self._step, self._windows + 1
         number = self._windows
-        self.session.worker_thread.hand(
+        self.session.worker_thread.submit(
             "the profile of Python", lambda: self._write(running.profile(), step, number)
         )
 
-    def _chosen(self, window: Window) -> StackSampler | CallCounter:
+    def _make_profiler(self, window: Window) -> StackSampler | CallCounter:
         options, session = window.options, self.session
-        profiler = _known(
-            PythonProfiler, "profiler", options.get("profiler", PythonProfiler.STACKS)
-        )
-        timer = _known(PythonTimer, "timer", options.get("timer", PythonTimer.TOTAL))
+        name = options.get("profiler", PythonProfiler.STACKS)
+        profiler = _parse(PythonProfiler, "profiler", name)
+        timer = _parse(PythonTimer, "timer", options.get("timer", PythonTimer.TOTAL))
         if profiler is PythonProfiler.CPROFILE:
             return CallCounter(session.clock, session.guard, timer)
         return StackSampler(session.clock, session.guard, _INTERVAL_NS)
@@ -91,32 +91,33 @@ class Python(Profiler):
                 session.recorder.operation(row)
 
 
-def somebody_else() -> str | None:
-    """Who traces or profiles this thread already, and would spoil our numbers, or we theirs."""
+def other_tool() -> str | None:
+    """The reason why this thread cannot be profiled: another tool traces it already."""
     if sys.gettrace() is not None:
-        return f"a debugger or coverage is at work ({_name(sys.gettrace())})"
+        return f"a debugger or coverage is running ({_name(sys.gettrace())})"
     if sys.getprofile() is not None:
-        return f"another profiler is at work ({_name(sys.getprofile())})"
+        return f"another profiler is running ({_name(sys.getprofile())})"
     if sys.version_info >= (3, 12):
-        for number, what in enumerate(_TOOLS):
+        for number, kind in enumerate(_TOOLS):
             name = sys.monitoring.get_tool(number)
             if name is not None:
-                return f"{what} is at work ({name})"
+                return f"{kind} is running ({name})"
     return None
 
 
 def encode_profile(profile: PythonProfile) -> bytes:
-    """As plain JSON; a function is its name, file and line."""
-    document = {one.name: getattr(profile, one.name) for one in fields(profile)}
-    document["functions"] = [astuple(one) for one in profile.functions]
+    """Encode a profile as JSON, with the name, file and line of each function."""
+    document = {field.name: getattr(profile, field.name) for field in fields(profile)}
+    document["functions"] = [astuple(function) for function in profile.functions]
     return json.dumps(document, separators=(",", ":")).encode()
 
 
-def _known(choices: type[Choice], what: str, text: str) -> Choice:
+def _parse(choices: type[Choice], option: str, text: str) -> Choice:
     try:
         return choices(text)
     except ValueError as error:
-        raise UsageError(f"There is no {what} {text!r}. Known: {', '.join(choices)}") from error
+        known = ", ".join(choices)
+        raise UsageError(f"{option} = {text!r} is invalid. Choose one of: {known}") from error
 
 
 def _name(function: object) -> str:

@@ -1,1 +1,1 @@
-"""What is recorded of which tensors at which steps."""
+"""Which tensors are recorded at which steps, and what is recorded of them."""

@@ -1,6 +1,6 @@
-"""Arrays that a script saves where no framework reads them: numpy's, lists, plain buffers.
+"""Copy and summarize arrays without a framework: NumPy arrays, lists, plain buffers.
 
-numpy is used where the script has loaded it; without it the standard library does.
+NumPy is used if the script has imported it, and the standard library otherwise.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any
 from sonde.store.statistics import BINS, LEVELS, LOWEST_EXPONENT, bin_of, encode_histogram
 from sonde.store.tensors import RawTensor
 
-# what safetensors calls an element, what the buffer protocol does, what people do
+# element types: the names of safetensors, of the buffer protocol, and of NumPy
 _ELEMENTS = (
     *(("F64", "d", "float64"), ("F32", "f", "float32"), ("F16", "e", "float16")),
     *(("I64", "q", "int64"), ("I32", "i", "int32"), ("I16", "h", "int16"), ("I8", "b", "int8")),
@@ -31,10 +31,10 @@ _NAMES = {(code, struct.calcsize(code)): name for name, code, _ in _ELEMENTS} | 
 
 
 def raw_of(value: Any) -> RawTensor:
-    """A copy of anything array-like.
+    """A copy of an array-like value.
 
     Raises:
-        TypeError: It is no array of real numbers.
+        TypeError: The value is not an array of real numbers.
     """
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(value, "__array__"):
@@ -44,23 +44,23 @@ def raw_of(value: Any) -> RawTensor:
     view = memoryview(value)
     name = _NAMES.get((view.format.lstrip("@=<"), view.itemsize))
     if name is None:
-        raise TypeError(f"its elements are {view.format!r}")
+        raise TypeError(f"unsupported element type {view.format!r}")
     return RawTensor(name, tuple(view.shape or ()), view.tobytes())
 
 
 def dtype_of(raw: RawTensor) -> str:
-    """Its element type as people write it."""
+    """The element type, with NumPy's name."""
     return _DTYPES[raw.dtype]
 
 
 def statistics(raw: RawTensor) -> tuple[Any, ...]:
-    """A row of statistics: counts, extremes, sums over the finite values, the histogram."""
+    """A row of statistics: counts, extremes, sums over the finite values, and a histogram."""
     code = _CODES[raw.dtype]
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        return _by_numpy(numpy, numpy.frombuffer(raw.data, _DTYPES[raw.dtype]))
+        return _with_numpy(numpy, numpy.frombuffer(raw.data, _DTYPES[raw.dtype]))
     count = len(raw.data) // struct.calcsize(code)
-    return _one_by_one(struct.unpack(f"{count}{code}", raw.data))
+    return _in_python(struct.unpack(f"{count}{code}", raw.data))
 
 
 def _of_numbers(value: Any) -> RawTensor:
@@ -70,9 +70,9 @@ def _of_numbers(value: Any) -> RawTensor:
         shape.append(len(inner))
         inner = inner[0] if inner else 0.0
     flat = list(_flat(value, shape))
-    is_whole = bool(flat) and all(isinstance(number, int) for number in flat)
-    numbers = array("q" if is_whole else "d", flat)
-    return RawTensor("I64" if is_whole else "F64", tuple(shape), numbers.tobytes())
+    is_integral = bool(flat) and all(isinstance(number, int) for number in flat)
+    numbers = array("q" if is_integral else "d", flat)
+    return RawTensor("I64" if is_integral else "F64", tuple(shape), numbers.tobytes())
 
 
 def _flat(value: Any, shape: list[int]) -> Iterator[float]:
@@ -80,12 +80,12 @@ def _flat(value: Any, shape: list[int]) -> Iterator[float]:
         yield value
         return
     if not isinstance(value, list | tuple) or len(value) != shape[0]:
-        raise TypeError("its rows differ in length")
-    for one in value:
-        yield from _flat(one, shape[1:])
+        raise TypeError("rows differ in length")
+    for row in value:
+        yield from _flat(row, shape[1:])
 
 
-def _by_numpy(numpy: Any, values: Any) -> tuple[Any, ...]:
+def _with_numpy(numpy: Any, values: Any) -> tuple[Any, ...]:
     numbers = values.astype(numpy.float64)
     finite = numbers[numpy.isfinite(numbers)]
     magnitudes = numpy.abs(finite)
@@ -107,7 +107,7 @@ def _by_numpy(numpy: Any, values: Any) -> tuple[Any, ...]:
 
 
 def _histogram(numpy: Any, values: Any) -> Any:
-    """Counts of all bins, each value where `bin_of` puts it."""
+    """Counts of all bins; vectorized `bin_of`."""
     mantissas, exponents = numpy.frexp(numpy.abs(values))
     levels = 2 * (exponents.astype(numpy.int64) - 1 - LOWEST_EXPONENT) + (mantissas >= 0.75)
     levels = numpy.clip(levels, 0, LEVELS - 1)
@@ -115,7 +115,7 @@ def _histogram(numpy: Any, values: Any) -> Any:
     return numpy.bincount(bins, minlength=BINS)
 
 
-def _one_by_one(values: Iterable[float]) -> tuple[Any, ...]:
+def _in_python(values: Iterable[float]) -> tuple[Any, ...]:
     numbers = [float(value) for value in values]
     finite = [value for value in numbers if math.isfinite(value)]
     counts = [0] * BINS

@@ -1,4 +1,4 @@
-"""Collections: named groups of tensors, when they are recorded, and what of them."""
+"""Collections: named groups of tensors, with their schedules and what is recorded of them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,47 +18,47 @@ from sonde.settings import CollectionSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is recorded of a tensor beside its statistics, which always are."""
+class TensorRequest:
+    """What to record of a tensor in addition to its statistics."""
 
     histogram: bool = False
     values: bool = False
-    reductions: frozenset[Reduction] = frozenset()  # those that the statistics cannot give
+    reductions: frozenset[Reduction] = frozenset()  # that cannot be derived from the statistics
 
-    def __or__(self, other: "Wanted") -> "Wanted":
-        return Wanted(
-            self.histogram or other.histogram,
-            self.values or other.values,
-            self.reductions | other.reductions,
+    def __or__(self, extra: "TensorRequest") -> "TensorRequest":
+        return TensorRequest(
+            self.histogram or extra.histogram,
+            self.values or extra.values,
+            self.reductions | extra.reductions,
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """A group of tensors that is recorded together."""
+    """A group of tensors that are recorded together."""
 
     name: str
     kinds: frozenset[TensorKind]
     schedules: Mapping[Mode, Schedule]
-    wanted: Wanted = Wanted()
+    request: TensorRequest = TensorRequest()
     include: re.Pattern[str] | None = None
-    is_budgeted: bool = False  # recorded as often as the budget allows; others exactly when due
+    is_budgeted: bool = False  # recorded as the budget allows, instead of exactly when due
 
     def holds(self, name: str, kinds: Iterable[TensorKind]) -> bool:
-        """Whether a tensor of that name and those kinds belongs to it."""
+        """Whether a tensor with this name and these kinds belongs to the collection."""
         if self.kinds.isdisjoint(kinds):
             return False
         return self.include is None or self.include.search(name) is not None
 
 
-def asked_for(settings: CollectionSettings) -> Collection:
-    """The collection that a person asked for."""
+def requested_collection(settings: CollectionSettings) -> Collection:
+    """The collection that the user's settings request."""
     reductions = frozenset(settings.reductions)
     return Collection(
         settings.name,
         BUILT_IN_COLLECTIONS.get(settings.name, ALL_KINDS),
         settings.schedules,
-        Wanted(
+        TensorRequest(
             histogram=settings.histogram or bool(reductions & FROM_THE_HISTOGRAM),
             values=settings.values,
             reductions=reductions & COMPUTED_APART,
@@ -67,7 +67,7 @@ def asked_for(settings: CollectionSettings) -> Collection:
     )
 
 
-def budgeted(name: str, wanted: Wanted) -> Collection:
-    """A built-in collection whose training steps are recorded as the budget allows."""
+def budgeted_collection(name: str, request: TensorRequest) -> Collection:
+    """A built-in collection that is recorded in training as the budget allows."""
     schedules = {Mode.TRAIN: Schedule()}
-    return Collection(name, BUILT_IN_COLLECTIONS[name], schedules, wanted, is_budgeted=True)
+    return Collection(name, BUILT_IN_COLLECTIONS[name], schedules, request, is_budgeted=True)

@@ -1,9 +1,14 @@
-"""The plan of a training process: what is due at a step, and what is wanted of each tensor."""
+"""The recording plan: which collections are due at a step, and what to record of each tensor."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from sonde.hook.tensors.collections import Collection, Wanted, asked_for, budgeted
+from sonde.hook.tensors.collections import (
+    Collection,
+    TensorRequest,
+    budgeted_collection,
+    requested_collection,
+)
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 from sonde.records.tensor import AT_EVERY_STEP, BUILT_IN_COLLECTIONS, TensorKind
@@ -18,140 +23,146 @@ _SPARSE = (
     *("sigmoid_input", "predictions", "labels"),
 )
 _NEEDED_BY_DEFAULT = frozenset(_SPARSE) - {"activations"}
-_OF_EVALUATIONS = (ObservationKind.CLASS_HITS, ObservationKind.BATCH_HASH)
-_EVERYTHING = Wanted(histogram=True, values=True)
-_MOST_REMEMBERED = 100_000  # scripts may invent a name for every step
+_EVALUATION_KINDS = (ObservationKind.CLASS_HITS, ObservationKind.BATCH_HASH)
+_EVERYTHING = TensorRequest(histogram=True, values=True)
+_MAX_CACHED = 100_000  # scripts may use a new name at every step
 
 
 class Plan:
-    """What the hook keeps.
+    """What the hook records.
 
-    Collections that a person asked for are exact: due just when their schedules say. Those that
-    are recorded anyway are budgeted: due at every training step, and the hook leaves steps out to
-    stay within the overhead budget. Those that only rules need are sparse: due when training is
-    looked at.
+    Collections that the user requests are exact: due at the steps of their schedules. Collections
+    that are recorded by default are budgeted: due at every training step, of which the hook skips
+    some to stay within the overhead budget. Collections that only rules need are sparse: due at
+    close inspections.
     """
 
     def __init__(self, settings: HookSettings) -> None:
-        self.follow(settings)
+        self.apply(settings)
 
-    def follow(self, settings: HookSettings) -> None:
-        """From now on these settings hold."""
-        exact = [asked_for(one) for one in settings.collections]
+    def apply(self, settings: HookSettings) -> None:
+        """Use these settings from now on."""
+        exact = [requested_collection(requested) for requested in settings.collections]
         self._exact = {
-            mode: [(one.schedules[mode].is_due, one) for one in exact if mode in one.schedules]
+            mode: [(each.schedules[mode].is_due, each) for each in exact if mode in each.schedules]
             for mode in Mode
         }
-        self._needed = settings.needed if settings.looks else ()
-        routine = [one for one in AT_EVERY_STEP if one in settings.statistics or self._asks(one)]
-        self._plain: Due = tuple(budgeted(name, Wanted()) for name in routine)
+        self._needed = settings.needed if settings.inspections else ()
+        routine = [
+            name for name in AT_EVERY_STEP if name in settings.statistics or self._is_needed(name)
+        ]
+        self._plain: Due = tuple(budgeted_collection(name, TensorRequest()) for name in routine)
         self._with_histograms: Due = tuple(
-            budgeted(name, Wanted(histogram=True)) for name in routine
+            budgeted_collection(name, TensorRequest(histogram=True)) for name in routine
         )
-        needed = [one for one in _SPARSE if self._asks(one)]
+        needed = [name for name in _SPARSE if self._is_needed(name)]
         if self._needed is None:
-            needed = [one for one in _SPARSE if one in _NEEDED_BY_DEFAULT]
-        self.sparse: Due = tuple(budgeted(name, Wanted()) for name in needed)
+            needed = [name for name in _SPARSE if name in _NEEDED_BY_DEFAULT]
+        self.sparse: Due = tuple(budgeted_collection(name, TensorRequest()) for name in needed)
         self._histogram_every = settings.histogram_every
         self._collections: Due = (*exact, *self._plain)
         units = {TensorKind.RELU_OUTPUT} if self.needs(ObservationKind.UNIT_ACTIVITY) else ()
-        self._sparse_kinds = frozenset((*units, *(k for one in self.sparse for k in one.kinds)))
-        self._kinds = self._sparse_kinds.union(*(one.kinds for one in self._collections))
-        self._remembered: dict[tuple[str, Kinds, Due], Wanted | None] = {}
+        self._sparse_kinds = frozenset((*units, *(k for each in self.sparse for k in each.kinds)))
+        self._kinds = self._sparse_kinds.union(*(each.kinds for each in self._collections))
+        self._requests: dict[tuple[str, Kinds, Due], TensorRequest | None] = {}  # cache
 
     def due(self, mode: Mode, step: int, since: int | None = None) -> Due:
-        """All that is due at a step, exact and budgeted.
+        """The collections that are due at a step, exact and budgeted.
 
-        `since` is the last step whose budgeted collections were recorded (by default the one
-        before): a histogram that fell due between the two is due now.
+        `since` is the last step whose budgeted collections were recorded, by default the previous
+        one. A histogram that became due between the two is due now.
         """
         exact = self.due_exactly(mode, step)
         if mode != Mode.TRAIN:
             return exact
         every = self._histogram_every
-        before = step - 1 if since is None else since
-        is_histogram_due = every and step // every > before // every
+        previous = step - 1 if since is None else since
+        is_histogram_due = every and step // every > previous // every
         return exact + (self._with_histograms if is_histogram_due else self._plain)
 
-    def _asks(self, what: str) -> bool:
+    def _is_needed(self, name: str) -> bool:
         needed = self._needed or ()
-        is_one_of_all = "all" in needed and what in BUILT_IN_COLLECTIONS
-        return is_one_of_all or any(fnmatchcase(what, pattern) for pattern in needed)
+        is_in_all = "all" in needed and name in BUILT_IN_COLLECTIONS
+        return is_in_all or any(fnmatchcase(name, pattern) for pattern in needed)
 
     def needs(self, kind: str) -> bool:
-        """Whether a rule needs observations of a kind that are found by looking."""
-        return self._needed is None or self._asks(kind)
+        """Whether a rule needs observations of a kind that close inspections record."""
+        return self._needed is None or self._is_needed(kind)
 
-    def looks_at(self, kinds: Kinds) -> bool:
-        """Whether a rule needs tensors of any of these kinds when training is looked at."""
+    def inspects(self, kinds: Kinds) -> bool:
+        """Whether a rule needs tensors of any of these kinds from close inspections."""
         return not self._sparse_kinds.isdisjoint(kinds)
 
     @property
     def evaluations_are_needed(self) -> bool:
-        """Whether a rule needs what is found by looking at evaluations."""
-        return any(self.needs(kind) for kind in _OF_EVALUATIONS)
+        """Whether a rule needs observations of evaluations."""
+        return any(self.needs(kind) for kind in _EVALUATION_KINDS)
 
     @property
-    def has_looks(self) -> bool:
-        """Whether anything is looked at now and then."""
+    def has_inspections(self) -> bool:
+        """Whether close inspections have anything to record."""
         return self.has_routine or self._needed is None or bool(self._needed)
 
     @property
     def has_routine(self) -> bool:
-        """Whether anything is recorded as often as the budget allows."""
+        """Whether any collection is recorded as the budget allows."""
         return bool(self._plain)
 
-    def asks_for(self, mode: Mode) -> bool:
-        """Whether a person asked for anything of the steps of a mode."""
+    def has_requests_for(self, mode: Mode) -> bool:
+        """Whether the user requests any collection in this mode."""
         return bool(self._exact[mode])
 
     def due_exactly(self, mode: Mode, step: int) -> Due:
-        """What is due at a step whatever it costs, because a person asked for it."""
-        return tuple([one for is_due, one in self._exact[mode] if is_due(step)])
+        """The collections that are due at a step regardless of the budget, by user request."""
+        return tuple([collection for is_due, collection in self._exact[mode] if is_due(step)])
 
-    def wants(self, kind: TensorKind) -> bool:
-        """Whether tensors of a kind may ever be wanted, by some name."""
+    def may_record(self, kind: TensorKind) -> bool:
+        """Whether any tensor of this kind may be recorded."""
         return kind in self._kinds
 
-    def wants_tensor(self, name: str, kinds: Kinds) -> bool:
-        """Whether a tensor will ever be wanted."""
-        return any(one.holds(name, kinds) for one in self._collections)
+    def records_tensor(self, name: str, kinds: Kinds) -> bool:
+        """Whether a tensor belongs to any recorded collection."""
+        return any(collection.holds(name, kinds) for collection in self._collections)
 
     def is_named(self, name: str, kinds: Kinds) -> bool:
-        """Whether a person asked for a tensor by its name, with a regular expression."""
-        return any(one.include and one.holds(name, kinds) for one in self._collections)
+        """Whether the user requests a tensor by a regular expression on its name."""
+        return any(each.include and each.holds(name, kinds) for each in self._collections)
 
-    def wanted(self, name: str, kinds: Kinds, due: Due) -> Wanted | None:
-        """What is wanted of a tensor by those of the due collections that hold it."""
+    def request_for(self, name: str, kinds: Kinds, due: Due) -> TensorRequest | None:
+        """What to record of a tensor for the due collections; None if it is in none of them."""
         key = (name, kinds, due)
         try:
-            return self._remembered[key]
+            return self._requests[key]
         except KeyError:
-            if len(self._remembered) >= _MOST_REMEMBERED:
-                self._remembered.clear()
-            return self._remembered.setdefault(key, _merged(name, kinds, due))
+            if len(self._requests) >= _MAX_CACHED:
+                self._requests.clear()
+            return self._requests.setdefault(key, _merge(name, kinds, due))
 
-    def wanted_when_saved(self, name: str, at: tuple[str, int]) -> Wanted | None:
-        """What is wanted of a tensor that the script itself saves: all of it, unless it is planned.
+    def request_when_saved(self, name: str, at: tuple[str, int]) -> TensorRequest | None:
+        """What to record of a tensor that the script saves: everything, unless it is planned.
 
         Args:
             name: The tensor's name.
             at: The mode and the number of the step.
         """
-        if not self.wants_tensor(name, _SAVED):
+        if not self.records_tensor(name, _SAVED):
             return _EVERYTHING
-        return self.wanted(name, _SAVED, self.due_exactly(Mode(at[0]), at[1]))
+        return self.request_for(name, _SAVED, self.due_exactly(Mode(at[0]), at[1]))
 
     def collections_of(self, name: str, kinds: Kinds) -> tuple[str, ...]:
-        """All collections that a tensor belongs to, asked for or not, by name."""
-        built_in = [one for one, held in BUILT_IN_COLLECTIONS.items() if not held.isdisjoint(kinds)]
-        own = [one.name for one in self._collections if one.holds(name, kinds)]
-        return tuple(dict.fromkeys((*built_in, *own)))
+        """Names of all collections that a tensor belongs to, recorded or not."""
+        built_in = [
+            collection
+            for collection, members in BUILT_IN_COLLECTIONS.items()
+            if not members.isdisjoint(kinds)
+        ]
+        recorded = [each.name for each in self._collections if each.holds(name, kinds)]
+        return tuple(dict.fromkeys((*built_in, *recorded)))
 
 
-def _merged(name: str, kinds: Kinds, due: Iterable[Collection]) -> Wanted | None:
-    merged: Wanted | None = None
+def _merge(name: str, kinds: Kinds, due: Iterable[Collection]) -> TensorRequest | None:
+    merged: TensorRequest | None = None
     for collection in due:
         if collection.holds(name, kinds):
-            merged = collection.wanted if merged is None else merged | collection.wanted
+            merged = collection.request if merged is None else merged | collection.request
     return merged

@@ -1,4 +1,4 @@
-"""Arrays that a script saves in a process without a framework that could take them."""
+"""Record arrays that a script saves in a process without a supported framework."""
 
 from functools import partial
 from typing import Any
@@ -16,33 +16,33 @@ _SAVED = (TensorKind.SAVED,)
 
 
 class SavedArrays:
-    """Keeps the arrays of a step until it is over; statistics are computed behind its back."""
+    """Holds the arrays of a step until it ends; the worker thread computes statistics."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._kept: dict[At, dict[str, RawTensor]] = {}
+        self._unwritten: dict[At, dict[str, RawTensor]] = {}
         self._files = 0
         session.listeners.on_step("saved arrays", self._step_over)
         session.listeners.on_end(self._write_all)
 
     def scalar(self, _name: str, _value: Any, _source: str, _at: At) -> bool:
-        """There are no tensors of anybody's own."""
+        """Return False: without a framework, no value is one of its tensors."""
         return False
 
     def save(self, name: str, value: Any, at: At) -> bool:
-        """Copies the array now; whether it was one."""
+        """Copy and record an array; return whether the value is one."""
         session = self._session
-        wanted = session.plan.wanted_when_saved(name, at)
-        if wanted is None:
+        request = session.plan.request_when_saved(name, at)
+        if request is None:
             return True
         try:
             raw = arrays.raw_of(value)
         except (TypeError, ValueError, OverflowError):
             return False
         time_ns = session.clock.now_ns()
-        session.worker_thread.hand("statistics", lambda: self._measure(name, raw, time_ns, at))
-        if wanted.values:
-            self._kept.setdefault(at, {})[name] = raw
+        session.worker_thread.submit("statistics", lambda: self._measure(name, raw, time_ns, at))
+        if request.values:
+            self._unwritten.setdefault(at, {})[name] = raw
         if not session.store.has_tensor(name):
             collections = session.plan.collections_of(name, _SAVED)
             session.store.register_tensor(
@@ -58,9 +58,9 @@ class SavedArrays:
         self._write_all()
 
     def _write_all(self) -> None:
-        kept, self._kept = self._kept, {}
-        for at, tensors in kept.items():
-            self._session.worker_thread.hand("tensor values", partial(self._write, at, tensors))
+        unwritten, self._unwritten = self._unwritten, {}
+        for at, tensors in unwritten.items():
+            self._session.worker_thread.submit("tensor values", partial(self._write, at, tensors))
 
     def _write(self, at: At, tensors: dict[str, RawTensor]) -> None:
         session = self._session

@@ -1,4 +1,4 @@
-"""Who takes tensors that a script, or another adapter, hands over."""
+"""Interface for recording tensors that a script or another adapter passes in."""
 
 from typing import Any, Protocol
 
@@ -6,10 +6,10 @@ from sonde.hook.steps import At
 
 
 class Tensors(Protocol):
-    """What a framework does with its tensors when a script or another adapter hands one over."""
+    """Records tensors of a framework."""
 
     def scalar(self, name: str, value: Any, source: str, at: At) -> bool:
-        """Records a single number; whether the value was one of the framework's own."""
+        """Record a number; return whether the value is a tensor of the framework."""
 
     def save(self, name: str, value: Any, at: At) -> bool:
-        """Records a whole tensor; whether the framework could read it."""
+        """Record a tensor; return whether the framework can read it."""
