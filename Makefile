@@ -136,6 +136,10 @@ $(UI_READY): ui/package-lock.json | $(NPM)
 ui: $(UI_READY) ## Check, test and build the dashboard into the package
 	cd ui && $(WITH_NODE) npm run --silent check && $(WITH_NODE) node build.mjs
 
+.PHONY: ui-types
+ui-types: $(READY) ## Write the dashboard's types of charts and API documents from the Python code
+	$(BIN)/python -m ui.generate_types
+
 .PHONY: ui-check
 ui-check: $(UI_READY) ## Check and test the dashboard; fail if the committed build is stale
 	$(SAY) "Checking, testing and building the dashboard (1 minute)"

@@ -1,8 +1,18 @@
 // Typed requests to the server; errors carry a message for the user.
 
 import { type BufferView, decodeFrame, type Frame } from "./frames";
+import type {
+  ExitReason,
+  JobState,
+  NoticeKind,
+  RuleStatus,
+  Sampling,
+  Seen,
+  Setting,
+  Severity,
+} from "./generated/api_types";
 
-export type Severity = "critical" | "warning" | "info";
+export type { JobState, RuleStatus, Severity } from "./generated/api_types";
 
 export type Finding = {
   id: string;
@@ -26,8 +36,8 @@ export type Finding = {
 
 export type RuleDocument = {
   rule: string;
-  status: string;
-  setting: string;
+  status: RuleStatus;
+  setting: Setting;
   triggered: number;
   datapoints: number;
   parameters: Record<string, unknown>;
@@ -53,7 +63,7 @@ export type FindingsDocument = {
 export type ExitDocument = {
   code: number | null;
   signal: string | null;
-  reason: string | null;
+  reason: ExitReason | null;
   message: string | null;
   traceback: string | null;
   worker: number | null;
@@ -62,7 +72,7 @@ export type ExitDocument = {
 export type RunDocument = {
   node: string;
   attempt: number;
-  state: string;
+  state: JobState;
   exit: ExitDocument | null;
   start_time: string;
   command: string[];
@@ -95,9 +105,10 @@ export type Overhead = {
 };
 
 /** The document of `sonde status --json`, with additions for the dashboard. */
-export type JobDocument = {
+export type JobDocument = Sampling & {
   job: string;
-  state: string;
+  state: JobState;
+  seen: Seen;
   attempts: number;
   verdict: string;
   not_seen: string;
@@ -123,7 +134,7 @@ export type JobDocument = {
   workers: WorkerDocument[];
   rules: RuleDocument[];
   findings: FindingsDocument;
-  notices: { time: string; kind: string; what: string; text: string }[];
+  notices: { time: string; kind: NoticeKind; what: string; text: string }[];
   lost: { what: string; from: string | null; to: string | null; reason: string }[];
   not_collected: { what: string; reason: string }[];
   profiles: {
@@ -137,8 +148,6 @@ export type JobDocument = {
   runs: RunDocument[];
   lives: LifeDocument[];
   overhead: Overhead | null;
-  interval_seconds: number | null;
-  is_monitoring: boolean;
   has: Record<string, boolean>;
   controls: { stop: boolean; set: boolean; profile: boolean; delete: boolean };
 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { cellText, tableCell } from "./cells";
-import type { Column } from "./specs";
+import type { Column } from "./generated/chart_specs";
 
 test("numbers get a unit, texts are unchanged", () => {
   expect(cellText(0.5, "seconds")).toBe("500\u202fms");

@@ -1,7 +1,7 @@
 // Values of table cells, facts and axis ticks as text.
 
 import { formatPercent, formatStamp, formatValue, UNKNOWN, unitLabel } from "./format";
-import type { Cell, Column } from "./specs";
+import type { Cell, Column } from "./generated/chart_specs";
 import { zone } from "./state";
 
 /** A value as text; `unit` is a unit of the store, or `time` for an ISO time stamp. */

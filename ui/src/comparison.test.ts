@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Finding, JobDocument, RuleDocument } from "./api";
 import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "./comparison";
-import type { LineSpec, TableSpec } from "./specs";
+import type { LineChartSpec, TableSpec } from "./generated/chart_specs";
 import { toneVariable } from "./tones";
 
-function line(x: number[], values: (number | null)[]): LineSpec {
+function line(x: number[], values: (number | null)[]): LineChartSpec {
   return {
     mark: "line",
     title: "Losses",
@@ -17,7 +17,7 @@ function line(x: number[], values: (number | null)[]): LineSpec {
     is_logarithmic: false,
     low: null,
     high: null,
-    curves: [{ label: "train", values, low: values, high: values, tone: "" }],
+    curves: [{ label: "train", values, low: values, high: values, tone: "", has_markers: false }],
   };
 }
 
@@ -65,7 +65,7 @@ test("curves of several jobs share one axis, with gaps for missing values", () =
 
 test("a job has the same color in every chart", () => {
   const two = { ...line([0], [1]), curves: [...line([0], [1]).curves, ...line([0], [2]).curves] };
-  const tones = (merged: LineSpec | null): string[] =>
+  const tones = (merged: LineChartSpec | null): string[] =>
     merged?.curves.map((curve) => toneVariable(curve.tone, 0)) ?? [];
   expect(tones(mergedLines("Loss", [{ job: "b", spec: line([0], [1]) }], ["a", "b"]))).toEqual([
     "--c2",

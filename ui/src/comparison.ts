@@ -1,8 +1,16 @@
 // Comparison of several jobs: the same figures for each, and curves on a shared axis.
 
 import type { JobDocument, Severity } from "./api";
+import type {
+  BarsSpec,
+  Cell,
+  Column,
+  Curve,
+  LineChartSpec,
+  StackedBarsSpec,
+  TableSpec,
+} from "./generated/chart_specs";
 import { worstOf } from "./rule_status";
-import type { BarsSpec, Cell, Column, Curve, LineSpec, StackedBarsSpec, TableSpec } from "./specs";
 import { seriesTone } from "./tones";
 
 const NO_TEXTS = { note: "", coarsened: "" };
@@ -10,9 +18,9 @@ const NO_TEXTS = { note: "", coarsened: "" };
 /** Curves of several jobs on one axis, with gaps where a job has no value. Each job has the same color in all charts. */
 export function mergedLines(
   title: string,
-  charts: readonly { job: string; spec: LineSpec }[],
+  charts: readonly { job: string; spec: LineChartSpec }[],
   jobs: readonly string[],
-): LineSpec | null {
+): LineChartSpec | null {
   const [first] = charts;
   if (!first) return null;
   const x = [...new Set(charts.flatMap(({ spec }) => spec.x))]
@@ -28,6 +36,7 @@ export function mergedLines(
         low: null,
         high: null,
         tone: seriesTone(index === 0 ? jobs.indexOf(job) : nextColor++),
+        has_markers: false,
       }),
     ),
   );
@@ -35,7 +44,7 @@ export function mergedLines(
 }
 
 function alignTo(
-  x: LineSpec["x"],
+  x: LineChartSpec["x"],
   values: readonly (number | null)[],
   indexOf: ReadonlyMap<number, number>,
 ): (number | null)[] {

@@ -3,8 +3,8 @@
 
 import { render } from "preact";
 import { startColors } from "./colors";
+import type { Spec } from "./generated/chart_specs";
 import { sortableTable } from "./report_tables";
-import type { Spec } from "./specs";
 import { startState } from "./state";
 import { MarkView } from "./views/mark";
 import "./report.css";

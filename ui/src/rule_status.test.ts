@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Finding, RuleDocument } from "./api";
+import type { Finding, RuleDocument, RuleStatus } from "./api";
 import { silentRules, statusSummary, triggeredRules } from "./rule_status";
 
 function finding(id: string, more: Partial<Finding> = {}): Finding {
@@ -27,7 +27,7 @@ function finding(id: string, more: Partial<Finding> = {}): Finding {
 
 function rule(
   name: string,
-  status: string,
+  status: RuleStatus,
   findings: Finding[] = [],
   more: Partial<RuleDocument> = {},
 ): RuleDocument {

@@ -1,11 +1,11 @@
 // The rules of a job in reading order, and their status as text.
 
-import type { Finding, RuleDocument, Severity } from "./api";
+import type { Finding, RuleDocument, RuleStatus, Severity } from "./api";
 
 export const SEVERITIES: readonly Severity[] = ["critical", "warning", "info"];
 
 /** Labels of rule statuses. */
-export const STATUS_LABELS: Record<string, string> = {
+export const STATUS_LABELS: Record<RuleStatus, string> = {
   InProgress: "in progress",
   IssuesFound: "issues found",
   NoIssuesFound: "no issues found",
@@ -15,7 +15,13 @@ export const STATUS_LABELS: Record<string, string> = {
   NotEnoughData: "not enough data",
 };
 
-const SILENT = ["NoIssuesFound", "InProgress", "NotEnoughData", "NotApplicable", "Stopped"];
+const SILENT: readonly RuleStatus[] = [
+  "NoIssuesFound",
+  "InProgress",
+  "NotEnoughData",
+  "NotApplicable",
+  "Stopped",
+];
 
 /** The highest severity among findings. */
 export function worstOf(findings: readonly Finding[]): Severity | null {
@@ -38,8 +44,8 @@ export function triggeredRules(
 }
 
 /** Rules without findings, grouped by status: first those that ran, then those that could not. */
-export function silentRules(rules: readonly RuleDocument[]): [string, RuleDocument[]][] {
-  return SILENT.map((status): [string, RuleDocument[]] => [
+export function silentRules(rules: readonly RuleDocument[]): [RuleStatus, RuleDocument[]][] {
+  return SILENT.map((status): [RuleStatus, RuleDocument[]] => [
     status,
     rules
       .filter((rule) => rule.status === status && rule.findings.length === 0)
@@ -47,7 +53,7 @@ export function silentRules(rules: readonly RuleDocument[]): [string, RuleDocume
   ]).filter(([, matches]) => matches.length > 0);
 }
 
-const SUMMARY_LABELS: Record<string, string> = {
+const SUMMARY_LABELS: Record<RuleStatus, string> = {
   IssuesFound: "with issues",
   NoIssuesFound: "without issues",
   InProgress: "in progress",
@@ -59,14 +65,14 @@ const SUMMARY_LABELS: Record<string, string> = {
 
 /** The number of rules by status: "4 with issues, 31 without issues". */
 export function statusSummary(rules: readonly RuleDocument[]): string {
-  const counts = new Map<string, number>();
+  const counts = new Map<RuleStatus, number>();
   for (const rule of rules) counts.set(rule.status, (counts.get(rule.status) ?? 0) + 1);
   return [...counts]
     .sort((a, b) => statusOrder(a[0]) - statusOrder(b[0]))
-    .map(([status, count]) => `${count} ${SUMMARY_LABELS[status] ?? status}`)
+    .map(([status, count]) => `${count} ${SUMMARY_LABELS[status]}`)
     .join(", ");
 }
 
-function statusOrder(status: string): number {
+function statusOrder(status: RuleStatus): number {
   return ["IssuesFound", "Error", ...SILENT].indexOf(status);
 }

@@ -9,6 +9,7 @@ export function jobDocument(overrides: Partial<JobDocument> = {}): JobDocument {
     attempts: 1,
     verdict: "",
     not_seen: "",
+    seen: { framework: null, inside: false, why_not: null },
     now: 1100,
     t0: 1000,
     t1: 1100,

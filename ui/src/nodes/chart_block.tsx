@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { TableSpec } from "../specs";
+import type { TableSpec } from "../generated/chart_specs";
 import { Table } from "../views/table";
 
 type Props = {
@@ -48,7 +48,16 @@ export function tableSpec(
   columns: TableSpec["columns"],
   rows: TableSpec["rows"],
 ): TableSpec {
-  return { mark: "table", title, note: "", coarsened: "", columns, rows, total: null };
+  return {
+    mark: "table",
+    title,
+    note: "",
+    coarsened: "",
+    columns,
+    rows,
+    total: null,
+    is_quiet: false,
+  };
 }
 
 export const numberColumn = (title: string, unit: string): TableSpec["columns"][number] => ({

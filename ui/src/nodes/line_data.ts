@@ -1,7 +1,7 @@
 // Server curves as chart lines and as table rows.
 
+import type { TableSpec } from "../generated/chart_specs";
 import type { Line, LineData } from "../line";
-import type { TableSpec } from "../specs";
 import { numberColumn, tableSpec } from "./chart_block";
 import { type Curve, type Curves, summed } from "./source";
 

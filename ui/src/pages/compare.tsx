@@ -7,9 +7,9 @@ import { getJson, type JobDocument, jobPath } from "../api";
 import { cellText } from "../cells";
 import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "../comparison";
 import { formatChange, formatCount } from "../format";
+import type { LineChartSpec, Spec, TableSpec } from "../generated/chart_specs";
 import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
-import type { LineSpec, Spec, TableSpec } from "../specs";
 import { StateChip } from "../state_chip";
 import { Notice, Waiting } from "../states";
 import { useStepsInAddress } from "../step_window";
@@ -88,11 +88,11 @@ export function ComparePage(): JSX.Element {
 function ComparisonView({ data }: { data: Compared }): JSX.Element {
   const { documents, charts } = data;
   const jobs = documents.map((document) => document.job);
-  const lines = (chart: keyof Compared["charts"], title: string): LineSpec | null =>
+  const lines = (chart: keyof Compared["charts"], title: string): LineChartSpec | null =>
     mergedLines(
       title,
       charts[chart].filter(
-        (chart): chart is { job: string; spec: LineSpec } => chart.spec.mark === "line",
+        (chart): chart is { job: string; spec: LineChartSpec } => chart.spec.mark === "line",
       ),
       jobs,
     );

@@ -42,7 +42,7 @@ function Headline({ rule }: { rule: RuleDocument }): JSX.Element {
   return (
     <span class="rule-line">
       <span class={`mark ${worst ?? (rule.status === "Error" ? "critical" : "quiet")}`}>
-        {worst ?? STATUS_LABELS[rule.status] ?? rule.status}
+        {worst ?? STATUS_LABELS[rule.status]}
       </span>
       <b>{rule.rule}</b>
       <span class="rule-words">{text}</span>
@@ -82,7 +82,7 @@ function Opened({ rule }: { rule: RuleDocument }): JSX.Element {
       <p>{rule.description}</p>
       {rule.reason && (
         <p class="sub">
-          {STATUS_LABELS[rule.status] ?? rule.status}: {rule.reason}
+          {STATUS_LABELS[rule.status]}: {rule.reason}
         </p>
       )}
       <FindingList findings={rule.findings} />

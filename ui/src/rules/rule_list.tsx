@@ -38,7 +38,7 @@ export function RuleList({ rules, findings, opened }: Props): JSX.Element {
           data-status={status}
         >
           <summary>
-            {pluralize(group.length, "rule")}: {STATUS_LABELS[status] ?? status}
+            {pluralize(group.length, "rule")}: {STATUS_LABELS[status]}
           </summary>
           <ul>
             {group.map((rule) => (

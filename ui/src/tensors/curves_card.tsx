@@ -2,9 +2,9 @@
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import type { Curve, LineChartSpec } from "../generated/chart_specs";
 import { always, useResource } from "../resource";
 import { setParameters } from "../router";
-import type { Curve, LineSpec } from "../specs";
 import { Waiting } from "../states";
 import { SpecView } from "../views/spec";
 import type { Statistics, TensorNames, TensorSeries } from "./source";
@@ -12,7 +12,7 @@ import { loadStatistics } from "./source";
 import { chosenNames, curveStatistic, freshness, mode, statisticLabel } from "./state";
 
 /** Curves over the union of their steps. */
-export function lineOf(statistics: Statistics): LineSpec {
+export function lineOf(statistics: Statistics): LineChartSpec {
   const steps = [...new Set(statistics.series.flatMap((series) => series.steps))].sort(
     (a, b) => a - b,
   );
@@ -40,6 +40,7 @@ export function lineOf(statistics: Statistics): LineSpec {
       low: align(series, series.low),
       high: align(series, series.high),
       tone: "",
+      has_markers: false,
     }));
   return {
     mark: "line",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Spec } from "../specs";
+import type { Spec } from "../generated/chart_specs";
 import { asTable } from "./as_table";
 
 const words = { title: "Loss", note: "", coarsened: "" };
@@ -12,7 +12,9 @@ test("each curve becomes a column next to the axis", () => {
     x_title: "step",
     x_unit: "",
     unit: "",
-    curves: [{ label: "train", values: [2, null], low: null, high: null, tone: "" }],
+    curves: [
+      { label: "train", values: [2, null], low: null, high: null, tone: "", has_markers: false },
+    ],
     is_logarithmic: false,
     low: null,
     high: null,

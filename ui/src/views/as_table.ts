@@ -1,6 +1,6 @@
 // The data of a chart as a table, for screen readers and exact values.
 
-import type { Cell, Column, Part, Reals, Spec, TableSpec } from "../specs";
+import type { BarSeries, Cell, Column, Reals, Spec, TableSpec } from "../generated/chart_specs";
 
 /** The values of a chart as rows; null if the chart is text already. */
 export function asTable(spec: Spec): TableSpec | null {
@@ -85,7 +85,7 @@ function text(title: string): Column {
   return { name: title, title, unit: "", is_number: false, tone: "" };
 }
 
-function valuesAt(series: readonly Part[], row: number): Reals {
+function valuesAt(series: readonly BarSeries[], row: number): Reals {
   return series.map((entry) => entry.values[row] ?? null);
 }
 

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { cellText } from "../cells";
 import { formatCount } from "../format";
-import type { BarsSpec } from "../specs";
+import type { BarsSpec } from "../generated/chart_specs";
 import { toneColor } from "../tones";
 import { Legend } from "./legend";
 

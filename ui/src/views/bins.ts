@@ -1,6 +1,6 @@
 // Merges histogram bins until each is wide enough to be visible.
 
-import type { Part, Reals } from "../specs";
+import type { BarSeries, Reals } from "../generated/chart_specs";
 
 export interface Bins {
   edges: number[];
@@ -8,7 +8,7 @@ export interface Bins {
 }
 
 /** Merges neighboring bins until there are at most `maxBins`. */
-export function binsFor(edges: Reals, groups: readonly Part[], maxBins: number): Bins {
+export function binsFor(edges: Reals, groups: readonly BarSeries[], maxBins: number): Bins {
   const finiteEdges = edges.map((edge) => edge ?? Number.NaN);
   const bins = Math.max(0, finiteEdges.length - 1);
   const merged = Math.max(1, Math.ceil(bins / Math.max(1, maxBins)));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Box } from "../specs";
+import type { Box } from "../generated/chart_specs";
 import { boxDomain, boxGeometry } from "./box_layout";
 
 const box: Box = {

@@ -1,6 +1,6 @@
 // Geometry of box plots in percent of the width.
 
-import type { Box } from "../specs";
+import type { Box } from "../generated/chart_specs";
 
 export interface BoxGeometry {
   whisker: [number, number];

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { cellText } from "../cells";
 import { formatCount } from "../format";
-import type { Box, BoxPlotSpec } from "../specs";
+import type { Box, BoxPlotSpec } from "../generated/chart_specs";
 import { niceTicks } from "../ticks";
 import { toneColor } from "../tones";
 import { boxDomain, boxGeometry } from "./box_layout";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { LineSpec } from "../specs";
+import type { LineChartSpec } from "../generated/chart_specs";
 import { curveTable, isPositive, valueAxis, valuesAt } from "./curves";
 
-const spec: LineSpec = {
+const spec: LineChartSpec = {
   mark: "line",
   title: "Loss",
   note: "",
@@ -15,8 +15,22 @@ const spec: LineSpec = {
   low: null,
   high: null,
   curves: [
-    { label: "train", values: [4, 2, 1], low: [3, 1.5, 0.5], high: [5, 3, 2], tone: "" },
-    { label: "eval", values: [null, 2.5, null], low: null, high: null, tone: "" },
+    {
+      label: "train",
+      values: [4, 2, 1],
+      low: [3, 1.5, 0.5],
+      high: [5, 3, 2],
+      tone: "",
+      has_markers: false,
+    },
+    {
+      label: "eval",
+      values: [null, 2.5, null],
+      low: null,
+      high: null,
+      tone: "",
+      has_markers: false,
+    },
   ],
 };
 const everything = new Set<string>();
@@ -64,7 +78,12 @@ test("logarithmic axes require positive values", () => {
   expect(
     isPositive(
       curveTable(
-        { ...spec, curves: [{ label: "a", values: [1, 0], low: null, high: null, tone: "" }] },
+        {
+          ...spec,
+          curves: [
+            { label: "a", values: [1, 0], low: null, high: null, tone: "", has_markers: false },
+          ],
+        },
         everything,
       ),
     ),

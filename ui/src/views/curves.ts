@@ -1,6 +1,6 @@
 // The data columns of a line chart, in drawing order.
 
-import type { LineSpec } from "../specs";
+import type { LineChartSpec } from "../generated/chart_specs";
 
 export type CurveTable = {
   /** The axis, then high and low of each curve that has a band, then the curves. */
@@ -9,7 +9,7 @@ export type CurveTable = {
   extent: [number, number];
 };
 
-export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTable {
+export function curveTable(spec: LineChartSpec, hidden: ReadonlySet<string>): CurveTable {
   const x = spec.x.map((value) => value ?? 0);
   const shown = spec.curves
     .map((curve, index) => ({ curve, index }))
@@ -27,7 +27,7 @@ export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTa
       index,
       tone: curve.tone,
       hasBand: curve.low !== null && curve.high !== null,
-      hasMarkers: curve.has_markers === true,
+      hasMarkers: curve.has_markers,
     })),
     extent: last > first ? [first, last] : [first - 0.5, first + 0.5],
   };
@@ -42,7 +42,7 @@ export function isPositive(table: CurveTable): boolean {
 
 /** The ends of the value axis: as specified, or the visible range, with zero if it is near. */
 export function valueAxis(
-  ends: Pick<LineSpec, "low" | "high">,
+  ends: Pick<LineChartSpec, "low" | "high">,
   minimum: number | null,
   maximum: number | null,
   isLogarithmic: boolean,
@@ -59,7 +59,7 @@ export function valueAxis(
 export type Reading = { label: string; x: number; value: number | null };
 
 /** The value of each curve at an index; without an index, its last value. */
-export function valuesAt(spec: LineSpec, table: CurveTable, index: number | null): Reading[] {
+export function valuesAt(spec: LineChartSpec, table: CurveTable, index: number | null): Reading[] {
   const isInside = index !== null && index >= 0 && index < spec.x.length;
   return table.shown.flatMap(({ label, index: curveIndex }) => {
     const curve = spec.curves[curveIndex]?.values ?? [];

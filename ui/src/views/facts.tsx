@@ -1,7 +1,7 @@
 // Facts: names with values.
 
 import { cellText } from "../cells";
-import type { FactsSpec } from "../specs";
+import type { FactsSpec } from "../generated/chart_specs";
 
 /** Names and values in as many columns as fit. */
 export function Facts({ spec }: { spec: FactsSpec }) {

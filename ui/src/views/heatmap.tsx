@@ -6,8 +6,8 @@ import { FONT, sharpContext } from "../canvas";
 import { cellText } from "../cells";
 import { color } from "../colors";
 import { formatElapsed } from "../format";
+import type { HeatmapSpec } from "../generated/chart_specs";
 import { useWidth } from "../resource";
-import type { HeatmapSpec } from "../specs";
 import { shownTheme } from "../state";
 import { parseColor, rampAt, shareOf } from "./heat_colors";
 

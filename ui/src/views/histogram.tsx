@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { cellText } from "../cells";
 import { formatValue } from "../format";
-import type { HistogramSpec } from "../specs";
+import type { HistogramSpec } from "../generated/chart_specs";
 import { niceTicks } from "../ticks";
 import { toneColor } from "../tones";
 import { binsFor, highestCount, outline } from "./bins";

@@ -1,7 +1,7 @@
 // Time spans in lanes.
 
 import { formatDuration, formatElapsed } from "../format";
-import type { LanesSpec } from "../specs";
+import type { LanesSpec } from "../generated/chart_specs";
 import { elapsedTicks } from "../ticks";
 import { toneColor } from "../tones";
 

@@ -1,7 +1,7 @@
 // The drawing of a chart by its mark.
 
 import type { JSX } from "preact";
-import type { Spec } from "../specs";
+import type { Spec } from "../generated/chart_specs";
 import { Bars } from "./bars";
 import { BoxPlot } from "./box_plot";
 import { Facts } from "./facts";

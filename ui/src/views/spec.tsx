@@ -2,8 +2,8 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
+import type { GroupSpec, Spec } from "../generated/chart_specs";
 import { exposeChart } from "../inspect";
-import type { GroupSpec, Spec } from "../specs";
 import { asTable } from "./as_table";
 import { MarkView } from "./mark";
 import { Table } from "./table";

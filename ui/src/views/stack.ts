@@ -1,6 +1,6 @@
 // Segments of stacked bars.
 
-import type { Part } from "../specs";
+import type { BarSeries } from "../generated/chart_specs";
 
 export interface Slice {
   label: string;
@@ -11,7 +11,7 @@ export interface Slice {
 }
 
 /** The segments of a bar in percent of the longest; zero values have none. */
-export function stackOf(series: readonly Part[], row: number, longest: number): Slice[] {
+export function stackOf(series: readonly BarSeries[], row: number, longest: number): Slice[] {
   return series
     .map(({ label, tone, values }, index) => {
       const value = Math.max(0, values[row] ?? 0);

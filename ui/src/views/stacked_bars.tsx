@@ -1,7 +1,7 @@
 // Stacked bars with the share of each series.
 
 import { cellText } from "../cells";
-import type { StackedBarsSpec } from "../specs";
+import type { StackedBarsSpec } from "../generated/chart_specs";
 import { toneColor } from "../tones";
 import { Legend } from "./legend";
 import { stackOf } from "./stack";

@@ -8,9 +8,9 @@ import "uplot/dist/uPlot.min.css";
 import { cellText } from "../cells";
 import { color } from "../colors";
 import { formatElapsed } from "../format";
+import type { LineChartSpec } from "../generated/chart_specs";
 import type { Range } from "../range";
 import { useWidth } from "../resource";
-import type { LineSpec } from "../specs";
 import { shownTheme } from "../state";
 import { axisWindows, showOnAxis } from "../step_window";
 import { toneVariable } from "../tones";
@@ -21,7 +21,7 @@ import { attachTouch } from "./touch";
 
 const MAX_READOUTS = 4; // without a cursor
 
-type Props = { spec: LineSpec; height?: number };
+type Props = { spec: LineChartSpec; height?: number };
 
 /** A line per curve; dragging zooms, double-clicking resets, the legend hides curves. */
 export function StepsLine({ spec, height = 170 }: Props) {
@@ -76,7 +76,7 @@ export function StepsLine({ spec, height = 170 }: Props) {
 }
 
 type Plotted = {
-  spec: LineSpec;
+  spec: LineChartSpec;
   table: CurveTable;
   height: number;
   isLogarithmic: boolean;
@@ -161,7 +161,7 @@ function Readout({
   table,
   at,
 }: {
-  spec: LineSpec;
+  spec: LineChartSpec;
   table: CurveTable;
   at: { value: number | null };
 }) {
@@ -191,6 +191,6 @@ function Readout({
   );
 }
 
-function lineLabel(spec: LineSpec): string {
+function lineLabel(spec: LineChartSpec): string {
   return `${spec.title} over ${spec.x_title.toLowerCase()}s: ${spec.curves.map((curve) => curve.label).join(", ")}`;
 }

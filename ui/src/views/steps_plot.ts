@@ -2,14 +2,14 @@
 
 import type uPlot from "uplot";
 import { cellText } from "../cells";
+import type { LineChartSpec } from "../generated/chart_specs";
 import type { Range } from "../range";
-import type { LineSpec } from "../specs";
 import { elapsedLabel, elapsedTicks, logarithmicTicks, niceTicks } from "../ticks";
 import { axisLabels } from "./axis_labels";
 import { type CurveTable, valueAxis } from "./curves";
 
 type Plan = {
-  spec: LineSpec;
+  spec: LineChartSpec;
   table: CurveTable;
   width: number;
   height: number;

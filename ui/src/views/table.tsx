@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { tableCell } from "../cells";
 import { formatCount } from "../format";
-import type { Cell, Column, TableSpec } from "../specs";
+import type { Cell, Column, TableSpec } from "../generated/chart_specs";
 import { toneColor } from "../tones";
 import { nextOrder, type Order, sortedIndices } from "./sorting";
 

@@ -1,6 +1,6 @@
 // Paragraphs of text.
 
-import type { TextSpec } from "../specs";
+import type { TextSpec } from "../generated/chart_specs";
 
 /** A `p` element per paragraph. */
 export function Sentences({ spec }: { spec: TextSpec }) {
