@@ -105,8 +105,8 @@ def commands() -> Iterator[str]:
     """One section per command, from its docstring and its options."""
     yield "# Commands"
     yield ""
-    yield "`sonde` and `python -m sonde` are the same. Exit codes: 0 fine, 1 our error, 2 usage;"
-    yield "`sonde run` returns the code of the command it ran."
+    yield "`sonde` and `python -m sonde` are equivalent. Exit codes: 0 success, 1 error, 2 usage error."
+    yield "`sonde run` returns the exit code of its command."
     for name in COMMANDS.names():
         command = COMMANDS.load(name)()
         parser = argparse.ArgumentParser(prog=f"sonde {name}", add_help=False)
@@ -135,9 +135,9 @@ def configuration() -> Iterator[str]:
     """Keys of the file and variables of the environment."""
     yield "# Configuration"
     yield ""
-    yield "`sonde.toml` beside the script, or in the current folder, is found by itself; `--config`"
-    yield "names another one. Options on the command line go on top. Unknown keys, wrong types and"
-    yield "impossible values are errors before the job starts."
+    yield "Sonde reads `sonde.toml` from the script's folder or the current folder; `--config` selects"
+    yield "another file. Command-line options override it. Unknown keys and invalid values are errors"
+    yield "before the job starts."
     yield from ("", "| section | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| `[{key.section}]` {_key(key)}" for key in KEYS)
     yield from (
@@ -147,10 +147,10 @@ def configuration() -> Iterator[str]:
     yield "joined by `+`, and `values` or `histogram` alone means true):"
     yield from ("", "| key | default | meaning |", "|---|---|---|")
     yield from (_key(key) for key in COLLECTION_KEYS)
-    yield from ("", "Rules, and a table of its own for each that is spoken to:", "")
+    yield from ("", "Rules; each rule can have its own table:", "")
     yield from ("| section | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| `[{key.section}]` {_key(key)}" for key in RULES_KEYS)
-    yield from ("", "Actions: a table for each; their settings: [actions](actions.md).", "")
+    yield from ("", "Actions; each action has its own table with the settings in [actions](actions.md):", "")
     yield from ("| section | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| `[{key.section}]` {_key(key)}" for key in ACTIONS_KEYS)
     yield from (
@@ -173,10 +173,10 @@ def _key(key: Key) -> str:
 
 def metrics() -> Iterator[str]:
     """What each collector may record."""
-    yield "# Metrics of the machine"
+    yield "# System metrics"
     yield ""
-    yield "One file per collector in `src/sonde/agent/system/`. What a machine does not have is"
-    yield "not recorded; `sonde doctor` says what is missing and why."
+    yield "There is one file per collector in `src/sonde/agent/system/`. Collectors that do not work"
+    yield "on a machine are skipped; `sonde doctor` shows which and why."
     for name in COLLECTORS.names():
         collector = COLLECTORS.load(name)
         yield from ("", f"## {name}", "", inspect.getdoc(collector) or "", "")
