@@ -98,8 +98,8 @@ def test_what_a_rule_finds_stops_all_workers_after_the_same_step_and_is_told(son
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--action", "emial"), "There is no action 'emial'. Known: command, email, log"),
-        (("--action", "stop,email"), "[actions.email] needs to: who gets it"),
+        (("--action", "emial"), "Unknown action 'emial'. Available: command, email, log"),
+        (("--action", "stop,email"), "[actions.email] requires to: recipients"),
     ],
 )
 def test_what_can_never_be_done_is_an_error_before_the_job_starts(

@@ -79,7 +79,7 @@ def test_a_running_job_is_seen_steered_and_stopped_from_the_dashboard(sonde: Son
         events = told(client, "job")
         assert eventually(lambda: next(events)[0] == "samples")
         sent = client.post("/api/jobs/job/stop", json={}, headers=OURS)
-        assert answer_of(client, sent)["message"].startswith("sent SIGTERM")
+        assert answer_of(client, sent)["message"].startswith("SIGTERM sent")
         assert launcher.wait(120) == 9
         assert eventually(lambda: '"state": "stopped"' in next(events)[1])
     assert sonde.status()["exit"]["message"] == "stopped by the dashboard"

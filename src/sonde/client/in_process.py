@@ -21,6 +21,7 @@ from sonde.agent.registration import Registration, RunRequest, register
 from sonde.agent.relay import relay_to
 from sonde.clock import SystemClock, local_stamp
 from sonde.errors import JobExistsError, StoreError
+from sonde.formats import format_duration
 from sonde.guard import Guard
 from sonde.hook.failure import NO_RANK, describe
 from sonde.hook.hidden_frames import drop_frame
@@ -230,7 +231,9 @@ class InsideJob:
 
     current: ClassVar["InsideJob | None"] = None
 
-    def __init__(self, registration: Registration, settings: RunSettings, clock: SystemClock) -> None:
+    def __init__(
+        self, registration: Registration, settings: RunSettings, clock: SystemClock
+    ) -> None:
         self.pid = os.getpid()
         self._registration = registration
         self._settings = settings
@@ -319,17 +322,17 @@ class InsideJob:
         patience = float(request.arguments.get(PATIENCE, 0.0))
         if patience:
             _later(patience, lambda: self._end_as_stopped(signal.SIGTERM))
-            return f"it ends by itself; SIGTERM follows after {patience:g} s if it is still there"
+            return f"stops by itself; SIGTERM follows after {format_duration(patience)} if still running"
         if hasattr(sys, "ps1"):
             _later(_REPLY_SECONDS, lambda: self._end_as_stopped(signal.SIGINT))
-            return "interrupted; the recording is over"
+            return "interrupted; recording stopped"
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             _later(_REPLY_SECONDS, lambda: self._end_as_stopped(signal.SIGTERM))
-            return "SIGTERM follows at once"
+            return "SIGTERM follows immediately"
         grace = float(request.arguments.get("grace_seconds", _STOP_GRACE_SECONDS))
         _later(grace, lambda: self._end_as_stopped(signal.SIGKILL))
         os.kill(self.pid, signal.SIGTERM)
-        return f"sent SIGTERM; SIGKILL follows after {grace:g} s if it is still there"
+        return f"SIGTERM sent; SIGKILL follows after {format_duration(grace)} if still running"
 
     def _end_as_stopped(self, number: int) -> None:
         _end(explain(Ending(0, self._clock.now_ns(), self._stopped_by), Kills()))
