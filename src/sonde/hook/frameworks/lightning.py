@@ -63,7 +63,7 @@ class Lightning(OnTorch):
         return from_training_step_output
 
     def _passing(self, original: Function) -> Function:
-        return self._torch.modules.as_pass(original, attrgetter("lightning_module"))
+        return self._torch.modules.passes.as_pass(original, attrgetter("lightning_module"))
 
     def _measuring(self, original: Function) -> Function:
         def metrics(results: Any, on_step: bool) -> Any:

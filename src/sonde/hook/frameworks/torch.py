@@ -1,4 +1,4 @@
-"""PyTorch: steps, phases, losses and tensors of a loop that knows nothing of us."""
+"""PyTorch: steps, phases, losses and tensors of an unmodified training loop."""
 
 import gc
 import sys
@@ -52,26 +52,28 @@ from sonde.hook.torch.tensors.tensor_records import TensorRecords
 
 
 class PyTorch(Adapter):
-    """Puts the parts together, one set of them per process."""
+    """Assembles the PyTorch hooks, once per process."""
 
     def __init__(self) -> None:
         self._patches = Patches()
 
     def attach(self, session: Session) -> None:
-        """Puts the hooks in place."""
-        _introduce(session)
+        """Install the hooks."""
+        _describe_framework(session)
         self.names, scalars = Names(), DeviceScalars(session)
-        records, looks, hooks = TensorRecords(session), Inspections(session), Hooks()
-        gather = DueTensors(session, self.names, records, looks)
+        records, inspections, hooks = TensorRecords(session), Inspections(session), Hooks()
+        gather = DueTensors(session, self.names, records, inspections)
         rest, marks = Rest(session, hooks, self._patches), Marks(session)
-        deferred = DeferredHooks(session, gather.steps_until_due, looks, rest)
+        deferred = DeferredHooks(session, gather.steps_until_due, inspections, rest)
         self.modules = Modules(session, self.names, marks, deferred, hooks)
         self.losses = losses = Losses(session, scalars)
         watch = Watch(session, deferred, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
         norms = Norms(session, scalars, self._loop.optimizers, gather, rest)
-        losses.on_jump.append(session.guard.shield("losses out of range", looks.inspect_now, None))
-        inspect_new = session.guard.shield("new optimizers", looks.optimizer_made, None)
+        losses.on_jump.append(
+            session.guard.shield("losses out of range", inspections.inspect_now, None)
+        )
+        inspect_new = session.guard.shield("new optimizers", inspections.optimizer_made, None)
         self._loop.optimizers.after_made.append(inspect_new)
         self._loop.listen("tensors", gather, needs_optimizer=False)
         self._loop.listen("norms", norms, needs_optimizer=False)
@@ -80,7 +82,9 @@ class PyTorch(Adapter):
         self.loading = Loading(session, self.evaluations.iterates)
         self.other_profilers = OtherProfilers()
         _ = DeviceMemory(session), ResidentMemory(session)
-        inside = self.criteria, _ = self._inside_of_passes(session, gather, scalars, looks)
+        inside = self.criteria, _ = self._make_forward_components(
+            session, gather, scalars, inspections
+        )
         self._compiler = Compiler(session, rest.give_up)
         session.frameworks.take_tensors_with(ScriptTensors(session, records, scalars))
         session.listeners.before_scripted_step(losses.take_all)
@@ -90,28 +94,29 @@ class PyTorch(Adapter):
             *(Captures(session), Resuming(session), self.modules, self._loop, norms, waiting),
             *(Communication(session, self.modules), OutputTime(session)),
         )
-        for part in (*outside, self.loading, self.other_profilers, *inside, self._compiler):
-            part.attach(self._patches)
+        for component in (*outside, self.loading, self.other_profilers, *inside, self._compiler):
+            component.attach(self._patches)
 
-    def _inside_of_passes(
-        self, session: Session, gather: DueTensors, scalars: DeviceScalars, looks: Inspections
+    def _make_forward_components(
+        self, session: Session, gather: DueTensors, scalars: DeviceScalars, inspections: Inspections
     ) -> tuple[Criteria, FunctionalActivations]:
-        """What is seen while a model computes."""
-        offers = ForwardTensors(session, gather, looks)
+        """Create the components that run inside forward passes."""
+        offers = ForwardTensors(session, gather, inspections)
         activations = Activations(session, self.modules, self.names, offers)
         context = CheckContext(
-            *(session, self.modules, self.names, self.losses, self._loop, looks),
+            *(session, self.modules, self.names, self.losses, self._loop, inspections),
             *(offers, activations),
         )
         checks = AttachedChecks(context, check_classes())
-        graph = LossGraph(session, looks, checks.context.check(LossInputs))
+        graph = LossGraph(session, inspections, checks.context.check(LossInputs))
         kinds = LossKinds(session, self._loop.loss_kinds)
         self._loop.at_backward += [
-            looks.timed(MADE_OF, graph.backward_begins),
+            inspections.timed(MADE_OF, graph.backward_begins),
             session.guard.shield(KINDS, kinds.backward_begins, None),
         ]
         criteria = Criteria(session, self.modules, scalars, offers, checks)
-        # evaluations are over once their losses are known, and have names when samples are told
+        # registered after the losses, which end an evaluation, and before the checks, which need
+        # its name
         session.listeners.on_step("evaluations", self.evaluations.step_over)
         session.listeners.on_end(self.evaluations.end)
         checks.attach()
@@ -121,31 +126,31 @@ class PyTorch(Adapter):
         )
 
     def part_loaded(self, name: str) -> None:
-        """Checkpoints of many processes are often a later import."""
+        """Wrap the functions of torch.distributed.checkpoint, which is often imported later."""
         self.waiting.attach_checkpoints(self._patches)
 
     def adopt(self) -> None:
-        """Finds the models and optimizers that were made before us."""
+        """Find models and optimizers that were created before the hooks were installed."""
         modules, optimizers = [], []
-        for one in gc.get_objects():
-            # what an object says of its class is not asked: some warn, some import
-            if issubclass(type(one), nn.Module):
-                modules.append(one)
-            elif issubclass(type(one), Optimizer) and "param_groups" in vars(one):
-                optimizers.append(one)
+        for instance in gc.get_objects():
+            # not isinstance, which reads __class__: some objects warn or import on that
+            if issubclass(type(instance), nn.Module):
+                modules.append(instance)
+            elif issubclass(type(instance), Optimizer) and "param_groups" in vars(instance):
+                optimizers.append(instance)
         self.modules.adopt(modules)
         self._loop.optimizers.adopt(optimizers)
 
     def detach(self) -> None:
-        """Takes everything away."""
+        """Remove all hooks."""
         self._loop.detach()
         self.modules.detach()
         self._compiler.detach(self._patches)
         self._patches.undo()
 
 
-def _introduce(session: Session) -> None:
-    """What the session has to know of PyTorch; and who looks where its thread stands."""
+def _describe_framework(session: Session) -> None:
+    """Set what the session needs from PyTorch, and monitor stalls."""
     session.frameworks.describe(
         "torch",
         around=hidden_from_modes,

@@ -116,8 +116,8 @@ def _parse(choices: type[Choice], option: str, text: str) -> Choice:
     try:
         return choices(text)
     except ValueError as error:
-        known = ", ".join(choices)
-        raise UsageError(f"{option} = {text!r} is invalid. Choose one of: {known}") from error
+        names = ", ".join(choices)
+        raise UsageError(f"{option} = {text!r} is invalid. Choose one of: {names}") from error
 
 
 def _name(function: object) -> str:
