@@ -41,7 +41,7 @@ class AttachedChecks:
             listeners.on_end(end)
         for check in self._ordered:
             begins, ends = _moment(check, "forward_begins"), _moment(check, "forward_ends")
-            context.modules.listen(check.name, begins, ends)
+            context.modules.passes.listen(check.name, begins, ends)
             after_step = _moment(check, "after_step")
             if after_step is not None:
                 listeners.on_step(check.name, after_step)

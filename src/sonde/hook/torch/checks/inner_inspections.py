@@ -155,7 +155,7 @@ class InnerInspections(StateCheck):
         return after
 
     def _offer(self, stem: str, kinds: Kinds, leaves: Any) -> None:
-        if self._forward is not None and self._modules.is_running:
+        if self._forward is not None and self._modules.passes.is_running:
             self._forward_tensors.offer(self._forward, stem, kinds, leaves)
 
     def _inspect_channels(self, forward: ForwardPass, name: str, images: Tensor) -> None:

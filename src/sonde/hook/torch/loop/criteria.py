@@ -67,8 +67,8 @@ class Criteria:
         self._hooked: IdentitySet[nn.Module] = IdentitySet()
         self._pass: ForwardPass | None = None  # the evaluation pass that current losses belong to
         self._losses: list[tuple[str, Tensor | float]] = []
-        modules.listen("losses of evaluations", self._pass_begins, self._pass_ends)
-        modules.at_evaluation.append(self._on_deferred_pass)
+        modules.passes.listen("losses of evaluations", self._pass_begins, self._pass_ends)
+        modules.passes.at_evaluation.append(self._on_deferred_pass)
         modules.deferred.readers[LOSS] = self._on_deferred_loss
         modules.on_found.append(session.guard.shield("loss modules", self._hook_loss_modules, None))
         session.listeners.on_step("losses outside of training", self._step_over)
@@ -159,12 +159,12 @@ class Criteria:
             self._inspect_inputs(name, forward, *_predictions_and_labels(args, kwargs))
         if forward.kind is not Pass.TRAIN and _is_number(result):
             self._add(name, result, forward, _per_sample_scale(args, kwargs))
-            if not torch.is_grad_enabled() and not self._modules.is_running:
+            if not torch.is_grad_enabled() and not self._modules.passes.is_running:
                 self._session.steps.evaluation_loss()
 
     def _forward(self) -> ForwardPass | None:
         """The pass that a loss belongs to, or None if unknown."""
-        latest, steps = self._modules.latest, self._session.steps
+        latest, steps = self._modules.passes.latest, self._session.steps
         if not torch.is_grad_enabled():
             is_training = latest is None or latest.kind is Pass.TRAIN
             was_training = latest is not None and latest.at is not None and latest.at[0] == "train"
@@ -187,7 +187,7 @@ class Criteria:
 
     def correct(self, loss: Any) -> None:
         """Replace the losses of the latest evaluation pass by one that a framework reports."""
-        forward = self._modules.latest
+        forward = self._modules.passes.latest
         if forward is not None and forward.kind is not Pass.TRAIN and _is_number(loss):
             self._losses.clear()
             self._add("loss", loss, forward)
@@ -199,7 +199,7 @@ class Criteria:
 
     def _on_deferred_loss(self, note: Note) -> None:
         _, _, _, name, value = note
-        forward = self._modules.latest
+        forward = self._modules.passes.latest
         if forward is not None:
             self._add_number(name, value, forward)
 

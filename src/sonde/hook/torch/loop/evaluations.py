@@ -128,8 +128,10 @@ class Evaluations:
         self._feeds = modules.deferred.feeds
         self._reset()
         session.listeners.on_begin(self._reset)
-        modules.listen(TASK, begins=self._begins)
-        modules.at_evaluation.append(session.guard.shield(TASK, self._on_deferred_pass, None))
+        modules.passes.listen(TASK, begins=self._begins)
+        modules.passes.at_evaluation.append(
+            session.guard.shield(TASK, self._on_deferred_pass, None)
+        )
         modules.deferred.feeds.batch_of = session.guard.shield(TASK, self._batch_of, None)
 
     def _reset(self) -> None:

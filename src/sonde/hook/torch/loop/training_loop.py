@@ -294,7 +294,7 @@ class TrainingLoop:
             self._session.recorder.scalar(f"learning_rate/{group}", rate)
 
     def _backward_begins(self, tensors: Any) -> None:
-        self._modules.forget_calls()
+        self._modules.passes.forget_calls()
         self._by_backward.backward_begins(tensors)
         if self._is_cleared:
             self._discard()

@@ -84,7 +84,7 @@ class Activations:
         self._passes: dict[int, int] = {}  # by model, while something was due
         self.due: ForwardPass | None = None  # the current pass, if anything is due in it
         modules.on_found.append(session.guard.shield("activations", self._on_roots_found, None))
-        modules.listen("activations", self._begins, self._ends)
+        modules.passes.listen("activations", self._begins, self._ends)
         session.listeners.on_step("activations", self._after_step)
 
     def _begins(
@@ -193,7 +193,7 @@ class Activations:
         )
 
     def _take(self, watch: _Watch, what: str, value: Any) -> None:
-        if self.due is None or not self._modules.is_running:
+        if self.due is None or not self._modules.passes.is_running:
             return
         watch.is_seen = True
         kinds = watch.inputs if what == "input" else watch.outputs

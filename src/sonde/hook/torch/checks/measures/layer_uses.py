@@ -100,8 +100,8 @@ class LayerUses:
     def _is_in_training(self) -> bool:
         """Return whether the current pass began with gradients."""
         modules = self._modules
-        forward = modules.latest
-        return modules.is_running and forward is not None and forward.kind is Pass.TRAIN
+        forward = modules.passes.latest
+        return modules.passes.is_running and forward is not None and forward.kind is Pass.TRAIN
 
 
 def _is_leaf(module: nn.Module) -> bool:
