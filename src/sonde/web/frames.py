@@ -50,7 +50,9 @@ class FrameBuilder:
 
     def build(self, header: dict[str, Any]) -> bytes:
         """The complete frame."""
-        text = json.dumps(replace_non_finite(header), separators=(",", ":"), allow_nan=False).encode()
+        text = json.dumps(
+            replace_non_finite(header), separators=(",", ":"), allow_nan=False
+        ).encode()
         text += b" " * (-(4 + len(text)) % _ALIGNMENT)
         return b"".join((len(text).to_bytes(4, "little"), text, *self._chunks))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sonde.clock import NANOSECONDS
-from sonde.drawing.printable import safe_json, replace_non_finite
+from sonde.drawing.printable import replace_non_finite, safe_json
 from sonde.read.findings import episode_document, read_evaluations
 from sonde.read.jobs import JobFacts
 from sonde.read.sampling import read_sampling
@@ -41,7 +41,9 @@ class Event:
 
     def encoded(self) -> bytes:
         """The event in the text/event-stream format."""
-        text = safe_json(json.dumps(replace_non_finite(self.data), ensure_ascii=False, allow_nan=False))
+        text = safe_json(
+            json.dumps(replace_non_finite(self.data), ensure_ascii=False, allow_nan=False)
+        )
         line = f"id: {self.id}\n" if self.id else ""
         return f"event: {self.kind}\n{line}data: {text}\n\n".encode()
 

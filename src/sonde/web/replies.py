@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from sonde.drawing.printable import safe_json, replace_non_finite
+from sonde.drawing.printable import replace_non_finite, safe_json
 from sonde.web.frames import MEDIA_TYPE
 
 JSON_TYPE = "application/json"
