@@ -60,8 +60,8 @@ def train(
     with watched(closely=closely, **settings) as recorded:
         recorded.session.store.assign(replace(recorded.session.store.worker, world_size=workers))
         trained = model() if model else network()
-        own = [one for one in trained.parameters() if one.requires_grad]
-        optimizer = torch.optim.SGD(own, lr=0.01)
+        parameters = [parameter for parameter in trained.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.SGD(parameters, lr=0.01)
         for step in range(STEPS):
             between(trained, step)
             optimizer.zero_grad()
@@ -82,13 +82,13 @@ def fingerprints(recorded: Recorded) -> dict[int, float]:
 
 
 def test_every_step_has_a_fingerprint_also_if_hooks_are_deferred() -> None:
-    noted, seen = train(), train(closely=True)
+    noted, inspected = train(), train(closely=True)
     closely = {row["step"] for row in noted.observations("batch-hash")}
     assert len(closely) < STEPS / 2
-    found = fingerprints(noted)
-    assert list(found) == list(range(STEPS))
-    assert len(set(found.values())) == STEPS
-    assert found == fingerprints(seen)
+    deferred_fingerprints = fingerprints(noted)
+    assert list(deferred_fingerprints) == list(range(STEPS))
+    assert len(set(deferred_fingerprints.values())) == STEPS
+    assert deferred_fingerprints == fingerprints(inspected)
 
 
 def test_each_fingerprint_is_recorded_within_its_step() -> None:
@@ -105,7 +105,9 @@ def test_each_fingerprint_is_recorded_within_its_step() -> None:
 def test_changed_weights_change_all_later_fingerprints() -> None:
     def load(model: Any, step: int) -> None:
         if step == 40:
-            model.load_state_dict({name: one * 1.001 for name, one in model.state_dict().items()})
+            model.load_state_dict(
+                {name: weight * 1.001 for name, weight in model.state_dict().items()}
+            )
 
     first, second = fingerprints(train()), fingerprints(train(load))
     assert [step for step in range(STEPS) if first[step] != second[step]] == list(range(40, STEPS))
@@ -125,8 +127,8 @@ def test_a_change_of_a_few_units_of_a_small_layer_is_detected() -> None:
 def test_parameters_that_move_in_memory_are_still_read() -> None:
     def move(model: Any, step: int) -> None:
         if step == 40:
-            for one in model.parameters():
-                one.data = one.data.clone()
+            for parameter in model.parameters():
+                parameter.data = parameter.data.clone()
 
     assert fingerprints(train()) == fingerprints(train(move))
 
@@ -162,15 +164,15 @@ def test_disabled_replica_checks_record_no_fingerprints() -> None:
 
 
 def test_fingerprints_do_not_change_the_weights() -> None:
-    kept: list[list[float]] = []
+    sums: list[list[float]] = []
 
     def note(model: Any, step: int) -> None:
         if step == STEPS - 1:
-            kept.append([one.detach().sum().item() for one in model.parameters()])
+            sums.append([parameter.detach().sum().item() for parameter in model.parameters()])
 
     train(note)
     train(note, workers=1)
-    assert kept[0] == kept[1]
+    assert sums[0] == sums[1]
 
 
 def test_fingerprints_read_four_parameters_including_the_first_and_last() -> None:

@@ -54,12 +54,12 @@ def test_tensors_that_rules_need_have_statistics_at_scheduled_steps() -> None:
     with watched(needed=None) as recorded:
         trained(Network(), torch.randn(4, 2, 5, 5))
 
-    wanted = {
+    expected = {
         *("input_0", "output_0", "labels", "predictions", "tanh_input_0"),
         *("relu_input_0", "relu_output_0", "relu_input_1", "relu_output_1"),
     }
     assert {step for step in range(STEPS) if names(recorded, step)} == EARLY
-    assert names(recorded, 0) == wanted
+    assert names(recorded, 0) == expected
 
 
 def test_only_what_is_needed_is_recorded() -> None:
@@ -196,6 +196,6 @@ def test_models_of_two_optimizers_are_both_inspected() -> None:
                 judge(maker(torch.ones(2, 3))).sum().backward()
                 optimizer.step()
 
-    seen = {row["subject"] for row in recorded.observations("unit-activity")}
-    assert {"maker.1_output_0", "judge.1_output_0"} <= seen
+    subjects = {row["subject"] for row in recorded.observations("unit-activity")}
+    assert {"maker.1_output_0", "judge.1_output_0"} <= subjects
     assert {"maker.1_output_0", "judge.1_output_0"} <= names(recorded, 1)

@@ -33,26 +33,26 @@ LABELS = torch.tensor([0, 1, 2, 0, 1, 2, 0, 0])
 
 
 def test_softmax_before_cross_entropy_is_recorded() -> None:
-    found = trained(3, lambda out: functional.cross_entropy(out.softmax(1), LABELS))
+    recorded = trained(3, lambda out: functional.cross_entropy(out.softmax(1), LABELS))
 
     facts = {"rows": 8, "classes": 3, "by": "Softmax"}
-    assert probabilities(found) == ("cross_entropy", 1.0, facts)
+    assert probabilities(recorded) == ("cross_entropy", 1.0, facts)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "transform",
     [lambda out: out, torch.relu, lambda out: out.softmax(1) * 2, lambda out: out.log_softmax(1)],
 )
-def test_logits_are_not_recorded_as_probabilities(given: Callable[[Tensor], Tensor]) -> None:
-    found = trained(3, lambda out: functional.cross_entropy(given(out), LABELS))
+def test_logits_are_not_recorded_as_probabilities(transform: Callable[[Tensor], Tensor]) -> None:
+    recorded = trained(3, lambda out: functional.cross_entropy(transform(out), LABELS))
 
-    assert probabilities(found)[1] == 0.0
+    assert probabilities(recorded)[1] == 0.0
 
 
 def test_sigmoid_before_a_logit_loss_is_recorded_but_a_linear_layer_is_not() -> None:
-    def of(given: Callable[[Tensor], Tensor]) -> Recorded:
+    def of(transform: Callable[[Tensor], Tensor]) -> Recorded:
         def loss(out: Tensor) -> Tensor:
-            given_out = given(out.squeeze(1))
+            given_out = transform(out.squeeze(1))
             return functional.binary_cross_entropy_with_logits(given_out, torch.ones(8))
 
         return trained(1, loss)

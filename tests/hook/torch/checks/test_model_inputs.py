@@ -15,10 +15,10 @@ from tests.fakes.session import Recorded, watched
 SIZE = 8
 DATA = torch.arange(160 * 3, dtype=torch.float32).reshape(160, 3).sin()
 NEEDED = ("samples-again", "batch-means")
-OTHER = torch.arange(64 * 3, dtype=torch.float32).reshape(64, 3).cos()
+UNSEEN = torch.arange(64 * 3, dtype=torch.float32).reshape(64, 3).cos()
 
 
-def parts(data: Tensor) -> list[Tensor]:
+def split(data: Tensor) -> list[Tensor]:
     return [data[start : start + SIZE] for start in range(0, len(data), SIZE)]
 
 
@@ -34,9 +34,9 @@ class Script:
 
     def train(self, data: Tensor, labels: Tensor | None = None) -> None:
         self.model.train()
-        wanted = data[:, :1] if labels is None else labels
-        for batch, own in zip(parts(data), parts(wanted), strict=True):
-            loss: Any = functional.mse_loss(self.model(batch), own.reshape(-1, 1))
+        targets = data[:, :1] if labels is None else labels
+        for batch, target in zip(split(data), split(targets), strict=True):
+            loss: Any = functional.mse_loss(self.model(batch), target.reshape(-1, 1))
             loss.backward()
             self.optimizer.step()
             self.optimizer.zero_grad()
@@ -45,11 +45,11 @@ class Script:
     def evaluate(self, *sets: Tensor) -> None:
         self.model.eval()
         for data in sets:
-            for batch in parts(data):
+            for batch in split(data):
                 self.model(batch.clone())
 
 
-def told(recorded: Recorded, kind: str = "samples-again") -> list[dict[str, Any]]:
+def details(recorded: Recorded, kind: str = "samples-again") -> list[dict[str, Any]]:
     return [json.loads(row["detail"]) for row in recorded.observations(kind)]
 
 
@@ -66,10 +66,17 @@ def test_evaluated_training_samples_are_recognized_in_any_order(closely: bool) -
             script.train(shuffled(DATA, epoch))
             script.evaluate(shuffled(DATA[:64], 10 + epoch))
 
-    found = told(recorded)
-    assert [(one["samples"], one["repeated"], one["pairs"]) for one in found] == [(64, 0, 224)] * 3
-    assert [one["known"] for one in found] == [64] * 3
-    assert [(one["rows"], one["again"]) for one in found] == [(160, 0), (160, 160), (160, 160)]
+    evaluations = details(recorded)
+    assert [
+        (evaluation["samples"], evaluation["repeated"], evaluation["pairs"])
+        for evaluation in evaluations
+    ] == [(64, 0, 224)] * 3
+    assert [evaluation["known"] for evaluation in evaluations] == [64] * 3
+    assert [(evaluation["rows"], evaluation["again"]) for evaluation in evaluations] == [
+        (160, 0),
+        (160, 160),
+        (160, 160),
+    ]
 
 
 @pytest.mark.parametrize("closely", [True, False])
@@ -78,21 +85,24 @@ def test_new_samples_are_not_recognized(closely: bool) -> None:
         script = Script()
         for epoch in range(2):
             script.train(shuffled(DATA, epoch))
-            script.evaluate(OTHER)
+            script.evaluate(UNSEEN)
 
-    assert [(one["samples"], one["known"]) for one in told(recorded)] == [(64, 0), (64, 0)]
+    assert [(evaluation["samples"], evaluation["known"]) for evaluation in details(recorded)] == [
+        (64, 0),
+        (64, 0),
+    ]
 
 
 def test_batches_that_mix_known_and_new_samples_are_counted() -> None:
-    mixed = torch.cat([DATA[:32], OTHER[:32]])[torch.arange(64).reshape(2, 32).t().reshape(-1)]
+    mixed = torch.cat([DATA[:32], UNSEEN[:32]])[torch.arange(64).reshape(2, 32).t().reshape(-1)]
     with watched(needed=NEEDED) as recorded:
         script = Script()
         script.train(DATA)
-        script.evaluate(DATA[:32], OTHER[:32])
+        script.evaluate(DATA[:32], UNSEEN[:32])
         script.train(DATA)
         script.evaluate(mixed)
 
-    apart, together = told(recorded)
+    apart, together = details(recorded)
     assert (apart["known"], apart["mixed"]) == (32, 0)
     assert (together["known"], together["mixed"]) == (32, 8 * 16)
 
@@ -101,11 +111,11 @@ def test_duplicate_samples_are_counted_but_second_passes_are_not() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()
         script.train(DATA)
-        script.evaluate(OTHER, OTHER)
+        script.evaluate(UNSEEN, UNSEEN)
         script.train(DATA)
-        script.evaluate(torch.cat([OTHER, OTHER[:10]]))
+        script.evaluate(torch.cat([UNSEEN, UNSEEN[:10]]))
 
-    assert [one["repeated"] for one in told(recorded)] == [0, 10]
+    assert [evaluation["repeated"] for evaluation in details(recorded)] == [0, 10]
 
 
 def test_a_validation_set_may_be_one_large_batch() -> None:
@@ -117,7 +127,9 @@ def test_a_validation_set_may_be_one_large_batch() -> None:
         with torch.no_grad():
             script.model(data[:200])
 
-    assert [(one["samples"], one["known"]) for one in told(recorded)] == [(200, 200)]
+    assert [(evaluation["samples"], evaluation["known"]) for evaluation in details(recorded)] == [
+        (200, 200)
+    ]
 
 
 def test_a_few_batches_do_not_count_as_an_evaluation() -> None:
@@ -130,18 +142,18 @@ def test_a_few_batches_do_not_count_as_an_evaluation() -> None:
             script.train(DATA[:24])
         script.evaluate(DATA)
 
-    assert told(recorded) == []
+    assert details(recorded) == []
 
 
 def test_a_batch_evaluated_right_after_its_step_is_not_an_evaluation() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()
-        for batch in parts(DATA):
+        for batch in split(DATA):
             script.train(batch)
             for _ in range(5):
                 script.evaluate(batch)
 
-    assert told(recorded) == []
+    assert details(recorded) == []
 
 
 def test_samples_are_forgotten_when_another_optimizer_begins() -> None:
@@ -152,7 +164,7 @@ def test_samples_are_forgotten_when_another_optimizer_begins() -> None:
         script.train(DATA[80:])
         script.evaluate(DATA[:80])
 
-    assert [one["known"] for one in told(recorded)] == [0]
+    assert [evaluation["known"] for evaluation in details(recorded)] == [0]
 
 
 def test_a_sample_consists_of_all_model_inputs() -> None:
@@ -162,22 +174,22 @@ def test_a_sample_consists_of_all_model_inputs() -> None:
             self.table = nn.Embedding(200, 4)
 
         def forward(self, users: Tensor, items: Tensor) -> Tensor:
-            found: Tensor = (self.table(users) * self.table(items)).sum(1)
-            return found
+            scores: Tensor = (self.table(users) * self.table(items)).sum(1)
+            return scores
 
     users = torch.arange(160)
     with watched(needed=NEEDED) as recorded:
         model = Pair()
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-        for batch in parts(users):
+        for batch in split(users):
             model(batch, items=batch).sum().backward()
             optimizer.step()
         model.eval()
         with torch.no_grad():
-            for batch in parts(users):
+            for batch in split(users):
                 model(batch, items=199 - batch)
 
-    assert [one["known"] for one in told(recorded)] == [0]
+    assert [evaluation["known"] for evaluation in details(recorded)] == [0]
 
 
 def means(recorded: Recorded, subject: str) -> list[dict[str, Any]]:
@@ -191,13 +203,15 @@ def test_means_of_labels_and_inputs_are_recorded_in_order(closely: bool) -> None
     with watched(closely=closely, needed=NEEDED) as recorded:
         Script().train(DATA, labels)
 
-    [found] = means(recorded, "labels")
+    [label_means] = means(recorded, "labels")
     unit = labels[:SIZE].std().item()
-    assert found["size"] == SIZE
-    assert found["within"] == pytest.approx(1.0)
-    assert np.diff(found["means"]).nonzero()[0].tolist() == [9]
-    assert max(found["means"]) - min(found["means"]) == pytest.approx(3 / unit, abs=2e-3)
-    assert found["rough"] == pytest.approx(1.75)
+    assert label_means["size"] == SIZE
+    assert label_means["within"] == pytest.approx(1.0)
+    assert np.diff(label_means["means"]).nonzero()[0].tolist() == [9]
+    assert max(label_means["means"]) - min(label_means["means"]) == pytest.approx(
+        3 / unit, abs=2e-3
+    )
+    assert label_means["rough"] == pytest.approx(1.75)
     [inputs] = means(recorded, "input")
     assert len(inputs["means"]) == 20
 
@@ -208,7 +222,7 @@ def test_means_are_recorded_for_the_first_batches_only() -> None:
         for _ in range(110):
             script.train(DATA)
 
-    assert sum(len(one["means"]) for one in means(recorded, "labels")) == 1000
+    assert sum(len(row["means"]) for row in means(recorded, "labels")) == 1000
 
 
 def test_inputs_are_not_sampled_if_no_rule_needs_them() -> None:
@@ -217,11 +231,11 @@ def test_inputs_are_not_sampled_if_no_rule_needs_them() -> None:
         script.train(DATA)
         script.evaluate(DATA)
 
-    assert told(recorded) == [] == means(recorded, "labels")
+    assert details(recorded) == [] == means(recorded, "labels")
 
 
 @pytest.mark.parametrize(
-    ("tensor", "wanted"),
+    ("tensor", "expected"),
     [
         (torch.arange(6.0).reshape(2, 3), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
         (torch.arange(6.0).reshape(2, 3).t(), [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]),
@@ -230,13 +244,15 @@ def test_inputs_are_not_sampled_if_no_rule_needs_them() -> None:
         (torch.arange(8, dtype=torch.uint8).reshape(2, 2, 2), [[0, 1, 2, 3], [4, 5, 6, 7]]),
     ],
 )
-def test_rows_are_sampled_from_any_memory_layout(tensor: Tensor, wanted: list[list[float]]) -> None:
+def test_rows_are_sampled_from_any_memory_layout(
+    tensor: Tensor, expected: list[list[float]]
+) -> None:
     rows = sample_rows(tensor)
     assert rows is not None
-    assert join_samples([rows]).tolist() == wanted
+    assert join_samples([rows]).tolist() == expected
 
 
-OTHERS = [
+UNSUPPORTED = [
     torch.tensor(1.0),
     torch.empty(0, 3),
     torch.ones(2, 3, requires_grad=True),
@@ -251,6 +267,6 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("tensor", OTHERS)
+@pytest.mark.parametrize("tensor", UNSUPPORTED)
 def test_tensors_that_cannot_be_sampled_are_skipped(tensor: Tensor) -> None:
     assert sample_rows(tensor) is None

@@ -42,7 +42,7 @@ def is_close(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return bool(request.param == "every step closely")
 
 
-def found(recorded: Recorded) -> list[tuple[str, int, float, dict[str, Any]]]:
+def mode_changes(recorded: Recorded) -> list[tuple[str, int, float, dict[str, Any]]]:
     rows = recorded.observations("module-mode")
     assert {row["subject"] for row in rows} <= {"Sequential"}
     return [
@@ -59,7 +59,7 @@ def test_a_loop_that_switches_modes_correctly_records_nothing() -> None:
             train(network, optimizer)
             network.eval()
             evaluate(network)
-    assert found(recorded) == []
+    assert mode_changes(recorded) == []
 
 
 def test_training_in_eval_mode_is_recorded_when_it_begins_and_ends(is_close: bool) -> None:
@@ -72,7 +72,7 @@ def test_training_in_eval_mode_is_recorded_when_it_begins_and_ends(is_close: boo
         network.train()
         train(network, optimizer)
     wrong = {"is": "eval", "modules": ["1", "2"]}
-    assert found(recorded) == [("train", 40, 2.0, wrong), ("train", 43, 0.0, {})]
+    assert mode_changes(recorded) == [("train", 40, 2.0, wrong), ("train", 43, 0.0, {})]
 
 
 def fine_tuned(*, is_frozen: bool) -> Recorded:
@@ -82,18 +82,20 @@ def fine_tuned(*, is_frozen: bool) -> Recorded:
         train(network, torch.optim.SGD(network.parameters(), lr=0.1))
         network.eval()
         network[:2].requires_grad_(not is_frozen)
-        trained = [one for one in network.parameters() if one.requires_grad]
+        trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
         train(network, torch.optim.SGD(trained, lr=0.1))
     return recorded
 
 
 def test_frozen_batch_normalization_in_eval_mode_is_not_counted() -> None:
-    assert found(fine_tuned(is_frozen=True)) == [("train", 3, 0.0, {"is": "eval", "modules": []})]
+    assert mode_changes(fine_tuned(is_frozen=True)) == [
+        ("train", 3, 0.0, {"is": "eval", "modules": []})
+    ]
 
 
 def test_batch_normalization_that_learns_in_eval_mode_is_counted() -> None:
     wrong = {"is": "eval", "modules": ["1"]}
-    assert found(fine_tuned(is_frozen=False)) == [("train", 3, 1.0, wrong)]
+    assert mode_changes(fine_tuned(is_frozen=False)) == [("train", 3, 1.0, wrong)]
 
 
 def test_an_evaluation_with_gradients_is_not_training(is_close: bool) -> None:
@@ -105,7 +107,7 @@ def test_an_evaluation_with_gradients_is_not_training(is_close: bool) -> None:
             train(network, optimizer, 30)
             network.eval()
             evaluate(network, gradients=True)
-    assert found(recorded) == []
+    assert mode_changes(recorded) == []
 
 
 def test_an_evaluation_with_gradients_over_a_loader_is_not_training() -> None:
@@ -117,7 +119,7 @@ def test_an_evaluation_with_gradients_over_a_loader_is_not_training() -> None:
             train(network, optimizer)
             network.eval()
             evaluate_loaded(network)
-    assert found(recorded) == []
+    assert mode_changes(recorded) == []
 
 
 @pytest.mark.parametrize("has_loader", [False, True])
@@ -134,7 +136,7 @@ def test_a_model_left_in_eval_mode_after_an_evaluation_is_recorded_at_once(
         else:
             evaluate(network, gradients=True)
         train(network, optimizer)
-    assert found(recorded) == [("train", 30, 2.0, {"is": "eval", "modules": ["1", "2"]})]
+    assert mode_changes(recorded) == [("train", 30, 2.0, {"is": "eval", "modules": ["1", "2"]})]
 
 
 def test_searching_adversarial_inputs_in_eval_mode_is_not_training() -> None:
@@ -150,7 +152,7 @@ def test_searching_adversarial_inputs_in_eval_mode_is_not_training() -> None:
             assert batch.grad is not None
             network((batch + batch.grad).detach()).sum().backward()
             optimizer.step()
-    assert found(recorded) == []
+    assert mode_changes(recorded) == []
 
 
 def test_computing_gradients_after_training_is_not_training() -> None:
@@ -159,7 +161,7 @@ def test_computing_gradients_after_training_is_not_training() -> None:
         train(network, torch.optim.SGD(network.parameters(), lr=0.1))
         network.eval()
         network(torch.randn(4, 3)).sum().backward()
-    assert found(recorded) == []
+    assert mode_changes(recorded) == []
 
 
 def test_a_trained_model_that_becomes_a_teacher_records_nothing() -> None:
@@ -194,7 +196,7 @@ def test_a_single_module_in_eval_mode_is_named() -> None:
         network = model()
         network[1].eval()
         train(network, torch.optim.SGD(network.parameters(), lr=0.1))
-    assert found(recorded) == [("train", 0, 1.0, {"is": "train", "modules": ["1"]})]
+    assert mode_changes(recorded) == [("train", 0, 1.0, {"is": "train", "modules": ["1"]})]
 
 
 def test_an_evaluation_in_training_mode_is_found() -> None:
@@ -203,7 +205,7 @@ def test_an_evaluation_in_training_mode_is_found() -> None:
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
         train(network, optimizer)
         evaluate(network)
-    assert found(recorded) == [("eval", 0, 2.0, {"is": "train", "modules": ["1", "2"]})]
+    assert mode_changes(recorded) == [("eval", 0, 2.0, {"is": "train", "modules": ["1", "2"]})]
 
 
 def test_modules_that_are_the_same_in_both_modes_do_not_count() -> None:
@@ -214,7 +216,7 @@ def test_modules_that_are_the_same_in_both_modes_do_not_count() -> None:
             network(torch.randn(4, 3))[0].sum().backward()
             optimizer.step()
         evaluate(network)
-    assert found(recorded) == [("eval", 0, 0.0, {"is": "train", "modules": []})]
+    assert mode_changes(recorded) == [("eval", 0, 0.0, {"is": "train", "modules": []})]
 
 
 def test_a_teacher_in_a_training_step_records_nothing() -> None:
@@ -224,8 +226,8 @@ def test_a_teacher_in_a_training_step_records_nothing() -> None:
         for _ in range(3):
             batch = torch.randn(4, 3)
             with torch.no_grad():
-                wanted = teacher(batch)
-            (network(batch) - wanted).square().sum().backward()
+                target = teacher(batch)
+            (network(batch) - target).square().sum().backward()
             optimizer.step()
     assert recorded.observations("module-mode") == []
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from tests.fakes.session import Recorded, watched
 
-Found = tuple[str, int, float, str, str]
+Source = tuple[str, int, float, str, str]
 
 
 class Log(nn.Module):
@@ -62,7 +62,7 @@ def train(
     return recorded
 
 
-def found(recorded: Recorded) -> list[Found]:
+def origins(recorded: Recorded) -> list[Source]:
     rows: list[dict[str, Any]] = recorded.observations("first-non-finite")
     details = [json.loads(row["detail"]) for row in rows]
     return [
@@ -72,24 +72,24 @@ def found(recorded: Recorded) -> list[Found]:
 
 
 def test_a_healthy_training_is_left_alone() -> None:
-    assert found(train({})) == []
+    assert origins(train({})) == []
 
 
 def test_bad_data_is_the_origin_at_the_step_itself() -> None:
-    assert found(train({}, bad_data=(2,))) == [("input 0", 2, 2.0, "inf", "input")]
+    assert origins(train({}, bad_data=(2,))) == [("input 0", 2, 2.0, "inf", "input")]
 
 
 def test_a_bad_weight_is_named() -> None:
-    assert found(train({2: "weight"})) == [("last.weight", 2, 2.0, "nan", "weight")]
+    assert origins(train({2: "weight"})) == [("last.weight", 2, 2.0, "nan", "weight")]
 
 
 def test_a_loss_of_finite_outputs_is_its_own_origin() -> None:
-    assert found(train({2: "loss"})) == [("loss", 2, 2.0, "nan", "loss")]
+    assert origins(train({2: "loss"})) == [("loss", 2, 2.0, "nan", "loss")]
 
 
 def test_values_that_arise_in_a_module_are_traced_in_the_next_pass() -> None:
     recorded = train({2: "module", 3: "module"}, update=False)
-    assert found(recorded) == [
+    assert origins(recorded) == [
         ("Net", 2, 2.0, "nan", "model"),
         ("log", 3, 2.0, "nan", "output"),
     ]
@@ -97,22 +97,22 @@ def test_values_that_arise_in_a_module_are_traced_in_the_next_pass() -> None:
 
 def test_values_that_arise_between_modules_are_traced_to_the_next_module() -> None:
     recorded = train({2: "between", 3: "between"}, update=False)
-    assert found(recorded)[1:] == [("last", 3, 2.0, "inf", "input")]
+    assert origins(recorded)[1:] == [("last", 3, 2.0, "inf", "input")]
 
 
 def test_values_that_become_finite_again_are_recorded_as_finite() -> None:
     recorded = train({2: "module"}, update=False)
-    assert found(recorded)[1:] == [("", 3, 2.0, "finite", "output")]
+    assert origins(recorded)[1:] == [("", 3, 2.0, "finite", "output")]
 
 
 def test_weights_damaged_by_a_bad_step_are_not_the_origin() -> None:
-    assert found(train({2: "module"})) == [("Net", 2, 2.0, "nan", "model")]
+    assert origins(train({2: "module"})) == [("Net", 2, 2.0, "nan", "model")]
 
 
 def test_every_episode_is_traced_once() -> None:
     faults = dict.fromkeys((1, 2, 3, 6, 7), "module")
     recorded = train(faults, steps=9, update=False)
-    assert [(row[1], row[4]) for row in found(recorded)] == [
+    assert [(row[1], row[4]) for row in origins(recorded)] == [
         (1, "model"),
         (2, "output"),
         (6, "model"),
@@ -132,7 +132,7 @@ def test_non_finite_gradients_name_the_layer_next_to_the_origin() -> None:
             network[2](hidden).sum().backward()
             nn.utils.clip_grad_value_(network.parameters(), 1.0)
             optimizer.step()
-    assert found(recorded) == [("1.bias", 2, 2.0, "nan", "gradient")]
+    assert origins(recorded) == [("1.bias", 2, 2.0, "nan", "gradient")]
 
 
 def test_the_origin_is_recorded_if_the_loop_skips_bad_steps() -> None:
@@ -146,7 +146,7 @@ def test_the_origin_is_recorded_if_the_loop_skips_bad_steps() -> None:
             loss.backward()
             if math.isfinite(loss.item()):
                 optimizer.step()
-    assert found(recorded) == [("input 0", 1, 1.0, "inf", "input")]
+    assert origins(recorded) == [("input 0", 1, 1.0, "inf", "input")]
 
 
 def test_the_hooks_of_a_trace_are_gone_after_it() -> None:
@@ -173,4 +173,4 @@ def test_compiled_regions_get_no_hooks() -> None:
             assert not network.last._forward_hooks
             network.zero_grad()
             optimizer.step()
-    assert [(row[0], row[4]) for row in found(recorded)] == [("Net", "model"), ("Net", "output")]
+    assert [(row[0], row[4]) for row in origins(recorded)] == [("Net", "model"), ("Net", "output")]

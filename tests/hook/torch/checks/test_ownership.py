@@ -63,9 +63,9 @@ def test_parameters_that_the_script_updates_are_not_unowned() -> None:
             network(torch.randn(4, 3)).square().sum().backward()
             optimizer.step()
             with torch.no_grad():
-                for one in network[1].parameters():
-                    assert one.grad is not None
-                    one.data -= 0.001 * one.grad
+                for parameter in network[1].parameters():
+                    assert parameter.grad is not None
+                    parameter.data -= 0.001 * parameter.grad
     assert nothing_found(recorded)
 
 
@@ -98,16 +98,16 @@ class Branches(nn.Module):
     def forward(self, x: torch.Tensor) -> Any:
         self.passes += 1
         is_cut = self.passes % 4 != 0 if self.is_now_and_then else self.is_cut
-        other = self.other(x)
-        return other.detach() + self.used(x) if is_cut else other + self.used(x)
+        unused = self.other(x)
+        return unused.detach() + self.used(x) if is_cut else unused + self.used(x)
 
 
 def test_a_parameter_that_no_gradient_reaches_is_found_with_the_number_of_steps() -> None:
     with watched(**PLENTY) as recorded:
         network = Branches()
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    found = subjects(recorded, "no-gradient")
-    assert found == {"other.weight": (6.0, "cut"), "other.bias": (6.0, "cut")}
+    observed = subjects(recorded, "no-gradient")
+    assert observed == {"other.weight": (6.0, "cut"), "other.bias": (6.0, "cut")}
 
 
 class Chain(nn.Module):
@@ -149,8 +149,8 @@ def test_the_use_of_a_layer_without_gradients_is_recorded(
         network = Chain(use)
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
         assert not any(module._forward_pre_hooks for module in network.children())
-    found = subjects(recorded, "no-gradient")
-    assert {name.split(".")[0]: detail.split(" ")[0] for name, (_, detail) in found.items()} == (
+    observed = subjects(recorded, "no-gradient")
+    assert {name.split(".")[0]: detail.split(" ")[0] for name, (_, detail) in observed.items()} == (
         expected
     )
 
@@ -161,7 +161,7 @@ def test_a_layer_under_no_grad_is_recorded_with_its_script_line() -> None:
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
     line = Chain.forward.__code__.co_firstlineno + 3
     detail = f"untracked test_ownership.py:{line}"
-    assert {one[1] for one in subjects(recorded, "no-gradient").values()} == {detail}
+    assert {row[1] for row in subjects(recorded, "no-gradient").values()} == {detail}
 
 
 def test_loaded_weights_are_frozen_under_no_grad() -> None:
@@ -169,8 +169,8 @@ def test_loaded_weights_are_frozen_under_no_grad() -> None:
         network = Chain("untracked")
         network.front.load_state_dict(nn.Linear(3, 3).state_dict())
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    found = subjects(recorded, "no-gradient").values()
-    assert {detail.split(" ")[0] for _, detail in found} == {"frozen"}
+    observed = subjects(recorded, "no-gradient").values()
+    assert {detail.split(" ")[0] for _, detail in observed} == {"frozen"}
 
 
 def test_previously_trained_weights_are_frozen_under_no_grad() -> None:
@@ -179,8 +179,8 @@ def test_previously_trained_weights_are_frozen_under_no_grad() -> None:
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
         network.use = "untracked"
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    found = subjects(recorded, "no-gradient").values()
-    assert {detail.split(" ")[0] for _, detail in found} == {"frozen"}
+    observed = subjects(recorded, "no-gradient").values()
+    assert {detail.split(" ")[0] for _, detail in observed} == {"frozen"}
 
 
 def test_a_moving_average_copy_records_nothing() -> None:
@@ -208,7 +208,7 @@ def test_what_only_an_evaluation_runs_is_not_under_no_grad_in_training() -> None
                 network(torch.randn(4, 3))
             network.train()
             network.use = "unused"
-    assert {one[1] for one in subjects(recorded, "no-gradient").values()} <= {"frozen", "unused"}
+    assert {row[1] for row in subjects(recorded, "no-gradient").values()} <= {"frozen", "unused"}
 
 
 def test_an_occasionally_used_branch_records_nothing() -> None:
@@ -238,8 +238,8 @@ def test_a_parameter_that_does_not_move_is_found_with_its_learning_rate() -> Non
             {"params": network[1].parameters(), "lr": 0.0},
         ]
         train(network, torch.optim.SGD(groups, lr=0.001))
-    found = subjects(recorded, "unmoved-parameter")
-    assert found == {"1.weight": (5.0, "0"), "1.bias": (5.0, "0")}
+    observed = subjects(recorded, "unmoved-parameter")
+    assert observed == {"1.weight": (5.0, "0"), "1.bias": (5.0, "0")}
 
 
 def test_updates_that_get_lost_in_low_precision_are_found() -> None:
@@ -290,7 +290,7 @@ def test_unusual_parameter_types_cause_no_failure() -> None:
         for _ in range(30):
             optimizer.zero_grad()
             loss = words(torch.tensor([1, 2])).sum() + image(picture).sum()
-            loss = loss + sum(one.abs().sum() for one in odd)
+            loss = loss + sum(parameter.abs().sum() for parameter in odd)
             loss.backward()
             optimizer.step()
     assert nothing_found(recorded)
@@ -312,9 +312,9 @@ def test_layers_in_a_plain_list_are_unowned_and_named_by_their_index() -> None:
     with watched(**PLENTY) as recorded:
         network = Stack()
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    found = subjects(recorded, "unowned-parameter")
-    names = {name[name.index("blocks") :]: value for name, (value, _) in found.items()}
-    assert names == {f"blocks.{n}.{own}": 2.0 for n in (0, 1) for own in ("weight", "bias")}
+    observed = subjects(recorded, "unowned-parameter")
+    names = {name[name.index("blocks") :]: value for name, (value, _) in observed.items()}
+    assert names == {f"blocks.{n}.{kind}": 2.0 for n in (0, 1) for kind in ("weight", "bias")}
 
 
 def test_an_optimizer_of_another_copy_of_the_model_leaves_it_unowned() -> None:
@@ -322,9 +322,9 @@ def test_an_optimizer_of_another_copy_of_the_model_leaves_it_unowned() -> None:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
         train(copy.deepcopy(network), optimizer)
-    found = subjects(recorded, "unowned-parameter")
-    assert len(found) == 4
-    assert {value for value, _ in found.values()} == {1.0}
+    observed = subjects(recorded, "unowned-parameter")
+    assert len(observed) == 4
+    assert {value for value, _ in observed.values()} == {1.0}
 
 
 def test_gradients_cleared_before_the_step_are_recorded_once() -> None:
@@ -336,7 +336,7 @@ def test_gradients_cleared_before_the_step_are_recorded_once() -> None:
             optimizer.zero_grad()
             optimizer.step()
         train(network, optimizer, 2)
-    rows = [(one["step"], one["detail"]) for one in recorded.observations("no-gradient")]
+    rows = [(row["step"], row["detail"]) for row in recorded.observations("no-gradient")]
     assert rows == [(2, "cleared"), (10, "over")]
     assert len(recorded.scalars("loss")) == 12
 

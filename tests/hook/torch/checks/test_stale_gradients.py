@@ -12,7 +12,7 @@ from tests.fakes.session import Recorded, watched
 NEEDED = ("kept-gradients",)
 
 
-def kept(recorded: Recorded, optimizer: str = "0") -> list[float]:
+def stale_counts(recorded: Recorded, optimizer: str = "0") -> list[float]:
     rows = recorded.observations("kept-gradients")
     return [row["value"] for row in rows if row["subject"] == optimizer]
 
@@ -28,7 +28,7 @@ def test_gradients_that_are_not_cleared_are_recorded(is_zeroed: bool) -> None:
             model(torch.ones(4, 3)).sum().backward()
             optimizer.step()
 
-    assert kept(recorded) == ([0, 0, 0] if is_zeroed else [0, 2, 2])
+    assert stale_counts(recorded) == ([0, 0, 0] if is_zeroed else [0, 2, 2])
     details = [json.loads(row["detail"]) for row in recorded.observations("kept-gradients")]
     assert details[-1] == {"of": 2, "first": "" if is_zeroed else "weight"}
     assert [row["step"] for row in recorded.observations("kept-gradients")] == [0, 1, 2]
@@ -43,39 +43,39 @@ def test_gradients_that_are_zeroed_in_place_are_cleared() -> None:
             model(torch.ones(4, 3)).sum().backward()
             optimizer.step()
 
-    assert kept(recorded) == [0, 0]
+    assert stale_counts(recorded) == [0, 0]
 
 
 @pytest.mark.parametrize("is_copied", [True, False])
 def test_gradients_copied_from_another_model_need_not_be_cleared(is_copied: bool) -> None:
     with watched(needed=NEEDED) as recorded:
         model = nn.Linear(3, 2)
-        exact = [one.detach().double().requires_grad_() for one in model.parameters()]
+        exact = [parameter.detach().double().requires_grad_() for parameter in model.parameters()]
         optimizer = torch.optim.SGD(exact, lr=0.1)
         for _ in range(3):
             model.zero_grad()
             model(torch.ones(4, 3)).sum().backward()
-            for own, given in zip(exact, model.parameters(), strict=True):
-                assert given.grad is not None
-                if is_copied and own.grad is not None:
-                    own.grad.copy_(given.grad)
+            for copy, original in zip(exact, model.parameters(), strict=True):
+                assert original.grad is not None
+                if is_copied and copy.grad is not None:
+                    copy.grad.copy_(original.grad)
                 else:
-                    own.grad = given.grad.double()
+                    copy.grad = original.grad.double()
             optimizer.step()
 
-    assert kept(recorded) == [0, 0, 0]
+    assert stale_counts(recorded) == [0, 0, 0]
 
 
 def test_a_backward_pass_of_another_model_does_not_count_as_clearing() -> None:
     with watched(needed=NEEDED) as recorded:
-        model, other = nn.Linear(3, 2), nn.Linear(3, 2)
+        model, second = nn.Linear(3, 2), nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for _ in range(3):
-            other(torch.ones(4, 3)).sum().backward()
+            second(torch.ones(4, 3)).sum().backward()
             model(torch.ones(4, 3)).sum().backward()
             optimizer.step()
 
-    assert kept(recorded)[1:] == [2, 2]
+    assert stale_counts(recorded)[1:] == [2, 2]
 
 
 @pytest.mark.filterwarnings("ignore:Using backward")
@@ -87,7 +87,7 @@ def test_second_derivatives_also_add_to_stale_gradients() -> None:
             model(torch.ones(4, 3)).square().sum().backward(create_graph=True)
             optimizer.step()
 
-    assert kept(recorded) == [0, 2, 2]
+    assert stale_counts(recorded) == [0, 2, 2]
 
 
 def test_gradient_accumulation_is_not_recorded_as_stale() -> None:
@@ -100,14 +100,14 @@ def test_gradient_accumulation_is_not_recorded_as_stale() -> None:
             optimizer.step()
             optimizer.zero_grad()
 
-    assert kept(recorded) == [0, 0]
+    assert stale_counts(recorded) == [0, 0]
 
 
 @pytest.mark.parametrize("is_zeroed", [True, False])
 def test_alternating_optimizers_may_see_gradients_of_each_other(is_zeroed: bool) -> None:
     with watched(needed=NEEDED) as recorded:
         maker, judge = nn.Linear(3, 3), nn.Linear(3, 1)
-        optimizers = [torch.optim.SGD(one.parameters(), lr=0.01) for one in (maker, judge)]
+        optimizers = [torch.optim.SGD(network.parameters(), lr=0.01) for network in (maker, judge)]
         for _ in range(4):
             for optimizer in reversed(optimizers):
                 if is_zeroed:
@@ -117,7 +117,7 @@ def test_alternating_optimizers_may_see_gradients_of_each_other(is_zeroed: bool)
                 optimizer.step()
 
     for number in ("0", "1"):
-        assert (max(kept(recorded, number)) > 0) is not is_zeroed
+        assert (max(stale_counts(recorded, number)) > 0) is not is_zeroed
 
 
 @pytest.mark.parametrize("is_zeroed", [True, False])
@@ -138,7 +138,7 @@ def test_only_passes_of_its_own_loss_count_for_an_optimizer(
                 critic(actor(torch.ones(2, 3))).sum().backward()
                 slow.step()
 
-    assert (max(kept(recorded, "1")) > 0) is not is_zeroed
+    assert (max(stale_counts(recorded, "1")) > 0) is not is_zeroed
 
 
 def test_an_optimizer_may_accumulate_while_another_one_steps() -> None:
@@ -154,8 +154,8 @@ def test_an_optimizer_may_accumulate_while_another_one_steps() -> None:
                 second.step()
                 second.zero_grad()
 
-    assert set(kept(recorded, "0")) == {0}
-    assert set(kept(recorded, "1")) == {0}
+    assert set(stale_counts(recorded, "0")) == {0}
+    assert set(stale_counts(recorded, "1")) == {0}
 
 
 def test_gradients_are_not_sampled_if_no_rule_needs_them() -> None:
@@ -165,4 +165,4 @@ def test_gradients_are_not_sampled_if_no_rule_needs_them() -> None:
         model(torch.ones(4, 3)).sum().backward()
         optimizer.step()
 
-    assert kept(recorded) == []
+    assert stale_counts(recorded) == []

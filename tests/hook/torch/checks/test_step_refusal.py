@@ -18,7 +18,7 @@ from sonde.store.backends import open_backend
 from sonde.store.facts import decode_facts
 from tests.fakes.session import watched
 
-ASKED = {"stop_on_non_finite": True}
+STOP = {"stop_on_non_finite": True}
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_steps_are_not_refused_by_default() -> None:
 
 
 def test_finite_gradients_are_not_refused() -> None:
-    with watched(**ASKED) as recorded:
+    with watched(**STOP) as recorded:
         loop = Loop()
         loop.step()
         loop.step()
@@ -71,7 +71,7 @@ def test_finite_gradients_are_not_refused() -> None:
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_the_weights_stay_as_they_were_and_the_process_ends(bad: float) -> None:
-    with watched(**ASKED):
+    with watched(**STOP):
         loop = Loop()
         loop.step()
         before = copy.deepcopy(loop.network.state_dict())
@@ -82,7 +82,7 @@ def test_the_weights_stay_as_they_were_and_the_process_ends(bad: float) -> None:
 
 
 def test_gradients_whose_norm_is_too_large_for_their_type_are_not_refused() -> None:
-    with watched(**ASKED) as recorded:
+    with watched(**STOP) as recorded:
         weight = nn.Parameter(torch.ones(4))
         half = nn.Parameter(torch.ones(4, dtype=torch.float16))
         optimizer = torch.optim.SGD([weight, half], lr=0.0)
@@ -97,15 +97,15 @@ def test_gradients_whose_norm_is_too_large_for_their_type_are_not_refused() -> N
     "kind", [torch.float64, torch.bfloat16, torch.float16, torch.complex64], ids=str
 )
 def test_gradients_of_every_kind_are_checked(kind: torch.dtype) -> None:
-    with watched(**ASKED):
-        weight, other = nn.Parameter(torch.ones(4, dtype=kind)), nn.Parameter(torch.ones(2))
-        weight.grad, other.grad = torch.full((4,), math.inf, dtype=kind), torch.zeros(2)
-        optimizer = torch.optim.SGD([other, weight], lr=0.0)
+    with watched(**STOP):
+        weight, second = nn.Parameter(torch.ones(4, dtype=kind)), nn.Parameter(torch.ones(2))
+        weight.grad, second.grad = torch.full((4,), math.inf, dtype=kind), torch.zeros(2)
+        optimizer = torch.optim.SGD([second, weight], lr=0.0)
         assert "optimizer_0.group_0.1" in refused(optimizer.step)
 
 
 def test_sparse_gradients_are_checked() -> None:
-    with watched(**ASKED):
+    with watched(**STOP):
         words = nn.Embedding(5, 2, sparse=True)
         (words(torch.tensor([1, 1, 3])).sum() * math.nan).backward()
         optimizer = torch.optim.SGD(words.parameters(), lr=0.1)
@@ -113,7 +113,7 @@ def test_sparse_gradients_are_checked() -> None:
 
 
 def test_steps_that_a_gradient_scaler_skips_are_not_refused() -> None:
-    with watched(**ASKED) as recorded:
+    with watched(**STOP) as recorded:
         weight = nn.Parameter(torch.ones(4))
         scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
         for optimizer in (
@@ -131,7 +131,7 @@ def test_steps_that_a_gradient_scaler_skips_are_not_refused() -> None:
 
 
 def test_a_refusal_is_recorded_with_its_origin_and_stops_the_job() -> None:
-    with watched(**ASKED) as recorded:
+    with watched(**STOP) as recorded:
         network = nn.Linear(3, 1)
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
         for factor in (1.0, 1.0, math.nan):

@@ -97,8 +97,8 @@ def test_schedules_hold_per_mode() -> None:
             for _ in range(3):
                 network(torch.ones(2, 3))
 
-    taken = {(row["mode"], row["step"]) for row in recorded.rows["statistics"]}
-    assert taken == {("train", 1), ("eval", 0), ("eval", 2)}
+    recorded_steps = {(row["mode"], row["step"]) for row in recorded.rows["statistics"]}
+    assert recorded_steps == {("train", 1), ("eval", 0), ("eval", 2)}
 
 
 class Answer(NamedTuple):
@@ -228,7 +228,7 @@ def test_mapped_and_functional_calls_are_not_recorded() -> None:
     with watched("all:values"):
         network = Block()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
-        weights = {name: one.detach() for name, one in network.named_parameters()}
+        weights = {name: parameter.detach() for name, parameter in network.named_parameters()}
 
         def loss(weights: dict[str, Tensor], point: Tensor) -> Tensor:
             total: Tensor = functional_call(network, weights, (point.unsqueeze(0),)).sum()
@@ -258,9 +258,9 @@ def test_of_a_compiled_model_only_inputs_and_outputs_are_recorded() -> None:
         graphs = compiled_steps(torch.compile(model, backend="aot_eager", fullgraph=True), model)
 
     assert graphs == 1
-    seen = names(recorded, step=3)
-    assert {"input_0", "output_0", "first.weight"} <= seen
-    assert not any(name.startswith("relu") for name in seen)
+    tensor_names = names(recorded, step=3)
+    assert {"input_0", "output_0", "first.weight"} <= tensor_names
+    assert not any(name.startswith("relu") for name in tensor_names)
     assert recorded.said() == {"activations of *": "inside a compiled region"}
 
 

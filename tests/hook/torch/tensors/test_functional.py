@@ -132,10 +132,10 @@ def test_a_model_that_stores_a_function_is_pickled_without_sonde() -> None:
             super().__init__(3, 3)
             self.functions = [functional.gelu, functional.silu, torch.relu, functional.relu]
 
-    kept = pickle.dumps(nn.TransformerEncoderLayer(4, 2, 4))
+    pickled = pickle.dumps(nn.TransformerEncoderLayer(4, 2, 4))
     with watched(*ALL):
         file = io.BytesIO()
-        torch.save([Keeping().functions, pickle.loads(kept)], file)
+        torch.save([Keeping().functions, pickle.loads(pickled)], file)
         functions, layer = torch.load(io.BytesIO(file.getvalue()), weights_only=False)
         assert functions == [functional.gelu, functional.silu, torch.relu, functional.relu]
         assert layer.activation is functional.relu
@@ -152,9 +152,9 @@ def test_pytorch_fast_paths_still_apply() -> None:
         expected = layer(batch)
         with watched(*ALL):
             torch.manual_seed(0)
-            again = nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).eval()
-            assert again.activation_relu_or_gelu == 1
-            assert torch.equal(again(batch), expected)
+            second_layer = nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).eval()
+            assert second_layer.activation_relu_or_gelu == 1
+            assert torch.equal(second_layer(batch), expected)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -179,20 +179,20 @@ def test_the_graphs_of_compiled_functions_are_made_of_the_functions_themselves()
         return functional.mse_loss(functional.gelu(torch.relu(points)), points)
 
     def targets() -> list[Any]:
-        found: list[Any] = []
+        nodes: list[Any] = []
 
         def backend(graph: Any, _inputs: Any) -> Any:
-            found.extend(node.target for node in graph.graph.nodes)
+            nodes.extend(node.target for node in graph.graph.nodes)
             return graph
 
         torch._dynamo.reset()
         torch.compile(compute, backend=backend, fullgraph=True)(torch.ones(3))
-        return found
+        return nodes
 
     with watched(*ALL):
-        seen = targets()
+        graph_targets = targets()
 
-    assert seen == targets()
+    assert graph_targets == targets()
 
 
 def test_mapped_and_differentiated_calls_go_through() -> None:

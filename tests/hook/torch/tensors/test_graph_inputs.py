@@ -11,9 +11,9 @@ def test_the_batch_and_the_targets_of_a_pass_are_found_in_its_graph() -> None:
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
     batch, targets = torch.randn(5, 4), torch.randn(5, 2)
 
-    found = inputs_in_graph(functional.mse_loss(model(batch), targets))
+    inputs = inputs_in_graph(functional.mse_loss(model(batch), targets))
 
-    assert [tensor.data_ptr() for tensor in found] == [batch.data_ptr(), targets.data_ptr()]
+    assert [tensor.data_ptr() for tensor in inputs] == [batch.data_ptr(), targets.data_ptr()]
 
 
 def test_weights_and_running_statistics_are_not_inputs() -> None:
@@ -21,10 +21,10 @@ def test_weights_and_running_statistics_are_not_inputs() -> None:
     model[0].requires_grad_(requires_grad=False)
     batch = torch.randn(3, 1, 4, 4)
 
-    found = inputs_in_graph(model(batch).sum())
+    inputs = inputs_in_graph(model(batch).sum())
 
-    own = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())}
-    assert not own & {tensor.data_ptr() for tensor in found}
+    addresses = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())}
+    assert not addresses & {tensor.data_ptr() for tensor in inputs}
 
 
 def test_a_freed_graph_has_no_inputs_and_raises_nothing() -> None:

@@ -32,7 +32,7 @@ def train(optimizer: Optimizer, norms: list[float]) -> None:
 def give(optimizer: Optimizer, norm: float) -> None:
     owned = optimizer.param_groups[0]["params"]
     drawn = [torch.randn(4, 3) for _ in owned]
-    length = sqrt(sum(float(one.square().sum()) for one in drawn))
+    length = sqrt(sum(float(values.square().sum()) for values in drawn))
     for parameter, gradient in zip(owned, drawn, strict=True):
         parameter.grad = (gradient * norm / length).to(parameter.dtype)
 
@@ -50,12 +50,12 @@ def test_the_mean_norm_since_the_last_sample_is_returned(
     train(optimizer, norms)
     used = [7.0, *norms[:-1]]  # the last one is not yet
 
-    found = remembered.norm_since(optimizer)
+    mean_norm = remembered.norm_since(optimizer)
     group = optimizer.param_groups[0]
-    kept = group["betas"][1] if "betas" in group else group["alpha"]
-    weights = [kept ** (len(used) - 1 - place) for place in range(len(used))]
+    decay = group["betas"][1] if "betas" in group else group["alpha"]
+    weights = [decay ** (len(used) - 1 - index) for index in range(len(used))]
     squares = [norm**2 * weight for norm, weight in zip(used, weights, strict=True)]
-    assert found == pytest.approx(sqrt(sum(squares) / sum(weights)), rel=1e-3)
+    assert mean_norm == pytest.approx(sqrt(sum(squares) / sum(weights)), rel=1e-3)
 
 
 def test_one_gradient_spike_is_returned_once() -> None:
@@ -64,9 +64,9 @@ def test_one_gradient_spike_is_returned_once() -> None:
     train(optimizer, [1.0] * 10)
     remembered.norm_since(optimizer)
     train(optimizer, [1.0] * 30 + [1e4] + [1.0] * 30)
-    found = remembered.norm_since(optimizer)
-    assert found is not None
-    assert 1e3 < found < 1e4
+    mean_norm = remembered.norm_since(optimizer)
+    assert mean_norm is not None
+    assert 1e3 < mean_norm < 1e4
 
     train(optimizer, [1.0] * 30)
     assert (remembered.norm_since(optimizer) or 0.0) < 30
@@ -75,11 +75,11 @@ def test_one_gradient_spike_is_returned_once() -> None:
 def test_samples_close_to_each_other_are_merged() -> None:
     optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
     give(optimizer, 1.0)
-    found = []
+    norms = []
     for _ in range(21):
         train(optimizer, [1.0])
-        found.append(remembered.norm_since(optimizer))
-    assert [place for place, one in enumerate(found) if one is not None] == [8, 16]
+        norms.append(remembered.norm_since(optimizer))
+    assert [index for index, norm in enumerate(norms) if norm is not None] == [8, 16]
 
 
 def test_optimizers_without_precise_averages_return_nothing() -> None:

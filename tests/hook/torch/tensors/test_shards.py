@@ -51,8 +51,8 @@ def test_the_local_tensor_of_a_distributed_one_is_the_shard_itself(mesh: DeviceM
 def test_only_replicated_tensors_have_all_values(
     placement: Placement, is_whole: bool, mesh: DeviceMesh
 ) -> None:
-    found = full_tensor(distributed_tensor(mesh, placement, 3.0))
-    assert (found is not None) == is_whole
+    result = full_tensor(distributed_tensor(mesh, placement, 3.0))
+    assert (result is not None) == is_whole
 
 
 def test_a_tensor_that_a_collective_still_writes_to_is_empty() -> None:
@@ -85,9 +85,9 @@ def test_the_norm_that_adam_remembers_is_that_of_the_shard(
         if step:
             with monkeypatch.context() as patched:
                 forbid_collectives(patched)
-                found = remembered.norm_since(optimizer)
-                if found is not None:
-                    assert found == pytest.approx(5.0, rel=1e-5)
+                result = remembered.norm_since(optimizer)
+                if result is not None:
+                    assert result == pytest.approx(5.0, rel=1e-5)
                     return
         optimizer.step()
     pytest.fail("no norm was remembered")

@@ -64,16 +64,16 @@ def row_of(measured: Measured, number: int = 0) -> dict[str, Any]:
     }
 
 
-def assert_same(found: dict[str, Any], values: "np.ndarray[Any, Any]") -> None:
+def assert_same(statistics: dict[str, Any], values: "np.ndarray[Any, Any]") -> None:
     expected = expected_of(values)
     slack = 1e-12 * expected["sum_of_absolutes"]
     for name, value in expected.items():
         if name.startswith("sum"):
-            assert found[name] == pytest.approx(value, rel=1e-12, abs=slack), name
+            assert statistics[name] == pytest.approx(value, rel=1e-12, abs=slack), name
         elif name in COLUMNS:
-            np.testing.assert_equal(found[name] + 0.0, value + 0.0, name)  # minus zero is zero
+            np.testing.assert_equal(statistics[name] + 0.0, value + 0.0, name)  # minus zero is zero
         else:
-            assert found[name] == value
+            assert statistics[name] == value
 
 
 def by_operators(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measured:
@@ -107,15 +107,15 @@ def test_every_kind_of_float_is_measured(dtype: torch.dtype, values: list[float]
     )
 )
 def test_tensors_of_one_size_are_measured_together(lists: list[list[float]]) -> None:
-    tensors = {f"{place}": torch.tensor(values) for place, values in enumerate(lists)}
+    tensors = {f"{index}": torch.tensor(values) for index, values in enumerate(lists)}
 
     measured = measure(tensors, False)
 
     assert measured.names == list(tensors)
-    for place, tensor in enumerate(tensors.values()):
+    for index, tensor in enumerate(tensors.values()):
         values = tensor.numpy()
         histogram = expected_of(values)["histogram"]  # which nobody asked for
-        assert_same(row_of(measured, place) | {"histogram": histogram}, values)
+        assert_same(row_of(measured, index) | {"histogram": histogram}, values)
 
 
 @given(values=st.lists(st.floats(allow_subnormal=True)))
@@ -180,11 +180,11 @@ def test_complex_numbers_count_as_pairs() -> None:
 def test_sparse_tensors_are_measured_with_the_zeros_they_imply(kind: str) -> None:
     dense = torch.zeros(6, 4)
     dense[1, 2], dense[4, 0] = -3.0, math.nan
-    places = torch.tensor([[1, 1], [2, 2]])
+    positions = torch.tensor([[1, 1], [2, 2]])
     makers: dict[str, Any] = {
         "coo": dense.to_sparse,
         "uncoalesced": lambda: torch.sparse_coo_tensor(
-            places, torch.tensor([1.0, 2.0]), (6, 4), check_invariants=True
+            positions, torch.tensor([1.0, 2.0]), (6, 4), check_invariants=True
         ),
         "csr": dense.to_sparse_csr,
         "bsc": lambda: dense.to_sparse_bsc((2, 2)),
@@ -259,9 +259,9 @@ def test_a_launch_keeps_the_values_of_its_moment() -> None:
 
 
 def test_combined_launches_are_ready_when_all_are() -> None:
-    one, other = (launch({name: torch.ones(2)}, with_histogram=False) for name in "ab")
+    first, second = (launch({name: torch.ones(2)}, with_histogram=False) for name in "ab")
 
-    both = Combined([one, other])
+    both = Combined([first, second])
 
     assert both.is_ready()
     assert both.measured().names == ["a", "b"]
@@ -273,12 +273,12 @@ def test_nothing_depends_on_the_defaults_of_the_script() -> None:
     torch.set_default_device("meta")
     try:
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            found = [engine({"x": tensor}, True) for engine in ENGINES]
+            results = [engine({"x": tensor}, True) for engine in ENGINES]
     finally:
         torch.set_default_device(None)
         torch.set_default_dtype(torch.float32)
 
-    for measured in found:
+    for measured in results:
         assert_same(row_of(measured), np.array([1.0, 2.0]))
 
 
@@ -309,7 +309,7 @@ def test_a_thread_that_measures_starts_no_others() -> None:
 
 
 def _threads() -> set[str]:
-    return {one.name for one in Path("/proc/self/task").iterdir()}
+    return {path.name for path in Path("/proc/self/task").iterdir()}
 
 
 def test_columns_are_ready_to_be_written() -> None:
@@ -356,22 +356,22 @@ def test_the_safetensors_library_reads_every_kind_of_tensor(dtype: torch.dtype) 
 
     data = encode_tensors({"t": raw_tensor(tensor), "turned": raw_tensor(tensor.T)}, {})
 
-    found = safetensors.torch.load(data)
+    results = safetensors.torch.load(data)
     for name, expected in (("t", tensor), ("turned", tensor.T)):
-        assert found[name].dtype is dtype
-        assert found[name].shape == expected.shape
-        assert found[name].tolist() == expected.tolist()
+        assert results[name].dtype is dtype
+        assert results[name].shape == expected.shape
+        assert results[name].tolist() == expected.tolist()
 
 
 def test_large_views_and_sparse_tensors_keep_their_values() -> None:
     matrix = nasty_matrix()
     tensors = {"view": matrix.T[:, ::2], "sparse": matrix.nan_to_num().to_sparse()}
 
-    data = encode_tensors({name: raw_tensor(one) for name, one in tensors.items()}, {})
+    data = encode_tensors({name: raw_tensor(tensor) for name, tensor in tensors.items()}, {})
 
-    found = safetensors.torch.load(data)
-    np.testing.assert_array_equal(found["view"].numpy(), tensors["view"].numpy())
-    assert torch.equal(found["sparse"], tensors["sparse"].to_dense())
+    results = safetensors.torch.load(data)
+    np.testing.assert_array_equal(results["view"].numpy(), tensors["view"].numpy())
+    assert torch.equal(results["sparse"], tensors["sparse"].to_dense())
 
 
 def test_wide_complex_numbers_are_stored_as_pairs() -> None:

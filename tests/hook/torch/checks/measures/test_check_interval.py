@@ -16,14 +16,14 @@ def checked(steps: int, step_seconds: float, price_seconds: float, every: int = 
         overhead=overhead, settings=HookSettings(replica_check_every=every)
     )
     interval = CheckInterval(session)
-    found = []
+    compared = []
     for step in range(steps):
         if interval.is_due(step):
             interval.adapt(step, price_seconds)
             if interval.is_due(step):
-                found.append(step)
+                compared.append(step)
         budget.step_over(step_seconds, 0.0)
-    return found
+    return compared
 
 
 def test_long_steps_are_compared_at_every_step() -> None:
@@ -31,9 +31,9 @@ def test_long_steps_are_compared_at_every_step() -> None:
 
 
 def test_short_steps_are_compared_at_powers_of_two_at_first() -> None:
-    found = checked(200, step_seconds=0.005, price_seconds=1e-4)
-    assert found[:6] == [0, 1, 2, 4, 8, 16]
-    assert [step for step in found if step >= 32] == list(range(32, 200, 32))
+    compared_steps = checked(200, step_seconds=0.005, price_seconds=1e-4)
+    assert compared_steps[:6] == [0, 1, 2, 4, 8, 16]
+    assert [step for step in compared_steps if step >= 32] == list(range(32, 200, 32))
 
 
 def test_expensive_comparisons_are_rare() -> None:
