@@ -30,9 +30,9 @@ class GeneralOperations(Chart):
             names, which = texts_of(table["name"].dictionary_encode())
             seconds = to_numpy(table["seconds"])
             for number, name in enumerate(names):
-                mine = seconds[which == number]
-                if len(mine):
-                    rows.append((f"{prefix}{name}", *_numbers(mine)))
+                durations = seconds[which == number]
+                if len(durations):
+                    rows.append((f"{prefix}{name}", *_numbers(durations)))
         rows.sort(key=lambda row: -float(row[1] or 0.0))
         if not rows:
             return None

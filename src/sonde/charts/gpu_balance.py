@@ -33,8 +33,8 @@ class GpuBalance(Chart):
                     histograms[device_label(samples.node, device, nodes)] = shares(values)
         if len(histograms) < 2:
             return None
-        names = _unlike(histograms, _MAX_GPUS)
-        apart = distances([histograms[name] for name in names])
+        names = _most_unusual(histograms, _MAX_GPUS)
+        matrix = distances([histograms[name] for name in names])
         is_cut = len(names) < len(histograms)
         cut = (
             f"Only the {len(names)} most unusual of {len(histograms):,} GPUs are shown."
@@ -43,13 +43,13 @@ class GpuBalance(Chart):
         )
         return Group(
             title=self.title,
-            note=_sentence(names, apart),
+            note=_sentence(names, matrix),
             coarsened=cut,
-            parts=(_histogram(histograms), _distances(names, apart)),
+            parts=(_histogram(histograms), _distances(names, matrix)),
         )
 
 
-def _unlike(histograms: Mapping[str, FloatArray], limit: int) -> tuple[str, ...]:
+def _most_unusual(histograms: Mapping[str, FloatArray], limit: int) -> tuple[str, ...]:
     labels = tuple(histograms)
     return tuple(labels[index] for index in unlike_the_mean(list(histograms.values()), limit))
 
@@ -60,29 +60,29 @@ def _histogram(histograms: Mapping[str, FloatArray]) -> Histogram:
         edges=tuple(np.linspace(0, 100, BINS + 1).tolist()),
         parts=tuple(
             BarSeries(label=name, values=tuple((100 * histograms[name]).tolist()))
-            for name in _unlike(histograms, _MAX_HISTOGRAMS)
+            for name in _most_unusual(histograms, _MAX_HISTOGRAMS)
         ),
         unit="percent",
         counted="% of samples",
     )
 
 
-def _distances(names: tuple[str, ...], apart: FloatArray) -> Heatmap:
+def _distances(names: tuple[str, ...], matrix: FloatArray) -> Heatmap:
     return Heatmap(
         title="Distance between histograms",
         rows=names,
         columns=names,
         x=tuple(range(len(names))),
         x_title="GPU",
-        values=tuple(map(tuple, apart.tolist())),
+        values=tuple(map(tuple, matrix.tolist())),
         low=0.0,
-        high=max(0.2, float(apart.max())),
+        high=max(0.2, float(matrix.max())),
     )
 
 
-def _sentence(labels: tuple[str, ...], apart: FloatArray) -> str:
-    row, column = np.unravel_index(int(apart.argmax()), apart.shape)
+def _sentence(labels: tuple[str, ...], matrix: FloatArray) -> str:
+    row, column = np.unravel_index(int(matrix.argmax()), matrix.shape)
     return (
         f"{labels[int(row)]} and {labels[int(column)]} differ most: distance "
-        f"{float(apart.max()):.2f} (0: identical, 1: one idle, one busy)."
+        f"{float(matrix.max()):.2f} (0: identical, 1: one idle, one busy)."
     )

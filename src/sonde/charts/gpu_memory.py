@@ -29,21 +29,7 @@ class GpuMemory(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         start_ns = job.facts.start_ns or 0
-        curves: list[tuple[float, str, Reals]] = []
-        nodes = job.nodes
-        buckets = list(_buckets(readers_of(job, self.node)))
-        axis = np.unique(
-            np.concatenate(
-                [np.empty(0, np.int64), *(bucket_starts for *_, bucket_starts, _ in buckets)]
-            )
-        )
-        for node, device, starts_ns, row in buckets:
-            finite = row[~np.isnan(row)]
-            if len(finite):
-                values = np.full(len(axis), np.nan)
-                values[np.searchsorted(axis, starts_ns)] = row
-                label = device_label(node, device, nodes)
-                curves.append((float(finite[-1] - finite[0]), label, tuple(values.tolist())))
+        axis, curves = _curves(list(_buckets(readers_of(job, self.node))), job.nodes)
         if not curves:
             return None
         shown = sorted(curves, key=lambda each: -each[0])[:_MAX_CURVES]
@@ -68,6 +54,23 @@ class GpuMemory(Chart):
             low=0.0,
             high=100.0,
         )
+
+
+def _curves(
+    buckets: Sequence[tuple[str, str, Instants, Floats]], nodes: Sequence[str]
+) -> tuple[Instants, list[tuple[float, str, Reals]]]:
+    """The common time axis; growth, label and values of each GPU."""
+    starts = [starts_ns for _, _, starts_ns, _ in buckets]
+    axis = np.unique(np.concatenate([np.empty(0, np.int64), *starts]))
+    curves: list[tuple[float, str, Reals]] = []
+    for node, device, starts_ns, row in buckets:
+        finite = row[~np.isnan(row)]
+        if len(finite):
+            values = np.full(len(axis), np.nan)
+            values[np.searchsorted(axis, starts_ns)] = row
+            label = device_label(node, device, nodes)
+            curves.append((float(finite[-1] - finite[0]), label, tuple(values.tolist())))
+    return axis, curves
 
 
 def _buckets(

@@ -1,5 +1,7 @@
 """Step time by phase."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from sonde.analyze.durations import durations_of
@@ -7,6 +9,7 @@ from sonde.charts._chart import Chart
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent, pluralize
+from sonde.read.steps import StepTable
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
 from sonde.results.phase_lookup import in_order, readable_name
@@ -26,30 +29,7 @@ class PhaseTime(Chart):
         tables = trained_steps(job, self.worker)
         if not tables:
             return None
-        total_seconds = (
-            sum(float(table.durations_ns[table.is_usual].sum()) for table in tables) / NANOSECONDS
-        )
-        rows: list[tuple[Cell, ...]] = []
-        for name in in_order([name for table in tables for name in table.phases_ns]):
-            columns = [
-                table.phases_ns[name][table.is_usual] for table in tables if name in table.phases_ns
-            ]
-            seconds = np.concatenate(columns) / NANOSECONDS
-            total = float(seconds.sum())
-            if total > 0:
-                statistics = durations_of(seconds)
-                share = 100 * total / total_seconds if total_seconds else 0.0
-                rows.append(
-                    (
-                        readable_name(name),
-                        share,
-                        total,
-                        statistics.mean,
-                        statistics.p50,
-                        statistics.p95,
-                    )
-                )
-        rows.sort(key=lambda row: -float(row[1] or 0.0))
+        rows = sorted(_rows(tables), key=lambda row: -float(row[1] or 0.0))
         steps = max(len(table.steps) for table in tables)
         return Table(
             title=self.title,
@@ -64,6 +44,23 @@ class PhaseTime(Chart):
             ),
             rows=tuple(rows),
         )
+
+
+def _rows(tables: Sequence[StepTable]) -> Iterator[tuple[Cell, ...]]:
+    """Name, share, total, mean, p50 and p95 of each phase that took time."""
+    step_seconds = sum(
+        float(table.durations_ns[table.is_usual].sum()) / NANOSECONDS for table in tables
+    )
+    for name in in_order([name for table in tables for name in table.phases_ns]):
+        columns = [
+            table.phases_ns[name][table.is_usual] for table in tables if name in table.phases_ns
+        ]
+        seconds = np.concatenate(columns) / NANOSECONDS
+        total = float(seconds.sum())
+        if total > 0:
+            share = 100 * total / step_seconds if step_seconds else 0.0
+            phase = durations_of(seconds)
+            yield readable_name(name), share, total, phase.mean, phase.p50, phase.p95
 
 
 def _sentence(rows: list[tuple[Cell, ...]], steps: int) -> str:

@@ -32,9 +32,9 @@ class StepHistogram(Chart):
         groups = {
             table.worker: table.durations_ns[table.is_usual] / NANOSECONDS for table in tables
         }
-        every = np.concatenate(list(groups.values()))
-        highest = _ROOM * outlier_limit(every)
-        beyond = int((every > highest).sum())
+        all_seconds = np.concatenate(list(groups.values()))
+        highest = _ROOM * outlier_limit(all_seconds)
+        beyond = int((all_seconds > highest).sum())
         shown = dict(
             sorted(groups.items(), key=lambda group: -float(group[1].mean()))[:_MAX_WORKERS]
         )

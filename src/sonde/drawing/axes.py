@@ -58,8 +58,8 @@ def time_ticks(low: float, high: float, max_ticks: int) -> list[float]:
 def decade_ticks(low: float, high: float) -> list[float]:
     """Powers of ten between two values, thinned out if there are many."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    every = max(1, (last - first) // 5)
-    return [10.0**index for index in range(first, last + 1, every)] or [low, high]
+    stride = max(1, (last - first) // 5)
+    return [10.0**index for index in range(first, last + 1, stride)] or [low, high]
 
 
 def clock_text(seconds: float, span: float) -> str:

@@ -38,12 +38,12 @@ def element(tag: str, *children: Node | None, **attributes: str | float | bool |
 
     Children and attributes that are None, and attributes that are False, are dropped.
     """
-    named = tuple(
+    pairs = tuple(
         (_name(name), "" if value is True else _number(value))
         for name, value in attributes.items()
         if value is not None and value is not False
     )
-    return Element(tag, named, tuple(child for child in children if child is not None))
+    return Element(tag, pairs, tuple(child for child in children if child is not None))
 
 
 def data_block(name: str, document: Any) -> Element:

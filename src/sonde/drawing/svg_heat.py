@@ -30,11 +30,11 @@ def heatmap(spec: Heatmap) -> Element:
     if spec.columns:
         right = min(right, x_start + max(row, 14.0) * len(spec.columns))
     marks = [_bitmap(spec, (x_start, _TOP, right - x_start, body))]
-    every = max(1, round(_LETTER / row + 0.49))
+    stride = max(1, round(_LETTER / row + 0.49))
     marks += [
         label(name, x_start - 6, _TOP + row * (index + 0.5) + 4, "end")
         for index, name in enumerate(names)
-        if index % every == 0
+        if index % stride == 0
     ]
     if not spec.columns:
         marks += list(_axis(spec, (x_start, right), height))
@@ -45,10 +45,10 @@ def heatmap(spec: Heatmap) -> Element:
 def _axis(spec: Heatmap, ends: tuple[float, float], height: float) -> Iterator[Element]:
     """Round ticks for evenly spaced columns; otherwise the values of some columns."""
     x = np.array([float(each or 0.0) for each in spec.x])
-    apart = np.diff(x)
-    width = float(apart.mean()) if len(apart) else 1.0
+    spacing = np.diff(x)
+    width = float(spacing.mean()) if len(spacing) else 1.0
     across = Scale(float(x[0]), float(x[-1]) + width, *ends)
-    if not len(apart) or np.allclose(apart, width, rtol=0.02):
+    if not len(spacing) or np.allclose(spacing, width, rtol=0.02):
         yield from bottom_axis(across, spec.x_title, spec.x_unit, height)
         return
     base, cell = height - _BOTTOM, (ends[1] - ends[0]) / len(x)

@@ -10,7 +10,7 @@ from sonde.records.chart import Cell, Column, Facts, Table, Text
 _BAR = 60.0
 _SHORT = 26
 _LONG = 40
-_TALL = 60  # rows; longer tables scroll, and are truncated in print
+_MAX_VISIBLE_ROWS = 60  # rows; longer tables scroll, and are truncated in print
 
 
 def table(spec: Table) -> Element:
@@ -25,7 +25,7 @@ def table(spec: Table) -> Element:
         for row in spec.rows
     ]
     body = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
-    is_tall = len(rows) > _TALL
+    is_tall = len(rows) > _MAX_VISIBLE_ROWS
     scrolled = element("div", body, class_="wide tall" if is_tall else "wide")
     content = [scrolled, *_row_notes(spec, is_tall=is_tall)]
     if spec.is_quiet:
@@ -36,7 +36,9 @@ def table(spec: Table) -> Element:
 def _row_notes(spec: Table, *, is_tall: bool) -> Iterator[Element]:
     """Notes about rows that are not shown, or not printed."""
     if is_tall:
-        note = f"{_TALL} of {len(spec.rows):,} rows printed. The page shows all of them."
+        note = (
+            f"{_MAX_VISIBLE_ROWS} of {len(spec.rows):,} rows printed. The page shows all of them."
+        )
         yield element("p", note, class_="quiet paper")
     if spec.total is not None and spec.total > len(spec.rows):
         yield element("p", f"{len(spec.rows):,} of {spec.total:,} rows shown.", class_="quiet")

@@ -55,14 +55,14 @@ def lines(
     coarsened: str = "",
 ) -> LineChart:
     """Curves over one axis: all points, or buckets if there are many."""
-    every = np.unique(np.concatenate([np.empty(0), *(x for x, _ in series.values())]))
-    if len(every) <= _MAX_POINTS:
+    all_x = np.unique(np.concatenate([np.empty(0), *(x for x, _ in series.values())]))
+    if len(all_x) <= _MAX_POINTS:
         curves = [
-            Curve(label=name, values=_at(every, x, values)) for name, (x, values) in series.items()
+            Curve(label=name, values=_at(all_x, x, values)) for name, (x, values) in series.items()
         ]
-        axis = every
+        axis = all_x
     else:
-        edges = np.linspace(every[0], np.nextafter(every[-1], np.inf), _MAX_POINTS + 1)
+        edges = np.linspace(all_x[0], np.nextafter(all_x[-1], np.inf), _MAX_POINTS + 1)
         axis = (edges[:-1] + edges[1:]) / 2
         curves = [_band(name, *each, edges) for name, each in series.items()]
     return LineChart(
@@ -80,9 +80,9 @@ def bars(
     table: pa.Table, title: str, label: str | Sequence[str], values: Sequence[str], unit: str = ""
 ) -> Bars:
     """A bar per row and column, for the first rows."""
-    labels, named, coarsened = _bars(table, label, values)
+    labels, toned, coarsened = _bars(table, label, values)
     groups = tuple(
-        replace(each, tone="") for each in named
+        replace(each, tone="") for each in toned
     )  # colors by position, which are all different
     return Bars(title=title, labels=labels, parts=groups, unit=unit, coarsened=coarsened)
 
@@ -147,9 +147,9 @@ def _label_of(column: str, value: object) -> str:
     return f"{column} {text}" if isinstance(value, int) else _short(text)
 
 
-def _at(every: FloatArray, x: npt.NDArray[Any], values: FloatArray) -> tuple[float, ...]:
-    placed = np.full(len(every), np.nan)
-    placed[np.searchsorted(every, x)] = values
+def _at(axis: FloatArray, x: npt.NDArray[Any], values: FloatArray) -> tuple[float, ...]:
+    placed = np.full(len(axis), np.nan)
+    placed[np.searchsorted(axis, x)] = values
     return tuple(placed.tolist())
 
 

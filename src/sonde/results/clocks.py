@@ -160,12 +160,12 @@ class _Meeting:
         return Meetings(came_ns[here], left_ns[here], other_came_ns[there], other_left_ns[there])
 
     def _side(self, node: str) -> tuple[IntArray, IntArray, IntArray]:
-        mine = np.flatnonzero((self._nodes == node) & (self._numbers != ALONE))
-        numbers, indices = np.unique(self._numbers[mine], return_inverse=True)
+        selected = np.flatnonzero((self._nodes == node) & (self._numbers != ALONE))
+        numbers, indices = np.unique(self._numbers[selected], return_inverse=True)
         came_ns = np.full(len(numbers), np.iinfo(np.int64).min)
         left_ns = np.full(len(numbers), np.iinfo(np.int64).max)
-        np.maximum.at(came_ns, indices, self._starts_ns[mine])
-        np.minimum.at(left_ns, indices, self._ends_ns[mine])
+        np.maximum.at(came_ns, indices, self._starts_ns[selected])
+        np.minimum.at(left_ns, indices, self._ends_ns[selected])
         return numbers, came_ns, left_ns
 
 
@@ -173,5 +173,5 @@ def _from_steps(
     reader: WorkerReader, other_reader: WorkerReader, within: TimeRange
 ) -> Offset | None:
     here, there = steps_of(reader, within), steps_of(other_reader, within)
-    _, mine, theirs = np.intersect1d(here.steps, there.steps, return_indices=True)
-    return offset_from_ends(here.ends_ns[mine], there.ends_ns[theirs])
+    _, indices, other_indices = np.intersect1d(here.steps, there.steps, return_indices=True)
+    return offset_from_ends(here.ends_ns[indices], there.ends_ns[other_indices])

@@ -142,13 +142,13 @@ class Collectives(Frame):
         operations = [
             OperationTime(
                 *key,
-                calls=len(mine),
-                bytes=sum(max(0, calls[index].bytes) for index in mine),
-                exposed_ns=int(self._exposed_ns[mine].sum()),
-                waiting_ns=int(waiting_ns[mine].sum()),
-                transfer_ns=int((durations_ns - waiting_ns)[mine].sum()),
+                calls=len(rows),
+                bytes=sum(max(0, calls[index].bytes) for index in rows),
+                exposed_ns=int(self._exposed_ns[rows].sum()),
+                waiting_ns=int(waiting_ns[rows].sum()),
+                transfer_ns=int((durations_ns - waiting_ns)[rows].sum()),
             )
-            for key, mine in indices.items()
+            for key, rows in indices.items()
         ]
         return RecordRows(
             tuple(sorted(operations, key=lambda each: -each.exposed_ns)), OperationTime
@@ -242,12 +242,12 @@ def _exposed(reader: WorkerReader, calls: Calls) -> IntArray:
     """Exposed time: as recorded, or the part of a call not covered by computation."""
     exposed = np.array([call.exposed_ns for call in calls.calls], dtype=np.int64)
     for device in {call.device for call in calls.calls if call.exposed_ns == UNKNOWN}:
-        mine = np.array(
+        is_selected = np.array(
             [call.device == device and call.exposed_ns == UNKNOWN for call in calls.calls]
         )
-        starts_ns, ends_ns = calls.starts_ns[mine], calls.ends_ns[mine]
+        starts_ns, ends_ns = calls.starts_ns[is_selected], calls.ends_ns[is_selected]
         computing = _computing(reader, device, int(starts_ns.min()), int(ends_ns.max()))
-        exposed[mine] = ends_ns - starts_ns - computing.covered_ns(starts_ns, ends_ns)
+        exposed[is_selected] = ends_ns - starts_ns - computing.covered_ns(starts_ns, ends_ns)
     return exposed
 
 

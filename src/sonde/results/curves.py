@@ -20,31 +20,33 @@ def losses_over_steps(
     rows: pa.Table, title: str, evaluations: Sequence[Mapping[str, Any]]
 ) -> LineChart | None:
     """Training losses, and the result of every evaluation at its training step."""
-    named: dict[str, list[tuple[int, float]]] = {}
+    results_by_name: dict[str, list[tuple[int, float]]] = {}
     for evaluation in evaluations:
         if evaluation["loss"] is not None:
-            named.setdefault(evaluation["name"], []).append(
+            results_by_name.setdefault(evaluation["name"], []).append(
                 (evaluation["step"], evaluation["loss"])
             )
     trained = rows.filter(pc.not_equal(rows["mode"], Mode.EVAL.value))
     if not trained.num_rows:
         return curves_over_steps(rows, title)
-    if named:  # evaluation batches are numbered separately
+    if results_by_name:  # evaluation batches are numbered separately
         rows = trained
-    last = max((step for points in named.values() for step, _ in points), default=0)
+    last = max((step for points in results_by_name.values() for step, _ in points), default=0)
     chart = curves_over_steps(rows, title, last=last)
-    if chart is None or not named:
+    if chart is None or not results_by_name:
         return chart
     edges = np.append(np.array(chart.x), np.inf)
     results = []
-    for name, points in named.items():
+    for name, points in results_by_name.items():
         steps, losses = (np.array(column) for column in zip(*points, strict=True))
         buckets = bucketed(steps, losses, edges)
-        tone = Mode.EVAL.value if len(named) == 1 else ""
+        tone = Mode.EVAL.value if len(results_by_name) == 1 else ""
         values = tuple(buckets.mean.tolist())
         results.append(Curve(label=name, values=values, tone=tone, has_markers=True))
     curves = (
-        chart.curves if len(named) == 1 else [replace(curve, tone="") for curve in chart.curves]
+        chart.curves
+        if len(results_by_name) == 1
+        else [replace(curve, tone="") for curve in chart.curves]
     )
     return replace(chart, curves=(*curves, *results))
 
@@ -65,16 +67,18 @@ def curves_over_steps(
     steps, values = to_numpy(rows["step"]), to_numpy(rows["value"])
     first, last = int(steps.min()), max(last, int(steps.max()))
     edges = np.linspace(first, last + 1, min(POINTS, last - first + 1) + 1)
-    modes, in_mode = texts_of(rows["mode"].dictionary_encode())
-    names, named = texts_of(rows["name"].dictionary_encode())
+    modes, mode_numbers = texts_of(rows["mode"].dictionary_encode())
+    names, name_numbers = texts_of(rows["name"].dictionary_encode())
     curves = []
-    for name, of_name in sorted((name, index) for index, name in enumerate(names)):
-        for mode, of_mode in sorted(zip(modes, range(len(modes)), strict=True), key=_order):
-            mine = (named == of_name) & (in_mode == of_mode)
-            if mine.any():
-                curve = _curve(name, mode, bucketed(steps[mine], values[mine], edges), len(modes))
+    for name, name_number in sorted((name, index) for index, name in enumerate(names)):
+        for mode, mode_number in sorted(zip(modes, range(len(modes)), strict=True), key=_order):
+            is_selected = (name_numbers == name_number) & (mode_numbers == mode_number)
+            if is_selected.any():
+                curve = _curve(
+                    name, mode, bucketed(steps[is_selected], values[is_selected], edges), len(modes)
+                )
                 curves.append(curve)
-    if len(np.unique(named)) > 1:  # a color per scalar instead of per mode
+    if len(np.unique(name_numbers)) > 1:  # a color per scalar instead of per mode
         curves = [replace(curve, tone="") for curve in curves]
     return LineChart(
         title=title,

@@ -86,10 +86,10 @@ class Events(WorkerRows):
         rows = [
             (
                 *kind,
-                str(len(all_)),
-                *map(format_duration, (sum(all_), float(np.mean(all_)), max(all_))),
+                str(len(durations)),
+                *map(format_duration, (sum(durations), float(np.mean(durations)), max(durations))),
             )
-            for kind, all_ in sorted(lines.items())
+            for kind, durations in sorted(lines.items())
         ]
         titles = ("category", "name", "events", "total", "mean", "maximum")
         more = f"\n… and {len(rows) - _MAX_LINES} more" if len(rows) > _MAX_LINES else ""

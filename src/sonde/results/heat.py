@@ -115,8 +115,8 @@ class Buckets(Frame):
             indices = sorted(range(len(self.series)), key=devices.__getitem__)
             for index in indices:
                 series = self.series[index]
-                named = series.device or "whole node"
-                label = named if len(self.rollups) == 1 else f"{node} {named}"
+                device = series.device or "whole node"
+                label = device if len(self.rollups) == 1 else f"{node} {device}"
                 if np.isfinite(rollup.mean[index]).any():
                     yield label, series, index, rollup
 

@@ -131,10 +131,16 @@ class Gaps(Frame):
     def causes(self) -> RecordRows:
         """Idle time by cause, the longest first."""
         rows = [
-            CauseRow(cause.value, len(mine), self._percent(sum(mine)), sum(mine), max(mine))
+            CauseRow(
+                cause.value,
+                len(durations_ns),
+                self._percent(sum(durations_ns)),
+                sum(durations_ns),
+                max(durations_ns),
+            )
             for cause in Cause
-            for mine in [[gap.duration_ns for gap in self.rows if gap.cause is cause]]
-            if mine
+            for durations_ns in [[gap.duration_ns for gap in self.rows if gap.cause is cause]]
+            if durations_ns
         ]
         rows.sort(key=lambda row: -row.total_ns)
         return RecordRows(tuple(rows), CauseRow, _EMPTY)
@@ -146,8 +152,8 @@ class Gaps(Frame):
             where = (gap.cause.value, gap.operator, gap.module, gap.phase)
             durations.setdefault(where, []).append(gap.duration_ns)
         rows = [
-            GapPlace(*where, len(mine), self._percent(sum(mine)), sum(mine))
-            for where, mine in durations.items()
+            GapPlace(*where, len(durations_ns), self._percent(sum(durations_ns)), sum(durations_ns))
+            for where, durations_ns in durations.items()
         ]
         rows.sort(key=lambda row: -row.total_ns)
         return RecordRows(tuple(rows), GapPlace, _EMPTY)

@@ -29,6 +29,6 @@ def extents_by_node(table: pa.Table, readers: Sequence[WorkerReader]) -> dict[st
         ranks.setdefault(node_of(reader), []).append(reader.rank)
     extents = {}
     for node, node_ranks in ranks.items():
-        mine = np.isin(workers, node_ranks)
-        extents[node] = Extents.of(starts_ns[mine], ends_ns[mine])
+        is_local = np.isin(workers, node_ranks)
+        extents[node] = Extents.of(starts_ns[is_local], ends_ns[is_local])
     return extents

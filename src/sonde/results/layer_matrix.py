@@ -81,10 +81,10 @@ def _rows_by_name(
         columns = tuple(dict.fromkeys((*COLUMNS, *columns)))
     rows_by_name: dict[str, list[TensorRows]] = {name: [] for name in ranks_by_name}
     for reader in readers:
-        mine = {name for name, ranks in ranks_by_name.items() if reader.rank in ranks}
-        if mine:
+        local_names = {name for name, ranks in ranks_by_name.items() if reader.rank in ranks}
+        if local_names:
             rows = read_statistics_by_name(reader, mode, (ANY_STEP, EVER), columns)
-            for name in mine & rows.keys():
+            for name in local_names & rows.keys():
                 rows_by_name[name].append(rows[name])
     return rows_by_name
 

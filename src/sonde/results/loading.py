@@ -32,7 +32,7 @@ class Loaders(Frame):
     """Data loaders of workers; read on first use."""
 
     readers: tuple[WorkerReader, ...]
-    everyone: tuple[WorkerReader, ...]  # all workers of the job; they share the CPU cores
+    all_workers: tuple[WorkerReader, ...]  # all workers of the job; they share the CPU cores
     machines: tuple[SystemReader, ...]
 
     @cached_property
@@ -42,7 +42,7 @@ class Loaders(Frame):
 
     def _examined(self) -> Iterator[LoaderReport]:
         machines = {machine.node: machine for machine in self.machines}
-        workers = Counter(map(node_of, self.everyone))
+        workers = Counter(map(node_of, self.all_workers))
         for reader in self.readers:
             node = node_of(reader)
             for record in read_loaders(reader):

@@ -141,9 +141,9 @@ def _empty(*, has_name: bool, value: str) -> pa.Table:
     """An empty table with all columns."""
     numbers = from_numpy(np.empty(0, dtype=np.int64))
     texts = from_texts([])
-    named = {"name": texts} if has_name else {}
+    name_column = {"name": texts} if has_name else {}
     when = {"mode": texts, "step": numbers, "time": numbers.cast(TIME)}
-    return pa.table({"worker": numbers, **named, **when, value: from_numpy(np.empty(0))})
+    return pa.table({"worker": numbers, **name_column, **when, value: from_numpy(np.empty(0))})
 
 
 _NO_STEPS = _empty(has_name=False, value="seconds")

@@ -53,8 +53,8 @@ class Observations(WorkerRows):
         steps: dict[tuple[str, str], list[int]] = {}
         for row in self._table.select(["kind", "subject", "step"]).to_pylist():
             steps.setdefault((row["kind"], row["subject"]), []).append(row["step"])
-        for of, all_ in sorted(steps.items()):
-            yield of, len(all_), f"{min(all_)}–{max(all_)}"
+        for of, recorded_steps in sorted(steps.items()):
+            yield of, len(recorded_steps), f"{min(recorded_steps)}–{max(recorded_steps)}"
 
     def _shown(self) -> pa.Table:
         if not len(self):

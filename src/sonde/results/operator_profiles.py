@@ -13,7 +13,7 @@ from sonde.records.ranges import EVER, TimeRange
 from sonde.store.tables import texts_of, to_numpy
 
 _EARLY_NS = NANOSECONDS // 1000  # tolerance for the clock of a trace
-_LONGEST_PHASE_NS = 600 * NANOSECONDS
+_MAX_PHASE_NS = 600 * NANOSECONDS
 _TEXTS = ("name", "category", "lane", "device", "module")
 _NUMBERS = ("start_ns", "duration_ns", "correlation")
 _CATEGORIES = frozenset(
@@ -45,7 +45,7 @@ def _profile(reader: WorkerReader, within: TimeRange) -> Profile:
     bare = Profile(reader.rank, operations)
     if not bare.wall_ns:
         return bare
-    phases = phases_of(reader, TimeRange(bare.start_ns - _LONGEST_PHASE_NS, bare.end_ns))
+    phases = phases_of(reader, TimeRange(bare.start_ns - _MAX_PHASE_NS, bare.end_ns))
     # a step begins with its window; its first operator may come later, after a data wait
     start_ns = within.start_ns if within.start_ns is not None else bare.start_ns - _EARLY_NS
     steps = steps_of(reader, TimeRange(start_ns, bare.end_ns))

@@ -111,7 +111,7 @@ class StepOutliers(Frame):
         group = max(self.groups, key=lambda each: int(each.is_outlier.sum()))
         limit = np.full(len(group.seconds), group.limit)
         outliers = pluralize(int(group.is_outlier.sum()), "outlier")
-        named = {"steps": group.seconds, "outlier limit": limit}
+        curves = {"steps": group.seconds, "outlier limit": limit}
         return LineChart(
             title="Step outliers",
             note=f"Worker {group.table.worker}: {outliers}.",
@@ -119,7 +119,7 @@ class StepOutliers(Frame):
             x_title="Step",
             unit="seconds",
             curves=tuple(
-                Curve(label=name, values=tuple(row.tolist())) for name, row in named.items()
+                Curve(label=name, values=tuple(row.tolist())) for name, row in curves.items()
             ),
         )
 
@@ -181,7 +181,7 @@ def _during(outliers: OutlierGroup, system: SystemReader, metric: str) -> Iterat
         comparison = meanwhile(row.astype(np.float64), indices, outliers.is_outlier[order])
         if comparison is None:
             continue
-        together = correlation(means_by_place(row, indices, len(order)), outliers.seconds[order])
+        coefficient = correlation(means_by_place(row, indices, len(order)), outliers.seconds[order])
         yield MetricDuring(
             which.metric.name,
             which.device,
@@ -190,6 +190,6 @@ def _during(outliers: OutlierGroup, system: SystemReader, metric: str) -> Iterat
             comparison.outside,
             comparison.inside,
             comparison.inside - comparison.outside,
-            together,
+            coefficient,
             comparison.inside_count,
         )

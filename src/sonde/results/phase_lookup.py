@@ -31,10 +31,10 @@ class Track:
     def at(self, times_ns: Instants, outside: str) -> list[str]:
         """The name of the interval that contains each instant."""
         indices = place_of(times_ns, self.starts_ns, self.ends_ns)
-        named = (*self.names, outside)
+        labels = (*self.names, outside)
         numbers = np.full(len(indices), len(self.names))
         numbers[indices != OUTSIDE] = self.which[indices[indices != OUTSIDE]]
-        return [named[number] for number in numbers.tolist()]
+        return [labels[number] for number in numbers.tolist()]
 
 
 def phase_track(reader: WorkerReader) -> Track:

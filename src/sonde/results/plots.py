@@ -48,7 +48,9 @@ class Plot:
             curve for curve in self.spec.curves if any(value is not None for value in curve.values)
         ]
         names = max((len(curve.label) for curve in curves), default=0)
-        lines = [f"{curve.label:<{names}} {_small(curve.values)}" for curve in curves[:_MAX_LINES]]
+        lines = [
+            f"{curve.label:<{names}} {_sparkline(curve.values)}" for curve in curves[:_MAX_LINES]
+        ]
         return "\n".join([header, *lines])
 
     def _repr_html_(self) -> str:
@@ -77,11 +79,11 @@ def _write(content: bytes, sink: BinaryIO) -> None:
     sink.write(content)
 
 
-def _small(values: Any) -> str:
+def _sparkline(values: Any) -> str:
     """A sparkline from the minimum to the maximum of a curve."""
-    every = max(1, -(-len(values) // _WIDTH))
+    stride = max(1, -(-len(values) // _WIDTH))
     shown = [
-        None if value is None or math.isnan(value) else float(value) for value in values[::every]
+        None if value is None or math.isnan(value) else float(value) for value in values[::stride]
     ]
     finite = [each for each in shown if each is not None]
     if not finite:

@@ -152,8 +152,10 @@ class PythonTime(Frame):
         groups: dict[str, tuple[list[Amounts], int]] = {name: ([], 0) for name in names}
         for window in self.windows:
             profiled = {step for mode, step in window.steps if mode == Mode.TRAIN}
-            mine = {step for worker, step in slow if worker == window.worker}
-            for name, steps in zip(names, (profiled & mine, profiled - mine), strict=True):
+            slow_here = {step for worker, step in slow if worker == window.worker}
+            for name, steps in zip(
+                names, (profiled & slow_here, profiled - slow_here), strict=True
+            ):
                 amounts_list, count = groups[name]
                 amounts = self._amounts_of(window, self.choice.has)
                 is_in = np.isin(window.training_steps[amounts.times], sorted(steps))

@@ -111,13 +111,13 @@ class Selection(Frame):
         kinds, kind_numbers = texts_of(rows["category"])
         groups = name_numbers.astype(np.int64) * max(1, len(kinds)) + kind_numbers
         for group in np.unique(groups[is_in]).tolist():
-            mine = is_in & (groups == group)
+            is_selected = is_in & (groups == group)
             yield _EventGroup(
                 reader.rank,
                 kinds[group % max(1, len(kinds))],
                 names[group // max(1, len(kinds))],
-                np.maximum(starts_ns[mine], first_ns),
-                np.minimum(ends_ns[mine], last_ns),
+                np.maximum(starts_ns[is_selected], first_ns),
+                np.minimum(ends_ns[is_selected], last_ns),
             )
 
     def _picture(self) -> Spec:

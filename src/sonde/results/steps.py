@@ -151,8 +151,8 @@ class Steps(Frame):
             pluralize(count, f"{mode} step") for mode, count in counts.items() if count
         )
         workers = len({table.worker for table in self.tables})
-        whose = f" of {workers} workers" if workers > 1 else ""
-        return f"{counts_text}{whose}; latest:\n{self._latest()}\n\n{self.statistics()}"
+        workers_text = f" of {workers} workers" if workers > 1 else ""
+        return f"{counts_text}{workers_text}; latest:\n{self._latest()}\n\n{self.statistics()}"
 
     def _shown(self) -> pa.Table:
         return self._latest().to_arrow() if len(self) else self._table

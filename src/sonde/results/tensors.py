@@ -198,7 +198,7 @@ class Tensor(Frame):
             each.with_values(reduce_columns(name, each.columns))
             for each in self._series(columns_for(name), mode, worker)
         ]
-        if name == "median" and not self._is_put_together(worker):
+        if name == "median" and not self._is_merged(worker):
             series = [self._exact(each, mode) for each in series]
         return Reduction(self.name, name, tuple(series))
 
@@ -249,7 +249,7 @@ class Tensor(Frame):
         Element types that NumPy lacks (bfloat16, 8-bit floats) are returned as float32, which
         represents their values exactly. A sharded tensor requires `worker`.
         """
-        if self._is_put_together(worker):
+        if self._is_merged(worker):
             ranks = ", ".join(map(str, self.workers))
             raise UsageError(
                 f"{self.name!r} is sharded. Pass the worker whose shard you want: {ranks}"
@@ -268,7 +268,7 @@ class Tensor(Frame):
     def _series(
         self, columns: Sequence[str], mode: str, worker: int | None
     ) -> tuple[TensorSeries, ...]:
-        is_merged = self._is_put_together(worker)
+        is_merged = self._is_merged(worker)
         needed = (
             (*COLUMNS, *(column for column in columns if column == HISTOGRAM))
             if is_merged
@@ -282,7 +282,7 @@ class Tensor(Frame):
             for each in rows
         )
 
-    def _is_put_together(self, worker: int | None) -> bool:
+    def _is_merged(self, worker: int | None) -> bool:
         return self.is_shard and worker is None and len(self._readers) > 1
 
     def _products(self, mode: str, worker: int | None) -> tuple[TensorSeries, ...]:

@@ -52,7 +52,7 @@ class Timeline(Frame):
     requested: TimeRange = EVER
     steps: StepRange = ANY_STEP
     metrics: tuple[str, ...] = ("*",)
-    everyone: tuple[WorkerReader, ...] = ()  # workers used to estimate clock offsets
+    all_workers: tuple[WorkerReader, ...] = ()  # workers used to estimate clock offsets
 
     def on(self, node: str) -> "Timeline":
         """The timeline of a single node."""
@@ -66,16 +66,16 @@ class Timeline(Frame):
     @cached_property
     def clocks(self) -> Clocks:
         """Clock offsets between nodes, with their errors."""
-        nodes = {node_of(reader) for reader in self.everyone}
+        nodes = {node_of(reader) for reader in self.all_workers}
         calls_by_worker = (
-            [read_collectives(reader) for reader in self.everyone] if len(nodes) > 1 else []
+            [read_collectives(reader) for reader in self.all_workers] if len(nodes) > 1 else []
         )
         start_ns, end_ns = self._own_range.start_ns, self._own_range.end_ns
         nearby = TimeRange(
             None if start_ns is None else start_ns - _NEARBY_NS,
             None if end_ns is None else end_ns + _NEARBY_NS,
         )
-        return estimate_clocks(self.everyone, calls_by_worker, nearby)
+        return estimate_clocks(self.all_workers, calls_by_worker, nearby)
 
     @cached_property
     def within(self) -> TimeRange:
@@ -238,9 +238,9 @@ def _tracks(slices: WorkerSlices, max_slices: int) -> list[SliceTrack]:
     steps = to_numpy(table["step"])
     slice_tracks = []
     for number in sorted(set(tracks.tolist())):
-        mine = np.flatnonzero(tracks == number)
-        longest = np.argsort(-durations_ns[mine], kind="stable")[:max_slices]
-        shown = mine[np.sort(longest)]
+        track_rows = np.flatnonzero(tracks == number)
+        longest = np.argsort(-durations_ns[track_rows], kind="stable")[:max_slices]
+        shown = track_rows[np.sort(longest)]
         distinct, name_indices = np.unique(numbers[shown], return_inverse=True)
         slice_tracks.append(
             SliceTrack(
@@ -252,7 +252,7 @@ def _tracks(slices: WorkerSlices, max_slices: int) -> list[SliceTrack]:
                 starts_ns[shown],
                 durations_ns[shown],
                 steps[shown],
-                len(mine) - len(shown),
+                len(track_rows) - len(shown),
             )
         )
     return slice_tracks
