@@ -62,7 +62,7 @@ def weights_by_stack(document: dict[str, Any]) -> dict[str, list[tuple[list[str]
     names = [frame["name"] for frame in document["shared"]["frames"]]
     return {
         profile["name"]: [
-            ([names[one] for one in stack], weight)
+            ([names[name_index] for name_index in stack], weight)
             for stack, weight in zip(profile["samples"], profile["weights"], strict=True)
         ]
         for profile in document["profiles"]

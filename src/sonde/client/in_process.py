@@ -322,7 +322,8 @@ class InsideJob:
         patience = float(request.arguments.get(PATIENCE, 0.0))
         if patience:
             _later(patience, lambda: self._end_as_stopped(signal.SIGTERM))
-            return f"stops by itself; SIGTERM follows after {format_duration(patience)} if still running"
+            limit = format_duration(patience)
+            return f"stops by itself; SIGTERM follows after {limit} if still running"
         if hasattr(sys, "ps1"):
             _later(_REPLY_SECONDS, lambda: self._end_as_stopped(signal.SIGINT))
             return "interrupted; recording stopped"
