@@ -105,8 +105,8 @@ def commands() -> Iterator[str]:
     """One section per command, from its docstring and its options."""
     yield "# Commands"
     yield ""
-    yield "`sonde` and `python -m sonde` are equivalent. Exit codes: 0 success, 1 error, 2 usage error."
-    yield "`sonde run` returns the exit code of its command."
+    yield "`sonde` and `python -m sonde` are equivalent. Exit codes: 0 success, 1 error, 2 usage"
+    yield "error. `sonde run` returns the exit code of its command."
     for name in COMMANDS.names():
         command = COMMANDS.load(name)()
         parser = argparse.ArgumentParser(prog=f"sonde {name}", add_help=False)
@@ -135,9 +135,9 @@ def configuration() -> Iterator[str]:
     """Keys of the file and variables of the environment."""
     yield "# Configuration"
     yield ""
-    yield "Sonde reads `sonde.toml` from the script's folder or the current folder; `--config` selects"
-    yield "another file. Command-line options override it. Unknown keys and invalid values are errors"
-    yield "before the job starts."
+    yield "Sonde reads `sonde.toml` from the script's folder or the current folder; `--config`"
+    yield "selects another file. Command-line options override it. Unknown keys and invalid values"
+    yield "are errors before the job starts."
     yield from ("", "| section | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| `[{key.section}]` {_key(key)}" for key in KEYS)
     yield from (
@@ -150,7 +150,7 @@ def configuration() -> Iterator[str]:
     yield from ("", "Rules; each rule can have its own table:", "")
     yield from ("| section | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| `[{key.section}]` {_key(key)}" for key in RULES_KEYS)
-    yield from ("", "Actions; each action has its own table with the settings in [actions](actions.md):", "")
+    yield from ("", "Actions; each has its own table. Settings: [actions](actions.md).", "")
     yield from ("| section | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| `[{key.section}]` {_key(key)}" for key in ACTIONS_KEYS)
     yield from (
@@ -175,8 +175,8 @@ def metrics() -> Iterator[str]:
     """What each collector may record."""
     yield "# System metrics"
     yield ""
-    yield "There is one file per collector in `src/sonde/agent/system/`. Collectors that do not work"
-    yield "on a machine are skipped; `sonde doctor` shows which and why."
+    yield "There is one file per collector in `src/sonde/agent/system/`. Collectors that do not"
+    yield "work on a machine are skipped; `sonde doctor` shows which and why."
     for name in COLLECTORS.names():
         collector = COLLECTORS.load(name)
         yield from ("", f"## {name}", "", inspect.getdoc(collector) or "", "")

@@ -34,32 +34,32 @@ class Decoding:
 
 
 def test_nothing_runs_while_there_is_no_trace(tmp_path: Path) -> None:
-    one = Decoding(tmp_path)
-    one.decoder.check()
-    one.decoder.finish(60)
-    assert one.runs == 0
+    decoder = Decoding(tmp_path)
+    decoder.decoder.check()
+    decoder.decoder.finish(60)
+    assert decoder.runs == 0
 
 
 def test_a_trace_is_tried_once_while_the_job_runs(tmp_path: Path) -> None:
-    one = Decoding(tmp_path)
-    one.leave_trace(5)
-    one.decoder.check()
-    assert eventually(one.is_over)
-    one.decoder.check()
-    assert one.runs == 1
-    assert one.decoder.cpu_seconds > 0
-    one.leave_trace(50)
-    one.decoder.check()
-    one.decoder.finish(60)
-    assert one.runs == 3  # once more at the end, since the traces are still there
+    decoder = Decoding(tmp_path)
+    decoder.leave_trace(5)
+    decoder.decoder.check()
+    assert eventually(decoder.is_over)
+    decoder.decoder.check()
+    assert decoder.runs == 1
+    assert decoder.decoder.cpu_seconds > 0
+    decoder.leave_trace(50)
+    decoder.decoder.check()
+    decoder.decoder.finish(60)
+    assert decoder.runs == 3  # once more at the end, since the traces are still there
 
 
 def test_the_end_of_a_job_does_not_wait_for_a_decoder_that_hangs(tmp_path: Path) -> None:
-    one = Decoding(tmp_path, "import time; time.sleep(600)")
-    one.leave_trace(5)
+    decoder = Decoding(tmp_path, "import time; time.sleep(600)")
+    decoder.leave_trace(5)
     clock = SystemClock()
     started = clock.seconds()
-    one.decoder.finish(0.2)
+    decoder.decoder.finish(0.2)
     assert clock.seconds() - started < 60
 
 

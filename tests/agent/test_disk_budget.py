@@ -12,10 +12,10 @@ def total(job: FakeJob) -> int:
 
 def test_the_oldest_values_go_when_it_is_time() -> None:
     job = FakeJob()
-    said: list[str] = []
+    message: list[str] = []
     worker = job.worker()
     room = total(job) + 20_000
-    budget = DiskBudget(job.backend, job.clock, room, lambda what, reason: said.append(what))
+    budget = DiskBudget(job.backend, job.clock, room, lambda what, reason: message.append(what))
     for step in range(4):
         worker.values(step, {"w": np.full(1000, step, dtype=np.float64)})
     budget.check()
@@ -24,10 +24,10 @@ def test_the_oldest_values_go_when_it_is_time() -> None:
     budget.check()
     assert job.job().tensor("w").steps() == [2, 3]
     assert total(job) <= room
-    assert said == ["raw data"]
+    assert message == ["raw data"]
     worker.values(4, {"w": np.zeros(1000)})
     assert budget.enforce().files == 1
-    assert said == ["raw data"]
+    assert message == ["raw data"]
     assert job.job().tensor("w").steps() == [3, 4]
 
 

@@ -25,9 +25,9 @@ def python(tmp_path: Path) -> Path:
 
 
 def test_the_packages_of_the_jobs_own_python_are_listed(python: Path, tmp_path: Path) -> None:
-    found = find_environment((str(python), "train.py"), tmp_path, {})
-    assert found.versions["python"] == "3.12"
-    assert found.packages == {
+    result = find_environment((str(python), "train.py"), tmp_path, {})
+    assert result.versions["python"] == "3.12"
+    assert result.packages == {
         "torch": "2.5.1+cu124",
         "tokenizers": "0.21.0",
         "my_package": "1.0",
@@ -55,15 +55,15 @@ def test_the_python_of_these_tests_is_found() -> None:
 
 
 def test_our_own_version_and_the_machine_are_known(tmp_path: Path) -> None:
-    found = find_environment(("true",), tmp_path, {})
-    assert found.versions["sonde"] == __version__
-    assert int(found.machine["cores"]) >= 1
-    assert found.machine["system"].startswith(("Linux", "Darwin"))
+    result = find_environment(("true",), tmp_path, {})
+    assert result.versions["sonde"] == __version__
+    assert int(result.machine["cores"]) >= 1
+    assert result.machine["system"].startswith(("Linux", "Darwin"))
 
 
 def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
-    found = find_environment(("true",), tmp_path, {"SOME_TOKEN": "s3cr3t"})
-    assert found.environment == {"SOME_TOKEN": "***"}
+    result = find_environment(("true",), tmp_path, {"SOME_TOKEN": "s3cr3t"})
+    assert result.environment == {"SOME_TOKEN": "***"}
 
 
 def test_the_variables_of_another_process_are_its_own() -> None:
@@ -91,9 +91,9 @@ def test_the_commit_of_a_repository_and_whether_it_is_clean(tmp_path: Path) -> N
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--message", "A model")
     (tmp_path / "untracked.txt").touch()
-    found = find_environment(("true",), tmp_path, {}).git
-    assert len(found["commit"]) == 40
-    assert (found["branch"], found["is_clean"]) == ("main", "yes")
+    result = find_environment(("true",), tmp_path, {}).git
+    assert len(result["commit"]) == 40
+    assert (result["branch"], result["is_clean"]) == ("main", "yes")
     (tmp_path / "model.py").write_text("2")
     assert find_environment(("true",), tmp_path, {}).git["is_clean"] == "no"
 

@@ -29,9 +29,9 @@ def test_a_collector_says_what_it_needs(name: str) -> None:
 
 
 def test_collectors_record_on_this_machine_what_they_list() -> None:
-    found, _ = open_collectors(Machine())
-    assert {"cpu", "memory"} <= found.keys()
-    for name, collector in found.items():
+    result, _ = open_collectors(Machine())
+    assert {"cpu", "memory"} <= result.keys()
+    for name, collector in result.items():
         values = collector.read(1.0)
         assert len(values) == len(collector.series), name
         assert {series.metric for series in collector.series} <= set(collector.metrics), name

@@ -28,8 +28,8 @@ def by_process(pid: int, parent: int = 1) -> str:
 
 
 def cause(backend: Backend) -> str | None:
-    found = find_cause(backend, ATTEMPT, COMMAND_PID)
-    return found.message if found else None
+    result = find_cause(backend, ATTEMPT, COMMAND_PID)
+    return result.message if result else None
 
 
 def test_nobody_said_anything(backend: Backend) -> None:

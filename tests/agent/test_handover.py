@@ -29,8 +29,8 @@ def left_by(folder: Path, *files: str) -> set[str]:
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"")
-    place = Registration("job", "a", 1, open_backend(str(folder)), is_creator=True)
-    handover = Handover(place, RunSettings(), SystemClock(), "run", None)
+    registration = Registration("job", "a", 1, open_backend(str(folder)), is_creator=True)
+    handover = Handover(registration, RunSettings(), SystemClock(), "run", None)
     exit_ = Exit(JobState.COMPLETED, ExitReason.EXIT, 1, code=0)
     recording: Any = Finished()
     handover.finish(recording, exit_)

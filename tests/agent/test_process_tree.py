@@ -176,7 +176,7 @@ def test_real_children_and_grandchildren_are_found_and_their_end_is_noticed() ->
             return len(tree.members)
 
         def marked() -> set[int]:
-            return {one.pid for one in processes_marked(Path("/proc"), "SONDE_TEST_MARK=x")}
+            return {entry.pid for entry in processes_marked(Path("/proc"), "SONDE_TEST_MARK=x")}
 
         assert eventually(lambda: members() == 2)
         assert eventually(lambda: marked() == set(tree.members))

@@ -35,24 +35,31 @@ def on(run_request: RunRequest, node: str, **placement: object) -> RunRequest:
     return replace(run_request, placement=there)
 
 
-def start(place: Registration, launcher: Launcher | None = None) -> None:
+def start(registration: Registration, launcher: Launcher | None = None) -> None:
     """Writes what a launcher writes first."""
     who = launcher or Launcher(1, "0", "elsewhere")
-    attempt = Attempt(place.node, place.number, FakeClock().now_ns(), COMMAND, "/", 1, who, 0.5)
-    key = attempt_key(place.node, place.number, "start")
-    place.backend.write(key, encode_facts(attempt))
+    attempt = Attempt(
+        registration.node, registration.number, FakeClock().now_ns(), COMMAND, "/", 1, who, 0.5
+    )
+    key = attempt_key(registration.node, registration.number, "start")
+    registration.backend.write(key, encode_facts(attempt))
 
 
-def end(place: Registration) -> None:
+def end(registration: Registration) -> None:
     exit_ = Exit(JobState.FAILED, ExitReason.EXIT, 1, code=1)
-    key = attempt_key(place.node, place.number, "exit")
-    place.backend.write(key, encode_facts(exit_))
+    key = attempt_key(registration.node, registration.number, "exit")
+    registration.backend.write(key, encode_facts(exit_))
 
 
 def test_a_new_name_makes_a_job(run_request: RunRequest) -> None:
-    place = register(named(run_request), COMMAND, FakeClock())
-    assert (place.job, place.node, place.number, place.is_creator) == ("resnet", "node-a", 1, True)
-    assert place.backend.exists("job.json")
+    registration = register(named(run_request), COMMAND, FakeClock())
+    assert (registration.job, registration.node, registration.number, registration.is_creator) == (
+        "resnet",
+        "node-a",
+        1,
+        True,
+    )
+    assert registration.backend.exists("job.json")
 
 
 def test_a_name_in_use_is_refused(run_request: RunRequest) -> None:
@@ -73,7 +80,9 @@ def test_a_name_from_a_file_is_told_with_the_file(run_request: RunRequest) -> No
     with pytest.raises(JobExistsError, match="'mine' already exists"):
         register(named(from_file, "mine"), COMMAND, FakeClock())
     bad = replace(settings, name="two words", name_in_file=("two words", "sonde.toml"))
-    with pytest.raises(UsageError, match=r"^sonde.toml: \[job\] name: 'two words' cannot"):
+    with pytest.raises(
+        UsageError, match=r"^sonde.toml: \[job\] name: Invalid job name 'two words'"
+    ):
         register(replace(run_request, settings=bad), COMMAND, FakeClock())
 
 
@@ -131,10 +140,10 @@ def test_of_two_with_one_node_name_only_one_joins(run_request: RunRequest) -> No
 
 def test_the_nodes_of_a_cluster_job_find_each_other_without_a_name(run_request: RunRequest) -> None:
     nodes = [on(run_request, f"node-{n}", group="47 11", nodes=2) for n in (1, 2)]
-    places = [register(one, COMMAND, FakeClock()) for one in nodes]
-    assert [place.job for place in places] == ["train-47-11", "train-47-11"]
-    again = register(nodes[0], COMMAND, FakeClock())  # the same script once more in that job
-    assert again.job.startswith("train-2")
+    registrations = [register(node, COMMAND, FakeClock()) for node in nodes]
+    assert [registration.job for registration in registrations] == ["train-47-11", "train-47-11"]
+    repeated = register(nodes[0], COMMAND, FakeClock())  # the same script once more in that job
+    assert repeated.job.startswith("train-2")
 
 
 def test_a_job_that_ended_is_resumed_as_the_next_attempt(run_request: RunRequest) -> None:
@@ -146,8 +155,8 @@ def test_a_job_that_ended_is_resumed_as_the_next_attempt(run_request: RunRequest
 
 
 def test_resuming_what_is_not_there_makes_it(run_request: RunRequest) -> None:
-    place = register(named(run_request, is_resume=True), COMMAND, FakeClock())
-    assert (place.number, place.is_creator) == (1, True)
+    registration = register(named(run_request, is_resume=True), COMMAND, FakeClock())
+    assert (registration.number, registration.is_creator) == (1, True)
 
 
 def test_a_job_that_runs_is_not_resumed(run_request: RunRequest) -> None:
@@ -169,9 +178,9 @@ def test_the_usual_store_ignores_itself_and_others_do_not(
     register(RunRequest(RunSettings(), Placement("a")), COMMAND, FakeClock())
     assert (tmp_path / "sonde-jobs" / ".gitignore").read_text() == "*\n"
     mine = RunSettings(store=str(tmp_path / "mine"))
-    place = register(RunRequest(mine, Placement("a")), COMMAND, FakeClock())
+    registration = register(RunRequest(mine, Placement("a")), COMMAND, FakeClock())
     assert not (tmp_path / "mine" / ".gitignore").exists()
-    assert open_backend(place.backend.uri).exists("job.json")
+    assert open_backend(registration.backend.uri).exists("job.json")
 
 
 def test_a_job_that_is_over_is_not_joined(run_request: RunRequest) -> None:
@@ -186,10 +195,10 @@ def test_of_two_that_resume_at_once_only_one_does(run_request: RunRequest) -> No
     first = register(named(run_request), COMMAND, FakeClock())
     start(first)
     end(first)
-    again = named(run_request, is_resume=True)
-    assert register(again, COMMAND, FakeClock()).number == 2
+    repeated = named(run_request, is_resume=True)
+    assert register(repeated, COMMAND, FakeClock()).number == 2
     with pytest.raises(JobExistsError, match="another launcher"):
-        register(again, COMMAND, FakeClock())
+        register(repeated, COMMAND, FakeClock())
 
 
 @pytest.mark.parametrize("is_resume", [False, True])

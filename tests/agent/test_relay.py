@@ -52,7 +52,7 @@ def writer(relay: Relay) -> Writer:
 
 
 def write_rows(writer: Writer, count: int, start_ns: int = 0) -> None:
-    times = [start_ns + place for place in range(count)]
+    times = [start_ns + path for path in range(count)]
     rows = [("loss", time, time, "train", 0.5, "hook") for time in times]
     columns = list(zip(*rows, strict=True))
     writer.add_columns(SCALARS, columns, times[0], times[-1])
@@ -140,8 +140,8 @@ def test_what_does_not_arrive_stays_in_its_folder(
     relay.start()
     relay.finish(10)
     assert relay.trouble == "no answer"
-    (left,) = tmp_path.glob("sonde-workers-*")
-    assert list(left.rglob("*.frames"))
+    (remaining,) = tmp_path.glob("sonde-workers-*")
+    assert list(remaining.rglob("*.frames"))
 
 
 def test_a_request_reaches_workers_that_write_into_the_folder_and_is_not_carried_back(

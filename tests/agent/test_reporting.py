@@ -11,31 +11,31 @@ def reporter(code: str, *, is_enabled: bool = True) -> Reporter:
 
 
 def test_it_is_written_where_its_process_says_so() -> None:
-    one = reporter("")
-    one.write(60)
-    assert one.is_written
-    assert one.problem is None
+    writer = reporter("")
+    writer.write(60)
+    assert writer.is_written
+    assert writer.problem is None
 
 
 def test_a_process_that_fails_hurts_nobody() -> None:
-    one = reporter("raise SystemExit(1)")
-    one.write(60)
-    assert not one.is_written
-    assert one.problem == "the report process exited with code 1"
+    writer = reporter("raise SystemExit(1)")
+    writer.write(60)
+    assert not writer.is_written
+    assert writer.problem == "the report process exited with code 1"
 
 
 def test_a_report_that_is_left_to_another_node_is_no_problem() -> None:
-    one = reporter(f"raise SystemExit({RUNS_ELSEWHERE})")
-    one.write(60)
-    assert (one.is_written, one.problem) == (False, None)
+    writer = reporter(f"raise SystemExit({RUNS_ELSEWHERE})")
+    writer.write(60)
+    assert (writer.is_written, writer.problem) == (False, None)
 
 
 def test_a_process_that_takes_too_long_is_ended() -> None:
-    one = reporter("import time; time.sleep(600)")
-    one.write(0.6)
-    assert not one.is_written
-    assert not one._process.is_running()
-    assert one.problem == "not enough time at the end of the job"
+    writer = reporter("import time; time.sleep(600)")
+    writer.write(0.6)
+    assert not writer.is_written
+    assert not writer._process.is_running()
+    assert writer.problem == "not enough time at the end of the job"
 
 
 def test_nothing_is_started_where_nobody_wants_it_or_no_time_is_left() -> None:

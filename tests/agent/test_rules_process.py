@@ -17,7 +17,7 @@ from sonde.store.lease import Leasing
 from tests.fakes.eventually import eventually
 
 
-class Beside:
+class RulesFixture:
     """A watcher whose command only says that it ran."""
 
     def __init__(self, tmp_path: Path, code: str = "pass", *, is_creator: bool = True) -> None:
@@ -39,11 +39,11 @@ class Beside:
         self.place.backend.write(worker_key(0, 1, 0, "start"), b"{}")
 
     def until(self, condition: Callable[[], bool]) -> bool:
-        def look() -> bool:
+        def poll() -> bool:
             self.watching.check()
             return condition()
 
-        return eventually(look)
+        return eventually(poll)
 
 
 @pytest.fixture(autouse=True)
@@ -53,96 +53,98 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_command_that_trains_nothing_has_no_watcher(tmp_path: Path) -> None:
-    one = Beside(tmp_path)
-    one.watching.check()
-    one.watching.finish(60)
-    assert one.runs == 0
+    fixture = RulesFixture(tmp_path)
+    fixture.watching.check()
+    fixture.watching.finish(60)
+    assert fixture.runs == 0
 
 
 def test_it_starts_when_a_worker_does(tmp_path: Path) -> None:
-    one = Beside(tmp_path)
-    one.train()
-    one.watching.check()
-    assert eventually(lambda: one.runs == 1)
-    one.watching.switch_off()
+    fixture = RulesFixture(tmp_path)
+    fixture.train()
+    fixture.watching.check()
+    assert eventually(lambda: fixture.runs == 1)
+    fixture.watching.switch_off()
 
 
 def test_a_short_training_is_looked_at_when_it_is_over(tmp_path: Path) -> None:
-    one = Beside(tmp_path)
-    one.train()
-    one.watching.finish(60)
-    assert one.runs == 1
-    assert one.watching.cpu_seconds > 0
+    fixture = RulesFixture(tmp_path)
+    fixture.train()
+    fixture.watching.finish(60)
+    assert fixture.runs == 1
+    assert fixture.watching.cpu_seconds > 0
 
 
 def test_a_long_command_is_watched_though_it_trains_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching_module, "_MIN_JOB_SECONDS", 0.0)
-    one = Beside(tmp_path)
-    one.watching.check()
-    assert eventually(lambda: one.runs == 1)
-    one.watching.switch_off()
+    fixture = RulesFixture(tmp_path)
+    fixture.watching.check()
+    assert eventually(lambda: fixture.runs == 1)
+    fixture.watching.switch_off()
 
 
 def test_nodes_that_joined_let_the_first_one_go_first(tmp_path: Path) -> None:
-    one = Beside(tmp_path, is_creator=False)
-    one.train()
-    one.watching.check()
-    one.watching.switch_off()
-    assert one.runs == 0
+    fixture = RulesFixture(tmp_path, is_creator=False)
+    fixture.train()
+    fixture.watching.check()
+    fixture.watching.switch_off()
+    assert fixture.runs == 0
 
 
 def test_while_somebody_else_watches_there_is_no_other(tmp_path: Path) -> None:
-    one = Beside(tmp_path)
-    one.train()
-    held = Leasing(one.place.backend, SystemClock(), "node-a")
+    fixture = RulesFixture(tmp_path)
+    fixture.train()
+    held = Leasing(fixture.place.backend, SystemClock(), "node-a")
     held.take()
-    one.watching.check()
-    one.watching.finish(60)
-    assert one.runs == 0
+    fixture.watching.check()
+    fixture.watching.finish(60)
+    assert fixture.runs == 0
     held.release()
-    one.watching.finish(60)
-    assert one.runs == 1
+    fixture.watching.finish(60)
+    assert fixture.runs == 1
 
 
 def test_one_that_dies_is_started_again_some_times_and_then_it_is_said(tmp_path: Path) -> None:
-    one = Beside(tmp_path, "raise MemoryError('too much')")
-    one.train()
-    assert one.until(lambda: bool(one.said))
-    assert one.runs == 3
-    [said] = one.said
-    assert "crashed 3 times" in said
-    assert "MemoryError: too much" in said
-    one.watching.finish(60)
-    assert one.runs == 3
+    fixture = RulesFixture(tmp_path, "raise MemoryError('too much')")
+    fixture.train()
+    assert fixture.until(lambda: bool(fixture.said))
+    assert fixture.runs == 3
+    [message] = fixture.said
+    assert "crashed 3 times" in message
+    assert "MemoryError: too much" in message
+    fixture.watching.finish(60)
+    assert fixture.runs == 3
 
 
 def test_the_end_of_a_job_does_not_wait_for_a_watcher_that_hangs(tmp_path: Path) -> None:
     clock = SystemClock()
-    one = Beside(tmp_path, "import time; time.sleep(600)")
-    one.train()
-    one.watching.check()
-    assert eventually(lambda: one.runs == 1)
+    fixture = RulesFixture(tmp_path, "import time; time.sleep(600)")
+    fixture.train()
+    fixture.watching.check()
+    assert eventually(lambda: fixture.runs == 1)
     started = clock.seconds()
-    one.watching.finish(0.2)
+    fixture.watching.finish(0.2)
     assert clock.seconds() - started < 60
 
 
 def test_what_it_costs_is_known_while_it_runs(tmp_path: Path) -> None:
-    one = Beside(tmp_path, "while True: pass")
-    one.train()
-    one.watching.check()
-    assert eventually(lambda: one.watching.cpu_seconds > 0)
-    one.watching.switch_off()
+    fixture = RulesFixture(tmp_path, "while True: pass")
+    fixture.train()
+    fixture.watching.check()
+    assert eventually(lambda: fixture.watching.cpu_seconds > 0)
+    fixture.watching.switch_off()
 
 
 def test_the_command_watches_as_long_as_this_attempt_lasts(tmp_path: Path) -> None:
-    one = Beside(tmp_path)
-    asked = RuleOptions(("StepOutlier", "overfit"), ("StepOutlier.stddev=4",))
-    words = rules_command(one.place, RunSettings(rule_options=asked, file="/here/sonde.toml"))
+    fixture = RulesFixture(tmp_path)
+    requested = RuleOptions(("StepOutlier", "overfit"), ("StepOutlier.stddev=4",))
+    words = rules_command(
+        fixture.place, RunSettings(rule_options=requested, file="/here/sonde.toml")
+    )
     assert words[1:] == (
-        *("-P", "-m", "sonde", "follow", one.place.backend.uri, "--attempt", "node-a/1"),
+        *("-P", "-m", "sonde", "follow", fixture.place.backend.uri, "--attempt", "node-a/1"),
         *("--config", "/here/sonde.toml", "--rules", "StepOutlier,overfit"),
         *("--set", "StepOutlier.stddev=4"),
     )

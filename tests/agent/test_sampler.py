@@ -96,7 +96,9 @@ class Bench:
         self.clock = FakeClock()
         self.backend: Backend = open_backend(f"memory://{uuid.uuid4().hex}/job")
         self.writer = Writer(self.backend, node_folder(NODE), self.clock)
-        named = {one.series[0].metric.name.partition(".")[0]: one for one in collectors}
+        named = {
+            collector.series[0].metric.name.partition(".")[0]: collector for collector in collectors
+        }
         self.sampler = Sampler(
             dict(named),
             self.writer,
@@ -286,8 +288,8 @@ def test_collectors_that_find_nothing_say_why(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         type(COLLECTORS), "load", lambda _slot, name: lambda _machine: kinds[name](name)
     )
-    found, missing = open_collectors(Machine(), ("good", "absent", "broken"))
-    assert list(found) == ["good"]
+    result, missing = open_collectors(Machine(), ("good", "absent", "broken"))
+    assert list(result) == ["good"]
     assert missing == {
         "absent": Absence("no such device here"),
         "broken": Absence("failed: OSError: cannot open", is_failure=True),

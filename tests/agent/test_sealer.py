@@ -15,49 +15,49 @@ def sealer(tmp_path: Path, code: str, every_seconds: float = 0.0) -> Sealer:
 
 
 def runs(tmp_path: Path) -> int:
-    place = tmp_path / "runs"
-    return len(place.read_text()) if place.exists() else 0
+    path = tmp_path / "runs"
+    return len(path.read_text()) if path.exists() else 0
 
 
 def test_it_seals_once_for_every_time_segments_were_closed(tmp_path: Path) -> None:
-    one = sealer(tmp_path, "pass")
-    one.seal(0)
-    one.seal(1)
-    assert eventually(lambda: not one._process.is_running())
-    assert one.cpu_seconds > 0
-    one.seal(1)
+    instance = sealer(tmp_path, "pass")
+    instance.seal(0)
+    instance.seal(1)
+    assert eventually(lambda: not instance._process.is_running())
+    assert instance.cpu_seconds > 0
+    instance.seal(1)
     assert runs(tmp_path) == 1
-    one.seal(2)
-    assert eventually(lambda: not one._process.is_running())
+    instance.seal(2)
+    assert eventually(lambda: not instance._process.is_running())
     assert runs(tmp_path) == 2
-    one.seal_all(60)
+    instance.seal_all(60)
     assert runs(tmp_path) == 3
 
 
 def test_it_waits_until_it_is_worth_a_process(tmp_path: Path) -> None:
-    one = sealer(tmp_path, "pass", every_seconds=3600)
-    one.seal(5)
+    instance = sealer(tmp_path, "pass", every_seconds=3600)
+    instance.seal(5)
     assert runs(tmp_path) == 0
-    one.seal_all(60)
+    instance.seal_all(60)
     assert runs(tmp_path) == 1
 
 
 def test_only_one_seals_at_a_time(tmp_path: Path) -> None:
     go_on = tmp_path / "go on"
-    one = sealer(tmp_path, f"import os\nwhile not os.path.exists({str(go_on)!r}): pass")
+    instance = sealer(tmp_path, f"import os\nwhile not os.path.exists({str(go_on)!r}): pass")
     for closed in range(1, 20):
-        one.seal(closed)
+        instance.seal(closed)
     go_on.touch()
-    one.seal_all(60)
+    instance.seal_all(60)
     assert runs(tmp_path) == 2
 
 
 def test_the_end_of_a_job_does_not_wait_for_a_sealer_that_hangs(tmp_path: Path) -> None:
     clock = SystemClock()
-    one = sealer(tmp_path, "import time; time.sleep(600)")
-    one.seal(1)
+    instance = sealer(tmp_path, "import time; time.sleep(600)")
+    instance.seal(1)
     started = clock.seconds()
-    one.seal_all(0.2)
+    instance.seal_all(0.2)
     assert clock.seconds() - started < 60
 
 

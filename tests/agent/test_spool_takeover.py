@@ -70,7 +70,7 @@ def taking_over(
 
 
 def write_rows(writer: Writer, count: int, start_ns: int = 0) -> None:
-    times = [start_ns + place for place in range(count)]
+    times = [start_ns + path for path in range(count)]
     rows = [("loss", time, time, "train", 0.5, "hook") for time in times]
     writer.add_columns(SCALARS, list(zip(*rows, strict=True)), times[0], times[-1])
     assert writer.outbox.write_waiting()
@@ -167,13 +167,13 @@ def test_how_a_job_ended_is_closed_if_its_launcher_knew_it_and_not_made_up_other
     assert not target.exists(closing_key("node", 1))
     assert not target.exists(attempt_key("node", 1, "exit"))
 
-    other = Spool.create(SpoolFacts(target.uri, "node", 1, "run"))
+    second = Spool.create(SpoolFacts(target.uri, "node", 1, "run"))
     exit_key, start_key = attempt_key("node", 1, "exit"), attempt_key("node", 1, "start")
     exit_ = Exit(JobState.COMPLETED, ExitReason.EXIT, 5, code=0)
-    other.source.write(start_key, encode_facts(ATTEMPT, start_key))
-    other.source.write(exit_key, encode_facts(exit_, exit_key))
-    other.source.write(EXIT, encode_facts(exit_, EXIT))
-    assert taking_over(other, target, clock).run(0.0)
+    second.source.write(start_key, encode_facts(ATTEMPT, start_key))
+    second.source.write(exit_key, encode_facts(exit_, exit_key))
+    second.source.write(EXIT, encode_facts(exit_, EXIT))
+    assert taking_over(second, target, clock).run(0.0)
     assert target.exists(closing_key("node", 1))
 
 
@@ -197,14 +197,14 @@ def test_requests_to_workers_are_not_sent_back(
 
 
 def test_two_processes_never_send_one_spool_at_once(spool: Spool, clock: FakeClock) -> None:
-    other = Spool(spool.folder)
-    assert other.is_being_sent()
-    assert not other.take_lock(clock, 1.0)
+    second = Spool(spool.folder)
+    assert second.is_being_sent()
+    assert not second.take_lock(clock, 1.0)
     spool.release()
-    assert not other.is_being_sent()
-    assert other.take_lock(clock)
+    assert not second.is_being_sent()
+    assert second.take_lock(clock)
     assert not Spool(spool.folder).take_lock(SystemClock())
-    other.release()
+    second.release()
 
 
 def test_what_has_not_arrived_is_counted(spool: Spool, target: Fickle, clock: FakeClock) -> None:
@@ -216,7 +216,7 @@ def test_what_has_not_arrived_is_counted(spool: Spool, target: Fickle, clock: Fa
     write_rows(writer, 3)
     [after] = spool.source.entries("")
     assert find_unsent(spool.source, target).bytes == after.size - before.size
-    assert [one.folder for one in local_spools()] == [spool.folder]
+    assert [unsent.folder for unsent in local_spools()] == [spool.folder]
 
 
 def test_it_ends_when_somebody_removes_the_folder(

@@ -28,22 +28,22 @@ def operator(name: str, ts: float, dur: float, cat: str = "cpu_op") -> dict[str,
 def leave_trace(job: FakeJob, *events: dict[str, Any], key: str = KEY, **facts: Any) -> None:
     document = {"schemaVersion": 1, "traceEvents": list(events)}
     job.backend.write(key + layout.TRACE_SUFFIX, gzip.compress(json.dumps(document).encode()))
-    told = {"anchors": [], "keep_trace": False, "rank": 0, **facts}
-    job.backend.write(key + layout.TRACE_FACTS_SUFFIX, json.dumps(told).encode())
+    reported = {"anchors": [], "keep_trace": False, "rank": 0, **facts}
+    job.backend.write(key + layout.TRACE_FACTS_SUFFIX, json.dumps(reported).encode())
 
 
 def rows(job: FakeJob, rank: int = 0) -> list[dict[str, Any]]:
     reader = FolderReader(job.backend, layout.worker_folder(rank), OPERATIONS)
     reader.refresh()
-    found: list[dict[str, Any]] = reader.rows().to_pylist()
-    return found
+    result: list[dict[str, Any]] = reader.rows().to_pylist()
+    return result
 
 
 def notices(job: FakeJob) -> list[dict[str, Any]]:
     reader = FolderReader(job.backend, layout.worker_folder(0), NOTICES)
     reader.refresh()
-    found: list[dict[str, Any]] = reader.rows().to_pylist()
-    return found
+    result: list[dict[str, Any]] = reader.rows().to_pylist()
+    return result
 
 
 def test_a_trace_becomes_operations_on_the_clock_of_the_job() -> None:
@@ -163,17 +163,17 @@ def test_a_process_that_dies_halfway_leaves_nothing_that_counts_twice(
     with pytest.raises(StoreError, match="no room"):
         decode_waiting(dying, 0, job.clock)
     assert decode_waiting(job.backend, 0, job.clock) == 1
-    found = rows(job)
-    assert len(found) == count
-    assert len({row["start_ns"] for row in found}) == count
+    result = rows(job)
+    assert len(result) == count
+    assert len({row["start_ns"] for row in result}) == count
 
 
 def test_two_processes_that_decode_the_same_trace_make_one_of_it() -> None:
     job = FakeJob()
     leave_trace(job, operator("aten::add", 0, 1))
-    kept = {entry.key: job.backend.read(entry.key) for entry in job.backend.entries("workers")}
+    retained = {entry.key: job.backend.read(entry.key) for entry in job.backend.entries("workers")}
     decode_waiting(job.backend, 0, job.clock)
-    for key, content in kept.items():
+    for key, content in retained.items():
         job.backend.write(key, content)
     decode_waiting(job.backend, 0, FakeClock())
     assert len(rows(job)) == 1

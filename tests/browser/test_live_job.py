@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.drawn import becomes, drawn
+from tests.browser.drawn import wait_until, chart_data
 from tests.browser.served import Served, serve
 from tests.fakes.eventually import eventually
 from tests.journeys.sonde_cli import Sonde, is_alive
@@ -48,18 +48,18 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sonde]:
 
 
 def last_step(page: Page) -> int:
-    found: int = page.evaluate("() => __sonde.chart('steps')?.steps.at(-1)?.step ?? -1")
-    return found
+    step: int = page.evaluate("() => __sonde.chart('steps')?.steps.at(-1)?.step ?? -1")
+    return step
 
 
-def grows(page: Page) -> None:
+def wait_for_growth(page: Page) -> None:
     """New samples and new steps come by themselves."""
     end, step = page.evaluate("__sonde.extent")[1], last_step(page)
-    becomes(page, "(end) => __sonde.extent[1] > end", end)
-    becomes(page, "(step) => __sonde.chart('steps')?.steps.at(-1)?.step > step", step)
+    wait_until(page, "(end) => __sonde.extent[1] > end", end)
+    wait_until(page, "(step) => __sonde.chart('steps')?.steps.at(-1)?.step > step", step)
 
 
-def sampled_every(sonde: Sonde) -> float:
+def sampling_interval(sonde: Sonde) -> float:
     """Seconds between the last two samples."""
     times, _ = sonde.samples("cpu.utilization_percent", JOB)
     return times[-1] - times[-2]
@@ -70,50 +70,50 @@ def test_a_job_is_followed_watched_differently_and_stopped(
 ) -> None:
     page = open_page(served(str(running.job_folder(JOB).parent)).page(JOB, "nodes"))
     expect(page.locator("h1 .chip")).to_have_text("running")
-    becomes(page, "() => __sonde.connection === 'live'")
-    grows(page)
-    _interval_changes(page, running)
-    _monitoring_rests(page, running)
-    _a_finding_appears(page, running)
-    _pauses(page)
-    _a_profile_is_asked_for(page)
-    _stops(page, running)
+    wait_until(page, "() => __sonde.connection === 'live'")
+    wait_for_growth(page)
+    _change_interval(page, running)
+    _turn_monitoring_off_and_on(page, running)
+    _trigger_finding(page, running)
+    _pause_and_resume(page)
+    _request_profile(page)
+    _stop(page, running)
 
 
-def _interval_changes(page: Page, running: Sonde) -> None:
-    assert sampled_every(running) > 0.3
+def _change_interval(page: Page, running: Sonde) -> None:
+    assert sampling_interval(running) > 0.3
     page.get_by_role("combobox", name="Monitoring").select_option("0.1")
-    expect(page.locator(".said")).to_contain_text("interval is 100ms")
-    assert eventually(lambda: sampled_every(running) < 0.2)
-    becomes(page, "() => __sonde.job.interval_seconds === 0.1")
+    expect(page.locator(".said")).to_contain_text("Sampling every 100 ms")
+    assert eventually(lambda: sampling_interval(running) < 0.2)
+    wait_until(page, "() => __sonde.job.interval_seconds === 0.1")
 
 
-def _monitoring_rests(page: Page, running: Sonde) -> None:
+def _turn_monitoring_off_and_on(page: Page, running: Sonde) -> None:
     monitoring = page.get_by_role("combobox", name="Monitoring")
     monitoring.select_option("off")
-    becomes(page, "() => __sonde.job.is_monitoring === false")
+    wait_until(page, "() => __sonde.job.is_monitoring === false")
     times, _ = running.samples("cpu.utilization_percent", JOB)
     monitoring.select_option("0.1")
-    becomes(page, "() => __sonde.job.is_monitoring")
+    wait_until(page, "() => __sonde.job.is_monitoring")
     assert eventually(
         lambda: running.samples("cpu.utilization_percent", JOB)[0][-1] > times[-1] + 1.0
     )
 
 
-def _a_finding_appears(page: Page, running: Sonde) -> None:
+def _trigger_finding(page: Page, running: Sonde) -> None:
     assert page.locator(".strip").count() == 0
     (running.folder / "break").touch()
     expect(page.locator(".strip")).to_contain_text("ExplodingTensor")
 
 
-def _pauses(page: Page) -> None:
+def _pause_and_resume(page: Page) -> None:
     page.get_by_role("button", name="Pause").click()
     expect(page.locator("h1 .live")).to_contain_text("paused")
     page.get_by_role("button", name="Resume").click()
-    becomes(page, "() => __sonde.connection === 'live'")
+    wait_until(page, "() => __sonde.connection === 'live'")
 
 
-def _a_profile_is_asked_for(page: Page) -> None:
+def _request_profile(page: Page) -> None:
     page.get_by_role("button", name="Profile now").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("operators and kernels")).to_be_checked()
@@ -124,7 +124,7 @@ def _a_profile_is_asked_for(page: Page) -> None:
     expect(page.locator(".said")).to_contain_text("python")
 
 
-def _stops(page: Page, running: Sonde) -> None:
+def _stop(page: Page, running: Sonde) -> None:
     pid = running.command_pid(JOB)
     page.get_by_role("button", name="Stop training").click()
     dialog = page.get_by_role("dialog")
@@ -146,16 +146,16 @@ def test_a_page_finds_its_server_again(open_page: Open, tmp_path: Path) -> None:
         assert eventually(lambda: sonde.runs(JOB))
         first = serve(str(sonde.job_folder(JOB).parent))
         page = open_page(first.page(JOB, "nodes"), expected=("ERR_CONNECTION_REFUSED", "ERR_INC"))
-        becomes(page, "() => __sonde.connection === 'live'")
-        drawn(page, "cpu")
+        wait_until(page, "() => __sonde.connection === 'live'")
+        chart_data(page, "cpu")
         first.stop()
         expect(page.locator("[data-state=lost]")).to_be_visible()
         end = page.evaluate("__sonde.extent")[1]
-        again = serve(str(sonde.job_folder(JOB).parent), first.port)
-        becomes(page, "() => __sonde.connection === 'live'")
+        second = serve(str(sonde.job_folder(JOB).parent), first.port)
+        wait_until(page, "() => __sonde.connection === 'live'")
         expect(page.locator("[data-state=lost]")).to_have_count(0)
-        becomes(page, "(end) => __sonde.extent[1] > end", end)
+        wait_until(page, "(end) => __sonde.extent[1] > end", end)
         page.goto("about:blank")
-        again.stop()
+        second.stop()
     finally:
         sonde.close()

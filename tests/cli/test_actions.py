@@ -38,7 +38,7 @@ def test_one_action_is_shown_with_its_settings(capsys: pytest.CaptureFixture[str
     assert '(default: "critical")' in printed
     assert run_command_line(["actions", "sms", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert {"to", "gateway", "cool_down"} <= {one["name"] for one in document["settings"]}
+    assert {"to", "gateway", "cool_down"} <= {setting["name"] for setting in document["settings"]}
 
 
 def test_a_trial_is_sent_and_says_that_it_is_one(
@@ -91,13 +91,13 @@ def test_a_job_is_not_stopped_for_a_rule_that_does_not_judge_it(
 ) -> None:
     rules = f'[rules]\nlive = {live}\n[rules.ExplodingTensor]\nactions = ["stop"]'
     (folder / "sonde.toml").write_text(rules)
-    given = Namespace(action=[], set=[], **options)
-    settings = with_rules(with_actions(load_settings(None), given), given)
+    entry = Namespace(action=[], set=[], **options)
+    settings = with_rules(with_actions(load_settings(None), entry), entry)
     assert settings.hook.stop_on_non_finite is False
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["fax"], "Unknown action 'fax'"),
         (["test"], "Usage: sonde actions"),
@@ -106,10 +106,10 @@ def test_a_job_is_not_stopped_for_a_rule_that_does_not_judge_it(
     ],
 )
 def test_what_makes_no_sense_is_a_usage_error(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["actions", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_where_nobody_watches_nobody_acts(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from sonde.rules import load_rule, rule_names
 from sonde.settings import RunSettings
 
 
-def options(**given: object) -> argparse.Namespace:
-    usual: dict[str, object] = {"rules": "", "set": [], "no_rules": False}
-    return argparse.Namespace(**{**usual, **given})
+def options(**options: object) -> argparse.Namespace:
+    typical: dict[str, object] = {"rules": "", "set": [], "no_rules": False}
+    return argparse.Namespace(**{**typical, **options})
 
 
 def test_where_nothing_is_said_everything_is_looked_at_and_nothing_is_loaded() -> None:
@@ -43,7 +43,7 @@ def test_the_rules_that_are_asked_for_say_what_they_need(
 ) -> None:
     words = ["rules", "--json", "--rules", "DeadRelu,vanishing_gradient"]
     assert run_command_line([*words, "--set", "VanishingGradient.threshold=1e-6"]) == 0
-    rules = {one["rule"]: one for one in json.loads(capsys.readouterr().out)["rules"]}
+    rules = {rule["rule"]: rule for rule in json.loads(capsys.readouterr().out)["rules"]}
     assert rules["VanishingGradient"]["parameters"]["threshold"] == 1e-6
     assert "gradients" in rules["VanishingGradient"]["looks_at"]
     assert rules["DeadRelu"]["looks_at"]
@@ -51,7 +51,7 @@ def test_the_rules_that_are_asked_for_say_what_they_need(
 
 @pytest.mark.parametrize("name", rule_names())
 def test_a_rule_needs_only_what_the_hook_knows_how_to_record(name: str) -> None:
-    kinds = [one.value for one in ObservationKind]
+    kinds = [entry.value for entry in ObservationKind]
     for need in load_rule(name).needs:
         if isinstance(need, Statistics):
             assert need.collection in BUILT_IN_COLLECTIONS

@@ -17,9 +17,9 @@ def words(tmp_path: Path) -> list[str]:
 
 def test_the_slow_worker_is_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(words) == 0
-    said = capsys.readouterr().out
-    assert "24 calls of 2 workers, 12 matched collectives" in said
-    assert "Worker 1 is slow" in said
+    output = capsys.readouterr().out
+    assert "24 calls of 2 workers, 12 matched collectives" in output
+    assert "Worker 1 is slow" in output
 
 
 def test_it_speaks_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,8 +28,8 @@ def job_with_traces(folder: Path) -> FakeJob:
 
 def names(job: FakeJob, rank: int) -> list[str]:
     life = WorkerLife(job.worker(rank).info)
-    found: list[str] = operations_of(WorkerReader(job.backend, rank, [life]))["name"].to_pylist()
-    return found
+    result: list[str] = operations_of(WorkerReader(job.backend, rank, [life]))["name"].to_pylist()
+    return result
 
 
 def test_a_node_decodes_the_traces_of_its_own_workers(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from sonde.cli.dashboard.log_lines import OncePerMinute
 
 
 def record(text: str, seconds: float) -> logging.LogRecord:
-    found = logging.LogRecord("sonde", logging.WARNING, "x.py", 1, text, (), None)
-    found.created = seconds
-    return found
+    result = logging.LogRecord("sonde", logging.WARNING, "x.py", 1, text, (), None)
+    result.created = seconds
+    return result
 
 
 def test_the_same_line_is_shown_once_a_minute_with_how_often_it_came() -> None:

@@ -34,7 +34,9 @@ def test_a_range_of_steps_goes_into_a_compressed_file(
     assert export(store, *words, "--json") == 0
     document = json.loads(gzip.decompress(target.read_bytes()))
     check_trace(document)
-    steps = [one["args"]["step"] for one in document["traceEvents"] if one.get("cat") == "step"]
+    steps = [
+        event["args"]["step"] for event in document["traceEvents"] if event.get("cat") == "step"
+    ]
     assert steps == [0, 1, 2]
     assert json.loads(capsys.readouterr().out)["bytes"] == target.stat().st_size
 
@@ -47,7 +49,7 @@ def test_it_may_go_to_standard_output(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--format", "csv", "--start-step", "0"), "csv contains no steps"),
         (("--format", "chrome-trace", "--start-step", "70"), "has not recorded these steps"),
@@ -56,10 +58,10 @@ def test_it_may_go_to_standard_output(
     ],
 )
 def test_a_wrong_wish_is_a_usage_error(
-    store: str, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    store: str, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert export(store, *words) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_range_in_which_nothing_was_recorded_is_remarked_on(
@@ -80,10 +82,10 @@ def test_a_recording_of_a_gpu_keeps_its_kernels_and_who_started_them(tmp_path: P
     document = json.loads(target.read_text())
     check_trace(document)
     events = json.loads(gzip.decompress(recording.read_bytes()))["traceEvents"]
-    kernels = [one for one in events if one.get("cat") == "kernel"]
-    shown = [one for one in document["traceEvents"] if one.get("cat") == "kernel"]
+    kernels = [entry for entry in events if entry.get("cat") == "kernel"]
+    shown = [entry for entry in document["traceEvents"] if entry.get("cat") == "kernel"]
     assert len(shown) == len(kernels) > 100
-    lengths = [sorted(round(one["dur"] * 1000) for one in part) for part in (shown, kernels)]
+    lengths = [sorted(round(entry["dur"] * 1000) for entry in piece) for piece in (shown, kernels)]
     assert lengths[0] == lengths[1], "to the nanosecond"
-    arrows = [one for one in document["traceEvents"] if one["ph"] == "s"]
+    arrows = [entry for entry in document["traceEvents"] if entry["ph"] == "s"]
     assert len(arrows) > 0.9 * len(kernels)

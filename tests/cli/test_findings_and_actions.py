@@ -22,14 +22,14 @@ def job(tmp_path: Path) -> str:
         worker.scalar("loss", step, 1.0).step(step, {"forward": 0.1})
     worker.flush()
     job.end()
-    *_, found = Recorder(job.backend, job.clock, [LossTooLarge(limit=0.5)]).advance()
+    *_, result = Recorder(job.backend, job.clock, [LossTooLarge(limit=0.5)]).advance()
     outcomes = {
         "email": (ActionStatus.DONE, "mail to me@example.org"),
         "webhook": (ActionStatus.FAILED, "example.org answered 404"),
         "stop": (ActionStatus.REFUSED, "severity warning is below min_severity critical"),
     }
     entries = tuple(
-        ActionRecord(name, found.id, "LossTooLarge", Severity.WARNING, status, 0, message, 1)
+        ActionRecord(name, result.id, "LossTooLarge", Severity.WARNING, status, 0, message, 1)
         for name, (status, message) in outcomes.items()
     )
     job.backend.write("rules/actions.json", encode_facts(ActionLog(entries)))
@@ -51,5 +51,5 @@ def test_scripts_are_told_what_followed(
     assert run_command_line([command, job, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     rule = document["rules"][0] if command == "status" else document
-    statuses = [(one["action"], one["status"]) for one in rule["findings"][0]["actions"]]
+    statuses = [(action["action"], action["status"]) for action in rule["findings"][0]["actions"]]
     assert statuses == [("email", "done"), ("webhook", "failed"), ("stop", "refused")]

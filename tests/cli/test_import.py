@@ -25,9 +25,9 @@ def sonde(store: Path, *words: str) -> int:
 def test_a_recording_becomes_a_job_named_after_its_file(tmp_path: Path, capsys: Output) -> None:
     path = trace(tmp_path / "resnet 50.pt.trace.json.gz")
     assert sonde(tmp_path / "store", "import", "kineto", str(path)) == 0
-    said = capsys.readouterr()
-    assert said.out == "resnet-50: 1 worker, 2 steps, 17 operations\n"
-    assert said.err == "sonde: Skipped: instants (1)\n"
+    output = capsys.readouterr()
+    assert output.out == "resnet-50: 1 worker, 2 steps, 17 operations\n"
+    assert output.err == "sonde: Skipped: instants (1)\n"
     assert sonde(tmp_path / "store", "jobs", "--json") == 0
     [job] = json.loads(capsys.readouterr().out)
     assert (job["job"], job["state"]) == ("resnet-50", "ended")
@@ -45,8 +45,8 @@ def test_the_job_is_there_for_the_other_commands(tmp_path: Path, capsys: Output)
 def test_scripts_get_one_document(tmp_path: Path, capsys: Output) -> None:
     path = trace(tmp_path / "trace.json")
     assert sonde(tmp_path / "store", "import", "kineto", str(path), "--json") == 0
-    said = capsys.readouterr()
-    assert json.loads(said.out) == {
+    output = capsys.readouterr()
+    assert json.loads(output.out) == {
         "job": "trace",
         "store": str(tmp_path / "store"),
         "workers": 1,
@@ -56,15 +56,15 @@ def test_scripts_get_one_document(tmp_path: Path, capsys: Output) -> None:
         "left_out": {"instants": 1},
         "remarks": [],
     }
-    assert said.err == ""
+    assert output.err == ""
 
 
 def test_a_broken_file_is_one_line_and_no_job(tmp_path: Path, capsys: Output) -> None:
     path = write_text(tmp_path / "trace.json", '{"traceEvents": "none"}')
     assert sonde(tmp_path / "store", "import", "kineto", str(path)) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert str(path) in said
+    output = capsys.readouterr().err
+    assert output.count("\n") == 1
+    assert str(path) in output
     assert not list((tmp_path / "store").glob("*"))
 
 
@@ -79,8 +79,8 @@ def test_a_kind_that_nobody_knows_is_answered_with_the_known(capsys: Output) -> 
     with pytest.raises(SystemExit) as exit_:
         run_command_line(["import", "nsight", "x"])
     assert exit_.value.code == 2
-    said = capsys.readouterr().err
-    assert all(kind in said for kind in ("chrome-trace", "horovod", "kineto", "xprof"))
+    output = capsys.readouterr().err
+    assert all(kind in output for kind in ("chrome-trace", "horovod", "kineto", "xprof"))
 
 
 def test_the_bar_is_for_terminals(

@@ -106,9 +106,9 @@ def test_a_synchronization_is_named_with_its_place(
     lines = capsys.readouterr().out.splitlines()
     [cause] = [line for line in lines if line.startswith("sync ")]
     assert cause.split()[-6:] == ["1", "50", "ms", "50", "ms", "33.1%"]
-    [place] = [line for line in lines if line.startswith("aten::item")]
-    assert "loss, forward" in place
-    assert place.split()[-5:] == ["1", "45", "ms", "50", "ms"]
+    [path] = [line for line in lines if line.startswith("aten::item")]
+    assert "loss, forward" in path
+    assert path.split()[-5:] == ["1", "45", "ms", "50", "ms"]
 
 
 def test_a_job_without_a_gpu_has_nothing_to_show_of_one(

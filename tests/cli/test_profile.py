@@ -57,9 +57,9 @@ def test_every_worker_that_trains_is_asked(
 
     assert capsys.readouterr().out == "worker-0, worker-1: python in step 7\n"
     assert heard[0].kind is RequestKind.PROFILE
-    asked = dict(heard[0].arguments)
-    assert asked.pop("by").endswith("(sonde profile)")
-    assert asked == {"kinds": "python", "steps": "10", "profiler": "cprofile"}
+    requested = dict(heard[0].arguments)
+    assert requested.pop("by").endswith("(sonde profile)")
+    assert requested == {"kinds": "python", "steps": "10", "profiler": "cprofile"}
 
 
 def test_seconds_are_an_amount_of_time(job: FakeJob) -> None:
@@ -68,7 +68,7 @@ def test_seconds_are_an_amount_of_time(job: FakeJob) -> None:
         assert run_command_line(["profile", job.backend.uri, "--seconds", "500ms"]) == 0
         assert run_command_line(["profile", job.backend.uri, "--seconds", "3"]) == 0
 
-    assert [one.arguments["seconds"] for one in heard] == ["0.5", "3"]
+    assert [entry.arguments["seconds"] for entry in heard] == ["0.5", "3"]
     assert heard[0].arguments["kinds"] == "operators,dataloader,python"
 
 

@@ -63,11 +63,11 @@ def test_the_json_document_holds_all_of_it(
     document = json.loads(capsys.readouterr().out)
     assert document["job"] == "resnet"
     assert document["profiler"] == "stacks"
-    assert [one["function"] for one in document["functions"]] == [
+    assert [entry["function"] for entry in document["functions"]] == [
         *("Linear.forward", "augment", "main")
     ]
     assert document["functions"][1]["file"] == HELPER[1]
-    assert [one["module"] for one in document["modules"]] == ["torch", "helper.py", "train.py"]
+    assert [entry["module"] for entry in document["modules"]] == ["torch", "helper.py", "train.py"]
     assert document["windows"][0]["looks"] == 49
 
 

@@ -82,8 +82,8 @@ def test_jobs_are_listed_for_people_and_for_scripts(
     assert run_command_line(["jobs", "--store", store]) == 0
     assert "resnet  failed" in capsys.readouterr().out
     assert run_command_line(["jobs", "--store", store, "--json"]) == 0
-    [one] = json.loads(capsys.readouterr().out)
-    assert one["start_time"].endswith("Z")
+    [entry] = json.loads(capsys.readouterr().out)
+    assert entry["start_time"].endswith("Z")
 
 
 def test_csv_goes_to_standard_output(
@@ -106,13 +106,13 @@ def test_a_file_is_written_whole_and_told_about(
 ) -> None:
     target = tmp_path / "out.parquet"
     assert run(job, "export", "--format", "parquet", "-o", str(target), "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["bytes"] == target.stat().st_size > 0
+    output = json.loads(capsys.readouterr().out)
+    assert output["bytes"] == target.stat().st_size > 0
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["out.parquet"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--format", "csv", "--metric", "nope.*"), "no metric 'nope.*'. Available: cpu.*, disk.*"),
         (("--format", "csv", "--json"), "Specify one with -o FILE"),
@@ -120,28 +120,28 @@ def test_a_file_is_written_whole_and_told_about(
     ],
 )
 def test_a_wrong_wish_is_a_usage_error_with_a_way_out(
-    job: FakeJob, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    job: FakeJob, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "export", *words) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [("--start", "noon"), ("--buckets", "0"), ("--format", "xls")])
 def test_a_value_that_cannot_be_is_refused_before_anything_is_read(
     job: FakeJob, words: tuple[str, ...]
 ) -> None:
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as remaining:
         run(job, "export", "--format", "csv", *words)
-    assert left.value.code == 2
+    assert remaining.value.code == 2
 
 
 def test_a_place_that_cannot_be_written_is_one_line(
     job: FakeJob, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    place = tmp_path / "file" / "x.csv"
-    place.parent.touch()
-    assert run(job, "export", "--format", "csv", "-o", str(place)) == 1
-    assert f"Cannot write {place}" in capsys.readouterr().err
+    path = tmp_path / "file" / "x.csv"
+    path.parent.touch()
+    assert run(job, "export", "--format", "csv", "-o", str(path)) == 1
+    assert f"Cannot write {path}" in capsys.readouterr().err
 
 
 def test_the_doctor_speaks_json_and_finds_a_bad_store(
@@ -218,7 +218,7 @@ def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
     assert run_command_line(["jobs", "--store", str(tmp_path / "store"), "--json"]) == 0
     held.set()
 
-    listed = {one["job"]: one["state"] for one in json.loads(capsys.readouterr().out)}
+    listed = {document["job"]: document["state"] for document in json.loads(capsys.readouterr().out)}
     assert listed == {"resnet": "failed", "stuck": "broken"}
 
 
@@ -228,4 +228,4 @@ def test_a_job_that_never_began_is_not_listed(
     phantom = open_backend(str(tmp_path / "store" / "phantom"))
     phantom.create(JOB, encode_facts(JobInfo("phantom", 1, "node-a"), JOB))
     assert run_command_line(["jobs", "--store", str(tmp_path / "store"), "--json"]) == 0
-    assert [one["job"] for one in json.loads(capsys.readouterr().out)] == ["resnet"]
+    assert [listed["job"] for listed in json.loads(capsys.readouterr().out)] == ["resnet"]

@@ -40,10 +40,10 @@ def test_or_where_one_says(
 ) -> None:
     words = ["report", job.backend.uri, "-o", str(tmp_path / "page.html"), "--json"]
     assert run_command_line(words) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["html"] == str(tmp_path / "page.html")
-    assert told["bytes"] == Path(told["html"]).stat().st_size
-    assert json.loads(Path(told["json"]).read_text())["state"] == "lost"
+    output = json.loads(capsys.readouterr().out)
+    assert output["html"] == str(tmp_path / "page.html")
+    assert output["bytes"] == Path(output["html"]).stat().st_size
+    assert json.loads(Path(output["json"]).read_text())["state"] == "lost"
 
 
 def test_the_page_has_a_name_of_its_own(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_recording_what_rules_say_rewrites_a_report_that_is_there(job: FakeJob) 
     assert run_command_line(["report", uri, "--at-end"]) == 0
     assert run_command_line(["check", uri, "--record", "--rules", "IdleGPU"]) == 0
     rules = json.loads(job.backend.read(report_key("report.json")))["rules"]
-    assert [one["rule"] for one in rules] == ["IdleGPU", "StepOutlier"]
+    assert [rule["rule"] for rule in rules] == ["IdleGPU", "StepOutlier"]
 
 
 def test_without_a_browser_there_is_no_pdf(
@@ -83,11 +83,11 @@ def test_without_a_browser_there_is_no_pdf(
 
 
 def test_a_job_writes_its_report_from_python(job: FakeJob, tmp_path: Path) -> None:
-    place = job.end().job().report(tmp_path / "page.html")
-    assert place == tmp_path / "page.html"
+    path = job.end().job().report(tmp_path / "page.html")
+    assert path == tmp_path / "page.html"
     assert (tmp_path / "page.json").exists()
-    kept = job.job().report()
-    assert str(kept).endswith("report/report.html")
+    retained = job.job().report()
+    assert str(retained).endswith("report/report.html")
 
 
 @pytest.fixture
@@ -102,11 +102,11 @@ def test_a_rule_that_cannot_be_imported_is_one_error_among_the_others(
 ) -> None:
     assert run_command_line(["report", job.end().backend.uri]) == 0
     document = json.loads(job.backend.read(report_key("report.json")))
-    rules = {one["rule"]: one for one in document["rules"]}
+    rules = {rule["rule"]: rule for rule in document["rules"]}
     assert rules[broken_rule]["status"] == "Error"
     reason = rules[broken_rule]["details"]["reason"]
     assert reason.startswith("cannot be imported: ModuleNotFoundError: ")
-    assert [name for name, one in rules.items() if one["status"] == "Error"] == [broken_rule]
+    assert [name for name, rule in rules.items() if rule["status"] == "Error"] == [broken_rule]
     assert "ModuleNotFoundError" in (Path(job.backend.uri) / "report/report.html").read_text()
 
 
@@ -117,7 +117,7 @@ def test_nor_does_it_keep_others_from_being_asked_and_listed(
     config.write_text("[rules.cpu_bottleneck]\ncpu_threshold = 50\n")
     words = ["check", job.end().backend.uri, "--config", str(config), "--record", "--json"]
     assert run_command_line(words) == 0
-    rules = {one["rule"]: one["status"] for one in json.loads(capsys.readouterr().out)["rules"]}
+    rules = {rule["rule"]: rule["status"] for rule in json.loads(capsys.readouterr().out)["rules"]}
     assert (rules[broken_rule], len(rules)) == ("Error", len(rule_names()))
     assert run_command_line(["rules"]) == 0
     assert f"{broken_rule} " in capsys.readouterr().out
@@ -130,5 +130,9 @@ def test_once_it_is_mended_it_is_asked_from_the_beginning(
     assert run_command_line(words) == 0
     monkeypatch.undo()
     assert run_command_line(words) == 0
-    [found] = [one for one in job.job().judgement().evaluations if one.rule == broken_rule]
-    assert found.status is RuleStatus.NOT_APPLICABLE
+    [result] = [
+        evaluation
+        for evaluation in job.job().judgement().evaluations
+        if evaluation.rule == broken_rule
+    ]
+    assert result.status is RuleStatus.NOT_APPLICABLE

@@ -12,7 +12,7 @@ from sonde.cli._main import run_command_line
 from sonde.rules import rule_names
 from tests.fakes.job import FakeJob
 
-Said = pytest.CaptureFixture[str]
+Output = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def words(tmp_path: Path) -> list[str]:
     return ["flat", "--store", str(tmp_path / "store")]
 
 
-def test_rules_are_listed_and_shown(capsys: Said) -> None:
+def test_rules_are_listed_and_shown(capsys: Output) -> None:
     assert run_command_line(["rules"]) == 0
     listed = capsys.readouterr().out
     assert len(listed.splitlines()) == len(rule_names())
@@ -47,22 +47,22 @@ def test_rules_are_listed_and_shown(capsys: Said) -> None:
     }
 
 
-def test_a_job_is_checked(words: list[str], capsys: Said) -> None:
+def test_a_job_is_checked(words: list[str], capsys: Output) -> None:
     assert run_command_line(["check", *words]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("flat: LossNotDecreasing: loss has not decreased in 300 steps")
-    assert "What to do: Change the learning rate" in said
-    assert "NotApplicable" in said
+    output = capsys.readouterr().out
+    assert output.startswith("flat: LossNotDecreasing: loss has not decreased in 300 steps")
+    assert "What to do: Change the learning rate" in output
+    assert "NotApplicable" in output
 
 
-def test_findings_make_a_script_fail_when_it_asks_for_it(words: list[str], capsys: Said) -> None:
+def test_findings_make_a_script_fail_when_it_asks_for_it(words: list[str], capsys: Output) -> None:
     assert run_command_line(["check", *words, "--fail-on", "warning"]) == 3
     assert run_command_line(["check", *words, "--fail-on", "critical"]) == 0
     assert run_command_line(["findings", *words, "--fail-on", "info"]) == 3
     capsys.readouterr()
 
 
-def test_rules_and_parameters_are_chosen(words: list[str], capsys: Said) -> None:
+def test_rules_and_parameters_are_chosen(words: list[str], capsys: Output) -> None:
     chosen = ["--rules", "LossNotDecreasing", "--set", "LossNotDecreasing.num_steps=5000"]
     assert run_command_line(["check", *words, *chosen, "--json"]) == 0
     [rule] = json.loads(capsys.readouterr().out)["rules"]
@@ -75,7 +75,7 @@ def test_rules_and_parameters_are_chosen(words: list[str], capsys: Said) -> None
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (["--rules", "NoSuch"], "No rule is named 'no_such'"),
         (["--set", "StepOutlier.stddev=wide"], "must be a number"),
@@ -83,15 +83,15 @@ def test_rules_and_parameters_are_chosen(words: list[str], capsys: Said) -> None
     ],
 )
 def test_wrong_words_are_one_line_and_code_2(
-    words: list[str], wrong: list[str], said: str, capsys: Said
+    words: list[str], wrong: list[str], message: str, capsys: Output
 ) -> None:
     assert run_command_line(["check", *words, *wrong]) == 2
     error = capsys.readouterr().err
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
 
 
-def test_findings_are_those_of_now_until_some_are_recorded(words: list[str], capsys: Said) -> None:
+def test_findings_are_those_of_now_until_some_are_recorded(words: list[str], capsys: Output) -> None:
     assert run_command_line(["findings", *words]) == 0
     assert "LossNotDecreasing (steps 0–299; ongoing)" in capsys.readouterr().out
     assert run_command_line(["check", *words, "--rules", "StepOutlier", "--record"]) == 0
@@ -140,4 +140,4 @@ def test_a_file_that_exists_is_not_written_over(
     (tmp_path / "test_mine.py").write_text("precious")
     assert run_command_line(["rules", "new", "mine"]) == 2
     assert "test_mine.py already exists" in capsys.readouterr().err
-    assert [one.name for one in tmp_path.iterdir()] == ["test_mine.py"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["test_mine.py"]

@@ -57,9 +57,9 @@ def test_what_cannot_be_sent_is_said_with_its_folder_and_the_reason(
     spool.release()
     target.delete([JOB])
     assert run_command_line(["send"]) == 1
-    told = capsys.readouterr().err
-    assert str(spool.folder) in told
-    assert "removed from the store" in told
+    output = capsys.readouterr().err
+    assert str(spool.folder) in output
+    assert "removed from the store" in output
     assert spool.folder.exists()
 
 
@@ -68,6 +68,6 @@ def test_a_folder_that_is_not_there_or_no_spool_is_an_error_in_one_line(
 ) -> None:
     assert run_command_line(["send", str(tmp_path / "nowhere")]) == 2
     assert run_command_line(["send", str(tmp_path)]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 2
-    assert "does not exist" in told[0]
+    output = capsys.readouterr().err.splitlines()
+    assert len(output) == 2
+    assert "does not exist" in output[0]

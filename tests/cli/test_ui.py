@@ -20,8 +20,8 @@ from tests.fakes.job import FakeJob
 def test_a_port_that_is_taken_is_said_with_the_way_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = str(used.getsockname()[1])
         assert run_command_line(["ui", "--store", str(tmp_path), "--port", port]) == 2
     assert "Try another --port" in capsys.readouterr().err
 
@@ -54,8 +54,8 @@ def test_an_address_of_another_machine_is_said() -> None:
         server.listen("203.0.113.1", 0)
     with pytest.raises(UsageError, match="not a valid address"):
         server.listen("gpu..box", 0)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
         with pytest.raises(
             UsageError, match=rf"{port}: address already in use\. Try another --port"
         ):
@@ -78,8 +78,8 @@ def printed(
 
 
 def token_in(text: str) -> str:
-    found = re.search(r"\?token=(\S+)", text)
-    return found[1] if found else ""
+    result = re.search(r"\?token=(\S+)", text)
+    return result[1] if result else ""
 
 
 def test_on_this_machine_the_link_holds_a_token_that_stays_the_same(
@@ -145,10 +145,10 @@ def test_a_browser_is_opened_without_the_token_in_its_command_line(
 
     monkeypatch.setattr("webbrowser.open", note)
     token = token_in(printed("--port", "0", "--open"))
-    ((link, page, others),) = opened
+    ((link, page, rest),) = opened
     assert token not in link
     assert token in page
-    assert others == 0
+    assert rest == 0
     assert not Path(link.removeprefix("file://")).exists()
 
 
@@ -171,12 +171,12 @@ def test_a_dashboard_that_cannot_be_started_is_no_matter_to_the_job(
         raise OSError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr("subprocess.Popen", fail)
-    said: list[str] = []
+    message: list[str] = []
     done: list[str] = []
-    with process.dashboard_process("/nowhere", said.append):
+    with process.dashboard_process("/nowhere", message.append):
         done.append("the job")
     assert done == ["the job"]
-    assert said == ["Cannot start the dashboard: resource temporarily unavailable"]
+    assert message == ["Cannot start the dashboard: resource temporarily unavailable"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -198,27 +198,29 @@ def test_a_dashboard_that_stays_after_the_job_goes_when_it_is_told_to(
                 pytest.fail("nobody heard it")
             return 0
 
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {
+        entry: signal.getsignal(entry) for entry in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     monkeypatch.setattr("subprocess.Popen", Process)
     monkeypatch.setattr(process, "_is_terminal", lambda: True)
-    said: list[str] = []
+    message: list[str] = []
     try:
-        with process.dashboard_process("/nowhere", said.append):
-            for one in before:
-                signal.signal(one, signal.SIG_IGN)
+        with process.dashboard_process("/nowhere", message.append):
+            for entry in before:
+                signal.signal(entry, signal.SIG_IGN)
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-    assert "until Ctrl-C" in said[-1]
+        for entry, handler in before.items():
+            signal.signal(entry, handler)
+    assert "until Ctrl-C" in message[-1]
 
 
 def test_a_rule_that_nobody_knows_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def load_rule(name: str) -> None:
-        asked.append(name)
+        requested.append(name)
         raise UsageError("There is none.")
 
     monkeypatch.setattr("sonde.rules.load_rule", load_rule)
     assert [server._rule_page("BroughtWithAJob") for _ in range(3)] == [None] * 3
-    assert asked == ["BroughtWithAJob"]
+    assert requested == ["BroughtWithAJob"]

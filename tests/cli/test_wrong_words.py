@@ -9,8 +9,8 @@ def test_a_typo_in_a_command_brings_the_one_that_is_meant(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run_command_line(["statsu", "resnet"]) == 2
-    said = capsys.readouterr().err
-    assert said == ("sonde: Unknown command 'statsu'. Did you mean 'status'? See: sonde --help\n")
+    output = capsys.readouterr().err
+    assert output == ("sonde: Unknown command 'statsu'. Did you mean 'status'? See: sonde --help\n")
 
 
 def test_an_option_that_is_not_there_names_the_help_of_its_command(

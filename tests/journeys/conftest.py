@@ -59,6 +59,6 @@ def terminal(sonde: Sonde) -> Iterator[Terminal]:
 @pytest.fixture(scope="session")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
     """Runs of training scripts, which several tests look at."""
-    own = tmp_path_factory.getbasetemp()
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    local = tmp_path_factory.getbasetemp()
+    shared = local.parent if "PYTEST_XDIST_WORKER" in os.environ else local
     return Scripts(shared / "scripts")

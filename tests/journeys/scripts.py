@@ -52,7 +52,7 @@ class Ended:
     def told(self, name: str) -> list[float]:
         """The numbers that the script printed under a name."""
         lines = (line.rpartition(" ") for line in self.output)
-        return [float.fromhex(value) for said, _, value in lines if said == name]
+        return [float.fromhex(value) for message, _, value in lines if message == name]
 
 
 class Scripts:
@@ -149,14 +149,14 @@ def _ended(done: "subprocess.CompletedProcess[str]") -> Ended:
     return Ended(code, done.stdout.splitlines(), _remarks(done.stderr))
 
 
-def _joined(parts: Sequence[Ended]) -> Ended:
+def _joined(pieces: Sequence[Ended]) -> Ended:
     """What several processes have left behind as one."""
-    output = [line for part in parts for line in part.output]
-    remarks = sorted(line for part in parts for line in part.remarks)
-    return Ended(max(part.code for part in parts), output, remarks)
+    output = [line for piece in pieces for line in piece.output]
+    remarks = sorted(line for piece in pieces for line in piece.remarks)
+    return Ended(max(piece.code for piece in pieces), output, remarks)
 
 
 def _remarks(text: str) -> list[str]:
     # a module with a hook is called by another path inside torch
-    own = re.sub(r'^  File "[^"]*/site-packages/.*\n(    .*\n)*', "", text, flags=re.MULTILINE)
-    return sorted(re.sub(r"\d+", "0", line) for line in own.splitlines())
+    local = re.sub(r'^  File "[^"]*/site-packages/.*\n(    .*\n)*', "", text, flags=re.MULTILINE)
+    return sorted(re.sub(r"\d+", "0", line) for line in local.splitlines())

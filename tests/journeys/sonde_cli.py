@@ -75,8 +75,8 @@ class Sonde:
 
     def seen(self) -> list[str]:
         """The signals that the reporter got so far."""
-        place = self.folder / "seen"
-        return place.read_text().split() if place.exists() else []
+        path = self.folder / "seen"
+        return path.read_text().split() if path.exists() else []
 
     def has_seen(self, count: int) -> bool:
         """Whether so many came, before long."""

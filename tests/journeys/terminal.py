@@ -70,14 +70,14 @@ class Terminal:
     def expect_match(self, pattern: str, within_seconds: float = 90.0) -> "Shown":
         """Waits until something that fits is shown."""
         deadline = time.monotonic() + within_seconds
-        while (found := re.search(pattern, self._unread)) is None:
-            left = deadline - time.monotonic()
-            if left < 0 or not select.select([self._master], [], [], left)[0]:
+        while (result := re.search(pattern, self._unread)) is None:
+            remaining = deadline - time.monotonic()
+            if remaining < 0 or not select.select([self._master], [], [], remaining)[0]:
                 raise AssertionError(f"no {pattern!r} on the terminal: {self.shown!r}")
             self._read()
-        before = self._unread[: found.start()]
-        self._unread = self._unread[found.end() :]
-        return Shown(found, before)
+        before = self._unread[: result.start()]
+        self._unread = self._unread[result.end() :]
+        return Shown(result, before)
 
     def wait(self, within_seconds: float = 90.0) -> int:
         """The exit code of what was started; the terminal is read meanwhile."""

@@ -86,7 +86,7 @@ def test_what_a_rule_finds_stops_all_workers_after_the_same_step_and_is_told(son
     assert status["exit"]["message"] == "stopped by LossTooLarge: The loss is 100"
     assert last_step(sonde.folder, 0) == last_step(sonde.folder, 1) < 29999
     (finding,) = status["rules"][0]["findings"]
-    assert {one["action"]: one["status"] for one in finding["actions"]} == {
+    assert {action["action"]: action["status"] for action in finding["actions"]} == {
         "email": "done",
         "stop": "done",
     }
@@ -96,17 +96,17 @@ def test_what_a_rule_finds_stops_all_workers_after_the_same_step_and_is_told(son
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--action", "emial"), "Unknown action 'emial'. Available: command, email, log"),
         (("--action", "stop,email"), "[actions.email] requires to: recipients"),
     ],
 )
 def test_what_can_never_be_done_is_an_error_before_the_job_starts(
-    sonde: Sonde, words: tuple[str, ...], said: str
+    sonde: Sonde, words: tuple[str, ...], message: str
 ) -> None:
     done = sonde.run("run", "--name", "job", *words, "touch", "started")
     assert done.returncode == 2
-    assert said in done.stderr.decode()
+    assert message in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1
     assert not (sonde.folder / "started").exists()

@@ -86,7 +86,7 @@ def test_a_late_worker_is_named_and_what_it_costs_the_other_is_right(job: Job) -
     for column in ("waiting_seconds", "exposed_seconds"):
         assert DELAY - 0.008 < min(waits(collectives, column)) < 2 * DELAY
     assert collectives.slow_worker == 1
-    assert "worker 1 is slow" in repr(collectives)
+    assert "Worker 1 is slow" in repr(collectives)
 
 
 def test_what_is_under_way_beside_the_training_is_recorded_too(job: Job) -> None:
@@ -121,7 +121,7 @@ def test_its_timeline_is_a_trace_that_perfetto_opens(job: Job, tmp_path: Path) -
     document = json.loads(target.read_text())
     check_trace(document)
     events = document["traceEvents"]
-    threads = {one["args"]["name"] for one in events if one["name"] == "thread_name"}
+    threads = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert {"steps", "phases", "profile windows", "collectives"} <= threads
-    assert {"operator", "collective", "phase", "step"} <= {one.get("cat") for one in events}
-    assert [one for one in events if one["ph"] == "C"]
+    assert {"operator", "collective", "phase", "step"} <= {event.get("cat") for event in events}
+    assert [event for event in events if event["ph"] == "C"]

@@ -23,9 +23,9 @@ def address_in(stream: IO[bytes] | None) -> str:
     """The first address that is printed."""
     assert stream is not None
     for line in stream:
-        found = re.search(rb"http://\S+", line)
-        if found:
-            return found[0].decode()
+        result = re.search(rb"http://\S+", line)
+        if result:
+            return result[0].decode()
     raise AssertionError("no address was printed")
 
 
@@ -38,11 +38,11 @@ def client_of(address: str) -> httpx.Client:
 
 def dashboards(sonde: Sonde) -> list[int]:
     """The processes of dashboards beside jobs in this folder."""
-    found = []
+    result = []
     for pid in sonde.processes():
         with contextlib.suppress(OSError):
-            found += [pid] * (b"--inherited-socket" in Path(f"/proc/{pid}/cmdline").read_bytes())
-    return found
+            result += [pid] * (b"--inherited-socket" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    return result
 
 
 def told(client: httpx.Client, job: str) -> Iterator[tuple[str, str]]:
@@ -62,8 +62,8 @@ def answer_of(client: httpx.Client, sent: httpx.Response) -> dict[str, Any]:
     path = f"/api/jobs/job/requests/{sent.json()['request']}"
     assert eventually(lambda: client.get(path).json()["replies"])
     (reply,) = client.get(path).json()["replies"].values()
-    found: dict[str, Any] = reply
-    return found
+    result: dict[str, Any] = reply
+    return result
 
 
 def test_a_running_job_is_seen_steered_and_stopped_from_the_dashboard(sonde: Sonde) -> None:
@@ -102,7 +102,7 @@ def test_the_dashboard_beside_a_job_stays_on_a_terminal_and_never_without_its_la
     launcher = sonde.start("run", "--ui", "--name", "killed", "sh", "-c", POLITE, stderr=PIPE)
     with client_of(address_in(launcher.stderr)) as client:
         assert eventually(lambda: sonde.runs("killed"))
-        states = {one["name"]: one["state"] for one in client.get("/api/jobs").json()["jobs"]}
+        states = {job["name"]: job["state"] for job in client.get("/api/jobs").json()["jobs"]}
     assert states == {"ended": "failed", "piped": "completed", "killed": "running"}
     os.kill(launcher.pid, signal.SIGKILL)
     launcher.wait(60)

@@ -21,7 +21,7 @@ def test_a_slow_transformation_is_named_that_runs_in_a_spawned_process(scripts: 
     assert report.slowest is not None
     assert (report.slowest.name, report.slowest.file) == ("Blur.__call__", "loader_spawned.py")
     assert report.slowest.percent > 80
-    topics = {one.about: one.text for one in report.advice}
+    topics = {start.about: start.text for start in report.advice}
     assert "Blur.__call__ (loader_spawned.py:" in topics["function"]
     batches, items = report.seconds("batch"), report.seconds("items")
     assert batches is not None
@@ -29,8 +29,8 @@ def test_a_slow_transformation_is_named_that_runs_in_a_spawned_process(scripts: 
     assert items.count == 2  # watched closely, of the process that was there before the window
     assert batches.count > 2  # and those that it remembered
     assert batches.p25 > 8 * 0.004
-    assert [one.time_ns for one in report.record.starts] == sorted(
-        one.time_ns for one in report.record.starts
+    assert [start.time_ns for start in report.record.starts] == sorted(
+        start.time_ns for start in report.record.starts
     )
     assert len(report.record.starts) == 4
 
@@ -38,7 +38,7 @@ def test_a_slow_transformation_is_named_that_runs_in_a_spawned_process(scripts: 
 def test_its_healthy_twin_is_left_in_peace(scripts: Scripts) -> None:
     report = report_of(scripts, "loader_workers")
     assert (report.record.facts.processes, report.record.facts.start_method) == (2, "fork")
-    assert "function" not in [one.about for one in report.advice]
+    assert "function" not in [entry.about for entry in report.advice]
     assert report.seconds("batch") is not None
 
 

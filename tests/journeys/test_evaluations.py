@@ -91,28 +91,28 @@ def test_a_task_its_model_and_its_moving_average_have_results_of_their_own(sonde
     printed = re.findall(r"^result (.+) (\S+)$", output, re.MULTILINE)
     assert len(printed) == 9
 
-    found = sonde.status()["evaluations"]
+    result = sonde.status()["evaluations"]
 
-    assert [one["name"] for one in found] == [name for name, _ in printed]
+    assert [entry["name"] for entry in result] == [name for name, _ in printed]
     expected = [float(value) for _, value in printed]
-    assert [one["loss"] for one in found] == pytest.approx(expected, rel=1e-6)
-    assert [one["step"] for one in found[::3]] == [13, 26, 39]
-    assert [one["samples"] for one in found[:3]] == [200, 100, 100]
+    assert [entry["loss"] for entry in result] == pytest.approx(expected, rel=1e-6)
+    assert [entry["step"] for entry in result[::3]] == [13, 26, 39]
+    assert [entry["samples"] for entry in result[:3]] == [200, 100, 100]
     line = TASK[: TASK.index("validate(task.model, val_loader)")].count("\n") + 1
-    assert found[1]["data"] == f"loader at train.py:{line}"
+    assert result[1]["data"] == f"loader at train.py:{line}"
 
 
 def test_the_trainers_results_on_two_workers_are_those_that_it_prints(sonde: Sonde) -> None:
     output = run(sonde, TRAINER, *_TORCHRUN)
-    printed = [float(one) for one in re.findall(r"'eval_loss': '?([\d.]+)", output)]
+    printed = [float(entry) for entry in re.findall(r"'eval_loss': '?([\d.]+)", output)]
     assert len(printed) == 2
 
-    found = sonde.status()["evaluations"]
+    result = sonde.status()["evaluations"]
 
-    assert [(one["name"], one["step"], one["samples"]) for one in found] == [
+    assert [(entry["name"], entry["step"], entry["samples"]) for entry in result] == [
         ("validation", 2, 32),
         ("validation", 4, 32),
     ]
-    assert [one["loss"] for one in found] == pytest.approx(printed, abs=1e-3)
-    reported = [one["metrics"]["eval_loss"] for one in found]
-    assert [one["loss"] for one in found] == pytest.approx(reported, rel=1e-5)
+    assert [entry["loss"] for entry in result] == pytest.approx(printed, abs=1e-3)
+    reported = [entry["metrics"]["eval_loss"] for entry in result]
+    assert [entry["loss"] for entry in result] == pytest.approx(reported, rel=1e-5)

@@ -57,7 +57,7 @@ def test_the_examples_of_a_page_run(
 ) -> None:
     """Top to bottom in one folder; a block marked `toml sonde.toml` is saved under that name."""
     # `sonde send` looks at all spools in the temporary folder, not at those of other tests
-    own = {"TMPDIR": str(tmp_path_factory.mktemp("tmp"))}
+    local = {"TMPDIR": str(tmp_path_factory.mktemp("tmp"))}
     text = page.read_text()
     unsaid = [setting for word, setting in _LEFT_OUT.items() if word not in text.lower()]
     if unsaid:
@@ -69,10 +69,10 @@ def test_the_examples_of_a_page_run(
             (tmp_path / rest.strip()).write_text(code)
             continue
         if language == "bash":
-            done = _in_a_shell(code, tmp_path, {**shell, **own})
+            done = _in_a_shell(code, tmp_path, {**shell, **local})
         else:
             (tmp_path / "example.py").write_text(code)
-            done = python.run(tmp_path / "example.py", tmp_path, own)
+            done = python.run(tmp_path / "example.py", tmp_path, local)
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
 
 

@@ -27,7 +27,7 @@ def test_a_failing_command_fails_with_its_own_code(sonde: Sonde) -> None:
     assert (status["state"], status["exit"]["code"]) == ("failed", 3)
     assert status["exit"]["reason"] == "exit"
     assert status["exit"]["message"] == "exit code 3"
-    assert b": exit code 3; watching took" in done.stderr
+    assert b": exit code 3. Overhead:" in done.stderr
 
 
 def test_a_command_that_is_not_there_is_127(sonde: Sonde) -> None:

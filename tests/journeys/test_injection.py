@@ -50,10 +50,10 @@ def enter(
     folder: Path, *words: str, variables: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """The same as a process of a job."""
-    given = dict(variables or {})
-    path = os.pathsep.join(filter(None, (str(INJECT_FOLDER), given.get("PYTHONPATH"))))
+    options = dict(variables or {})
+    path = os.pathsep.join(filter(None, (str(INJECT_FOLDER), options.get("PYTHONPATH"))))
     ours = {"PYTHONPATH": path, "SONDE_JOB_URI": str(folder / "job")}
-    return run(folder, *words, variables={**given, **ours})
+    return run(folder, *words, variables={**options, **ours})
 
 
 def entered(folder: Path, *words: str, variables: Mapping[str, str] | None = None) -> bool:
@@ -101,9 +101,9 @@ def test_in_children_of_multiprocessing(folder: Path, method: str) -> None:
 
 
 def test_in_an_environment_that_has_neither_us_nor_numpy(folder: Path, tmp_path: Path) -> None:
-    place = tmp_path / "other"
-    venv.create(place, with_pip=False)
-    python = str(place / "bin" / "python")
+    entry = tmp_path / "other"
+    venv.create(entry, with_pip=False)
+    python = str(entry / "bin" / "python")
     says = "import sonde; print(sonde.__file__, 'numpy' in sys.modules, *sys.path, sep='\\n')"
     (folder / "script.py").write_text(f"{SCRIPT}\n{says}")
     variables = {
@@ -117,7 +117,7 @@ def test_in_an_environment_that_has_neither_us_nor_numpy(folder: Path, tmp_path:
     is_entered, package, has_numpy, *path = done.stdout.splitlines()
     assert (is_entered, has_numpy) == ("True", "False")
     assert Path(package).is_relative_to(INJECT_FOLDER.parent.parent)
-    assert not [one for one in path if "site-packages" in one and not one.startswith(str(place))]
+    assert not [one for one in path if "site-packages" in one and not one.startswith(str(entry))]
 
 
 def test_the_framework_looks_as_without_us(folder: Path) -> None:
@@ -173,12 +173,12 @@ def test_switched_off_or_outside_of_a_job_nothing_is_installed(
 @pytest.fixture
 def customized(folder: Path) -> dict[str, str]:
     """A folder of the user's on PYTHONPATH, with a `sitecustomize` in it."""
-    place = folder / "custom"
-    place.mkdir()
-    (place / "sitecustomize.py").write_text(
+    path = folder / "custom"
+    path.mkdir()
+    (path / "sitecustomize.py").write_text(
         "import sys\nsys.custom = (__file__, __name__, __spec__.origin, __spec__.name)\n"
     )
-    return {"PYTHONPATH": str(place)}
+    return {"PYTHONPATH": str(path)}
 
 
 def test_the_users_own_start_up_module_runs_as_itself(
@@ -214,9 +214,9 @@ def test_a_start_up_module_that_imports_the_framework_itself(
 
 def test_the_start_up_module_of_a_person_runs_too(folder: Path) -> None:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    place = folder / "person" / "lib" / version / "site-packages"
-    place.mkdir(parents=True)
-    (place / "usercustomize.py").write_text("print('mine')")
+    path = folder / "person" / "lib" / version / "site-packages"
+    path.mkdir(parents=True)
+    (path / "usercustomize.py").write_text("print('mine')")
     variables = {"PYTHONUSERBASE": str(folder / "person")}
     done = enter(folder, BASE_PYTHON, "script.py", variables=variables)
     assert done.stdout.split() == ["mine", "True"]
@@ -266,9 +266,9 @@ def test_whatever_fails_in_us_is_one_line_and_training_goes_on(folder: Path) -> 
 
 def test_the_path_gains_one_entry_in_front(sonde: Sonde) -> None:
     script = "import json, os; print(json.dumps(os.environ['PYTHONPATH'].split(os.pathsep)))"
-    for given in ({}, {"PYTHONPATH": f"/one{os.pathsep}/two"}):
-        done = sonde.run("run", "--quiet", PYTHON, "-c", script, env=given)
-        rest = given["PYTHONPATH"].split(os.pathsep) if given else []
+    for options in ({}, {"PYTHONPATH": f"/one{os.pathsep}/two"}):
+        done = sonde.run("run", "--quiet", PYTHON, "-c", script, env=options)
+        rest = options["PYTHONPATH"].split(os.pathsep) if options else []
         assert json.loads(done.stdout) == [str(INJECT_FOLDER), *rest]
 
 

@@ -96,8 +96,8 @@ def test_how_it_ended(sonde: Sonde, last: str, code: int, state: str, message: s
 
 
 def test_one_job_after_another(sonde: Sonde) -> None:
-    again = "sonde.stop()\nsonde.start(name='second', quiet=True)\n"
-    done = run(sonde.folder, f"{BEGIN}{LOOP}{again}sonde.log(loss=7)\nsonde.stop()\n{LOOP}")
+    repeated = "sonde.stop()\nsonde.start(name='second', quiet=True)\n"
+    done = run(sonde.folder, f"{BEGIN}{LOOP}{repeated}sonde.log(loss=7)\nsonde.stop()\n{LOOP}")
     assert (done.returncode, done.stderr) == (0, "")
     assert losses(sonde) == [(0, 1.0), (1, 0.5), (2, 0.333)]
     assert losses(sonde, "second") == [(0, 7.0)]
@@ -108,7 +108,7 @@ def test_a_name_that_is_taken_does_not_end_a_training(sonde: Sonde) -> None:
     run(sonde.folder, BEGIN + LOOP)
     done = run(sonde.folder, f"{BEGIN}{LOOP}print('trained')")
     assert (done.returncode, done.stdout) == (0, "trained\n")
-    assert "Job 'job' exists" in done.stderr
+    assert "Job 'job' already exists" in done.stderr
     jobs = sorted(path.name for path in (sonde.folder / STORE).iterdir() if path.is_dir())
     assert len(jobs) == 2
     assert jobs[1].startswith("job-2")
@@ -132,7 +132,7 @@ def test_a_store_that_cannot_be_written_does_not_end_a_training(sonde: Sonde) ->
 def test_a_wrong_wish_is_an_error_at_once(sonde: Sonde) -> None:
     done = run(sonde.folder, "import sonde\nsonde.start(save='gradient:every=10')")
     assert done.returncode == 1
-    assert "gradient is no built-in collection" in done.stderr
+    assert "gradient is not a built-in collection" in done.stderr
 
 
 def test_models_that_are_there_already_are_found(sonde: Sonde) -> None:

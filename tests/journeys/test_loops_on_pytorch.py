@@ -94,10 +94,10 @@ def phases(job: Job) -> "Counter[str]":
 
 
 def numbers(job: Job, source: str) -> dict[tuple[str, str], list[tuple[int, float]]]:
-    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    result: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for row in job.scalars("*", source=source).to_arrow().to_pylist():
-        found.setdefault((row["name"], row["mode"]), []).append((row["step"], row["value"]))
-    return found
+        result.setdefault((row["name"], row["mode"]), []).append((row["step"], row["value"]))
+    return result
 
 
 def test_lightning_under_its_other_name(sonde: Sonde) -> None:
@@ -105,12 +105,12 @@ def test_lightning_under_its_other_name(sonde: Sonde) -> None:
     summary = job.summary
     assert summary["steps"] == {"train": 4, "eval": 1 + 4 + 4, "predict": 4}
     assert phases(job)["checkpoint"] == 1
-    found = numbers(job, "lightning")
-    assert [step for step, _ in found["a_step", "train"]] == [0, 1, 2, 3]
+    result = numbers(job, "lightning")
+    assert [step for step, _ in result["a_step", "train"]] == [0, 1, 2, 3]
     losses = [row["value"] for row in job.scalars("loss").to_arrow().to_pylist()]
-    assert [value for _, value in found["a_step", "train"]] == losses
-    assert len(found["a_epoch", "train"]) == 1
-    assert [step for step, _ in found["checked", "eval"]] == [4, 8]
+    assert [value for _, value in result["a_step", "train"]] == losses
+    assert len(result["a_epoch", "train"]) == 1
+    assert [step for step, _ in result["checked", "eval"]] == [4, 8]
     versions = json.loads(
         (sonde.job_folder("job") / "workers/0/attempt-001.0/start.json").read_text()
     )["versions"]
@@ -119,26 +119,26 @@ def test_lightning_under_its_other_name(sonde: Sonde) -> None:
 
 def test_lightning_logs_at_the_step_it_has_made(scripts: Scripts) -> None:
     job = scripts.job("lightning_module")
-    found = numbers(job, "lightning")
-    assert [step for step, _ in found["train_loss", "train"]] == list(range(8))
+    result = numbers(job, "lightning")
+    assert [step for step, _ in result["train_loss", "train"]] == list(range(8))
     ended = scripts.watched("lightning_module")
-    assert found["val_loss", "eval"][-1][1] == ended.told("val_loss")[-1]
+    assert result["val_loss", "eval"][-1][1] == ended.told("val_loss")[-1]
 
 
 def test_the_trainer_predicts_and_saves(sonde: Sonde) -> None:
     job = watch(sonde, TRAINER)
     assert job.summary["steps"] == {"train": 4, "predict": 1}
     assert phases(job)["checkpoint"] == 2
-    found = numbers(job, "huggingface")
-    assert [step for step, _ in found["loss", "train"]] == [1, 3]
-    assert ("learning_rate", "train") in found
+    result = numbers(job, "huggingface")
+    assert [step for step, _ in result["loss", "train"]] == [1, 3]
+    assert ("learning_rate", "train") in result
 
 
 def test_replicas_say_how_long_they_communicate(sonde: Sonde) -> None:
     job = watch(sonde, REPLICA)
-    found = numbers(job, "hook")
+    result = numbers(job, "hook")
     for name in ("ddp/forward_seconds", "ddp/backward_seconds", "ddp/communication_seconds"):
-        steps = [step for step, _ in found[name, "train"]]
+        steps = [step for step, _ in result[name, "train"]]
         assert steps[:10] == list(range(1, 11))  # all that DDP measures at first
-        assert all(0 < value < 100 for _, value in found[name, "train"])
+        assert all(0 < value < 100 for _, value in result[name, "train"])
     assert phases(job)["checkpoint"] == 1, "also by a module that is imported late"

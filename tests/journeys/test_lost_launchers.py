@@ -15,7 +15,7 @@ def test_a_killed_launcher_leaves_the_command_running_and_the_job_lost(sonde: So
     launcher = sonde.start("run", "--name", "job", "--interval", "100ms", "sh", "-c", WORK)
     command = sonde.command_pid()
     assert eventually(lambda: len(sonde.samples("cpu.user_percent")[0]) >= 5)
-    known = len(sonde.samples("cpu.user_percent")[0])
+    expected = len(sonde.samples("cpu.user_percent")[0])
     os.kill(launcher.pid, signal.SIGKILL)
     launcher.wait()
     assert eventually(lambda: sonde.state() == "lost")
@@ -23,7 +23,7 @@ def test_a_killed_launcher_leaves_the_command_running_and_the_job_lost(sonde: So
     status = sonde.status()
     assert status["exit"] is None
     assert status["end_time"] is not None
-    assert len(sonde.samples("cpu.user_percent")[0]) >= known
+    assert len(sonde.samples("cpu.user_percent")[0]) >= expected
     (sonde.folder / "end").touch()
     assert eventually((sonde.folder / "result").exists)
     assert eventually(lambda: not sonde.processes()), "the canary outlived the launcher"
@@ -51,7 +51,7 @@ def test_a_running_job_is_not_continued(sonde: Sonde) -> None:
     sonde.command_pid()
     done = sonde.run("run", "--name", "job", "--resume", "touch", "started")
     assert done.returncode == 1
-    assert b"still runs" in done.stderr
+    assert b"still running" in done.stderr
     assert not (sonde.folder / "started").exists()
 
 
@@ -76,8 +76,8 @@ def test_a_job_whose_folder_is_removed_runs_on(sonde: Sonde) -> None:
 def test_no_process_of_ours_is_left_when_a_job_is_over(sonde: Sonde) -> None:
     assert sonde.run("run", "--name", "job", "true").returncode == 0
     assert not sonde.processes()
-    left = subprocess.run(
+    remaining = subprocess.run(
         ["pgrep", "-f", str(sonde.folder)], capture_output=True, text=True, check=False
     )
-    assert COMMAND[0] not in left.stdout
-    assert left.stdout == ""
+    assert COMMAND[0] not in remaining.stdout
+    assert remaining.stdout == ""

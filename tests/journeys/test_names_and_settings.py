@@ -27,13 +27,13 @@ def job_names(sonde: Sonde) -> list[str]:
 
 def test_a_name_in_use_is_refused_before_the_command_starts(finished: Sonde) -> None:
     line = refuse(finished, 1, "--name", "job")
-    assert "'job' exists" in line
+    assert "'job' already exists" in line
     assert "--resume" in line
 
 
 @pytest.mark.parametrize("name", ["a/b", ""])
 def test_a_bad_name_is_a_usage_error(sonde: Sonde, name: str) -> None:
-    assert "cannot be the name of a job" in refuse(sonde, 2, "--name", name)
+    assert "Invalid job name" in refuse(sonde, 2, "--name", name)
 
 
 def test_jobs_that_start_together_get_names_of_their_own(sonde: Sonde) -> None:
@@ -102,9 +102,9 @@ def test_the_usual_store_hides_itself_from_git(sonde: Sonde) -> None:
 
 
 def test_the_store_comes_from_the_environment_if_it_says_so(sonde: Sonde) -> None:
-    place = sonde.folder / "elsewhere"
-    sonde.run("run", "--name", "job", "true", env={"SONDE_STORE": str(place)})
-    assert (place / "job" / "job.json").exists()
+    path = sonde.folder / "elsewhere"
+    sonde.run("run", "--name", "job", "true", env={"SONDE_STORE": str(path)})
+    assert (path / "job" / "job.json").exists()
     assert not (sonde.folder / "sonde-jobs").exists()
 
 

@@ -18,8 +18,8 @@ _TIMEOUT_SECONDS = 500
 
 
 def _cells(path: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(path.read_text())["cells"]
-    return [one for one in found if one["cell_type"] == "code"]
+    result: list[dict[str, Any]] = json.loads(path.read_text())["cells"]
+    return [entry for entry in result if entry["cell_type"] == "code"]
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
@@ -50,10 +50,12 @@ def test_the_notebooks_run(tmp_path: Path) -> None:
         )
         for notebook in NOTEBOOKS
     }
-    said = {one: process.communicate(timeout=_TIMEOUT_SECONDS) for one, process in running.items()}
+    message = {
+        output: process.communicate(timeout=_TIMEOUT_SECONDS) for output, process in running.items()
+    }
     for notebook, process in running.items():
-        assert process.returncode == 0, said[notebook][0]
+        assert process.returncode == 0, message[notebook][0]
         cells = _cells(tmp_path / notebook.name)
-        shown = [one["data"] for cell in cells for one in cell["outputs"] if "data" in one]
+        shown = [output["data"] for cell in cells for output in cell["outputs"] if "data" in output]
         assert len(running) == 3
-        assert sum("sandbox=" in "".join(one.get("text/html", "")) for one in shown) >= 3
+        assert sum("sandbox=" in "".join(output.get("text/html", "")) for output in shown) >= 3

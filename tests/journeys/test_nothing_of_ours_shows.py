@@ -140,10 +140,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dic
     folder = tmp_path_factory.mktemp("shows")
     script = str(FOLDER / "shows_everything.py")
     done = Sonde(folder).run("run", "--name", "job", PYTHON, script)
-    found = [alone(folder, script), done]
-    assert [one.returncode for one in found] == [0, 0]
-    assert lines(found[1].stderr) == lines(found[0].stderr)  # warnings of a child among them
-    bare, watched = (json.loads(one.stdout) for one in found)
+    result = [alone(folder, script), done]
+    assert [entry.returncode for entry in result] == [0, 0]
+    assert lines(result[1].stderr) == lines(result[0].stderr)  # warnings of a child among them
+    bare, watched = (json.loads(entry.stdout) for entry in result)
     return bare, watched
 
 

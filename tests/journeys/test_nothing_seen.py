@@ -12,7 +12,7 @@ from tests.journeys.sonde_cli import PYTHON, Sonde
 
 # stands in for a framework: what is looked at is its name and its version
 FRAMEWORK = '__version__ = "2.17.1"\n'
-SAID = "Not seen from inside: This job uses TensorFlow 2.17, which Sonde cannot look into."
+MESSAGE = "Training not recorded: This job uses TensorFlow 2.17, which Sonde cannot instrument."
 
 pytestmark = pytest.mark.timeout(200)
 
@@ -27,12 +27,12 @@ def test_a_framework_that_is_not_seen_from_inside_is_named_first_everywhere(sond
     assert done.returncode == 0
     lines = done.stderr.decode().splitlines()
     assert lines[0].startswith("sonde: recording job")
-    assert lines[1].startswith(f"sonde: {SAID}")
+    assert lines[1].startswith(f"sonde: {MESSAGE}")
     status = sonde.run("status", "job").stdout.decode()
-    assert status.startswith(SAID)
-    assert sonde.run("findings", "job").stdout.decode().startswith(SAID)
-    seen = json.loads(sonde.run("status", "job", "--json").stdout)["seen"]
-    assert (seen["framework"], seen["inside"]) == ("tensorflow 2.17", False)
+    assert status.startswith(MESSAGE)
+    assert sonde.run("findings", "job").stdout.decode().startswith(MESSAGE)
+    observed = json.loads(sonde.run("status", "job", "--json").stdout)["seen"]
+    assert (observed["framework"], observed["inside"]) == ("tensorflow 2.17", False)
 
 
 def test_the_script_can_report_its_steps_itself(sonde: Sonde) -> None:
@@ -59,7 +59,7 @@ def test_a_hook_that_fails_is_reported_by_status_summary_and_report(
     done = sonde.run("run", "--name", "job", *command)
 
     assert done.returncode == 0
-    failed = "Not seen from inside: Sonde's hook could not be loaded into the process: "
+    failed = "Training not recorded: Sonde's hook could not be loaded into the process: "
     assert failed in done.stderr.decode()
     assert sonde.run("status", "job").stdout.decode().startswith(failed)
     sonde.run("report", "job")

@@ -44,8 +44,8 @@ def operations(backend: Backend) -> list[dict[str, Any]]:
     """Each with the phase of the training that it began in."""
     reader = WorkerReader(backend, 0, read_lives(backend, ["0"]))
     table, phases = operations_of(reader), phases_of(reader)
-    places = phases.at(to_numpy(table["start_ns"])).tolist()
-    names = [phases.names[place] if place >= 0 else "" for place in places]
+    paths = phases.at(to_numpy(table["start_ns"])).tolist()
+    names = [phases.names[path] if path >= 0 else "" for path in paths]
     return [{**row, "phase": name} for row, name in zip(table.to_pylist(), names, strict=True)]
 
 

@@ -39,9 +39,9 @@ def test_a_daemon_that_outlives_its_command_is_named(sonde: Sonde) -> None:
     daemon = int((sonde.folder / "daemon").read_text())
     assert done.returncode == 0
     assert is_alive(daemon)
-    left = sonde.status()["exit"]["left_running"]
-    assert [entry.split()[0] for entry in left] == [str(daemon)]
-    assert f"still running: {daemon} ".encode() in done.stderr
+    remaining = sonde.status()["exit"]["left_running"]
+    assert [entry.split()[0] for entry in remaining] == [str(daemon)]
+    assert f"Still running: {daemon} ".encode() in done.stderr
     os.kill(daemon, signal.SIGKILL)
 
 

@@ -41,14 +41,18 @@ def test_a_running_job_is_profiled_soon_and_says_at_which_steps(sonde: Sonde) ->
     first = window["step"]
     assert reply["message"] == f"python in steps {first}–{first + 2}"
     is_profiled = job.steps().to_arrow()["profiled"].to_pylist()
-    assert [step for step, one in enumerate(is_profiled) if one] == [first, first + 1, first + 2]
+    assert [step for step, entry in enumerate(is_profiled) if entry] == [
+        first,
+        first + 1,
+        first + 2,
+    ]
     [profile] = job.summary["profiles"]
     assert (profile["kind"], profile["first_step"], profile["workers"]) == ("python", first, 1)
 
     backend = open_backend(str(sonde.job_folder("job")))
-    [asked] = backend.entries("control/requests")
+    [requested] = backend.entries("control/requests")
     [answered] = backend.entries("control/replies")
-    asked_ns = decode_facts(Request, backend.read(asked.key), asked.key).time_ns
+    asked_ns = decode_facts(Request, backend.read(requested.key), requested.key).time_ns
     answered_ns = decode_facts(Reply, backend.read(answered.key), answered.key).time_ns
     # requests are looked for every quarter of a second; a busy machine takes longer
     assert (answered_ns - asked_ns) / NANOSECONDS < 60

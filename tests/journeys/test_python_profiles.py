@@ -35,7 +35,7 @@ WINDOWS = (
 def test_a_sleep_in_a_helper_is_named_with_its_line(sonde: Sonde) -> None:
     (sonde.folder / "helper.py").write_text(HELPER)
     (sonde.folder / "train.py").write_text(TRAIN)
-    wishes = [word for one in WINDOWS for word in ("--profile", one)]
+    wishes = [word for entry in WINDOWS for word in ("--profile", entry)]
     done = sonde.run("run", "--quiet", "--name", "job", *wishes, PYTHON, "train.py")
     assert done.returncode == 0
     job = open_job(str(sonde.job_folder("job")))

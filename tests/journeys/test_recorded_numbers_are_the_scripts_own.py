@@ -94,8 +94,8 @@ def steps_of(job: Job, worker: int, mode: str) -> list[int]:
 
 
 def means(numbers: Iterable[float], count: int) -> list[float]:
-    found = list(numbers)
-    return [sum(found[at : at + count]) / count for at in range(0, len(found), count)]
+    result = list(numbers)
+    return [sum(result[at : at + count]) / count for at in range(0, len(result), count)]
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -131,8 +131,8 @@ def test_what_cannot_be_seen_is_said(name: str, scripts: Scripts) -> None:
 def test_steps_without_an_optimizer_are_said_to_be_counted_by_backward_passes(
     name: str, scripts: Scripts
 ) -> None:
-    said = {one["what"]: one["text"] for one in scripts.job(name).summary["notices"]}
-    assert said["training steps"] == "counted by backward passes: no torch optimizer has stepped"
+    message = {notice["what"]: notice["text"] for notice in scripts.job(name).summary["notices"]}
+    assert message["training steps"] == "counted by backward passes: no torch optimizer has stepped"
 
 
 @pytest.mark.parametrize("name", ONE_LOSS)
@@ -178,9 +178,9 @@ def test_losses_of_backward_calls_on_different_lines_are_added(scripts: Scripts)
 
 def test_every_worker_records_the_loss_of_its_own_share(scripts: Scripts) -> None:
     ended = scripts.watched("fsdp2")
-    job, told = scripts.job("fsdp2"), ended.told("loss")
-    assert recorded(job, "loss", worker=0) == told[0::2]
-    assert recorded(job, "loss", worker=1) == told[1::2]
+    job, reported = scripts.job("fsdp2"), ended.told("loss")
+    assert recorded(job, "loss", worker=0) == reported[0::2]
+    assert recorded(job, "loss", worker=1) == reported[1::2]
 
 
 def test_losses_go_on_where_the_checkpoint_left_off(scripts: Scripts) -> None:
@@ -240,11 +240,13 @@ def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
     assert compared["labels"] == 12
 
 
-@pytest.mark.parametrize(("name", "told"), [("relu_output_0", "relu"), ("fc1_input_0", "input")])
-def test_activations_are_kept_to_the_last_bit(name: str, told: str, scripts: Scripts) -> None:
+@pytest.mark.parametrize(
+    ("name", "reported"), [("relu_output_0", "relu"), ("fc1_input_0", "input")]
+)
+def test_activations_are_kept_to_the_last_bit(name: str, reported: str, scripts: Scripts) -> None:
     job = scripts.job("keeps_account")
     account = np.load(scripts.folder("keeps_account") / "account.npz")
-    for step, expected in enumerate(account[told]):
+    for step, expected in enumerate(account[reported]):
         assert job.tensor(name).value(step).tobytes() == expected.tobytes()
 
 

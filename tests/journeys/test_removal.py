@@ -35,7 +35,7 @@ def test_a_running_job_is_not_removed(sonde: Sonde) -> None:
 def test_nothing_is_removed_without_a_yes(finished: Sonde) -> None:
     done = finished.run("rm", "job")
     assert done.returncode == 2
-    assert b"add --yes" in done.stderr
+    assert b"Add --yes" in done.stderr
     assert b"Confirm" not in done.stderr
     assert finished.job_folder("job").exists()
 

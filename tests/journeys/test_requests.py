@@ -23,9 +23,9 @@ LEFT_BEHIND = "trap 'exit 0' TERM; sleep 600 & echo $! > worker; wait"
 
 
 def written_pid(sonde: Sonde) -> int:
-    place = sonde.folder / "worker"
-    assert eventually(lambda: place.exists() and place.read_text().strip())
-    return int(place.read_text())
+    path = sonde.folder / "worker"
+    assert eventually(lambda: path.exists() and path.read_text().strip())
+    return int(path.read_text())
 
 
 def test_a_job_is_stopped_by_sigterm(sonde: Sonde) -> None:
@@ -49,7 +49,7 @@ def test_a_command_that_ignores_sigterm_is_killed_with_its_children(sonde: Sonde
     worker = written_pid(sonde)
     sonde.command_pid()
     done = sonde.run("stop", "job", "--grace", "500ms")
-    assert b"SIGKILL follows after 0.5 s" in done.stdout
+    assert b"SIGKILL follows after 500 ms" in done.stdout
     assert launcher.wait(120) == 137
     assert eventually(lambda: not is_alive(worker))
     assert sonde.status()["state"] == "stopped"
@@ -79,7 +79,7 @@ def test_a_shorter_interval_takes_effect_at_once(sonde: Sonde) -> None:
     assert eventually(sonde.runs)
     done = sonde.run("set", "job", "interval=100ms")
     assert done.returncode == 0
-    assert b"interval is 100ms" in done.stdout
+    assert b"Sampling every 100 ms" in done.stdout
     assert eventually(lambda: len(sonde.samples("cpu.user_percent")[0]) >= 12)
     times, _ = sonde.samples("cpu.user_percent")
     assert median(late - early for early, late in pairwise(times[-10:])) < 2.5
@@ -110,7 +110,7 @@ def test_requests_to_a_job_that_is_over_are_refused(finished: Sonde) -> None:
     for words in (("stop", "job"), ("set", "job", "interval=100ms")):
         done = finished.run(*words)
         assert done.returncode == 1
-        assert done.stderr == b"sonde: Job 'job' does not run: it is completed.\n"
+        assert done.stderr == b"sonde: Job 'job' is not running (completed).\n"
 
 
 def test_a_resumed_job_does_not_obey_old_requests(sonde: Sonde) -> None:
@@ -118,6 +118,6 @@ def test_a_resumed_job_does_not_obey_old_requests(sonde: Sonde) -> None:
     assert eventually(sonde.runs)
     sonde.run("stop", "job")
     launcher.wait(120)
-    again = sonde.start("run", "--name", "job", "--resume", "sleep", "1")
-    assert again.wait(120) == 0
+    repeated = sonde.start("run", "--name", "job", "--resume", "sleep", "1")
+    assert repeated.wait(120) == 0
     assert sonde.state() == "completed"

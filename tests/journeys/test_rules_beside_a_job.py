@@ -41,7 +41,7 @@ def test_what_is_found_while_a_job_runs_is_what_a_check_finds_afterwards(sonde: 
     def alarming() -> list[tuple[str, str]]:
         with suppress(SondeError):  # there is no job yet
             rules = sonde.status()["rules"]
-            return [(one["rule"], one["status"]) for one in rules if one["findings"]]
+            return [(rule["rule"], rule["status"]) for rule in rules if rule["findings"]]
         return []
 
     assert eventually(alarming)
@@ -52,7 +52,7 @@ def test_what_is_found_while_a_job_runs_is_what_a_check_finds_afterwards(sonde: 
     assert eventually((folder / "cost.json").exists)
     assert sonde.runs()
     page = json.loads((folder / "report.json").read_text())
-    assert [one["rule"] for one in page["findings"]] == ["LossNotDecreasing"]
+    assert [entry["rule"] for entry in page["findings"]] == ["LossNotDecreasing"]
     # a watcher that is killed is started again, and the job does not notice
     first = watcher_of(sonde)
     assert first
@@ -72,18 +72,18 @@ def test_what_is_found_while_a_job_runs_is_what_a_check_finds_afterwards(sonde: 
 def _findings(text: bytes) -> list[dict[str, Any]]:
     document = json.loads(text)
     rules = document.get("rules")
-    found = document["findings"] if rules is None else [f for r in rules for f in r["findings"]]
-    kept = ("id", "rule", "severity", "message", "step", "time", "triggered", "is_open")
-    return [{name: one[name] for name in kept} for one in found]
+    result = document["findings"] if rules is None else [f for r in rules for f in r["findings"]]
+    retained = ("id", "rule", "severity", "message", "step", "time", "triggered", "is_open")
+    return [{name: entry[name] for name in retained} for entry in result]
 
 
 def test_the_summary_tells_the_verdict_and_a_script_can_fail_on_it(sonde: Sonde) -> None:
     (sonde.folder / "end").touch()
     command = (PYTHON, "-c", STUCK, "300")
     done = sonde.run("run", "--name", "job", *RULES, "--fail-on", "warning", *command)
-    said = done.stderr.decode()
-    assert "LossNotDecreasing: " in said
-    assert "what to do: sonde findings job" in said
+    message = done.stderr.decode()
+    assert "LossNotDecreasing: " in message
+    assert "Recommendations: sonde findings job" in message
     assert done.returncode == 3
 
 

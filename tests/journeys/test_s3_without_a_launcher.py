@@ -60,7 +60,16 @@ def start_training(sonde: Sonde, store: str) -> int:
     words = ("run", "--store", store, "--name", "job", PYTHON, "-c", TRAINING)
     launcher = sonde.start(*words)
     assert eventually((sonde.folder / "ready").exists)
+    assert eventually(lambda: has_reached_the_store(f"{store}/job"))
     return launcher.pid
+
+
+def has_reached_the_store(job: str) -> bool:
+    """Whether the store knows that the job runs; a slow machine sends that after a moment."""
+    try:
+        return bool(open_job(job).facts.attempts)
+    except SondeError:
+        return False
 
 
 def standby_pids(sonde: Sonde) -> list[int]:
@@ -100,8 +109,8 @@ def test_the_next_command_sends_what_nobody_is_left_to_send(
     assert any(str(spool) in reason for reason in reasons)
 
     words = {"status": ("job", "--json"), "jobs": (), "send": ()}[command]
-    place = () if command == "send" else ("--store", store)
-    done = sonde.run(command, *words, *place)
+    path = () if command == "send" else ("--store", store)
+    done = sonde.run(command, *words, *path)
 
     assert done.returncode == 0, done.stderr
     assert eventually(lambda: not spools(temporary))

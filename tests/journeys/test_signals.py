@@ -84,13 +84,13 @@ def test_whoever_looks_for_us_by_name_does_not_find_the_canary(sonde: Sonde) -> 
     launcher = sonde.start_reporter("SIGTERM")
     command = sonde.command_pid()
 
-    def found() -> set[str]:
+    def result() -> set[str]:
         words = ["pgrep", "-f", "--", "sonde run"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         return {*done.stdout.split()} & {str(pid) for pid in sonde.processes()} - {str(command)}
 
     # a process that is about to become another program has our name for a moment
-    assert eventually(lambda: found() == {str(launcher.pid)})
+    assert eventually(lambda: result() == {str(launcher.pid)})
     finish(sonde, launcher)
 
 
@@ -112,8 +112,8 @@ def test_signals_during_the_end_do_not_change_the_exit_code(sonde: Sonde) -> Non
         launcher.send_signal(signal.SIGUSR1)
     assert launcher.returncode == 3
     assert launcher.stderr is not None
-    said = launcher.stderr.read()
-    assert b"Traceback" not in said, said.decode()
+    message = launcher.stderr.read()
+    assert b"Traceback" not in message, message.decode()
 
 
 @pytest.mark.parametrize("whom", ["command", "launcher"])

@@ -67,10 +67,10 @@ def observations(sonde: Sonde, rank: int) -> list[tuple[str, str, int, float]]:
 
 def weights_left(folder: Path, rank: int) -> int:
     """The step whose weights are on disk, and they are good ones."""
-    left = json.loads((folder / f"weights-{rank}.json").read_text())
-    assert all(math.isfinite(one) for one in left["weight"][0])
+    remaining = json.loads((folder / f"weights-{rank}.json").read_text())
+    assert all(math.isfinite(entry) for entry in remaining["weight"][0])
     assert (folder / f"tidied-{rank}").exists()
-    return int(left["step"])
+    return int(remaining["step"])
 
 
 def test_the_weights_of_the_step_before_are_left_and_the_job_is_stopped(sonde: Sonde) -> None:
@@ -120,10 +120,10 @@ url = "{web.url}"
     assert weights_left(sonde.folder, 0) == BAD_STEP - 1
     status = sonde.status()
     assert status["exit"]["message"].startswith("stopped by ExplodingTensor: non-finite gradients")
-    findings = {one["rule"]: one["findings"] for one in status["rules"]}
+    findings = {entry["rule"]: entry["findings"] for entry in status["rules"]}
     [finding] = findings["ExplodingTensor"]
     assert (finding["severity"], finding["step"]) == ("critical", [BAD_STEP, BAD_STEP])
-    assert {one["action"]: one["status"] for one in finding["actions"]} == dict.fromkeys(
+    assert {entry["action"]: entry["status"] for entry in finding["actions"]} == dict.fromkeys(
         order, "done"
     )
     [envelope], [_] = mail.envelopes, web.received

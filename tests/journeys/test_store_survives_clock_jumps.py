@@ -49,14 +49,16 @@ def test_times_stay_in_order_and_the_jump_is_told(
     monkeypatch.setattr(backend, "flush_seconds", 0.1)
     clock = SystemClock()
     backend.write(JOB, encode_facts(JobInfo("job", clock.now_ns(), "node-a")))
-    place = Registration("job", "node-a", 1, backend, is_creator=True)
-    recording = Recording(place, RunSettings(interval_seconds=0.1), clock, lambda _request: "")
+    registration = Registration("job", "node-a", 1, backend, is_creator=True)
+    recording = Recording(
+        registration, RunSettings(interval_seconds=0.1), clock, lambda _request: ""
+    )
     command = subprocess.Popen(["sleep", "600"])
     recording.start(attempt_of(command.pid, clock))
 
     def notices() -> list[str]:
         facts = read_job(backend, clock.now_ns())
-        return [one.reason for one in facts.notices if one.kind is NoticeKind.CLOCK_JUMPED]
+        return [notice.reason for notice in facts.notices if notice.kind is NoticeKind.CLOCK_JUMPED]
 
     real = time.time_ns
     monkeypatch.setattr(time, "time_ns", lambda: real() + jump_seconds * 10**9)

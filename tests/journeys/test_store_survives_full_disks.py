@@ -105,8 +105,8 @@ def run_in_a_small_disk(folder: Path, trouble: str, ending: str) -> tuple[int, f
 def status(folder: Path) -> dict[str, Any]:
     text = (folder / "status.json").read_text()
     assert text, (folder / "status.error").read_text()
-    found: dict[str, Any] = json.loads(text)
-    return found
+    result: dict[str, Any] = json.loads(text)
+    return result
 
 
 @needs_root
@@ -134,8 +134,10 @@ def test_a_disk_that_stays_full_leaves_the_exit_code_and_status_says_what_is_los
     assert code == 7
     assert seconds < 10.5 + 60
     assert (document["state"], document["exit_code"]) == ("failed", 7)
-    assert "system samples" in {one["what"] for one in document["lost"]}
-    assert all("full" in one["reason"] or "space" in one["reason"] for one in document["lost"])
+    assert "system samples" in {entry["what"] for entry in document["lost"]}
+    assert all(
+        "full" in entry["reason"] or "space" in entry["reason"] for entry in document["lost"]
+    )
     assert Sonde(tmp_path).samples("cpu.*", str(tmp_path / "recorded"))[0]
 
 
@@ -165,8 +167,8 @@ def test_a_job_whose_folder_is_removed_goes_on_in_a_new_one_and_says_what_is_los
     document = sonde.status()
     assert done.returncode == 7
     assert (document["state"], document["exit_code"]) == ("failed", 7)
-    assert "system samples" in {one["what"] for one in document["lost"]}
-    assert any("vanished" in one["reason"] for one in document["lost"])
+    assert "system samples" in {entry["what"] for entry in document["lost"]}
+    assert any("no longer exists" in entry["reason"] for entry in document["lost"])
     assert sonde.samples("cpu.*")[0]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 import sonde as library
-from sonde.read.new_samples import Follower
+from sonde.read.new_samples import NewSampleReader
 from sonde.store.backends import open_backend
 from tests.fakes.eventually import eventually
 from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
@@ -35,7 +35,7 @@ def test_a_reader_in_another_process_sees_a_sample_within_a_second_of_its_flush(
     tmp_path: Path,
 ) -> None:
     backend = open_backend(str(tmp_path))
-    follower = Follower(backend, "a")
+    follower = NewSampleReader(backend, "a")
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITE_WHEN_TOLD, str(tmp_path)],
         stdin=subprocess.PIPE,
@@ -47,9 +47,9 @@ def test_a_reader_in_another_process_sees_a_sample_within_a_second_of_its_flush(
 
     def has_news() -> bool:
         time_ns = time.monotonic_ns()
-        found = [news.times_ns[-1] for news in follower.poll()]
-        lags_seconds.extend((time_ns - int(sample_ns)) / 1e9 for sample_ns in found)
-        return bool(found)
+        result = [news.times_ns[-1] for news in follower.poll()]
+        lags_seconds.extend((time_ns - int(sample_ns)) / 1e9 for sample_ns in result)
+        return bool(result)
 
     for number in range(10):
         writer.stdin.write(f"{number}\n")
@@ -106,12 +106,12 @@ def test_a_reader_that_watches_a_job_to_its_end_and_its_sealing_sees_every_sampl
     launcher = sonde.start("run", "--name", "job", "--interval", "100ms", PYTHON, "-c", WAIT)
     assert eventually(sonde.runs)
     backend = open_backend(str(sonde.job_folder("job")))
-    follower = Follower(backend, os.uname().nodename)
-    seen: list[int] = []
+    follower = NewSampleReader(backend, os.uname().nodename)
+    observed: list[int] = []
 
     def follow() -> int:
-        seen.extend(int(time_ns) for news in follower.poll() for time_ns in news.times_ns)
-        return len(seen)
+        observed.extend(int(time_ns) for news in follower.poll() for time_ns in news.times_ns)
+        return len(observed)
 
     assert eventually(lambda: follow() > 10)
     (sonde.folder / "end").touch()
@@ -121,6 +121,6 @@ def test_a_reader_that_watches_a_job_to_its_end_and_its_sealing_sees_every_sampl
     follow()
 
     times, _ = sonde.samples("cpu.*")
-    assert len(seen) == len(set(seen))
-    assert seen == sorted(seen)
-    assert len(seen) >= len(times)
+    assert len(observed) == len(set(observed))
+    assert observed == sorted(observed)
+    assert len(observed) >= len(times)

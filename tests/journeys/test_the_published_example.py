@@ -18,9 +18,9 @@ WINDOW = "operators:start_step=20,num_steps=2"
 
 
 def test_every_question_of_the_old_report_is_answered(sonde: Sonde) -> None:
-    own = ("--interval", "100ms", "--rules", RULES, "--profile", WINDOW, "--no-report")
+    local = ("--interval", "100ms", "--rules", RULES, "--profile", WINDOW, "--no-report")
     words = (PYTHON, str(SCRIPT), "--steps", str(STEPS))
-    assert sonde.run("run", "--name", "job", *own, "--", *words).returncode == 0
+    assert sonde.run("run", "--name", "job", *local, "--", *words).returncode == 0
     assert sonde.run("report", "job", "-o", "page.html").returncode == 0
     document = json.loads((sonde.folder / "page.json").read_text())
     page = (sonde.folder / "page.html").read_text()
@@ -28,9 +28,9 @@ def test_every_question_of_the_old_report_is_answered(sonde: Sonde) -> None:
     _tells_stages_and_machines(document, sonde)
     _tells_steps(document)
     _tells_loading(document)
-    assert "aten::mkldnn_convolution" in {one["name"] for one in rows(document, "operators/0")}
+    assert "aten::mkldnn_convolution" in {entry["name"] for entry in rows(document, "operators/0")}
     assert "The most expensive operator on the CPU was" in page
-    rules = {one["rule"]: one for one in document["rules"]}
+    rules = {entry["rule"]: entry for entry in document["rules"]}
     assert set(rules) == {*RULES.split(",")}
     assert rules["StepOutlier"]["datapoints"] >= STEPS
     assert rules["LowGPUUtilization"]["status"] == "NotApplicable"
@@ -38,40 +38,40 @@ def test_every_question_of_the_old_report_is_answered(sonde: Sonde) -> None:
 
 
 def rows(document: dict[str, Any], table: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = document["tables"][table]["rows"]
-    return found
+    result: list[dict[str, Any]] = document["tables"][table]["rows"]
+    return result
 
 
 def _tells_stages_and_machines(document: dict[str, Any], sonde: Sonde) -> None:
-    facts = {one["name"]: one["value"] for one in rows(document, "job_details")}
+    facts = {entry["name"]: entry["value"] for entry in rows(document, "job_details")}
     assert len(facts) == 11
-    parts = ("initialization", "training_loop", "finalization")
-    total = sum(facts[f"{one}_duration"] for one in parts)
+    pieces = ("initialization", "training_loop", "finalization")
+    total = sum(facts[f"{entry}_duration"] for entry in pieces)
     assert total == pytest.approx(facts["job_duration"], rel=1e-3)
-    machine = {one["metric"]: one for one in rows(document, "resources")}
+    machine = {entry["metric"]: entry for entry in rows(document, "resources")}
     _, samples = sonde.samples("cpu.utilization_percent")
     assert machine["Total CPU"]["maximum"] == pytest.approx(max(samples))
     assert {"CPU memory", "I/O wait"} <= set(machine)
 
 
 def _tells_steps(document: dict[str, Any]) -> None:
-    statistics = {one["mode"]: one for one in rows(document, "step_statistics")}
+    statistics = {entry["mode"]: entry for entry in rows(document, "step_statistics")}
     train = statistics["train"]
     # but those in which a profiler worked: of operators 1, of loading 1, of Python up to 30
     assert STEPS - 32 <= train["steps"] <= STEPS
     assert statistics["eval"]["steps"] > 0
     ordered = [train[name] for name in ("minimum", "p50", "p95", "p99", "maximum")]
     assert ordered == sorted(ordered)
-    phases = {one["phase"]: one for one in rows(document, "phase_time")}
+    phases = {entry["phase"]: entry for entry in rows(document, "phase_time")}
     assert {"forward", "backward", "optimizer", "data wait"} <= set(phases)
-    means = sum(one["mean"] for one in phases.values())
+    means = sum(entry["mean"] for entry in phases.values())
     assert means == pytest.approx(train["mean"], rel=0.01)
-    assert np.isclose(sum(one["percent"] for one in phases.values()), 100, atol=0.1)
+    assert np.isclose(sum(entry["percent"] for entry in phases.values()), 100, atol=0.1)
     assert "train" in document["notes"]["mode_time"]
     assert "eval" in document["notes"]["mode_time"]
 
 
 def _tells_loading(document: dict[str, Any]) -> None:
-    loader = next(one for one in rows(document, "loaders") if one["mode"] == "train")
+    loader = next(row for row in rows(document, "loaders") if row["mode"] == "train")
     assert (loader["processes"], loader["pinned"], loader["batch_size"]) == (LOADERS, "no", 32)
     assert document["notes"]["loading_times"].startswith("The median time to make a batch was")

@@ -25,13 +25,13 @@ def test_a_watched_script_is_the_same_to_the_last_bit(name: str, scripts: Script
 def test_nothing_of_the_hook_is_switched_off(name: str, scripts: Scripts) -> None:
     """Whoever fails and falls silent touches nothing either."""
     notices = scripts.job(name).summary["notices"]
-    assert [one for one in notices if one["kind"] == NoticeKind.SWITCHED_OFF] == []
+    assert [notice for notice in notices if notice["kind"] == NoticeKind.SWITCHED_OFF] == []
 
 
 @pytest.mark.parametrize("name", ["fsdp2_adamw", "sharded_kinds"])
 def test_hooks_never_start_a_collective(name: str, scripts: Scripts) -> None:
     """One that only some workers start never ends."""
     for ended in scripts.run(name).values():
-        told = [line for line in ended.output if "collectives of hooks" in line]
-        assert told
-        assert [line for line in told if not line.endswith("[]")] == []
+        reported = [line for line in ended.output if "collectives of hooks" in line]
+        assert reported
+        assert [line for line in reported if not line.endswith("[]")] == []

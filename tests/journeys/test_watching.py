@@ -87,9 +87,9 @@ def test_the_demo_shows_the_inside_of_a_training_and_what_it_planted(sonde: Sond
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode()
     assert "demo completed" in shown
-    assert "60 train; a train step takes" in shown
+    assert "60 train; " in shown
     assert "l2_norm of gradient/body.0.weight" in shown
-    assert "dashboard: http://127.0.0.1:" in shown
+    assert "Dashboard: http://127.0.0.1:" in shown
     assert "dead layer: relu_output_0: none of its 768 units is ever above zero" in shown
     assert "forgotten layer: head.bias, head.weight: gradients come" in shown
     slow = re.search(r"slow data loader: steps (\d+) to (\d+) waited", shown)
@@ -97,7 +97,7 @@ def test_the_demo_shows_the_inside_of_a_training_and_what_it_planted(sonde: Sond
     # 15 to 26 are planted; on a busy machine others wait too, or most of them a little less
     assert int(slow[1]) <= 26
     assert int(slow[2]) >= 15
-    assert "spike of the learning rate: 2 instead of 0.05 from step 33 on" in shown
+    assert "learning rate spike: 2 instead of 0.05 from step 33" in shown
     assert "ParameterNotUpdated: head.weight and 1 more: no optimizer owns it" in shown
     assert (sonde.folder / "demos" / "demo" / "report" / "report.html").is_file()
 
@@ -111,5 +111,5 @@ def test_where_pytorch_cannot_be_imported_the_demo_is_seen_from_outside(sonde: S
     )
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode()
-    assert "PyTorch cannot be imported here" in shown
+    assert "PyTorch cannot be imported" in shown
     assert "slow data loader, 1 s to 2 s" in shown

@@ -77,9 +77,9 @@ def test_what_does_not_arrive_in_time_is_kept_and_said(
     (sonde.folder / "end").touch()
     assert launcher.wait(120) == 1
     assert launcher.stderr is not None
-    (left,) = folders_of_relays(temporary)
-    assert str(left).encode() in launcher.stderr.read()
-    assert list(left.rglob("failure.json"))
+    (remaining,) = folders_of_relays(temporary)
+    assert str(remaining).encode() in launcher.stderr.read()
+    assert list(remaining.rglob("failure.json"))
     proxy.recover()
     assert eventually(lambda: not folders_of_relays(temporary))
     assert (

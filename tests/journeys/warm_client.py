@@ -27,11 +27,11 @@ def fork_of(
         environment: Its variables.
         streams: Its input, its output and its errors.
     """
-    told = json.dumps([words, folder, environment]).encode()
+    reported = json.dumps([words, folder, environment]).encode()
     with socket.socket(socket.AF_UNIX) as asking:
         asking.connect(f"\0{name}")
-        socket.send_fds(asking, [len(told).to_bytes(4, "big")], list(streams))
-        asking.sendall(told)
+        socket.send_fds(asking, [len(reported).to_bytes(4, "big")], list(streams))
+        asking.sendall(reported)
         return int(asking.makefile().readline())
 
 

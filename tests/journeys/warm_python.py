@@ -49,7 +49,7 @@ class WarmPython:
             TemporaryFile("w+") as output,
             TemporaryFile("w+") as errors,
         ):
-            streams = [one.fileno() for one in (nothing, output, errors)]
+            streams = [entry.fileno() for entry in (nothing, output, errors)]
             words = [str(script)]
             code = warm_client.fork_of(self._name, words, str(folder), environment, streams)
             for file in (output, errors):

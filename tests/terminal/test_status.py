@@ -12,7 +12,7 @@ from sonde.terminal.output import print_lines, readable, wrapped
 from sonde.terminal.resources import resource_lines
 from sonde.terminal.status import status_lines
 from tests.fakes.job import FakeJob
-from tests.results.machines import end, look, machine, record
+from tests.results.machines import end, machine, poll, record
 
 
 def document(job: FakeJob) -> dict[str, Any]:
@@ -41,22 +41,22 @@ def test_why_it_died_comes_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "message"),
     [
         (JobState.COMPLETED, "completed after 20 s."),
         (JobState.STOPPED, "was stopped after 20 s."),
         (JobState.FAILED, "failed after 20 s."),
     ],
 )
-def test_the_verdict_is_a_sentence(state: JobState, said: str) -> None:
+def test_the_verdict_is_a_sentence(state: JobState, message: str) -> None:
     job = record("", machine())
     end(job, state, None)
-    assert verdict(document(job)) == f"job {said}"
+    assert verdict(document(job)) == f"job {message}"
 
 
 def test_a_lost_job_says_what_that_means() -> None:
     job = record("", machine())
-    now = look(job, later_seconds=3600)
+    now = poll(job, later_seconds=3600)
     assert "the launcher disappeared" in verdict(now.status)
 
 
@@ -126,20 +126,20 @@ def test_a_readable_line_keeps_its_styles_in_place() -> None:
 def test_a_very_long_command_is_cut() -> None:
     status = document(record("", machine()))
     status["runs"][-1]["command"] = ["x"] * 5000
-    [line] = [one.plain for one in status_lines(status) if one.plain.startswith("command")]
+    [line] = [status_line.plain for status_line in status_lines(status) if status_line.plain.startswith("command")]
     assert len(line) < 530
     assert line.endswith("…")
 
 
 def test_lines_break_between_words_and_under_their_text() -> None:
-    parts = wrapped(Text("note           one two three four five six seven eight"), 30)
-    assert [part.plain for part in parts] == [
+    pieces = wrapped(Text("note           one two three four five six seven eight"), 30)
+    assert [piece.plain for piece in pieces] == [
         "note           one two three",
         "               four five six",
         "               seven eight",
     ]
     long = "/a/path/that/is/much/longer/than/the/terminal/is/wide"
-    assert [part.plain for part in wrapped(Text(f"see {long} now"), 20)] == ["see", long, "now"]
+    assert [piece.plain for piece in wrapped(Text(f"see {long} now"), 20)] == ["see", long, "now"]
 
 
 def test_the_table_of_jobs_is_cut_to_the_terminal() -> None:
@@ -150,7 +150,7 @@ def test_the_table_of_jobs_is_cut_to_the_terminal() -> None:
 
 
 def test_the_table_of_jobs_says_the_same_of_a_lost_one() -> None:
-    status = look(record("", machine()), later_seconds=3600).status
+    status = poll(record("", machine()), later_seconds=3600).status
     assert "the launcher disappeared" in jobs_lines([status])[1].plain
 
 
@@ -159,4 +159,4 @@ def test_an_error_with_colors_in_it_reads_as_without_them() -> None:
     assert escape_text(colored) == "KeyError: 'label' is missing"
     line = readable(Text.assemble(("failed: ", "bold"), (colored, "red")))
     assert line.plain == "failed: KeyError: 'label' is missing"
-    assert [(one.start, one.end) for one in line.spans] == [(0, 8), (8, len(line.plain))]
+    assert [(span.start, span.end) for span in line.spans] == [(0, 8), (8, len(line.plain))]

@@ -11,7 +11,7 @@ from sonde.terminal.status import status_lines
 from sonde.terminal.watch import frame
 from tests.fakes.evaluations import evaluate
 from tests.fakes.job import FakeJob
-from tests.results.machines import beat, end, look, machine, record
+from tests.results.machines import beat, end, machine, poll, record
 
 
 def trained() -> FakeJob:
@@ -36,7 +36,7 @@ def test_status_tells_steps_stages_the_loss_and_the_cost() -> None:
     lines = shown(job)
     assert "workers        1 (torch 2.13.0 on cuda:0)" in lines
     assert any(line.startswith("stages         initialization 20 s") for line in lines)
-    steps = "4 train, 1 eval; a train step takes 500 ms (mean 500 ms, p95 500 ms)"
+    steps = "4 train, 1 eval; 500 ms per train step (mean 500 ms, p95 500 ms)"
     assert f"steps          {steps}" in lines
     assert "last loss      1 (train, step 3), 2 (eval, step 0)" in lines
     assert any("0.5% of step time" in line for line in lines)
@@ -55,8 +55,8 @@ def test_a_running_window_is_seen_and_so_are_those_that_are_over() -> None:
     assert "profiling      operators steps 5–14" in lines
     assert "profiles       python steps 1–3 (profiler overhead 250 ms)" in lines
     assert job.job().summary["profiling"][0]["by"] == "alice"
-    seen = [line.plain for line in frame(look(job), 100)]
-    assert any(line.startswith("Profile") and "operators steps 5–14" in line for line in seen)
+    observed = [line.plain for line in frame(poll(job), 100)]
+    assert any(line.startswith("Profile") and "operators steps 5–14" in line for line in observed)
     worker.document("beat", WorkerBeat(job.clock.now_ns(), {"train": 5}, 0, 0, 1, 0))
     assert job.job().summary["profiling"] == []
 
@@ -71,7 +71,7 @@ def test_losses_of_several_optimizers_are_told_apart() -> None:
     lines = shown(job)
     assert "last loss      0.5 (train, loss/0, step 1), 1.5 (train, loss/1, step 1)" in lines
     beat(job, job.node)
-    assert any(line.plain.endswith("loss/0 0.5   loss/1 1.5") for line in frame(look(job), 100))
+    assert any(line.plain.endswith("loss/0 0.5   loss/1 1.5") for line in frame(poll(job), 100))
 
 
 def test_status_tells_where_the_time_of_a_step_goes() -> None:
@@ -95,11 +95,11 @@ def test_a_job_that_does_not_train_is_not_told_to() -> None:
 def test_watching_shows_steps_and_phases() -> None:
     job = trained()
     beat(job, job.node)
-    lines = [line.plain for line in frame(look(job), 100)]
+    lines = [line.plain for line in frame(poll(job), 100)]
     assert "Steps    4 train, 1 eval   500 ms per step   loss 1" in lines
     assert any(line.startswith("Phases   data_wait 8.0%   forward 40%") for line in lines)
-    assert look(job).document()["steps"] == {"train": 4, "eval": 1}
-    narrow = [line.plain for line in frame(look(job), 50)]
+    assert poll(job).document()["steps"] == {"train": 4, "eval": 1}
+    narrow = [line.plain for line in frame(poll(job), 50)]
     assert narrow[narrow.index("Phases   data_wait 8.0%   forward 40%") :][:3] == [
         "Phases   data_wait 8.0%   forward 40%",
         "         backward 40%   between 10%",
@@ -111,7 +111,7 @@ def test_watching_counts_steps_that_came_after_the_last_sign_of_life() -> None:
     job = trained()
     job.worker().step(4, {"forward": 0.5}).scalar("loss", 4, 0.25).flush()
     beat(job, job.node)
-    lines = [line.plain for line in frame(look(job), 100)]
+    lines = [line.plain for line in frame(poll(job), 100)]
     assert "Steps    5 train, 1 eval   500 ms per step   loss 0.25" in lines
 
 
@@ -143,7 +143,7 @@ def test_what_has_changed_several_times_takes_one_line_of_the_status() -> None:
 def test_what_changes_often_does_not_hide_what_is_missing_while_watching() -> None:
     job = changed_often()
     beat(job, job.node)
-    lines = [line.plain for line in frame(look(job), 100)]
+    lines = [line.plain for line in frame(poll(job), 100)]
     assert "not recorded: compiled regions: no hooks" in lines
 
 

@@ -7,7 +7,7 @@ from sonde.results.live import JobNow
 from sonde.terminal.fleet import worst_first
 from sonde.terminal.watch import frame
 from tests.fakes.job import FakeJob
-from tests.results.machines import beat, end, look, machine, record
+from tests.results.machines import beat, end, machine, poll, record
 
 
 def text(now: JobNow, width: int = 80, height: int | None = None) -> str:
@@ -22,7 +22,7 @@ def line_with(label: str, shown: str) -> str:
 @pytest.mark.parametrize("height", [None, 3, 10, 24, 60])
 @pytest.mark.parametrize("gpus", [0, 8, 16])
 def test_a_frame_fits_any_terminal(width: int, height: int | None, gpus: int) -> None:
-    now = look(record("", machine(cores=128, gpus=gpus, busy_gpus=1, limit=32e9)))
+    now = poll(record("", machine(cores=128, gpus=gpus, busy_gpus=1, limit=32e9)))
     lines = frame(now, width, height)
     assert max(line.cell_len for line in lines) <= width
     assert height is None or len(lines) <= height
@@ -30,7 +30,7 @@ def test_a_frame_fits_any_terminal(width: int, height: int | None, gpus: int) ->
 
 
 def test_one_busy_gpu_of_eight_is_said_not_averaged() -> None:
-    shown = text(look(record("", machine(gpus=8, busy_gpus=1))))
+    shown = text(poll(record("", machine(gpus=8, busy_gpus=1))))
     assert "1 of 8 busy" in shown
     assert "97%" in line_with("gpu0", shown)
     assert " 0%" in line_with("gpu7", shown)
@@ -38,22 +38,22 @@ def test_one_busy_gpu_of_eight_is_said_not_averaged() -> None:
 
 
 def test_units_stand_with_their_numbers() -> None:
-    shown = text(look(record("", machine(gpus=1, busy_gpus=1))))
+    shown = text(poll(record("", machine(gpus=1, busy_gpus=1))))
     assert "16.0 of 64 GB" in line_with("Memory", shown)
     assert "40.0 of 80 GB" in line_with("gpu0", shown)
     assert "400 W" in line_with("gpu0", shown)
     assert "61 °C" in line_with("gpu0", shown)
     assert "read     2 MB/s" in line_with("Disk", shown)
-    assert "in     2.0 kB/s" in line_with("Network", shown)
+    assert "in       2 kB/s" in line_with("Network", shown)
     assert "1.7 of 4 cores, 3 processes" in line_with("Job CPU", shown)
-    assert "/ 8.0 GB (4 %)" in line_with("Free", shown)
+    assert "/ 8 GB (4.0%)" in line_with("Free", shown)
     assert "s of CPU time" in shown
 
 
 def test_what_is_unknown_is_a_dash_and_never_nan() -> None:
     job = FakeJob()
     job.record({key: [float("nan")] * 8 for key in machine(cores=2, gpus=2)})
-    shown = text(look(job))
+    shown = text(poll(job))
     assert "nan" not in shown.lower()
     assert "–" in line_with("CPU", shown)
     assert "–" in line_with("gpu1", shown)
@@ -61,7 +61,7 @@ def test_what_is_unknown_is_a_dash_and_never_nan() -> None:
 
 
 def test_a_job_without_samples_has_a_frame_too() -> None:
-    shown = text(look(FakeJob()))
+    shown = text(poll(FakeJob()))
     assert "running" in shown
     assert "Waiting for the first samples" in shown
 
@@ -69,21 +69,21 @@ def test_a_job_without_samples_has_a_frame_too() -> None:
 def test_a_job_whose_nodes_have_not_reported_has_a_frame_too() -> None:
     job = FakeJob()
     job.backend.delete(job.stored("start.json"))
-    assert "No node has reported yet" in text(look(job), 80, 24)
+    assert "No node has reported yet" in text(poll(job), 80, 24)
 
 
 def test_the_limit_of_the_control_group_has_a_bar_of_its_own() -> None:
-    assert "4.0 of 8 GB limit" in text(look(record("", machine(limit=8e9))))
+    assert "4.0 of 8 GB limit" in text(poll(record("", machine(limit=8e9))))
 
 
 def test_a_gpu_that_is_held_back_says_by_what() -> None:
     values = machine(gpus=2, busy_gpus=2) | {"gpu.throttled_thermal/gpu1": 1.0}
-    assert "gpu1 throttled by heat" in text(look(record("", values)))
+    assert "gpu1 throttled by heat" in text(poll(record("", values)))
 
 
 def test_the_busiest_cores_are_named() -> None:
     values = machine(cores=16) | {"cpu.utilization_percent/cpu11": 99.0}
-    assert "busiest cpu11 99%" in text(look(record("", values)))
+    assert "busiest cpu11 99%" in text(poll(record("", values)))
 
 
 def test_what_was_lost_and_switched_off_is_shown() -> None:
@@ -91,7 +91,7 @@ def test_what_was_lost_and_switched_off_is_shown() -> None:
     job.writer.notice(NoticeKind.LOST, "system samples", "disk full")
     job.writer.notice(NoticeKind.SWITCHED_OFF, "collector disk", "OSError: gone")
     job.flush()
-    shown = text(look(job))
+    shown = text(poll(job))
     assert "lost: system samples: disk full" in shown
     assert "not recorded: collector disk: OSError: gone" in shown
 
@@ -100,19 +100,19 @@ def test_old_values_are_called_old() -> None:
     job = record("", machine())
     job.clock.advance(60)
     beat(job, "gpu-box")
-    assert "No samples for 1 min" in text(look(job))
+    assert "No samples for 1 min" in text(poll(job))
 
 
 def test_a_job_that_is_over_says_why_in_its_second_line() -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "killed by the kernel: out of memory", 137)
-    shown = text(look(job)).splitlines()
+    shown = text(poll(job)).splitlines()
     assert shown[1].endswith("failed after 20 s: killed by the kernel: out of memory")
     assert "q to quit" not in shown[-1]
 
 
 def test_only_a_live_view_says_how_to_leave_it() -> None:
-    now = look(record("", machine()))
+    now = poll(record("", machine()))
     assert "q to quit" in text(now, 80, 24)
     assert "q to quit" not in text(now, 80)
 
@@ -126,7 +126,7 @@ def fleet(uri: str) -> FakeJob:
 
 
 def test_of_many_nodes_each_is_a_line_and_the_worst_is_first() -> None:
-    now = look(fleet("memory://fleet-in-order/job"))
+    now = poll(fleet("memory://fleet-in-order/job"))
     assert [node.node for node in worst_first(now.nodes)] == ["dead", "full", "slow", "well"]
     shown = text(now).splitlines()
     rows = [line for line in shown if line.startswith(("dead ", "full ", "slow ", "well "))]
@@ -139,14 +139,14 @@ def test_of_many_nodes_each_is_a_line_and_the_worst_is_first() -> None:
 def test_nodes_that_do_not_fit_are_counted() -> None:
     for number in range(30):
         job = record("memory://fleet-too-tall/job", machine(), f"node-{number:02d}")
-    shown = frame(look(job), 80, 24)
+    shown = frame(poll(job), 80, 24)
     assert len(shown) <= 24
     assert any("more; to show one: sonde watch JOB --node NAME" in line.plain for line in shown)
 
 
 def test_little_work_is_not_none_and_one_thread_is_one() -> None:
     values = machine() | {"process_tree.cpu_percent": 4.0, "process_tree.threads": 1.0}
-    shown = text(look(record("", values)))
+    shown = text(poll(record("", values)))
     assert "0.04 of 4 cores" in line_with("Job CPU", shown)
     assert line_with("Job mem", shown).count("1 thread ") == 1
 
@@ -155,6 +155,6 @@ def test_what_was_recorded_cannot_command_the_terminal() -> None:
     job = record("", machine())
     job.writer.notice(NoticeKind.LOST, "samples of \x1b[2Jevil", "one\ntwo")
     job.flush()
-    lines = frame(look(job), 100, 40)
+    lines = frame(poll(job), 100, 40)
     assert not any(set("\x1b\n") & set(line.plain) for line in lines)
     assert any(r"\x1b[2Jevil: one\ntwo" in line.plain for line in lines)

@@ -7,7 +7,7 @@ from sonde.errors import StoreError
 from sonde.read.coverage import coverage_from, read_markers
 from sonde.records.finding import Episode, Verdict
 from sonde.records.notice import Notice
-from sonde.results.coverage import not_seen
+from sonde.results.coverage import unrecorded_line
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
 from sonde.store.layout import WORKERS, report_key, rules_key
@@ -41,12 +41,12 @@ def not_seen_at_end(
     if any(notice.is_loss_of_steps for notice in lost):
         return ""
     if verdict is not None and verdict.is_final and verdict.seen is not None:
-        return not_seen(asdict(verdict.seen))
+        return unrecorded_line(asdict(verdict.seen))
     try:
         if backend.folders(WORKERS):  # something trains, and who reads it all has not done so
             return ""
         markers = read_markers(backend, *attempt)
-        return not_seen(asdict(coverage_from(markers.frameworks, {}, markers.hook_failures)))
+        return unrecorded_line(asdict(coverage_from(markers.frameworks, {}, markers.hook_failures)))
     except StoreError:
         return ""
 

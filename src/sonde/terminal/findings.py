@@ -7,13 +7,13 @@ from sonde.clock import iso
 from sonde.formats import pluralize
 from sonde.read.findings import episode_document
 from sonde.records.action import ActionRecord, ActionStatus
-from sonde.results.coverage import not_seen
+from sonde.results.coverage import unrecorded_line
 from sonde.results.findings import Findings, Judgement, where
 
 
 def judgement_lines(judgement: Judgement) -> Iterator[str]:
     """The verdict, the findings, and the status of every rule."""
-    if line := not_seen(asdict(judgement.seen)) if judgement.seen else "":
+    if line := unrecorded_line(asdict(judgement.seen)) if judgement.seen else "":
         yield line
     yield f"{judgement.job}: {judgement.verdict}"
     if len(judgement.findings):

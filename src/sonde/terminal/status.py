@@ -12,7 +12,7 @@ from sonde.formats import (
     format_local_time,
     pluralize,
 )
-from sonde.results.coverage import not_seen
+from sonde.results.coverage import unrecorded_line
 from sonde.results.notices import latest_notices
 from sonde.results.overhead import overhead_text
 from sonde.results.rule_standing import broken, issues, standing, worst_first
@@ -49,7 +49,7 @@ def status_lines(status: Mapping[str, Any]) -> list[Text]:
 
 def _not_seen_lines(status: Mapping[str, Any]) -> list[Text]:
     """A warning if the training process was not recorded."""
-    line = not_seen(status["seen"])
+    line = unrecorded_line(status["seen"])
     return [Text(line, "yellow")] if line else []
 
 

@@ -135,7 +135,7 @@ def step_times(phases: Mapping[str, Any]) -> str:
     for mode, phase_times in phases.items():
         seconds = phase_times["seconds"]
         return (
-            f"a {mode} step takes {format_duration(seconds['p50'])} "
+            f"{format_duration(seconds['p50'])} per {mode} step "
             f"(mean {format_duration(seconds['mean'])}, p95 {format_duration(seconds['p95'])})"
         )
     return ""

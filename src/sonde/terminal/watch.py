@@ -19,7 +19,7 @@ from sonde.formats import (
     format_percent,
     pluralize,
 )
-from sonde.results.coverage import not_seen
+from sonde.results.coverage import unrecorded_line
 from sonde.results.live import JobNow, Level, NodeNow
 from sonde.results.notices import latest_notices
 from sonde.results.overhead import overhead_text
@@ -104,7 +104,7 @@ def _head(now: JobNow, width: int) -> list[Text]:
     lines = [_both_ends(title, Text(f"{where}  {moment}", QUIET), width)]
     if now.is_over:
         lines.append(Text(verdict(status), state_style(status["state"])))
-    summaries = ((not_seen(status["seen"]), "yellow"), (issues(status), ""))
+    summaries = ((unrecorded_line(status["seen"]), "yellow"), (issues(status), ""))
     lines += [
         line for text, style in summaries if text for line in wrapped(Text(text, style), width)
     ]

@@ -42,8 +42,8 @@ def test_sectors_requests_and_busy_time_become_rates(tmp_path: Path) -> None:
 def test_whole_disks_are_kept_and_their_partitions_left_out(tmp_path: Path) -> None:
     names = "sda sda1 sdaa nvme0n1 nvme0n1p2 mmcblk0p1 md1 md12 dm-1 dm-12 sdp sdp1 xvda1"
     disk = _opened(FakeMachine(tmp_path), *map(_row, names.split()))
-    kept = "sda sdaa nvme0n1 mmcblk0p1 md1 md12 dm-1 dm-12 sdp xvda1"
-    assert _devices(disk) == set(kept.split())
+    retained = "sda sdaa nvme0n1 mmcblk0p1 md1 md12 dm-1 dm-12 sdp xvda1"
+    assert _devices(disk) == set(retained.split())
 
 
 def test_loops_memory_disks_and_disks_never_used_are_left_out(tmp_path: Path) -> None:

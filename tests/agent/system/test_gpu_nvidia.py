@@ -29,7 +29,9 @@ def test_all_metrics_of_all_gpus(machine: Machine, monkeypatch: pytest.MonkeyPat
     collector = GpuNvidia(machine)
     collector.open()
     values = named(collector, collector.read(0.0))
-    first = {key.removesuffix("/gpu0"): one for key, one in values.items() if key.endswith("gpu0")}
+    first = {
+        key.removesuffix("/gpu0"): value for key, value in values.items() if key.endswith("gpu0")
+    }
     assert first == {
         "gpu.utilization_percent": 80,
         "gpu.memory_controller_percent": 40,
@@ -101,11 +103,11 @@ def test_memory_errors_are_read_every_ten_seconds(
     _install(monkeypatch, FakeGpu())
     collector = GpuNvidia(machine)
     collector.open()
-    known = [
+    expected = [
         not math.isnan(named(collector, collector.read(second))["gpu.ecc_corrected_errors/gpu0"])
         for second in (0.0, 5.0, 9.5, 10.0, 10.5)
     ]
-    assert known == [True, False, False, True, False]
+    assert expected == [True, False, False, True, False]
 
 
 def test_a_library_that_cannot_start_says_why(

@@ -60,13 +60,13 @@ def test_a_job_that_has_ended_has_no_processes(tmp_path: Path) -> None:
 def test_metrics_are_those_of_the_other_collectors(tmp_path: Path) -> None:
     portable = Portable(_elsewhere(tmp_path, os.getpid()))
     portable.open()
-    others: set[object] = set()
+    rest: set[object] = set()
     for name in ("cpu", "memory", "disk", "network", "process_tree"):
         collector: Collector = COLLECTORS.load(name)(Machine(job_pid=os.getpid()))
         try:
             collector.open()
         except NothingToCollectError:
             continue
-        others |= {series.metric for series in collector.series}
+        rest |= {series.metric for series in collector.series}
         collector.close()
-    assert {series.metric for series in portable.series if "disk" not in series.key} <= others
+    assert {series.metric for series in portable.series if "disk" not in series.key} <= rest

@@ -22,14 +22,14 @@ model = GPT2LMHeadModel(config)
 
 def sentences(count: int) -> list[dict[str, torch.Tensor]]:
     """Numbers that count up."""
-    found = [(torch.arange(12) + torch.randint(32, ())) % 32 for _ in range(count)]
-    return [{"input_ids": one, "labels": one} for one in found]
+    result = [(torch.arange(12) + torch.randint(32, ())) % 32 for _ in range(count)]
+    return [{"input_ids": entry, "labels": entry} for entry in result]
 
 
 class Telling(TrainerCallback):
     """Prints what the trainer logs."""
 
-    def on_log(self, args, state, control, logs=None, **others) -> None:
+    def on_log(self, args, state, control, logs=None, **rest) -> None:
         for name in ("loss", "grad_norm", "learning_rate", "eval_loss"):
             if name in logs:
                 tell(name, logs[name])

@@ -14,7 +14,7 @@ seen: dict[str, int] = {}
 def counting(name: str):
     """A hook that counts its calls and changes nothing."""
 
-    def hook(*given: object) -> None:
+    def hook(*options: object) -> None:
         seen[name] = seen.get(name, 0) + 1
 
     return hook
@@ -24,7 +24,7 @@ def train() -> None:
     """All in a thread that is not the first."""
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
     model.register_forward_pre_hook(counting("before forward"))
-    model[1].register_forward_hook(lambda module, given, made: made * 1.5)
+    model[1].register_forward_hook(lambda module, options, made: made * 1.5)
     model[2].register_full_backward_hook(counting("backward"))
     model[0].weight.register_hook(lambda gradient: gradient * 0.5)
     nn.modules.module.register_module_forward_hook(counting("any forward"))

@@ -13,13 +13,13 @@ baseline = 0.0
 
 def episode() -> tuple[list[torch.Tensor], float]:
     """Walks until an end of the corridor or the last move; the right end pays."""
-    place, chances = 4, []
-    while 0 < place < 8 and len(chances) < 30:
-        choice = Categorical(logits=policy(nn.functional.one_hot(torch.tensor(place), 9).float()))
+    path, chances = 4, []
+    while 0 < path < 8 and len(chances) < 30:
+        choice = Categorical(logits=policy(nn.functional.one_hot(torch.tensor(path), 9).float()))
         move = choice.sample()
         chances.append(choice.log_prob(move))
-        place += 1 if move.item() else -1
-    return chances, (1.0 if place == 8 else 0.0) - 0.01 * len(chances)
+        path += 1 if move.item() else -1
+    return chances, (1.0 if path == 8 else 0.0) - 0.01 * len(chances)
 
 
 for step in range(20):

@@ -16,8 +16,8 @@ optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 
 def count(profile: Any) -> None:
     """What it has seen."""
-    seen = sum(one.name == "AddmmBackward0" for one in profile.events())
-    print("backward passes of layers:", seen)
+    observed = sum(event.name == "AddmmBackward0" for event in profile.events())
+    print("backward passes of layers:", observed)
 
 
 schedule = torch.profiler.schedule(wait=5, warmup=1, active=2, repeat=1)

@@ -34,8 +34,11 @@ def batches() -> Iterator[tuple[Tensor, Tensor]]:
 
 
 def tell_end_of(name: str, *models: nn.Module) -> None:
-    parameters = [one for model in models for one in model.parameters()]
-    shards = [one.to_local() if hasattr(one, "to_local") else one for one in parameters]
+    parameters = [parameter for model in models for parameter in model.parameters()]
+    shards = [
+        parameter.to_local() if hasattr(parameter, "to_local") else parameter
+        for parameter in parameters
+    ]
     if dist.get_rank() == 0:
         print(name, digest(shards))
     tell_collectives(name)
@@ -43,7 +46,7 @@ def tell_end_of(name: str, *models: nn.Module) -> None:
 
 def train(name: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Clips where torch can, evaluates, and comes to a loss that is not finite."""
-    kinds = {type(one.data) for one in model.parameters()}
+    kinds = {type(parameter.data) for parameter in model.parameters()}
     for step, (points, labels) in enumerate(batches()):
         optimizer.zero_grad()
         if step == STEPS - 1:
@@ -114,10 +117,10 @@ def split_by_hand(mesh: DeviceMesh) -> None:
 
 def run_pipeline() -> None:
     rank, model = dist.get_rank(), new_model()
-    part = model[2 * rank : 2 + 3 * rank]
-    stage = PipelineStage(part, rank, 2, torch.device("cpu"))
+    piece = model[2 * rank : 2 + 3 * rank]
+    stage = PipelineStage(piece, rank, 2, torch.device("cpu"))
     schedule = ScheduleGPipe(stage, 4, loss_fn=nn.functional.cross_entropy)
-    optimizer = torch.optim.AdamW(part.parameters(), lr=0.01)
+    optimizer = torch.optim.AdamW(piece.parameters(), lr=0.01)
     for points, labels in batches():
         optimizer.zero_grad()
         if rank == 0:
@@ -125,7 +128,7 @@ def run_pipeline() -> None:
         else:
             schedule.step(target=labels, losses=[])
         optimizer.step()
-    tell_end_of("pipeline", part)
+    tell_end_of("pipeline", piece)
 
 
 begin()

@@ -96,7 +96,7 @@ def closure():
     return model(torch.ones(1, 2)).sum()
 
 
-def loaded_state(_module, _state, _prefix, _metadata, *_others):
+def loaded_state(_module, _state, _prefix, _metadata, *_rest):
     act()
 
 
@@ -123,7 +123,7 @@ def hooked():
     (clipped[0] * 2).sum().backward()
 
 
-def summed(x, **_given):
+def summed(x, **_options):
     act()
     return x.sum()
 
@@ -164,7 +164,7 @@ def show_warnings(name, way):
         warnings.simplefilter("always")
         way()
     mode["warn"] = 0
-    shown.extend(f"{name}: {one.message} {one.filename}:{one.lineno}" for one in caught)
+    shown.extend(f"{name}: {entry.message} {entry.filename}:{entry.lineno}" for entry in caught)
 
 
 def show_failure(name, way):
@@ -176,11 +176,11 @@ def show_failure(name, way):
     except (ValueError, TypeError, RuntimeError, SystemExit):
         mode["fail"] = False
         shown.append(f"{name}: {traceback.format_exc()}")
-        other = logging.getLogger("other")
-        other.addHandler(handler)
-        other.propagate = False
-        other.exception("logged")
-        other.removeHandler(handler)
+        second = logging.getLogger("other")
+        second.addHandler(handler)
+        second.propagate = False
+        second.exception("logged")
+        second.removeHandler(handler)
         shown.append(stream.getvalue())
     mode["fail"] = False
 
@@ -249,7 +249,7 @@ def show_import():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             importlib.import_module("jax")
-        shown.extend(f"{Path(one.filename).name}:{one.lineno}" for one in caught)
+        shown.extend(f"{Path(entry.filename).name}:{entry.lineno}" for entry in caught)
 
 
 def child():

@@ -23,8 +23,8 @@ def tell(name: str, value: object) -> None:
 
 def tell_end(*trained: object) -> None:
     """Digests of everything with a state, of the random number generators, and of the settings."""
-    for one in trained:
-        print(type(one).__name__, digest(one.state_dict()))
+    for entry in trained:
+        print(type(entry).__name__, digest(entry.state_dict()))
     print("torch random", digest(torch.get_rng_state()))
     print("numpy random", digest(repr(np.random.get_state())))
     print("python random", digest(repr(random.getstate())))
@@ -43,22 +43,22 @@ def tell_end(*trained: object) -> None:
 
 def digest(state: object) -> str:
     """The same for the same values, to the last bit."""
-    found = hashlib.sha256()
-    _add(found, state)
-    return found.hexdigest()
+    result = hashlib.sha256()
+    _add(result, state)
+    return result.hexdigest()
 
 
-def _add(found: "hashlib._Hash", state: object) -> None:
+def _add(result: "hashlib._Hash", state: object) -> None:
     if isinstance(state, torch.Tensor):
         plain = state.detach().cpu().contiguous()
-        found.update(f"{plain.dtype}{tuple(plain.shape)}".encode())
-        found.update(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
+        result.update(f"{plain.dtype}{tuple(plain.shape)}".encode())
+        result.update(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
     elif isinstance(state, dict):
         for key, value in state.items():
-            found.update(repr(key).encode())
-            _add(found, value)
+            result.update(repr(key).encode())
+            _add(result, value)
     elif isinstance(state, list | tuple):
         for value in state:
-            _add(found, value)
+            _add(result, value)
     else:
-        found.update(repr(state).encode())
+        result.update(repr(state).encode())
