@@ -143,7 +143,7 @@ def test_what_a_watcher_that_died_has_kept_is_not_counted_twice() -> None:
     assert stage.cost == 0.0
 
 
-def test_a_failing_store_does_not_stop_the_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_store_does_not_stop_report_refreshes(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage()
 
     def fail(_key: str) -> bool:

@@ -141,7 +141,7 @@ def test_a_wrong_text_is_refused_with_key_value_and_what_is_allowed(
 
 
 def test_an_empty_list_of_steps_is_refused() -> None:
-    with pytest.raises(UsageError, match="is empty"):
+    with pytest.raises(UsageError, match=r"steps = \[\] is empty"):
         read_collections({"name": "weights", "steps": []})
 
 

@@ -81,7 +81,9 @@ def test_strange_values_of_a_cluster_do_no_harm(
     assert (here.nodes, here.local_rank) == (1, 0)
 
 
-def test_the_rank_is_read_from_torchrun(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_local_rank_is_read_from_torchrun_and_run_id_none_is_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     monkeypatch.setenv("LOCAL_RANK", "3")
     here = placement()

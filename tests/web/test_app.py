@@ -144,7 +144,7 @@ def test_a_fault_of_ours_is_a_sentence_without_a_traceback(
     assert "ZeroDivisionError" in caplog.text  # the log of the server has it
 
 
-def test_names_with_markup_are_escaped(tmp_path: Path) -> None:
+def test_hostile_names_are_returned_as_plain_text(tmp_path: Path) -> None:
     hostile(str(tmp_path))
     client = served(str(tmp_path), FakeClock(2_000_000_000 * 1_000_000_000))
     document = client.get("/api/jobs/hostile").json()

@@ -34,7 +34,7 @@ def test_concurrent_requests_get_complete_replies_while_a_job_grows() -> None:
     assert client.document("steps")["total"] == 7
 
 
-def test_recently_read_jobs_are_not_read_again() -> None:
+def test_a_recent_result_is_not_computed_again() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [1.0] * 2}).end()
     shown = opened(job)
     made: list[int] = []
