@@ -63,7 +63,7 @@ class HookSwitch:
     def _leave_out(self, cpu_ns: int) -> None:
         """CPU time that no comparison of steps with and without hooks may count."""
         cost = getattr(
-            _private(self.session.frameworks.adapters["torch"], "_loop", "_deferred").rest,
+            self.session.frameworks.adapters["torch"].modules.deferred.rest,
             "_cost",
             None,
         )
@@ -78,7 +78,7 @@ class HookSwitch:
             ):
                 yield _Replaced(owner, name, own, replacement).take_out
         torch_adapter = self.session.frameworks.adapters["torch"]
-        for owner in (_private(torch_adapter, "_loop"), torch_adapter.modules.hooks):
+        for owner in (_private(torch_adapter, "_loop", "updates"), torch_adapter.modules.hooks):
             for handle in _private(owner, "_handles"):
                 yield _Hook(handle).take_out
 

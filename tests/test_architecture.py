@@ -64,7 +64,6 @@ FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "core", "base
 # Classes with more attributes than that, and how many they have: numbers may fall, and entries
 # may go, but none may be added.
 LARGE_CLASSES = {
-    "hook.torch.loop.training_loop.TrainingLoop": 29,
     # values with one field for each threshold, recorded column or argument of a trace event
     "analyze.batch_cycles.Calibration": 22,
     "rules.tensors.loss_not_decreasing.Calibration": 19,

@@ -26,6 +26,7 @@ from sonde.hook.torch.loop.deferred_hooks import DeferredHooks
 from sonde.hook.torch.loop.device_phases import Marks, device_in_use
 from sonde.hook.torch.loop.evaluations import Evaluations
 from sonde.hook.torch.loop.gradient_norms import Norms
+from sonde.hook.torch.loop.loop_state import LoopContext
 from sonde.hook.torch.loop.loss_graph import TASK as MADE_OF
 from sonde.hook.torch.loop.loss_graph import LossGraph
 from sonde.hook.torch.loop.loss_kinds import TASK as KINDS
@@ -34,7 +35,7 @@ from sonde.hook.torch.loop.losses import Losses
 from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.loop.resting import Rest
 from sonde.hook.torch.loop.resuming import Resuming
-from sonde.hook.torch.loop.training_loop import TrainingLoop, Watch
+from sonde.hook.torch.loop.training_loop import TrainingLoop
 from sonde.hook.torch.patching.compiler import Compiler
 from sonde.hook.torch.patching.hidden_operations import hidden_from_modes
 from sonde.hook.torch.patching.hooks import Hooks
@@ -67,16 +68,16 @@ class PyTorch(Adapter):
         deferred = DeferredHooks(session, gather.steps_until_due, inspections, rest)
         self.modules = Modules(session, self.names, marks, deferred, hooks)
         self.losses = losses = Losses(session, scalars)
-        watch = Watch(session, deferred, self.modules, self.names, losses, marks)
-        self._loop = TrainingLoop(watch)
+        context = LoopContext(session, deferred, self.modules, self.names, losses, marks)
+        self._loop = TrainingLoop(context)
         norms = Norms(session, scalars, self._loop.optimizers, gather, rest)
         losses.on_jump.append(
             session.guard.shield("losses out of range", inspections.inspect_now, None)
         )
         inspect_new = session.guard.shield("new optimizers", inspections.optimizer_made, None)
         self._loop.optimizers.after_made.append(inspect_new)
-        self._loop.listen("tensors", gather, needs_optimizer=False)
-        self._loop.listen("norms", norms, needs_optimizer=False)
+        self._loop.updates.listen("tensors", gather, needs_optimizer=False)
+        self._loop.updates.listen("norms", norms, needs_optimizer=False)
         self.waiting = waiting = Waiting(session, deferred, self.modules.refresh)
         self.evaluations = Evaluations(session, self.modules)
         self.loading = Loading(session, self.evaluations.iterates)
@@ -109,8 +110,8 @@ class PyTorch(Adapter):
         )
         checks = AttachedChecks(context, check_classes())
         graph = LossGraph(session, inspections, checks.context.check(LossInputs))
-        kinds = LossKinds(session, self._loop.loss_kinds)
-        self._loop.at_backward += [
+        kinds = LossKinds(session, self._loop.backward.loss_kinds)
+        self._loop.backward.at_begin += [
             inspections.timed(MADE_OF, graph.backward_begins),
             session.guard.shield(KINDS, kinds.backward_begins, None),
         ]

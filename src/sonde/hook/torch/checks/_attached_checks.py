@@ -29,10 +29,10 @@ class AttachedChecks:
         """Register the checks at the loop, the modules and the session."""
         context = self.context
         listeners, loop = context.session.listeners, context.loop
-        loop.at_backward += self._bound("backward_begins")
-        loop.after_backward += self._bound("backward_ends")
+        loop.backward.at_begin += self._bound("backward_begins")
+        loop.backward.at_end += self._bound("backward_ends")
         if self._before_update:
-            loop.listen("state checks", self)
+            loop.updates.listen("state checks", self)
         for begin in self._bound("begin"):
             listeners.on_begin(begin)
         for flush in self._bound("flush"):

@@ -25,13 +25,13 @@ class ZeroedGradients(StateCheck):
     def __init__(self, context: CheckContext) -> None:
         super().__init__(context)
         self._names = context.names
-        self._loop = context.loop
+        self._state = context.loop.state
         self._steps = 0  # consecutive
         self._reported = ""
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
         """Check whether the optimizer has any nonzero gradient."""
-        if not self._loop.was_cleared or any(map(_has_gradient, _first_parameters(optimizer))):
+        if not self._state.was_cleared or any(map(_has_gradient, _first_parameters(optimizer))):
             self._steps = 0
             if self._reported:
                 self._session.recorder.observe(
