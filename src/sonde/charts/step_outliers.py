@@ -39,8 +39,8 @@ class StepOutliers(Chart):
         total = sum(float(each.seconds.sum()) for each in groups)
         note = (
             f"{pluralize(len(rows), 'training step')} exceeded both 1.5× the median and the median "
-            f"plus three robust standard deviations, by {format_duration(lost)} in total "
-            f"({format_percent(100 * lost / total, 1)} of step time)."
+            f"plus three robust standard deviations. Together they took {format_duration(lost)} "
+            f"more than the median ({format_percent(100 * lost / total, 1)} of step time)."
         )
         if len(rows) > _MAX_SHARE * sum(len(each.seconds) for each in groups):
             note += (
@@ -55,7 +55,7 @@ class StepOutliers(Chart):
                 Column(name="worker", title="Worker"),
                 Column(name="time", title="Time", unit="time", is_number=False),
                 Column(name="seconds", title="Duration", unit="seconds"),
-                Column(name="phase", title="Slowest phase", is_number=False),
+                Column(name="phase", title="Slow phase", is_number=False),
                 Column(name="excess", title="Excess over median", unit="seconds"),
             ),
             rows=tuple(rows[:_SHOWN]),
