@@ -33,7 +33,7 @@ class Decoding:
         return not self.decoder._process.is_running()
 
 
-def test_nothing_runs_while_there_is_no_trace(tmp_path: Path) -> None:
+def test_decoder_does_not_start_without_traces(tmp_path: Path) -> None:
     decoder = Decoding(tmp_path)
     decoder.decoder.check()
     decoder.decoder.finish(60)
@@ -54,7 +54,7 @@ def test_a_trace_is_tried_once_while_the_job_runs(tmp_path: Path) -> None:
     assert decoder.runs == 3  # once more at the end, since the traces are still there
 
 
-def test_the_end_of_a_job_does_not_wait_for_a_decoder_that_hangs(tmp_path: Path) -> None:
+def test_hanging_decoder_does_not_delay_the_end(tmp_path: Path) -> None:
     decoder = Decoding(tmp_path, "import time; time.sleep(600)")
     decoder.leave_trace(5)
     clock = SystemClock()

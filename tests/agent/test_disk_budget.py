@@ -10,7 +10,7 @@ def total(job: FakeJob) -> int:
     return sum(entry.size for entry in job.backend.entries(""))
 
 
-def test_the_oldest_values_go_when_it_is_time() -> None:
+def test_oldest_values_are_removed_when_due() -> None:
     job = FakeJob()
     message: list[str] = []
     worker = job.worker()

@@ -8,7 +8,7 @@ import pytest
 
 from sonde import __version__
 from sonde.agent import environment as surroundings
-from sonde.agent.environment import find_interpreter, find_environment, variables_of
+from sonde.agent.environment import find_environment, find_interpreter, variables_of
 
 
 @pytest.fixture
@@ -35,7 +35,9 @@ def test_the_packages_of_the_jobs_own_python_are_listed(python: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("line", ["#!{python}", "#!/usr/bin/env {python}"])
-def test_a_tool_like_torchrun_is_seen_through(python: Path, tmp_path: Path, line: str) -> None:
+def test_interpreter_of_a_script_like_torchrun_is_found(
+    python: Path, tmp_path: Path, line: str
+) -> None:
     tool = tmp_path / "torchrun"
     tool.write_text(f"{line.format(python=python)}\nimport torch\n")
     tool.chmod(0o755)
@@ -43,7 +45,7 @@ def test_a_tool_like_torchrun_is_seen_through(python: Path, tmp_path: Path, line
 
 
 @pytest.mark.parametrize("command", [(), ("no-such-command",), ("sh", "-c", "x"), ("/etc/passwd",)])
-def test_what_is_no_python_has_no_packages(command: tuple[str, ...], tmp_path: Path) -> None:
+def test_command_without_python_has_no_packages(command: tuple[str, ...], tmp_path: Path) -> None:
     assert find_interpreter(command) is None
     assert find_environment(command, tmp_path, {}).packages == {}
 
@@ -54,7 +56,7 @@ def test_the_python_of_these_tests_is_found() -> None:
     assert library.name == f"python3.{sys.version_info.minor}"
 
 
-def test_our_own_version_and_the_machine_are_known(tmp_path: Path) -> None:
+def test_sonde_version_and_machine_are_recorded(tmp_path: Path) -> None:
     result = find_environment(("true",), tmp_path, {})
     assert result.versions["sonde"] == __version__
     assert int(result.machine["cores"]) >= 1
@@ -66,7 +68,7 @@ def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
     assert result.environment == {"SOME_TOKEN": "***"}
 
 
-def test_the_variables_of_another_process_are_its_own() -> None:
+def test_variables_of_another_process_are_read() -> None:
     # A process has its variables once its program runs: the first line it writes says so.
     command = ["/bin/sh", "-c", "echo runs; read end"]
     with subprocess.Popen(
@@ -98,9 +100,7 @@ def test_the_commit_of_a_repository_and_whether_it_is_clean(tmp_path: Path) -> N
     assert find_environment(("true",), tmp_path, {}).git["is_clean"] == "no"
 
 
-def test_a_git_that_hangs_or_is_not_there_is_no_obstacle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_or_hanging_git_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "git"
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)

@@ -24,7 +24,7 @@ def test_the_name_of_a_metric_ends_with_its_unit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COLLECTORS.names())
-def test_a_collector_says_what_it_needs(name: str) -> None:
+def test_collector_documents_its_requirements(name: str) -> None:
     assert "Requires" in (inspect.getdoc(COLLECTORS.load(name)) or "")
 
 

@@ -32,36 +32,36 @@ def cause(backend: Backend) -> str | None:
     return result.message if result else None
 
 
-def test_nobody_said_anything(backend: Backend) -> None:
+def test_no_recorded_failure_means_no_cause(backend: Backend) -> None:
     assert cause(backend) is None
 
 
-def test_of_the_workers_the_first_has_failed(backend: Backend) -> None:
+def test_first_failed_worker_is_the_cause(backend: Backend) -> None:
     say(backend, worker_key(0, 2, 0, "failure"), "died of the other", 200, rank=0)
     say(backend, worker_key(1, 2, 0, "failure"), "the cause", 100, rank=1)
     assert cause(backend) == "the cause"
 
 
-def test_what_an_earlier_life_or_attempt_died_of_was_survived(backend: Backend) -> None:
+def test_failures_of_earlier_restarts_and_attempts_are_ignored(backend: Backend) -> None:
     say(backend, worker_key(0, 1, 0, "failure"), "before the resume", 1, rank=0)
     say(backend, worker_key(0, 2, 0, "failure"), "before the restart", 2, rank=0)
     say(backend, worker_key(0, 2, 1, "failure"), "the cause", 3, rank=0)
     assert cause(backend) == "the cause"
 
 
-def test_a_last_life_that_said_nothing_is_not_explained_by_an_earlier_one(backend: Backend) -> None:
+def test_last_restart_is_not_explained_by_an_earlier_failure(backend: Backend) -> None:
     say(backend, worker_key(0, 2, 0, "failure"), "before the restart", 2, rank=0)
     backend.write(worker_key(0, 2, 1, "start"), b"{}")
     assert cause(backend) is None
 
 
-def test_a_helper_that_fails_on_the_way_is_not_the_cause(backend: Backend) -> None:
+def test_failed_helper_is_not_the_cause(backend: Backend) -> None:
     say(backend, by_process(11, parent=COMMAND_PID), "a probe", 100)
     say(backend, by_process(COMMAND_PID), "the cause", 200)
     assert cause(backend) == "the cause"
 
 
-def test_a_worker_counts_more_than_a_helper(backend: Backend) -> None:
+def test_failure_of_a_worker_takes_precedence_over_a_helper(backend: Backend) -> None:
     say(backend, by_process(11), "a probe", 300)
     say(backend, worker_key(1, 2, 0, "failure"), "the cause", 100, rank=1)
     assert cause(backend) == "the cause"
@@ -81,12 +81,12 @@ def test_a_process_that_dies_of_its_children_points_to_the_first_of_them(backend
     assert cause(backend) == "the cause"
 
 
-def test_what_was_handed_on_is_better_than_nothing(backend: Backend) -> None:
+def test_reported_failure_of_a_child_is_used_as_a_fallback(backend: Backend) -> None:
     say(backend, attempt_key(*ATTEMPT, "handed-on-20"), "worker 1 exited", 400, rank=1)
     assert cause(backend) == "worker 1 exited"
 
 
-def test_a_damaged_word_is_passed_over(backend: Backend) -> None:
+def test_damaged_failure_file_is_skipped(backend: Backend) -> None:
     backend.write(by_process(COMMAND_PID), b"{")
     say(backend, by_process(12), "the cause", 200)
     assert cause(backend) == "the cause"

@@ -45,7 +45,7 @@ def test_a_signal_is_named() -> None:
     assert (exit_.code, exit_.message) == (139, "killed by SIGSEGV")
 
 
-def test_a_kill_with_a_count_in_the_own_group_is_for_want_of_memory() -> None:
+def test_kill_counted_in_the_control_group_is_out_of_memory() -> None:
     for code in (-9, 137):  # killed itself, or a shell that says so of its child
         exit_ = explain(Ending(code, 5), Kills(in_group=1, anywhere=1))
         assert exit_.reason is ExitReason.HOST_OUT_OF_MEMORY
@@ -54,14 +54,14 @@ def test_a_kill_with_a_count_in_the_own_group_is_for_want_of_memory() -> None:
         assert "out of memory" in exit_.message
 
 
-def test_a_kill_while_others_ran_out_of_memory_is_only_a_kill() -> None:
+def test_kill_with_kills_elsewhere_is_a_signal() -> None:
     exit_ = explain(Ending(-9, 5), Kills(in_group=0, anywhere=4))
     assert exit_.reason is ExitReason.SIGNAL
     assert exit_.message is not None
     assert "during the job (out-of-memory kills on this machine: 4)" in exit_.message
 
 
-def test_where_no_group_counts_the_kernel_is_believed() -> None:
+def test_kernel_count_is_used_without_a_control_group() -> None:
     assert explain(Ending(-9, 5), Kills(anywhere=1)).reason is ExitReason.HOST_OUT_OF_MEMORY
 
 
@@ -72,7 +72,7 @@ def test_a_failure_after_a_worker_was_killed_is_a_failure_with_a_hint() -> None:
     assert exit_.message.startswith("exit code 1; memory ran out during the job")
 
 
-def test_what_was_stopped_is_stopped_whatever_the_code() -> None:
+def test_stopped_job_is_stopped_with_any_exit_code() -> None:
     for code in (0, 1, -9, -15):
         exit_ = explain(Ending(code, 5, stopped_by="me"), Kills(in_group=1))
         assert (exit_.state, exit_.reason) == (JobState.STOPPED, ExitReason.STOPPED)
@@ -93,7 +93,7 @@ def test_kills_are_counted_from_the_start_of_the_job(fake: FakeMachine) -> None:
     assert kills.since().is_likely
 
 
-def test_kills_of_others_are_not_ours(fake: FakeMachine) -> None:
+def test_kills_outside_the_control_group_are_not_counted(fake: FakeMachine) -> None:
     count(fake, kernel=10, group=2)
     kills = MemoryKills(fake.machine())
     count(fake, kernel=15, group=2)
@@ -101,17 +101,17 @@ def test_kills_of_others_are_not_ours(fake: FakeMachine) -> None:
     assert not kills.since().is_likely
 
 
-def test_a_kernel_without_counters_says_nothing(fake: FakeMachine) -> None:
+def test_kernel_without_counters_reports_no_kills(fake: FakeMachine) -> None:
     kills = MemoryKills(fake.machine())
     assert kills.since() == Kills(in_group=None, anywhere=0)
     assert not kills.since().is_likely
 
 
-def test_codes_are_as_a_shell_gives_them() -> None:
+def test_exit_codes_match_those_of_a_shell() -> None:
     assert [shell_code(code) for code in (0, 1, 255, -1, -9, -64)] == [0, 1, 255, 129, 137, 192]
 
 
-def test_signals_without_a_name_of_their_own_are_named_too() -> None:
+def test_real_time_signals_are_named() -> None:
     assert signal_name(signal.SIGRTMIN + 3) == "SIGRTMIN+3"
     assert signal_name(9) == "SIGKILL"
 
@@ -122,40 +122,40 @@ OUT_OF_DEVICE_MEMORY = Failure(
 RAISED = Failure(-1, 4, ExitReason.EXCEPTION, "ValueError: x", "Traceback …")
 
 
-def test_what_a_worker_said_is_the_reason_with_its_traceback() -> None:
+def test_failure_of_a_worker_is_the_reason_with_its_traceback() -> None:
     exit_ = explain(Ending(1, 5), NOTHING, failure=OUT_OF_DEVICE_MEMORY)
     assert (exit_.reason, exit_.message) == (ExitReason.DEVICE_OUT_OF_MEMORY, "no room")
     assert (exit_.worker, exit_.traceback) == (3, "Traceback …\nthe allocator")
     assert exit_.code == 1
 
 
-def test_a_process_without_a_rank_is_no_worker() -> None:
+def test_process_without_a_rank_is_not_a_worker() -> None:
     exit_ = explain(Ending(1, 5), NOTHING, failure=RAISED)
     assert (exit_.reason, exit_.worker) == (ExitReason.EXCEPTION, None)
     assert exit_.traceback == "Traceback …"
 
 
-def test_a_signal_stays_the_reason_and_what_was_said_before_is_kept() -> None:
+def test_signal_is_the_reason_and_the_earlier_failure_is_included() -> None:
     exit_ = explain(Ending(-signal.SIGABRT, 5), NOTHING, failure=RAISED)
     assert exit_.reason is ExitReason.SIGNAL
     assert exit_.message == "killed by SIGABRT; ValueError: x"
     assert exit_.traceback == "Traceback …"
 
 
-def test_a_stop_and_a_kill_for_want_of_memory_need_no_other_reason() -> None:
+def test_stop_and_out_of_memory_need_no_other_reason() -> None:
     stopped = explain(Ending(1, 5, "somebody"), NOTHING, failure=RAISED)
     killed = explain(Ending(-9, 5), Kills(in_group=1), failure=RAISED)
     assert (stopped.reason, stopped.traceback) == (ExitReason.STOPPED, None)
     assert (killed.reason, killed.traceback) == (ExitReason.HOST_OUT_OF_MEMORY, None)
 
 
-def test_an_interrupt_is_not_said_twice() -> None:
+def test_interrupt_is_not_reported_twice() -> None:
     interrupted = Failure(-1, 4, ExitReason.SIGNAL, "KeyboardInterrupt", "Traceback …")
     exit_ = explain(Ending(-signal.SIGINT, 5), NOTHING, failure=interrupted)
     assert (exit_.message, exit_.traceback) == ("killed by SIGINT", "Traceback …")
 
 
-def test_a_job_that_has_stopped_itself_is_stopped_and_not_failed() -> None:
+def test_job_that_stops_itself_is_stopped_and_not_failed() -> None:
     refused = Failure(
         1, 4, ExitReason.STOPPED, "non-finite gradients in w at step 5", "Traceback …"
     )

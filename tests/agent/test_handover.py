@@ -48,7 +48,7 @@ def test_an_interrupted_write_of_a_killed_process_is_removed(tmp_path: Path) -> 
     assert left_by(tmp_path, "nodes/a/x", f"rules/.lease.json.{DEAD_PID}-0123abcd") == {"nodes/a/x"}
 
 
-def test_writes_of_processes_that_live_or_of_other_nodes_are_left_alone(tmp_path: Path) -> None:
+def test_files_of_running_processes_and_other_nodes_are_not_removed(tmp_path: Path) -> None:
     alive = f"workers/0/.beat.json.{os.getppid()}-0123abcd"
     assert left_by(tmp_path / "one", "nodes/a/x", alive) == {"nodes/a/x", alive}
     elsewhere = f"rules/.lease.json.{DEAD_PID}-0123abcd"

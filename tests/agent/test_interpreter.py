@@ -25,7 +25,7 @@ FOLDER = Path("/ours/inject")
         ("pypy3 -I train.py", "-I"),
     ],
 )
-def test_an_option_that_shuts_python_is_found(line: str, option: str) -> None:
+def test_isolating_option_is_detected(line: str, option: str) -> None:
     reason = why_isolated(line.split(), FOLDER)
     assert reason is not None
     assert option in reason
@@ -48,11 +48,11 @@ def test_an_option_that_shuts_python_is_found(line: str, option: str) -> None:
         "train -I",
     ],
 )
-def test_options_of_others_shut_nothing(line: str) -> None:
+def test_options_of_other_programs_are_ignored(line: str) -> None:
     assert why_isolated(line.split(), FOLDER) is None
 
 
-def test_a_script_says_in_its_first_line_how_it_wants_its_python(tmp_path: Path) -> None:
+def test_isolating_option_in_a_shebang_is_detected(tmp_path: Path) -> None:
     script = tmp_path / "train"
     script.write_text("#!/usr/bin/python3 -I\nprint()\n")
     script.chmod(0o755)
@@ -62,14 +62,14 @@ def test_a_script_says_in_its_first_line_how_it_wants_its_python(tmp_path: Path)
 
 
 @pytest.mark.parametrize("content", [b"#!/usr/bin/env python3\n", b"\x7fELF", b""])
-def test_programs_and_usual_scripts_are_open(tmp_path: Path, content: bytes) -> None:
+def test_ordinary_programs_and_scripts_are_not_isolated(tmp_path: Path, content: bytes) -> None:
     program = tmp_path / "train"
     program.write_bytes(content)
     program.chmod(0o755)
     assert why_isolated([str(program)], FOLDER) is None
 
 
-def test_a_folder_that_cannot_be_on_a_path_is_said(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_on_the_path_is_reported(tmp_path: Path) -> None:
     assert why_isolated(["python", "x.py"], Path("/a:b/inject")) is not None
 
 
@@ -85,5 +85,5 @@ def test_a_missing_or_damaged_start_up_module_is_reported(
     assert why_not_recorded(["true"], tmp_path) is None
 
 
-def test_an_intact_start_up_module_is_no_reason() -> None:
+def test_intact_start_up_module_is_not_reported() -> None:
     assert why_not_recorded(["python", "train.py"], INJECT_FOLDER) is None

@@ -20,7 +20,7 @@ def fake(tmp_path: Path) -> FakeMachine:
     return FakeMachine(tmp_path)
 
 
-def test_there_is_no_tree_without_a_root(fake: FakeMachine) -> None:
+def test_missing_root_raises(fake: FakeMachine) -> None:
     with pytest.raises(ProcessLookupError, match="no process 7"):
         ProcessTree(fake.proc, 7)
 
@@ -35,7 +35,7 @@ def test_descendants_of_any_depth_are_members_and_others_are_not(fake: FakeMachi
     assert set(tree.members) == {10, 11, 12}
 
 
-def test_a_member_stays_one_when_its_parent_ends_and_another_adopts_it(fake: FakeMachine) -> None:
+def test_member_remains_when_its_parent_exits(fake: FakeMachine) -> None:
     fake.process(10)
     fake.process(11, parent=10)
     fake.process(12, parent=11)
@@ -47,7 +47,7 @@ def test_a_member_stays_one_when_its_parent_ends_and_another_adopts_it(fake: Fak
     assert set(tree.members) == {10, 12}
 
 
-def test_a_stranger_with_the_pid_of_a_member_that_ended_is_not_a_member(fake: FakeMachine) -> None:
+def test_reused_pid_is_not_a_member(fake: FakeMachine) -> None:
     fake.process(10)
     fake.process(11, parent=10, started=2000)
     tree = ProcessTree(fake.proc, 10)
@@ -57,7 +57,7 @@ def test_a_stranger_with_the_pid_of_a_member_that_ended_is_not_a_member(fake: Fa
     assert set(tree.members) == {10}
 
 
-def test_without_a_new_pid_nobody_is_looked_for(fake: FakeMachine) -> None:
+def test_no_scan_without_a_new_pid(fake: FakeMachine) -> None:
     fake.process(10)
     fake.newest_pid(10)
     tree = ProcessTree(fake.proc, 10)
@@ -71,7 +71,7 @@ def test_without_a_new_pid_nobody_is_looked_for(fake: FakeMachine) -> None:
     assert set(tree.members) == {10, 11}
 
 
-def test_a_process_whose_pid_was_given_out_before_it_could_be_seen_is_found(
+def test_process_with_a_pid_before_it_is_visible_is_found(
     fake: FakeMachine,
 ) -> None:
     fake.process(10)
@@ -98,7 +98,7 @@ def test_pids_that_start_again_from_low_numbers_are_found(fake: FakeMachine) -> 
     assert set(tree.members) == {300, 30_000}
 
 
-def test_whatever_the_kernel_hints_all_processes_are_looked_at_once_a_minute(
+def test_all_processes_are_scanned_once_a_minute(
     fake: FakeMachine,
 ) -> None:
     fake.process(10)
@@ -111,7 +111,7 @@ def test_whatever_the_kernel_hints_all_processes_are_looked_at_once_a_minute(
     assert set(tree.members) == {10, 11}
 
 
-def test_on_a_crowded_machine_children_are_found_through_the_threads_that_made_them(
+def test_with_many_processes_children_are_found_through_threads(
     fake: FakeMachine,
 ) -> None:
     fake.process(10, threads=2)
@@ -130,7 +130,7 @@ def test_on_a_crowded_machine_children_are_found_through_the_threads_that_made_t
     assert set(tree.members) == {10, 300, 301}
 
 
-def test_a_daemon_whose_parents_were_never_seen_is_known_by_its_mark(fake: FakeMachine) -> None:
+def test_daemon_is_found_by_its_environment_variable(fake: FakeMachine) -> None:
     fake.process(10, started=1000)
     fake.process(20, started=2000)
     fake.write("proc/20/environ", "HOME=/\0SONDE_JOB=a\0")
@@ -141,14 +141,14 @@ def test_a_daemon_whose_parents_were_never_seen_is_known_by_its_mark(fake: FakeM
     assert set(tree.members) == {10, 20}
 
 
-def test_names_may_hold_spaces_and_brackets(fake: FakeMachine) -> None:
+def test_names_may_contain_spaces_and_brackets(fake: FakeMachine) -> None:
     fake.process(10, name="a) b (c) 1 2", rss_pages=3)
     process = ProcessTree(fake.proc, 10).members[10]
     assert process.name == "a) b (c) 1 2"
     assert process.rss_bytes == 3 * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_more_members_than_files_are_kept_open_are_all_read(fake: FakeMachine) -> None:
+def test_all_members_are_read_beyond_the_limit_of_open_files(fake: FakeMachine) -> None:
     fake.process(10)
     for pid in range(1000, 1300):
         fake.process(pid, parent=10)
@@ -187,7 +187,7 @@ def test_real_children_and_grandchildren_are_found_and_their_end_is_noticed() ->
         tree.close()
 
 
-def test_helpers_of_multiprocessing_are_told_from_what_they_started(tmp_path: Path) -> None:
+def test_multiprocessing_helpers_are_distinguished_from_their_children(tmp_path: Path) -> None:
     server = b"python\0-c\0from multiprocessing.forkserver import main"
     commands = {
         10: b"python\0-c\0from multiprocessing.resource_tracker import main;main(3)",

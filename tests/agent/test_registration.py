@@ -51,7 +51,7 @@ def end(registration: Registration) -> None:
     registration.backend.write(key, encode_facts(exit_))
 
 
-def test_a_new_name_makes_a_job(run_request: RunRequest) -> None:
+def test_new_name_creates_a_job(run_request: RunRequest) -> None:
     registration = register(named(run_request), COMMAND, FakeClock())
     assert (registration.job, registration.node, registration.number, registration.is_creator) == (
         "resnet",
@@ -68,7 +68,7 @@ def test_a_name_in_use_is_refused(run_request: RunRequest) -> None:
         register(named(run_request), COMMAND, FakeClock())
 
 
-def test_a_name_from_a_file_is_told_with_the_file(run_request: RunRequest) -> None:
+def test_name_from_a_file_is_reported_with_the_file(run_request: RunRequest) -> None:
     settings = replace(run_request.settings, name="resnet", name_in_file=("resnet", "sonde.toml"))
     from_file = replace(run_request, settings=settings)
     register(from_file, COMMAND, FakeClock())
@@ -113,7 +113,7 @@ def test_without_a_name_the_job_is_named_after_the_script_and_the_time(
     assert name.rsplit("-", 2)[0] == base
 
 
-def test_names_made_in_the_same_second_differ(run_request: RunRequest) -> None:
+def test_names_created_in_the_same_second_differ(run_request: RunRequest) -> None:
     names = {register(run_request, COMMAND, FakeClock()).job for _ in range(5)}
     assert len(names) == 5
     assert {name[-2:] for name in names} >= {"-2", "-3", "-4", "-5"}
@@ -128,7 +128,7 @@ def test_another_node_joins_a_job_by_name(run_request: RunRequest) -> None:
     assert second.backend.uri == first.backend.uri
 
 
-def test_of_two_with_one_node_name_only_one_joins(run_request: RunRequest) -> None:
+def test_only_one_of_two_nodes_with_the_same_name_joins(run_request: RunRequest) -> None:
     shared = replace(named(run_request), is_node_given=True)
     register(shared, COMMAND, FakeClock())
     with pytest.raises(JobExistsError):  # the creator's own name, before it wrote anything else
@@ -154,24 +154,24 @@ def test_a_job_that_ended_is_resumed_as_the_next_attempt(run_request: RunRequest
     assert second.number == 2
 
 
-def test_resuming_what_is_not_there_makes_it(run_request: RunRequest) -> None:
+def test_resuming_a_missing_job_creates_it(run_request: RunRequest) -> None:
     registration = register(named(run_request, is_resume=True), COMMAND, FakeClock())
     assert (registration.number, registration.is_creator) == (1, True)
 
 
-def test_a_job_that_runs_is_not_resumed(run_request: RunRequest) -> None:
+def test_running_job_is_not_resumed(run_request: RunRequest) -> None:
     start(register(named(run_request), COMMAND, FakeClock()), launcher=this_process())
     with pytest.raises(JobExistsError, match="is still running"):
         register(named(run_request, is_resume=True), COMMAND, FakeClock())
 
 
-def test_a_job_whose_launcher_vanished_is_resumed(run_request: RunRequest) -> None:
+def test_job_with_a_lost_launcher_is_resumed(run_request: RunRequest) -> None:
     gone = replace(this_process(), pid=2**22 + 1)
     start(register(named(run_request), COMMAND, FakeClock()), launcher=gone)
     assert register(named(run_request, is_resume=True), COMMAND, FakeClock()).number == 2
 
 
-def test_the_usual_store_ignores_itself_and_others_do_not(
+def test_only_the_default_store_gets_a_gitignore(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -183,7 +183,7 @@ def test_the_usual_store_ignores_itself_and_others_do_not(
     assert open_backend(registration.backend.uri).exists("job.json")
 
 
-def test_a_job_that_is_over_is_not_joined(run_request: RunRequest) -> None:
+def test_finished_job_is_not_joined(run_request: RunRequest) -> None:
     first = register(named(run_request), COMMAND, FakeClock())
     start(first)
     end(first)
@@ -191,7 +191,7 @@ def test_a_job_that_is_over_is_not_joined(run_request: RunRequest) -> None:
         register(on(named(run_request, is_node_given=True), "node-b"), COMMAND, FakeClock())
 
 
-def test_of_two_that_resume_at_once_only_one_does(run_request: RunRequest) -> None:
+def test_only_one_of_two_simultaneous_resumes_succeeds(run_request: RunRequest) -> None:
     first = register(named(run_request), COMMAND, FakeClock())
     start(first)
     end(first)
@@ -202,7 +202,7 @@ def test_of_two_that_resume_at_once_only_one_does(run_request: RunRequest) -> No
 
 
 @pytest.mark.parametrize("is_resume", [False, True])
-def test_a_folder_that_holds_something_else_is_refused_and_left_as_it_is(
+def test_folder_with_other_files_is_refused_and_unchanged(
     tmp_path: Path, run_request: RunRequest, is_resume: bool
 ) -> None:
     (tmp_path / "src").mkdir()
@@ -215,7 +215,7 @@ def test_a_folder_that_holds_something_else_is_refused_and_left_as_it_is(
 
 @pytest.mark.parametrize("is_resume", [False, True])
 @pytest.mark.parametrize("content", ["an empty folder", "a job", "nothing"])
-def test_a_name_that_is_a_link_is_refused_and_never_written_through(
+def test_linked_job_folder_is_refused(
     tmp_path: Path, run_request: RunRequest, content: str, is_resume: bool
 ) -> None:
     target = tmp_path / "elsewhere"
@@ -236,7 +236,7 @@ def test_a_name_that_is_a_link_is_refused_and_never_written_through(
 
 
 @pytest.mark.parametrize("key", ["workers", "nodes/b", "workers/0/values", "report/report.html"])
-def test_a_job_with_a_link_where_sonde_writes_is_not_resumed(
+def test_job_with_links_in_written_paths_is_not_resumed(
     tmp_path: Path, run_request: RunRequest, key: str
 ) -> None:
     run_request = replace(
@@ -255,9 +255,7 @@ def test_a_job_with_a_link_where_sonde_writes_is_not_resumed(
     assert list((tmp_path / "mine").iterdir()) == []
 
 
-def test_links_of_the_user_beside_what_sonde_writes_do_not_matter(
-    tmp_path: Path, run_request: RunRequest
-) -> None:
+def test_other_links_in_a_job_are_ignored(tmp_path: Path, run_request: RunRequest) -> None:
     run_request = replace(
         run_request, settings=replace(run_request.settings, store=str(tmp_path / "store"))
     )
@@ -276,7 +274,7 @@ def test_an_empty_folder_becomes_a_job(tmp_path: Path, run_request: RunRequest) 
     assert (tmp_path / "src" / "job.json").exists()
 
 
-def test_a_name_that_only_a_failed_start_has_taken_is_explained(run_request: RunRequest) -> None:
+def test_name_of_a_failed_start_is_explained(run_request: RunRequest) -> None:
     register(named(run_request), COMMAND, FakeClock())
     with pytest.raises(JobExistsError, match=r"never started.*sonde rm"):
         register(named(run_request), COMMAND, FakeClock(FakeClock().now_ns() + 3600 * NANOSECONDS))

@@ -65,16 +65,14 @@ def arrived(target: Backend) -> int:
     return len(reader.rows())
 
 
-def test_a_segment_grows_over_there_as_it_grows_here(
-    relay: Relay, target: Fickle, writer: Writer
-) -> None:
+def test_segment_is_appended_in_the_target(relay: Relay, target: Fickle, writer: Writer) -> None:
     for total in (3, 6, 9):
         write_rows(writer, 3)
         assert relay.send()
         assert arrived(target) == total
 
 
-def test_a_document_that_is_rewritten_is_written_again(relay: Relay, target: Fickle) -> None:
+def test_rewritten_document_is_sent_again(relay: Relay, target: Fickle) -> None:
     key = worker_key(0, 1, 0, "beat")
     for content in (b"first", b"later", b"the last"):
         relay.source.write(key, content)
@@ -82,7 +80,7 @@ def test_a_document_that_is_rewritten_is_written_again(relay: Relay, target: Fic
         assert target.read(key) == content
 
 
-def test_what_has_not_changed_is_not_carried_again(relay: Relay, target: Fickle) -> None:
+def test_unchanged_file_is_not_sent_again(relay: Relay, target: Fickle) -> None:
     key = worker_key(0, 1, 0, "start")
     relay.source.write(key, b"once")
     relay.send()
@@ -91,9 +89,7 @@ def test_what_has_not_changed_is_not_carried_again(relay: Relay, target: Fickle)
     assert target.read(key) == b"seen by somebody"
 
 
-def test_an_outage_loses_nothing_and_repeats_nothing(
-    relay: Relay, target: Fickle, writer: Writer
-) -> None:
+def test_outage_loses_and_repeats_nothing(relay: Relay, target: Fickle, writer: Writer) -> None:
     write_rows(writer, 3)
     relay.send()
     target.refuses = True
@@ -105,9 +101,7 @@ def test_an_outage_loses_nothing_and_repeats_nothing(
     assert arrived(target) == 9
 
 
-def test_what_cannot_change_any_more_makes_room(
-    relay: Relay, target: Fickle, writer: Writer
-) -> None:
+def test_complete_files_are_deleted_locally(relay: Relay, target: Fickle, writer: Writer) -> None:
     write_rows(writer, 1)
     relay.source.write("workers/0/values/train-0000000001-abc.safetensors", b"tensors")
     relay.source.write("workers/0/profiles/operators-0000000005-abc.json.gz", b"a trace")
@@ -122,7 +116,7 @@ def test_what_cannot_change_any_more_makes_room(
     assert arrived(target) == 3
 
 
-def test_the_end_carries_the_rest_and_leaves_no_folder(
+def test_finish_sends_the_rest_and_removes_the_folder(
     relay: Relay, target: Fickle, writer: Writer, tmp_path: Path
 ) -> None:
     relay.start()
@@ -132,7 +126,7 @@ def test_the_end_carries_the_rest_and_leaves_no_folder(
     assert not list(tmp_path.glob("sonde-workers-*"))
 
 
-def test_what_does_not_arrive_stays_in_its_folder(
+def test_unsent_data_stays_in_its_folder(
     relay: Relay, target: Fickle, writer: Writer, tmp_path: Path
 ) -> None:
     target.refuses = True
@@ -144,9 +138,7 @@ def test_what_does_not_arrive_stays_in_its_folder(
     assert list(remaining.rglob("*.frames"))
 
 
-def test_a_request_reaches_workers_that_write_into_the_folder_and_is_not_carried_back(
-    relay: Relay, target: Fickle
-) -> None:
+def test_request_reaches_workers_and_is_not_sent_back(relay: Relay, target: Fickle) -> None:
     inbox = Inbox(relay.source, "worker-0")
     clock = FakeClock()
     request = send_request(target, clock, RequestKind.PROFILE, {"kinds": "python"})
@@ -161,7 +153,7 @@ def test_a_request_reaches_workers_that_write_into_the_folder_and_is_not_carried
     assert list(target.entries(REQUESTS)) == []
 
 
-def test_what_processes_may_still_write_to_stays_for_another_process_to_send(
+def test_spool_with_running_writers_is_left_to_another_process(
     relay: Relay, target: Fickle, writer: Writer
 ) -> None:
     relay.start()
@@ -172,9 +164,7 @@ def test_what_processes_may_still_write_to_stays_for_another_process_to_send(
     assert not Spool(relay.spool.folder).is_being_sent()
 
 
-def test_a_segment_that_arrived_short_is_not_deleted_but_sent_again(
-    relay: Relay, target: Fickle, writer: Writer
-) -> None:
+def test_truncated_segment_is_sent_again(relay: Relay, target: Fickle, writer: Writer) -> None:
     write_rows(writer, 3)
     [first] = relay.source.entries("")
     early = relay.source.read(first.key)

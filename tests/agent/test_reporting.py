@@ -10,27 +10,27 @@ def reporter(code: str, *, is_enabled: bool = True) -> Reporter:
     return Reporter((sys.executable, "-c", code), SystemClock(), is_enabled=is_enabled)
 
 
-def test_it_is_written_where_its_process_says_so() -> None:
+def test_report_is_written_when_its_process_succeeds() -> None:
     writer = reporter("")
     writer.write(60)
     assert writer.is_written
     assert writer.problem is None
 
 
-def test_a_process_that_fails_hurts_nobody() -> None:
+def test_failed_report_process_is_reported() -> None:
     writer = reporter("raise SystemExit(1)")
     writer.write(60)
     assert not writer.is_written
     assert writer.problem == "the report process exited with code 1"
 
 
-def test_a_report_that_is_left_to_another_node_is_no_problem() -> None:
+def test_report_left_to_another_node_is_not_a_problem() -> None:
     writer = reporter(f"raise SystemExit({RUNS_ELSEWHERE})")
     writer.write(60)
     assert (writer.is_written, writer.problem) == (False, None)
 
 
-def test_a_process_that_takes_too_long_is_ended() -> None:
+def test_slow_report_process_is_stopped() -> None:
     writer = reporter("import time; time.sleep(600)")
     writer.write(0.6)
     assert not writer.is_written
@@ -38,7 +38,7 @@ def test_a_process_that_takes_too_long_is_ended() -> None:
     assert writer.problem == "not enough time at the end of the job"
 
 
-def test_nothing_is_started_where_nobody_wants_it_or_no_time_is_left() -> None:
+def test_disabled_or_late_report_is_not_started() -> None:
     unwanted, late = reporter("", is_enabled=False), reporter("")
     unwanted.write(60)
     late.write(0.1)

@@ -52,14 +52,14 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(watching_module, name, 0.0)
 
 
-def test_a_command_that_trains_nothing_has_no_watcher(tmp_path: Path) -> None:
+def test_short_command_without_training_runs_no_rules(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path)
     fixture.watching.check()
     fixture.watching.finish(60)
     assert fixture.runs == 0
 
 
-def test_it_starts_when_a_worker_does(tmp_path: Path) -> None:
+def test_rules_start_with_the_first_worker(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path)
     fixture.train()
     fixture.watching.check()
@@ -67,7 +67,7 @@ def test_it_starts_when_a_worker_does(tmp_path: Path) -> None:
     fixture.watching.switch_off()
 
 
-def test_a_short_training_is_looked_at_when_it_is_over(tmp_path: Path) -> None:
+def test_rules_run_at_the_end_of_a_short_training(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path)
     fixture.train()
     fixture.watching.finish(60)
@@ -75,7 +75,7 @@ def test_a_short_training_is_looked_at_when_it_is_over(tmp_path: Path) -> None:
     assert fixture.watching.cpu_seconds > 0
 
 
-def test_a_long_command_is_watched_though_it_trains_nothing(
+def test_rules_run_on_a_long_command_without_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching_module, "_MIN_JOB_SECONDS", 0.0)
@@ -85,7 +85,7 @@ def test_a_long_command_is_watched_though_it_trains_nothing(
     fixture.watching.switch_off()
 
 
-def test_nodes_that_joined_let_the_first_one_go_first(tmp_path: Path) -> None:
+def test_node_that_created_the_job_runs_rules_first(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path, is_creator=False)
     fixture.train()
     fixture.watching.check()
@@ -93,7 +93,7 @@ def test_nodes_that_joined_let_the_first_one_go_first(tmp_path: Path) -> None:
     assert fixture.runs == 0
 
 
-def test_while_somebody_else_watches_there_is_no_other(tmp_path: Path) -> None:
+def test_only_one_node_runs_rules(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path)
     fixture.train()
     held = Leasing(fixture.place.backend, SystemClock(), "node-a")
@@ -106,7 +106,7 @@ def test_while_somebody_else_watches_there_is_no_other(tmp_path: Path) -> None:
     assert fixture.runs == 1
 
 
-def test_one_that_dies_is_started_again_some_times_and_then_it_is_said(tmp_path: Path) -> None:
+def test_crashed_rules_process_is_restarted_up_to_a_limit(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path, "raise MemoryError('too much')")
     fixture.train()
     assert fixture.until(lambda: bool(fixture.said))
@@ -118,7 +118,7 @@ def test_one_that_dies_is_started_again_some_times_and_then_it_is_said(tmp_path:
     assert fixture.runs == 3
 
 
-def test_the_end_of_a_job_does_not_wait_for_a_watcher_that_hangs(tmp_path: Path) -> None:
+def test_hanging_rules_process_does_not_delay_the_end(tmp_path: Path) -> None:
     clock = SystemClock()
     fixture = RulesFixture(tmp_path, "import time; time.sleep(600)")
     fixture.train()
@@ -129,7 +129,7 @@ def test_the_end_of_a_job_does_not_wait_for_a_watcher_that_hangs(tmp_path: Path)
     assert clock.seconds() - started < 60
 
 
-def test_what_it_costs_is_known_while_it_runs(tmp_path: Path) -> None:
+def test_cpu_time_is_known_while_rules_run(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path, "while True: pass")
     fixture.train()
     fixture.watching.check()
@@ -137,7 +137,7 @@ def test_what_it_costs_is_known_while_it_runs(tmp_path: Path) -> None:
     fixture.watching.switch_off()
 
 
-def test_the_command_watches_as_long_as_this_attempt_lasts(tmp_path: Path) -> None:
+def test_command_runs_rules_until_the_attempt_ends(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path)
     requested = RuleOptions(("StepOutlier", "overfit"), ("StepOutlier.stddev=4",))
     words = rules_command(

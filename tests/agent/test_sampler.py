@@ -138,7 +138,7 @@ def test_every_tick_reads_and_records() -> None:
     assert bench.values("count.value") == [1, 2, 3, 4]
 
 
-def test_a_collector_is_read_no_more_often_than_it_wants() -> None:
+def test_collector_is_not_read_more_often_than_its_interval() -> None:
     bench = Bench(Counting("often"), Counting("seldom", every_seconds=1.0), interval_seconds=0.5)
     bench.tick(8)
     assert bench.values("often.value") == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -154,7 +154,7 @@ def test_a_failing_collector_does_not_stop_the_others() -> None:
     assert bench.notices() == [("switched-off", "collector bad")]
 
 
-def test_a_collector_may_find_more_things() -> None:
+def test_collector_may_add_series() -> None:
     bench = Bench(Growing("grow"), Counting("good"))
     bench.tick(4)
     assert bench.values("grow.value") == [1, 2, 3, 4]
@@ -169,7 +169,7 @@ def test_a_reading_of_the_wrong_length_is_not_recorded() -> None:
     assert bench.values("good.value") == [1, 2, 3]
 
 
-def test_what_watching_costs_is_a_metric() -> None:
+def test_sampling_cost_is_a_metric() -> None:
     bench = Bench(Counting(), cost=0.004)
     bench.tick(45)
     assert bench.values("sonde.cpu_percent") == pytest.approx([0.4, 0.4])
@@ -177,14 +177,14 @@ def test_what_watching_costs_is_a_metric() -> None:
     assert bench.notices() == []
 
 
-def test_watching_that_costs_too_much_slows_down_and_says_so() -> None:
+def test_interval_increases_above_the_cost_budget() -> None:
     bench = Bench(Counting(), cost=0.02)
     bench.tick(90)
     assert bench.sampler.interval_seconds == 1.0
     assert bench.notices() == [("changed", "sampling interval")]
 
 
-def test_it_slows_down_to_a_minute_and_no_further() -> None:
+def test_interval_increases_up_to_a_minute() -> None:
     bench = Bench(Counting(), interval_seconds=50, cost=0.5)
     bench.tick(30)
     assert bench.sampler.interval_seconds == 60
@@ -216,7 +216,7 @@ class Hanging(Counting):
         return super().read(seconds)
 
 
-def test_a_collector_that_hangs_does_not_hold_up_the_end() -> None:
+def test_hanging_collector_does_not_delay_the_end() -> None:
     collector = Hanging()
     sampler, _ = real_sampler(collector, 0.1)
     clock = SystemClock()
@@ -229,7 +229,7 @@ def test_a_collector_that_hangs_does_not_hold_up_the_end() -> None:
     collector.let_go.set()
 
 
-def test_it_ticks_by_itself_until_it_is_stopped_and_takes_a_last_tick() -> None:
+def test_sampler_runs_until_stopped_with_a_last_sample() -> None:
     collector = Counting()
     sampler, bench = real_sampler(collector, 0.1)
     sampler.start(flush_seconds=60)
@@ -240,7 +240,7 @@ def test_it_ticks_by_itself_until_it_is_stopped_and_takes_a_last_tick() -> None:
 
 
 @pytest.mark.parametrize("is_slow", [False, True])
-def test_a_changed_interval_takes_effect_at_once(*, is_slow: bool) -> None:
+def test_changed_interval_takes_effect_immediately(*, is_slow: bool) -> None:
     collector = Counting()
     collector.is_slow = is_slow
     sampler, bench = real_sampler(collector, 60)
@@ -262,7 +262,7 @@ def test_nothing_is_read_while_monitoring_is_off() -> None:
     assert bench.values("count.value") == []
 
 
-def test_a_slow_collector_does_not_hold_up_the_ticks() -> None:
+def test_slow_collector_does_not_delay_sampling() -> None:
     let_go: list[bool] = []
     slow = Blocking("slow", let_go)
     quick = Counting("quick")
@@ -275,7 +275,7 @@ def test_a_slow_collector_does_not_hold_up_the_ticks() -> None:
     assert stopped(sampler)
 
 
-def test_collectors_that_find_nothing_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unavailable_collectors_report_why(monkeypatch: pytest.MonkeyPatch) -> None:
     class Absent(Counting):
         def open(self) -> None:
             raise NothingToCollectError("no such device here")

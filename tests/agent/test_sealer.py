@@ -19,7 +19,7 @@ def runs(tmp_path: Path) -> int:
     return len(path.read_text()) if path.exists() else 0
 
 
-def test_it_seals_once_for_every_time_segments_were_closed(tmp_path: Path) -> None:
+def test_sealer_runs_once_per_newly_closed_segments(tmp_path: Path) -> None:
     instance = sealer(tmp_path, "pass")
     instance.seal(0)
     instance.seal(1)
@@ -34,7 +34,7 @@ def test_it_seals_once_for_every_time_segments_were_closed(tmp_path: Path) -> No
     assert runs(tmp_path) == 3
 
 
-def test_it_waits_until_it_is_worth_a_process(tmp_path: Path) -> None:
+def test_sealer_waits_for_its_interval(tmp_path: Path) -> None:
     instance = sealer(tmp_path, "pass", every_seconds=3600)
     instance.seal(5)
     assert runs(tmp_path) == 0
@@ -42,7 +42,7 @@ def test_it_waits_until_it_is_worth_a_process(tmp_path: Path) -> None:
     assert runs(tmp_path) == 1
 
 
-def test_only_one_seals_at_a_time(tmp_path: Path) -> None:
+def test_only_one_sealing_process_runs(tmp_path: Path) -> None:
     go_on = tmp_path / "go on"
     instance = sealer(tmp_path, f"import os\nwhile not os.path.exists({str(go_on)!r}): pass")
     for closed in range(1, 20):
@@ -52,7 +52,7 @@ def test_only_one_seals_at_a_time(tmp_path: Path) -> None:
     assert runs(tmp_path) == 2
 
 
-def test_the_end_of_a_job_does_not_wait_for_a_sealer_that_hangs(tmp_path: Path) -> None:
+def test_hanging_sealer_does_not_delay_the_end(tmp_path: Path) -> None:
     clock = SystemClock()
     instance = sealer(tmp_path, "import time; time.sleep(600)")
     instance.seal(1)

@@ -82,7 +82,7 @@ def arrived(target: Memory) -> int:
     return len(reader.rows())
 
 
-def test_it_goes_on_where_the_launcher_was_killed(
+def test_takeover_continues_where_the_launcher_was_killed(
     spool: Spool, target: Fickle, clock: FakeClock
 ) -> None:
     writer = Writer(spool.source, worker_folder(0), clock)
@@ -95,7 +95,7 @@ def test_it_goes_on_where_the_launcher_was_killed(
     assert not spool.folder.exists()
 
 
-def test_a_store_that_fails_half_way_is_tried_again_and_nothing_arrives_twice(
+def test_failed_store_is_retried_without_duplicates(
     spool: Spool, target: Fickle, clock: FakeClock
 ) -> None:
     writer = Writer(spool.source, worker_folder(0), clock)
@@ -111,7 +111,7 @@ def test_a_store_that_fails_half_way_is_tried_again_and_nothing_arrives_twice(
     assert arrived(target) == 3
 
 
-def test_it_sends_until_the_last_process_of_the_job_has_ended(
+def test_takeover_sends_until_the_last_process_exits(
     spool: Spool, target: Fickle, clock: FakeClock
 ) -> None:
     writer = Writer(spool.source, worker_folder(0), clock)
@@ -129,7 +129,7 @@ def test_it_sends_until_the_last_process_of_the_job_has_ended(
     assert arrived(target) == 16
 
 
-def test_a_part_that_arrives_late_from_the_killed_launcher_costs_nothing(
+def test_delayed_write_of_the_killed_launcher_loses_nothing(
     spool: Spool, target: Fickle, clock: FakeClock
 ) -> None:
     writer = Writer(spool.source, worker_folder(0), clock)
@@ -146,7 +146,7 @@ def test_a_part_that_arrives_late_from_the_killed_launcher_costs_nothing(
     assert arrived(target) == 7
 
 
-def test_it_gives_up_after_its_patience_and_says_why(
+def test_takeover_gives_up_after_a_timeout_with_a_reason(
     spool: Spool, target: Fickle, clock: FakeClock
 ) -> None:
     spool.source.write(worker_key(0, 1, 0, "beat"), b"a beat")
@@ -159,7 +159,7 @@ def test_it_gives_up_after_its_patience_and_says_why(
     assert spool.folder.exists()
 
 
-def test_how_a_job_ended_is_closed_if_its_launcher_knew_it_and_not_made_up_otherwise(
+def test_end_of_a_job_is_recorded_only_if_known(
     spool: Spool, target: Fickle, clock: FakeClock
 ) -> None:
     assert taking_over(spool, target, clock).run(0.0)
@@ -177,7 +177,7 @@ def test_how_a_job_ended_is_closed_if_its_launcher_knew_it_and_not_made_up_other
     assert target.exists(closing_key("node", 1))
 
 
-def test_a_removed_job_is_not_brought_back(spool: Spool, target: Fickle, clock: FakeClock) -> None:
+def test_removed_job_is_not_recreated(spool: Spool, target: Fickle, clock: FakeClock) -> None:
     spool.source.write(worker_key(0, 1, 0, "beat"), b"a beat")
     target.delete([JOB])
     take_over = taking_over(spool, target, clock)
@@ -196,7 +196,7 @@ def test_requests_to_workers_are_not_sent_back(
     assert not target.exists(request_key("one"))
 
 
-def test_two_processes_never_send_one_spool_at_once(spool: Spool, clock: FakeClock) -> None:
+def test_spool_is_sent_by_one_process_at_a_time(spool: Spool, clock: FakeClock) -> None:
     second = Spool(spool.folder)
     assert second.is_being_sent()
     assert not second.take_lock(clock, 1.0)
@@ -207,7 +207,7 @@ def test_two_processes_never_send_one_spool_at_once(spool: Spool, clock: FakeClo
     second.release()
 
 
-def test_what_has_not_arrived_is_counted(spool: Spool, target: Fickle, clock: FakeClock) -> None:
+def test_unsent_files_are_counted(spool: Spool, target: Fickle, clock: FakeClock) -> None:
     writer = Writer(spool.source, worker_folder(0), clock)
     write_rows(writer, 3)
     Relay(spool, target, clock).send()
@@ -219,7 +219,7 @@ def test_what_has_not_arrived_is_counted(spool: Spool, target: Fickle, clock: Fa
     assert [unsent.folder for unsent in local_spools()] == [spool.folder]
 
 
-def test_it_ends_when_somebody_removes_the_folder(
+def test_takeover_ends_when_the_folder_is_removed(
     spool: Spool, target: Fickle, clock: FakeClock
 ) -> None:
     spool.source.write(worker_key(0, 1, 0, "beat"), b"a beat")

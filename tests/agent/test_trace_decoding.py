@@ -73,7 +73,7 @@ def test_a_trace_without_a_clock_begins_with_its_window() -> None:
     assert rows(job)[0]["start_ns"] == 10**9 * NANOSECONDS
 
 
-def test_a_trace_that_somebody_wants_is_kept_and_not_decoded_again() -> None:
+def test_requested_trace_is_kept_and_not_decoded_again() -> None:
     job = FakeJob()
     leave_trace(job, operator("aten::add", 0, 1), keep_trace=True)
     assert decode_waiting(job.backend, 0, job.clock) == 1
@@ -90,7 +90,7 @@ def test_a_trace_without_its_facts_is_still_being_written() -> None:
     assert job.stored(".json.gz")
 
 
-def test_facts_without_a_trace_are_forgotten() -> None:
+def test_facts_without_a_trace_are_removed() -> None:
     job = FakeJob()
     leave_trace(job, operator("aten::add", 0, 1))
     job.backend.delete([KEY + layout.TRACE_SUFFIX])
@@ -110,7 +110,7 @@ def test_profiles_of_other_kinds_are_left_alone() -> None:
     [b"", b"no trace", gzip.compress(b'{"traceEvents": 3}')],
     ids=["empty", "text", "no events"],  # a packed content has its time in it
 )
-def test_what_is_no_trace_is_said_once(content: bytes) -> None:
+def test_invalid_trace_is_reported_once(content: bytes) -> None:
     job = FakeJob()
     leave_trace(job)
     job.backend.write(KEY + layout.TRACE_SUFFIX, content)
@@ -121,7 +121,7 @@ def test_what_is_no_trace_is_said_once(content: bytes) -> None:
     assert "no trace" in notice["reason"]
 
 
-def test_a_trace_that_is_cut_off_gives_what_it_has_and_says_so() -> None:
+def test_truncated_trace_is_decoded_and_reported() -> None:
     job = FakeJob()
     leave_trace(job)
     document = json.dumps({"traceEvents": [operator(f"op{n}", n, 1) for n in range(99)]})
@@ -151,7 +151,7 @@ class Dying(Memory):
 
 
 @pytest.mark.parametrize("changes", [0, 1, 2])
-def test_a_process_that_dies_halfway_leaves_nothing_that_counts_twice(
+def test_process_that_dies_midway_leaves_no_duplicates(
     changes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 100
@@ -168,7 +168,7 @@ def test_a_process_that_dies_halfway_leaves_nothing_that_counts_twice(
     assert len({row["start_ns"] for row in result}) == count
 
 
-def test_two_processes_that_decode_the_same_trace_make_one_of_it() -> None:
+def test_two_decoders_of_the_same_trace_write_it_once() -> None:
     job = FakeJob()
     leave_trace(job, operator("aten::add", 0, 1))
     retained = {entry.key: job.backend.read(entry.key) for entry in job.backend.entries("workers")}

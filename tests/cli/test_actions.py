@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_actions_are_listed_with_those_that_are_set_up(
+def test_actions_are_listed_with_configured_ones(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "sonde.toml").write_text('[actions.team]\nkind = "webhook"\nurl = "http://x"')
@@ -31,7 +31,7 @@ def test_actions_are_listed_with_those_that_are_set_up(
     assert "Configured here: team (webhook)" in printed
 
 
-def test_one_action_is_shown_with_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_action_is_shown_with_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["actions", "stop"]) == 0
     printed = capsys.readouterr().out
     assert "min_severity: " in printed
@@ -41,7 +41,7 @@ def test_one_action_is_shown_with_its_settings(capsys: pytest.CaptureFixture[str
     assert {"to", "gateway", "cool_down"} <= {setting["name"] for setting in document["settings"]}
 
 
-def test_a_trial_is_sent_and_says_that_it_is_one(
+def test_test_finding_is_sent_and_marked_as_a_test(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with WebServer() as server:
@@ -53,7 +53,9 @@ def test_a_trial_is_sent_and_says_that_it_is_one(
     assert (document["trial"], document["rule"]) == (True, "Trial")
 
 
-def test_a_trial_that_fails_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_action_test_is_reported_in_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with WebServer([404]) as server:
         (folder / "sonde.toml").write_text(f'[actions.webhook]\nurl = "{server.url}"')
         assert run_command_line(["actions", "test", "webhook"]) == 1
@@ -69,7 +71,7 @@ def test_a_trial_that_fails_is_one_line(folder: Path, capsys: pytest.CaptureFixt
         ('[rules.LossSpike]\nactions = ["stop"]', False),
     ],
 )
-def test_a_stop_on_values_that_are_not_finite_comes_before_they_do_damage(
+def test_stop_on_non_finite_values_happens_before_damage(
     folder: Path, rules: str, is_careful: bool
 ) -> None:
     (folder / "sonde.toml").write_text(f'{rules}\n[actions.end]\nkind = "stop"')
@@ -86,7 +88,7 @@ def test_a_stop_on_values_that_are_not_finite_comes_before_they_do_damage(
         ({"no_rules": False, "rules": ""}, "false"),
     ],
 )
-def test_a_job_is_not_stopped_for_a_rule_that_does_not_judge_it(
+def test_job_is_not_stopped_for_a_rule_that_does_not_run(
     folder: Path, options: dict[str, object], live: str
 ) -> None:
     rules = f'[rules]\nlive = {live}\n[rules.ExplodingTensor]\nactions = ["stop"]'
@@ -105,14 +107,14 @@ def test_a_job_is_not_stopped_for_a_rule_that_does_not_judge_it(
         (["test", "a", "b"], "Usage: sonde actions"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(
+def test_invalid_arguments_are_usage_errors(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["actions", *words]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_where_nobody_watches_nobody_acts(tmp_path: Path) -> None:
+def test_actions_require_live_rules(tmp_path: Path) -> None:
     (tmp_path / "sonde.toml").write_text("[rules]\nlive = false\n")
     settings = load_settings(tmp_path / "sonde.toml")
     with pytest.raises(UsageError, match="needs live rules"):

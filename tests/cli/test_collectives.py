@@ -22,7 +22,7 @@ def test_the_slow_worker_is_named(words: list[str], capsys: pytest.CaptureFixtur
     assert "Worker 1 is slow" in output
 
 
-def test_it_speaks_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_as_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line([*words, "--json", "--start-step", "4"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["slow_worker"], document["matched"]) == (1, 8)

@@ -42,7 +42,7 @@ def test_a_node_decodes_the_traces_of_its_own_workers(tmp_path: Path) -> None:
     assert not job.stored(".parquet")
 
 
-def test_what_is_left_is_decoded_and_then_sealed(
+def test_pending_traces_are_decoded_and_then_sealed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = job_with_traces(tmp_path)
@@ -54,7 +54,7 @@ def test_what_is_left_is_decoded_and_then_sealed(
     assert any("/operations/" in key for key in job.stored(".parquet"))
 
 
-def test_people_are_told_how_many_traces_were_decoded(
+def test_number_of_decoded_traces_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = job_with_traces(tmp_path)

@@ -11,7 +11,7 @@ def record(text: str, seconds: float) -> logging.LogRecord:
     return result
 
 
-def test_the_same_line_is_shown_once_a_minute_with_how_often_it_came() -> None:
+def test_repeated_line_is_shown_once_a_minute_with_its_count() -> None:
     lines = OncePerMinute()
     assert lines.filter(record("a look at a job failed", 0.0))
     assert not any(lines.filter(record("a look at a job failed", second)) for second in range(60))
@@ -21,7 +21,7 @@ def test_the_same_line_is_shown_once_a_minute_with_how_often_it_came() -> None:
     assert later.getMessage() == "a look at a job failed (repeated 60 times)"
 
 
-def test_lines_that_all_differ_are_bounded_too() -> None:
+def test_different_lines_are_limited_too() -> None:
     lines = OncePerMinute()
     shown = sum(lines.filter(record(f"answer {number} failed", 1.0)) for number in range(1000))
     assert shown == 100

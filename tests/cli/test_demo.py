@@ -35,5 +35,5 @@ def test_each_planted_fault_is_found_where_it_is() -> None:
     assert [spike[name] for name in ("usual", "during")] == [1.0, 8.0]
 
 
-def test_a_fault_that_left_no_trace_is_said_to_be_not_seen() -> None:
+def test_fault_without_a_trace_is_reported_as_not_seen() -> None:
     assert [trace.text for trace in traces(trained({}, {}).job())] == ["not found"] * 4

@@ -41,7 +41,7 @@ def test_a_range_of_steps_goes_into_a_compressed_file(
     assert json.loads(capsys.readouterr().out)["bytes"] == target.stat().st_size
 
 
-def test_it_may_go_to_standard_output(
+def test_timeline_can_be_written_to_standard_output(
     store: str, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert export(store, "--format", "chrome-trace", "--node", "left", "--metric", "cpu.*") == 0
@@ -57,14 +57,14 @@ def test_it_may_go_to_standard_output(
         (("--format", "chrome-trace", "--worker", "7"), "no worker 7"),
     ],
 )
-def test_a_wrong_wish_is_a_usage_error(
+def test_invalid_export_is_a_usage_error(
     store: str, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert export(store, *words) == 2
     assert message in capsys.readouterr().err
 
 
-def test_a_range_in_which_nothing_was_recorded_is_remarked_on(
+def test_range_without_data_is_noted(
     store: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words = ("--format", "chrome-trace", "--start", "5000", "-o", str(tmp_path / "none.json"))
@@ -73,7 +73,7 @@ def test_a_range_in_which_nothing_was_recorded_is_remarked_on(
     assert "No data in this range" in capfd.readouterr().err
 
 
-def test_a_recording_of_a_gpu_keeps_its_kernels_and_who_started_them(tmp_path: Path) -> None:
+def test_gpu_recording_keeps_kernels_and_their_launches(tmp_path: Path) -> None:
     recording = Path(__file__).parents[1] / "golden" / "kineto_h200_one_step.json.gz"
     store, target = str(tmp_path / "store"), tmp_path / "merged.json"
     words = ["import", "kineto", str(recording), "--name", "resnet", "--store", store]

@@ -36,7 +36,7 @@ def job(tmp_path: Path) -> str:
     return job.backend.uri
 
 
-def test_people_are_told_what_followed(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_actions_are_printed_with_findings(job: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["findings", job]) == 0
     printed = capsys.readouterr().out
     assert "Action email, 1970-01-01T00:00:00.000000Z: mail to me@example.org" in printed
@@ -45,7 +45,7 @@ def test_people_are_told_what_followed(job: str, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("command", ["findings", "status"])
-def test_scripts_are_told_what_followed(
+def test_actions_are_in_the_json_document(
     job: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line([command, job, "--json"]) == 0

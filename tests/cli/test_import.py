@@ -22,7 +22,7 @@ def sonde(store: Path, *words: str) -> int:
     return run_command_line([words[0], "--store", str(store), *words[1:]])
 
 
-def test_a_recording_becomes_a_job_named_after_its_file(tmp_path: Path, capsys: Output) -> None:
+def test_recording_becomes_a_job_named_after_its_file(tmp_path: Path, capsys: Output) -> None:
     path = trace(tmp_path / "resnet 50.pt.trace.json.gz")
     assert sonde(tmp_path / "store", "import", "kineto", str(path)) == 0
     output = capsys.readouterr()
@@ -33,7 +33,7 @@ def test_a_recording_becomes_a_job_named_after_its_file(tmp_path: Path, capsys: 
     assert (job["job"], job["state"]) == ("resnet-50", "ended")
 
 
-def test_the_job_is_there_for_the_other_commands(tmp_path: Path, capsys: Output) -> None:
+def test_imported_job_works_with_other_commands(tmp_path: Path, capsys: Output) -> None:
     store, path = tmp_path / "store", trace(tmp_path / "trace.json")
     assert sonde(store, "import", "kineto", str(path), "--name", "mine") == 0
     for words in (["jobs"], ["status", "mine"], ["operators", "mine"], ["compact", "mine"]):
@@ -42,7 +42,7 @@ def test_the_job_is_there_for_the_other_commands(tmp_path: Path, capsys: Output)
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_scripts_get_one_document(tmp_path: Path, capsys: Output) -> None:
+def test_import_prints_one_json_document(tmp_path: Path, capsys: Output) -> None:
     path = trace(tmp_path / "trace.json")
     assert sonde(tmp_path / "store", "import", "kineto", str(path), "--json") == 0
     output = capsys.readouterr()
@@ -59,7 +59,7 @@ def test_scripts_get_one_document(tmp_path: Path, capsys: Output) -> None:
     assert output.err == ""
 
 
-def test_a_broken_file_is_one_line_and_no_job(tmp_path: Path, capsys: Output) -> None:
+def test_broken_file_is_one_error_line_and_creates_no_job(tmp_path: Path, capsys: Output) -> None:
     path = write_text(tmp_path / "trace.json", '{"traceEvents": "none"}')
     assert sonde(tmp_path / "store", "import", "kineto", str(path)) == 1
     output = capsys.readouterr().err
@@ -75,7 +75,7 @@ def test_a_name_in_use_is_refused(tmp_path: Path, capsys: Output) -> None:
     assert "--name" in capsys.readouterr().err
 
 
-def test_a_kind_that_nobody_knows_is_answered_with_the_known(capsys: Output) -> None:
+def test_unknown_kind_lists_the_available_kinds(capsys: Output) -> None:
     with pytest.raises(SystemExit) as exit_:
         run_command_line(["import", "nsight", "x"])
     assert exit_.value.code == 2
@@ -83,7 +83,7 @@ def test_a_kind_that_nobody_knows_is_answered_with_the_known(capsys: Output) -> 
     assert all(kind in output for kind in ("chrome-trace", "horovod", "kineto", "xprof"))
 
 
-def test_the_bar_is_for_terminals(
+def test_progress_bar_is_shown_only_on_a_terminal(
     tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = trace(tmp_path / "trace.json")

@@ -25,7 +25,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> str:
     return job.backend.uri
 
 
-def test_a_person_sees_shares_operators_and_causes(
+def test_output_shows_shares_operators_and_idle_causes(
     recorded: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["operators", recorded, "--top", "3"]) == 0
@@ -49,7 +49,7 @@ def test_a_person_sees_shares_operators_and_causes(
         (("--by", "phase"), "between"),
     ],
 )
-def test_scripts_get_the_same_as_one_document(
+def test_json_document_contains_the_same(
     recorded: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], first: str
 ) -> None:
     assert run_command_line(["operators", recorded, "--json", *words]) == 0
@@ -73,9 +73,7 @@ def test_a_job_that_was_not_profiled_says_so(
     assert "plain: No operators recorded" in capsys.readouterr().out
 
 
-def test_a_trace_that_nobody_has_decoded_yet_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_undecoded_trace_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = FakeJob(str(tmp_path / "plain"))
     key = layout.profile_key(job.worker().rank, "operators", 5, "writer")
     job.backend.write(f"{key}{layout.TRACE_FACTS_SUFFIX}", b"{}")
@@ -86,7 +84,7 @@ def test_a_trace_that_nobody_has_decoded_yet_is_said(
     assert json.loads(capsys.readouterr().out)["operators"] == []
 
 
-def test_a_synchronization_is_named_with_its_place(
+def test_synchronization_is_shown_with_its_location(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two steps of a kernel each; at the end of the first somebody asks for the loss."""
@@ -111,7 +109,7 @@ def test_a_synchronization_is_named_with_its_place(
     assert path.split()[-5:] == ["1", "45", "ms", "50", "ms"]
 
 
-def test_a_job_without_a_gpu_has_nothing_to_show_of_one(
+def test_job_without_a_gpu_reports_no_gpu_operations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = FakeJob(str(tmp_path / "host"))
@@ -123,9 +121,7 @@ def test_a_job_without_a_gpu_has_nothing_to_show_of_one(
     assert "aten::mm" in capsys.readouterr().out
 
 
-def test_a_number_of_rows_that_is_none_is_a_usage_error(
-    recorded: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_zero_rows_is_a_usage_error(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         run_command_line(["operators", recorded, "--top", "0"])
     assert stopped.value.code == 2

@@ -45,7 +45,7 @@ def job(tmp_path: Path) -> FakeJob:
     return FakeJob(str(tmp_path / "job"), clock=FakeClock(SystemClock().now_ns()))
 
 
-def test_every_worker_that_trains_is_asked(
+def test_request_goes_to_all_training_workers(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job.worker(0, world_size=3).beat()
@@ -62,7 +62,7 @@ def test_every_worker_that_trains_is_asked(
     assert requested == {"kinds": "python", "steps": "10", "profiler": "cprofile"}
 
 
-def test_seconds_are_an_amount_of_time(job: FakeJob) -> None:
+def test_seconds_accept_units(job: FakeJob) -> None:
     job.worker(0).beat()
     with answering(job, 0) as heard:
         assert run_command_line(["profile", job.backend.uri, "--seconds", "500ms"]) == 0
@@ -72,13 +72,13 @@ def test_seconds_are_an_amount_of_time(job: FakeJob) -> None:
     assert heard[0].arguments["kinds"] == "operators,dataloader,python"
 
 
-def test_a_worker_that_refuses_is_told_by_the_exit_code(job: FakeJob) -> None:
+def test_refused_request_sets_the_exit_code(job: FakeJob) -> None:
     job.worker(0).beat()
     with answering(job, 0, is_done=False):
         assert run_command_line(["profile", job.backend.uri, "--json"]) == 1
 
 
-def test_a_job_in_which_nothing_trains_is_not_asked(
+def test_job_without_training_is_not_profiled(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["profile", job.backend.uri]) == 1
@@ -100,7 +100,7 @@ def test_a_job_in_which_nothing_trains_is_not_asked(
         (("--option", "colour=red"), "colour=red"),
     ],
 )
-def test_an_impossible_wish_is_a_usage_error(
+def test_invalid_profile_request_is_a_usage_error(
     job: FakeJob, words: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job.worker(0).beat()

@@ -36,7 +36,7 @@ def run(job: FakeJob, *words: str) -> int:
     return run_command_line([command, job.backend.uri, *rest])
 
 
-def test_the_hottest_function_is_named_with_its_line(
+def test_slowest_function_is_shown_with_its_line(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "python") == 0
@@ -56,7 +56,7 @@ def test_slow_steps_and_modes_are_compared(
     assert "Self time per step, by mode:" in shown
 
 
-def test_the_json_document_holds_all_of_it(
+def test_json_document_contains_everything(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "python", "--json", "--steps", "9:11") == 0
@@ -71,7 +71,7 @@ def test_the_json_document_holds_all_of_it(
     assert document["windows"][0]["looks"] == 49
 
 
-def test_files_packages_and_phases_can_be_asked_for(
+def test_output_can_be_grouped_by_module_and_filtered_by_phase(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "python", "--by", "module", "--phase", "forward") == 0

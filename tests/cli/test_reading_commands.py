@@ -32,7 +32,7 @@ def run(job: FakeJob, *words: str) -> int:
     return run_command_line([command, job.backend.uri, *rest])
 
 
-def test_watching_a_job_that_is_over_prints_one_frame(
+def test_watch_prints_one_frame_of_a_finished_job(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "watch") == 0
@@ -41,7 +41,7 @@ def test_watching_a_job_that_is_over_prints_one_frame(
     assert "1 of 2 busy" in shown
 
 
-def test_the_present_values_are_one_json_document(
+def test_current_values_are_one_json_document(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "watch", "--json") == 0
@@ -51,7 +51,7 @@ def test_the_present_values_are_one_json_document(
     assert [gpu["utilization_percent"] for gpu in node["gpus"]] == [97.0, 0.0]
 
 
-def test_a_node_that_is_not_there_is_an_error_that_names_those_that_are(
+def test_unknown_node_lists_the_available_nodes(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "watch", "--node", "nope") == 2
@@ -75,7 +75,7 @@ def test_status_is_readable(job: FakeJob, capsys: pytest.CaptureFixture[str]) ->
     assert any(line.startswith("GPU gpu0") and "97%" in line for line in lines)
 
 
-def test_jobs_are_listed_for_people_and_for_scripts(
+def test_jobs_are_listed_as_text_and_json(
     job: FakeJob, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = str(tmp_path / "store")
@@ -101,7 +101,7 @@ def test_csv_goes_to_standard_output(
     assert [row[2:] for row in rows] == [["97", "0"]] * 2
 
 
-def test_a_file_is_written_whole_and_told_about(
+def test_export_writes_a_complete_file_and_describes_it(
     job: FakeJob, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "out.parquet"
@@ -119,7 +119,7 @@ def test_a_file_is_written_whole_and_told_about(
         (("--format", "csv", "--node", "nope"), "no node 'nope'"),
     ],
 )
-def test_a_wrong_wish_is_a_usage_error_with_a_way_out(
+def test_invalid_export_is_a_usage_error_with_a_hint(
     job: FakeJob, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "export", *words) == 2
@@ -127,15 +127,13 @@ def test_a_wrong_wish_is_a_usage_error_with_a_way_out(
 
 
 @pytest.mark.parametrize("words", [("--start", "noon"), ("--buckets", "0"), ("--format", "xls")])
-def test_a_value_that_cannot_be_is_refused_before_anything_is_read(
-    job: FakeJob, words: tuple[str, ...]
-) -> None:
+def test_invalid_value_is_refused_before_reading(job: FakeJob, words: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as remaining:
         run(job, "export", "--format", "csv", *words)
     assert remaining.value.code == 2
 
 
-def test_a_place_that_cannot_be_written_is_one_line(
+def test_unwritable_path_is_one_error_line(
     job: FakeJob, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "file" / "x.csv"
@@ -144,7 +142,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
     assert f"Cannot write {path}" in capsys.readouterr().err
 
 
-def test_the_doctor_speaks_json_and_finds_a_bad_store(
+def test_doctor_prints_json_and_detects_an_unwritable_store(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["doctor", "--store", str(tmp_path), "--json"]) == 0
@@ -155,14 +153,14 @@ def test_the_doctor_speaks_json_and_finds_a_bad_store(
     assert "not available:" in shown
 
 
-def test_an_export_of_nothing_says_what_there_is(
+def test_empty_export_reports_the_available_range(
     job: FakeJob, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "export", "--format", "csv", "--start", "5000") == 0
     assert "No data in this range. resnet covers 2" in capfd.readouterr().err
 
 
-def test_compacting_a_node_that_is_not_there_is_an_error(
+def test_compacting_an_unknown_node_is_an_error(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(job, "compact", "--node", "zz") == 2
@@ -189,17 +187,17 @@ def test_one_unreadable_job_does_not_hide_the_others(
     assert "broken: cannot read it" in printed.err
 
 
-def test_a_job_is_no_store(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
+def test_job_is_not_accepted_as_a_store(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["jobs", "--store", job.backend.uri]) == 1
     assert "resnet is a job, not a store. Its store is " in capsys.readouterr().err
 
 
-def test_a_demo_has_to_last_a_while(capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_has_a_minimum_duration(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["demo", "--seconds", "4"]) == 2
     assert "5 or more" in capsys.readouterr().err
 
 
-def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
+def test_slow_job_does_not_delay_the_list(
     job: FakeJob,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -218,11 +216,13 @@ def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
     assert run_command_line(["jobs", "--store", str(tmp_path / "store"), "--json"]) == 0
     held.set()
 
-    listed = {document["job"]: document["state"] for document in json.loads(capsys.readouterr().out)}
+    listed = {
+        document["job"]: document["state"] for document in json.loads(capsys.readouterr().out)
+    }
     assert listed == {"resnet": "failed", "stuck": "broken"}
 
 
-def test_a_job_that_never_began_is_not_listed(
+def test_job_that_never_started_is_not_listed(
     job: FakeJob, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     phantom = open_backend(str(tmp_path / "store" / "phantom"))

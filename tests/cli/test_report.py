@@ -23,7 +23,7 @@ def job(tmp_path: Path) -> FakeJob:
     return made.record({"cpu.utilization_percent": [10.0, 20.0, 30.0, 40.0]})
 
 
-def test_it_goes_into_the_folder_of_the_job(
+def test_report_is_written_to_the_folder_of_the_job(
     job: FakeJob, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["report", job.end().backend.uri]) == 0
@@ -35,7 +35,7 @@ def test_it_goes_into_the_folder_of_the_job(
     assert (page.parent / "rules" / "StepOutlier.json").exists()
 
 
-def test_or_where_one_says(
+def test_report_is_written_to_the_output_file(
     job: FakeJob, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["report", job.backend.uri, "-o", str(tmp_path / "page.html"), "--json"]
@@ -46,25 +46,25 @@ def test_or_where_one_says(
     assert json.loads(Path(output["json"]).read_text())["state"] == "lost"
 
 
-def test_the_page_has_a_name_of_its_own(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_name_is_refused(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["report", job.backend.uri, "-o", "report.json"]) == 2
     assert "Specify an HTML file" in capsys.readouterr().err
 
 
-def test_at_the_end_rules_are_not_asked_again(job: FakeJob) -> None:
+def test_report_at_the_end_does_not_run_rules_again(job: FakeJob) -> None:
     assert run_command_line(["report", job.end().backend.uri, "--at-end"]) == 0
     document = json.loads(job.backend.read(report_key("report.json")))
     assert document["rules"] == []
 
 
-def test_while_another_node_runs_it_is_left_to_that(tmp_path: Path) -> None:
+def test_report_is_left_to_a_node_that_still_runs(tmp_path: Path) -> None:
     later = FakeClock(SystemClock().now_ns() + 10**15)  # what begins then is not over yet
     job = FakeJob(str(tmp_path / "job"), clock=later)
     assert run_command_line(["report", job.backend.uri, "--at-end"]) == RUNS_ELSEWHERE
     assert not job.backend.exists(report_key("report.html"))
 
 
-def test_recording_what_rules_say_rewrites_a_report_that_is_there(job: FakeJob) -> None:
+def test_recording_findings_updates_an_existing_report(job: FakeJob) -> None:
     uri = job.end().backend.uri
     assert run_command_line(["check", uri, "--record", "--rules", "StepOutlier"]) == 0
     assert not job.backend.exists(report_key("report.html"))
@@ -74,7 +74,7 @@ def test_recording_what_rules_say_rewrites_a_report_that_is_there(job: FakeJob) 
     assert [rule["rule"] for rule in rules] == ["IdleGPU", "StepOutlier"]
 
 
-def test_without_a_browser_there_is_no_pdf(
+def test_pdf_requires_a_browser(
     job: FakeJob, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _name: None)
@@ -97,7 +97,7 @@ def broken_rule(monkeypatch: pytest.MonkeyPatch) -> str:
     return "CPUBottleneck"
 
 
-def test_a_rule_that_cannot_be_imported_is_one_error_among_the_others(
+def test_rule_that_cannot_be_imported_is_reported_as_an_error(
     job: FakeJob, broken_rule: str
 ) -> None:
     assert run_command_line(["report", job.end().backend.uri]) == 0
@@ -110,7 +110,7 @@ def test_a_rule_that_cannot_be_imported_is_one_error_among_the_others(
     assert "ModuleNotFoundError" in (Path(job.backend.uri) / "report/report.html").read_text()
 
 
-def test_nor_does_it_keep_others_from_being_asked_and_listed(
+def test_rule_that_cannot_be_imported_does_not_affect_others(
     job: FakeJob, broken_rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "sonde.toml"
@@ -123,7 +123,7 @@ def test_nor_does_it_keep_others_from_being_asked_and_listed(
     assert f"{broken_rule} " in capsys.readouterr().out
 
 
-def test_once_it_is_mended_it_is_asked_from_the_beginning(
+def test_fixed_rule_runs_from_the_beginning(
     job: FakeJob, broken_rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["check", job.end().backend.uri, "--record", "--rules", broken_rule]

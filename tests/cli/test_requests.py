@@ -6,7 +6,7 @@ from sonde.records.request import RequestKind
 from tests.fakes.job import FakeJob
 
 
-def test_who_waits_for_an_answer_is_told_so_once(
+def test_waiting_for_replies_is_announced_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_requests, "_TIMEOUT_SECONDS", 0.3)

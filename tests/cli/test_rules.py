@@ -47,7 +47,7 @@ def test_rules_are_listed_and_shown(capsys: Output) -> None:
     }
 
 
-def test_a_job_is_checked(words: list[str], capsys: Output) -> None:
+def test_rules_run_on_a_recorded_job(words: list[str], capsys: Output) -> None:
     assert run_command_line(["check", *words]) == 0
     output = capsys.readouterr().out
     assert output.startswith("flat: LossNotDecreasing: loss has not decreased in 300 steps")
@@ -55,14 +55,14 @@ def test_a_job_is_checked(words: list[str], capsys: Output) -> None:
     assert "NotApplicable" in output
 
 
-def test_findings_make_a_script_fail_when_it_asks_for_it(words: list[str], capsys: Output) -> None:
+def test_fail_on_sets_the_exit_code(words: list[str], capsys: Output) -> None:
     assert run_command_line(["check", *words, "--fail-on", "warning"]) == 3
     assert run_command_line(["check", *words, "--fail-on", "critical"]) == 0
     assert run_command_line(["findings", *words, "--fail-on", "info"]) == 3
     capsys.readouterr()
 
 
-def test_rules_and_parameters_are_chosen(words: list[str], capsys: Output) -> None:
+def test_rules_and_parameters_can_be_selected(words: list[str], capsys: Output) -> None:
     chosen = ["--rules", "LossNotDecreasing", "--set", "LossNotDecreasing.num_steps=5000"]
     assert run_command_line(["check", *words, *chosen, "--json"]) == 0
     [rule] = json.loads(capsys.readouterr().out)["rules"]
@@ -82,7 +82,7 @@ def test_rules_and_parameters_are_chosen(words: list[str], capsys: Output) -> No
         (["--set", "stddev"], "is not a parameter"),
     ],
 )
-def test_wrong_words_are_one_line_and_code_2(
+def test_invalid_arguments_are_one_line_with_exit_code_2(
     words: list[str], wrong: list[str], message: str, capsys: Output
 ) -> None:
     assert run_command_line(["check", *words, *wrong]) == 2
@@ -91,7 +91,7 @@ def test_wrong_words_are_one_line_and_code_2(
     assert error.count("\n") == 1
 
 
-def test_findings_are_those_of_now_until_some_are_recorded(words: list[str], capsys: Output) -> None:
+def test_findings_run_rules_until_some_are_recorded(words: list[str], capsys: Output) -> None:
     assert run_command_line(["findings", *words]) == 0
     assert "LossNotDecreasing (steps 0–299; ongoing)" in capsys.readouterr().out
     assert run_command_line(["check", *words, "--rules", "StepOutlier", "--record"]) == 0
@@ -120,7 +120,7 @@ def test_a_new_rule_comes_with_a_test_that_passes(
         (("StepOutlier", "LossSpike"), "Specify one rule"),
     ],
 )
-def test_a_new_rule_with_an_impossible_name_is_one_line(
+def test_invalid_name_of_a_new_rule_is_one_error_line(
     words: tuple[str, ...],
     message: str,
     tmp_path: Path,
@@ -133,7 +133,7 @@ def test_a_new_rule_with_an_impossible_name_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_exists_is_not_written_over(
+def test_existing_file_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

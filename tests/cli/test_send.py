@@ -42,7 +42,7 @@ def test_everything_on_this_machine_is_sent(
     assert "Nothing to send." in capsys.readouterr().out
 
 
-def test_what_another_process_sends_is_left_to_it(
+def test_spool_of_another_process_is_skipped(
     spool: Spool, target: Memory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["send", str(spool.folder)]) == 0
@@ -51,7 +51,7 @@ def test_what_another_process_sends_is_left_to_it(
     spool.release()
 
 
-def test_what_cannot_be_sent_is_said_with_its_folder_and_the_reason(
+def test_unsent_spool_is_reported_with_folder_and_reason(
     spool: Spool, target: Memory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spool.release()
@@ -63,7 +63,7 @@ def test_what_cannot_be_sent_is_said_with_its_folder_and_the_reason(
     assert spool.folder.exists()
 
 
-def test_a_folder_that_is_not_there_or_no_spool_is_an_error_in_one_line(
+def test_missing_folder_and_non_spool_are_one_line_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["send", str(tmp_path / "nowhere")]) == 2

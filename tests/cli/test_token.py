@@ -33,7 +33,7 @@ def test_only_the_owner_can_read_the_token(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "short", "x" * 5000, "with space" * 5, "\udcff" * 40])
-def test_a_file_that_holds_no_token_is_replaced(folder: Path, content: str) -> None:
+def test_file_without_a_token_is_replaced(folder: Path, content: str) -> None:
     folder.mkdir()
     (folder / "token").write_bytes(content.encode(errors="surrogateescape"))
     (folder / "token").chmod(0o600)
@@ -67,7 +67,7 @@ def test_without_a_writable_folder_each_run_has_its_own_token(
 
 
 @pytest.mark.parametrize("value", ["", "relative/folder"])
-def test_the_folder_is_in_the_home_of_the_user_unless_one_is_named(
+def test_state_folder_is_in_the_home_folder_by_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", value)

@@ -17,7 +17,7 @@ from sonde.errors import MissingExtraError, UsageError
 from tests.fakes.job import FakeJob
 
 
-def test_a_port_that_is_taken_is_said_with_the_way_out(
+def test_port_in_use_is_reported_with_a_hint(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as used:
@@ -27,19 +27,19 @@ def test_a_port_that_is_taken_is_said_with_the_way_out(
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "many"])
-def test_what_is_no_port_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_port_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run_command_line(["ui", "--port", port])
     assert "Use 0 to 65535" in capsys.readouterr().err
 
 
-def test_a_job_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_job_is_not_accepted_as_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     FakeJob(str(tmp_path / "job")).end()
     assert run_command_line(["ui", "--store", str(tmp_path / "job"), "--port", "0"]) == 1
     assert "is a job, not a store. Its store is" in capsys.readouterr().err
 
 
-def test_a_store_that_is_not_there_yet_is_waited_for_and_that_is_said(
+def test_missing_store_is_noted_and_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sonde.cli.ui.listen", MagicMock())
@@ -49,7 +49,7 @@ def test_a_store_that_is_not_there_yet_is_waited_for_and_that_is_said(
         assert ("does not exist yet" in capsys.readouterr().out) is not is_there
 
 
-def test_an_address_of_another_machine_is_said() -> None:
+def test_address_of_another_machine_is_refused() -> None:
     with pytest.raises(UsageError, match="Cannot listen on"):
         server.listen("203.0.113.1", 0)
     with pytest.raises(UsageError, match="not a valid address"):
@@ -82,7 +82,7 @@ def token_in(text: str) -> str:
     return result[1] if result else ""
 
 
-def test_on_this_machine_the_link_holds_a_token_that_stays_the_same(
+def test_local_link_contains_a_persistent_token(
     printed: Callable[..., str],
 ) -> None:
     first, second = printed("--port", "0"), printed("--port", "0", "--host", "localhost")
@@ -90,13 +90,13 @@ def test_on_this_machine_the_link_holds_a_token_that_stays_the_same(
     assert token_in(first) == token_in(second)
 
 
-def test_elsewhere_each_run_has_a_token_of_its_own(printed: Callable[..., str]) -> None:
+def test_network_link_contains_a_new_token_per_run(printed: Callable[..., str]) -> None:
     first, second = (printed("--port", "0", "--host", "0.0.0.0") for _ in range(2))
     assert "0.0.0.0" not in first
     assert len({token_in(first), token_in(second), token_in(printed("--port", "0"))}) == 3
 
 
-def test_who_shares_the_machine_with_nobody_can_do_without_a_token(
+def test_unprotected_dashboard_is_allowed_only_on_loopback(
     printed: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "token" not in printed("--port", "0", "--no-token")
@@ -134,7 +134,7 @@ def test_a_file_is_not_replaced_by_a_socket(
     assert "--socket cannot be combined" in capsys.readouterr().err
 
 
-def test_a_browser_is_opened_without_the_token_in_its_command_line(
+def test_browser_is_opened_without_a_token_in_its_arguments(
     printed: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[tuple[str, str, int]] = []
@@ -152,7 +152,7 @@ def test_a_browser_is_opened_without_the_token_in_its_command_line(
     assert not Path(link.removeprefix("file://")).exists()
 
 
-def test_without_its_packages_a_job_is_not_begun_and_it_is_said_what_is_missing(
+def test_missing_dashboard_packages_are_reported_before_the_job_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(process, "find_spec", lambda name: None if name == "starlette" else name)
@@ -164,7 +164,7 @@ def test_without_its_packages_a_job_is_not_begun_and_it_is_said_what_is_missing(
         process.check_installed()
 
 
-def test_a_dashboard_that_cannot_be_started_is_no_matter_to_the_job(
+def test_dashboard_failure_does_not_affect_the_job(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -180,7 +180,7 @@ def test_a_dashboard_that_cannot_be_started_is_no_matter_to_the_job(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_dashboard_that_stays_after_the_job_goes_when_it_is_told_to(
+def test_dashboard_after_the_job_stops_on_a_signal(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     """The end of a job has made us deaf to signals; nobody else would end what stays."""
@@ -214,7 +214,7 @@ def test_a_dashboard_that_stays_after_the_job_goes_when_it_is_told_to(
     assert "until Ctrl-C" in message[-1]
 
 
-def test_a_rule_that_nobody_knows_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_rule_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     requested: list[str] = []
 
     def load_rule(name: str) -> None:

@@ -6,7 +6,7 @@ from sonde.terminal.bars import bar, sparkline
 
 
 @given(value=some.none() | some.floats(-1e6, 1e6), width=some.integers(0, 200))
-def test_a_bar_is_always_as_wide_as_it_was_asked_to_be(value: float | None, width: int) -> None:
+def test_bar_has_the_requested_width(value: float | None, width: int) -> None:
     assert bar(value, width, "").cell_len == width
 
 
@@ -18,9 +18,9 @@ def test_a_bar_goes_from_0_to_100(value: float | None, text: str) -> None:
     assert bar(value, 4, "").plain == text
 
 
-def test_a_curve_leaves_a_gap_where_nothing_is_known() -> None:
+def test_curve_has_gaps_for_unknown_values() -> None:
     assert sparkline([0, None, 50, 100, 250], "").plain == "▁ ▅██"
 
 
-def test_a_curve_of_zeros_is_flat_whatever_its_scale() -> None:
+def test_curve_of_zeros_is_flat_at_any_scale() -> None:
     assert sparkline([0, 0], "", maximum=0).plain == "▁▁"

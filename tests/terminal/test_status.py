@@ -32,7 +32,7 @@ def row(metric: str, device: str, unit: str, maximum: float | None) -> dict[str,
     }
 
 
-def test_why_it_died_comes_first() -> None:
+def test_reason_of_failure_comes_first() -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "killed by the kernel: out of memory", 137)
     first = status_lines(document(job))[0]
@@ -54,13 +54,13 @@ def test_the_verdict_is_a_sentence(state: JobState, message: str) -> None:
     assert verdict(document(job)) == f"job {message}"
 
 
-def test_a_lost_job_says_what_that_means() -> None:
+def test_lost_job_is_explained() -> None:
     job = record("", machine())
     now = poll(job, later_seconds=3600)
     assert "the launcher disappeared" in verdict(now.status)
 
 
-def test_a_running_job_is_said_to_run() -> None:
+def test_running_job_is_reported_with_its_duration() -> None:
     assert verdict(document(record("", machine()))) == "job has been running for 20 s."
 
 
@@ -82,7 +82,7 @@ def test_resources_have_a_unit_in_every_cell_and_a_line_for_every_device() -> No
     assert lines[3].plain.endswith("–")
 
 
-def test_the_table_of_jobs_marks_the_state_and_says_why() -> None:
+def test_table_of_jobs_shows_state_and_reason() -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "exit code 3\nand more", 3)
     head, line = jobs_lines([document(job)])
@@ -92,7 +92,7 @@ def test_the_table_of_jobs_marks_the_state_and_says_why() -> None:
     assert (line.plain[span.start : span.end], span.style) == ("failed", "bold red")
 
 
-def test_a_pipe_gets_no_colours_and_no_wrapped_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pipe_gets_no_colors_and_no_wrapped_lines(capsys: pytest.CaptureFixture[str]) -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "word " * 60, 3)
     print_lines(status_lines(document(job)))
@@ -101,7 +101,7 @@ def test_a_pipe_gets_no_colours_and_no_wrapped_lines(capsys: pytest.CaptureFixtu
     assert len(printed.splitlines()[0]) > 300
 
 
-def test_what_was_recorded_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_recorded_text_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "evil\x1b[2J\nname\x9b", 3)
     status = document(job)
@@ -123,15 +123,19 @@ def test_a_readable_line_keeps_its_styles_in_place() -> None:
     assert line.plain[span.start : span.end] == r"b\nc"
 
 
-def test_a_very_long_command_is_cut() -> None:
+def test_very_long_command_is_truncated() -> None:
     status = document(record("", machine()))
     status["runs"][-1]["command"] = ["x"] * 5000
-    [line] = [status_line.plain for status_line in status_lines(status) if status_line.plain.startswith("command")]
+    [line] = [
+        status_line.plain
+        for status_line in status_lines(status)
+        if status_line.plain.startswith("command")
+    ]
     assert len(line) < 530
     assert line.endswith("…")
 
 
-def test_lines_break_between_words_and_under_their_text() -> None:
+def test_lines_wrap_at_words_with_indentation() -> None:
     pieces = wrapped(Text("note           one two three four five six seven eight"), 30)
     assert [piece.plain for piece in pieces] == [
         "note           one two three",
@@ -142,19 +146,19 @@ def test_lines_break_between_words_and_under_their_text() -> None:
     assert [piece.plain for piece in wrapped(Text(f"see {long} now"), 20)] == ["see", long, "now"]
 
 
-def test_the_table_of_jobs_is_cut_to_the_terminal() -> None:
+def test_table_of_jobs_is_truncated_to_the_terminal() -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "word " * 60, 3)
     assert max(line.cell_len for line in jobs_lines([document(job)], 80)) == 80
     assert max(line.cell_len for line in jobs_lines([document(job)])) > 300
 
 
-def test_the_table_of_jobs_says_the_same_of_a_lost_one() -> None:
+def test_table_of_jobs_explains_a_lost_job() -> None:
     status = poll(record("", machine()), later_seconds=3600).status
     assert "the launcher disappeared" in jobs_lines([status])[1].plain
 
 
-def test_an_error_with_colors_in_it_reads_as_without_them() -> None:
+def test_error_with_color_codes_is_readable() -> None:
     colored = "KeyError: \x1b[1m\x1b[31m'label'\x1b[0m is missing"
     assert escape_text(colored) == "KeyError: 'label' is missing"
     line = readable(Text.assemble(("failed: ", "bold"), (colored, "red")))

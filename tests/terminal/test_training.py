@@ -30,7 +30,7 @@ def shown(job: FakeJob) -> list[str]:
     return [line.plain for line in status_lines(job.job().summary)]
 
 
-def test_status_tells_steps_stages_the_loss_and_the_cost() -> None:
+def test_status_shows_steps_stages_loss_and_overhead() -> None:
     job = trained()
     end(job, JobState.COMPLETED, None, 0)
     lines = shown(job)
@@ -42,7 +42,7 @@ def test_status_tells_steps_stages_the_loss_and_the_cost() -> None:
     assert any("0.5% of step time" in line for line in lines)
 
 
-def test_a_running_window_is_seen_and_so_are_those_that_are_over() -> None:
+def test_status_shows_active_and_finished_profiles() -> None:
     job = trained()
     detail = '{"steps":[1,3],"by":"plan","cost_seconds":0.25}'
     worker = job.worker(restart=1)
@@ -61,7 +61,7 @@ def test_a_running_window_is_seen_and_so_are_those_that_are_over() -> None:
     assert job.job().summary["profiling"] == []
 
 
-def test_losses_of_several_optimizers_are_told_apart() -> None:
+def test_losses_of_several_optimizers_are_listed_separately() -> None:
     job = record("", machine())
     worker = job.worker()
     for step in range(2):
@@ -74,7 +74,7 @@ def test_losses_of_several_optimizers_are_told_apart() -> None:
     assert any(line.plain.endswith("loss/0 0.5   loss/1 1.5") for line in frame(poll(job), 100))
 
 
-def test_status_tells_where_the_time_of_a_step_goes() -> None:
+def test_status_shows_step_time_by_phase() -> None:
     lines = shown(trained())
     first = lines.index("step time           train     eval")
     table = [line[:34].rstrip() for line in lines[first + 1 : first + 6]]
@@ -87,7 +87,7 @@ def test_status_tells_where_the_time_of_a_step_goes() -> None:
     ]
 
 
-def test_a_job_that_does_not_train_is_not_told_to() -> None:
+def test_status_of_a_job_without_training_has_no_training_rows() -> None:
     lines = shown(record("", machine()))
     assert not any(line.startswith(("steps", "stages", "workers", "step time")) for line in lines)
 
@@ -107,7 +107,7 @@ def test_watching_shows_steps_and_phases() -> None:
     ]
 
 
-def test_watching_counts_steps_that_came_after_the_last_sign_of_life() -> None:
+def test_watch_counts_steps_after_the_last_heartbeat() -> None:
     job = trained()
     job.worker().step(4, {"forward": 0.5}).scalar("loss", 4, 0.25).flush()
     beat(job, job.node)
@@ -133,27 +133,27 @@ def changed_often() -> FakeJob:
     return job
 
 
-def test_what_has_changed_several_times_takes_one_line_of_the_status() -> None:
+def test_repeated_notices_take_one_line_of_the_status() -> None:
     job = changed_often()
     notes = [line.split(maxsplit=2)[2] for line in shown(job) if line.startswith("note ")]
     assert notes == ["statistics: every 9 steps (last of 10 similar notices)"]
     assert len(job.job().summary["notices"]) == 10
 
 
-def test_what_changes_often_does_not_hide_what_is_missing_while_watching() -> None:
+def test_frequent_notices_do_not_hide_missing_data() -> None:
     job = changed_often()
     beat(job, job.node)
     lines = [line.plain for line in frame(poll(job), 100)]
     assert "not recorded: compiled regions: no hooks" in lines
 
 
-def test_of_several_workers_the_one_that_failed_first_is_named() -> None:
+def test_first_failed_worker_is_named() -> None:
     job = trained()
     job.worker(1).fail("RuntimeError: one")
     assert "failed first   worker 1" in shown(job.fail())
 
 
-def test_a_worker_that_trains_alone_is_not_named() -> None:
+def test_single_worker_is_not_named() -> None:
     job = trained()
     job.worker().fail("RuntimeError: one")
     assert not any(line.startswith("failed first") for line in shown(job.fail()))
@@ -163,7 +163,7 @@ def test_a_worker_that_trains_alone_is_not_named() -> None:
     ("seconds", "text"),
     [(90, "1 min 30 s"), (2.5, "2.5 s"), (0.0123, "12.3 ms"), (0.00001, "10 µs")],
 )
-def test_short_times_are_told_in_their_unit(seconds: float, text: str) -> None:
+def test_short_times_use_a_suitable_unit(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
 
 

@@ -29,7 +29,7 @@ def test_a_frame_fits_any_terminal(width: int, height: int | None, gpus: int) ->
     assert not any("\n" in line.plain for line in lines)
 
 
-def test_one_busy_gpu_of_eight_is_said_not_averaged() -> None:
+def test_single_busy_gpu_is_not_averaged_away() -> None:
     shown = text(poll(record("", machine(gpus=8, busy_gpus=1))))
     assert "1 of 8 busy" in shown
     assert "97%" in line_with("gpu0", shown)
@@ -37,7 +37,7 @@ def test_one_busy_gpu_of_eight_is_said_not_averaged() -> None:
     assert "12 %" not in shown
 
 
-def test_units_stand_with_their_numbers() -> None:
+def test_values_have_units() -> None:
     shown = text(poll(record("", machine(gpus=1, busy_gpus=1))))
     assert "16.0 of 64 GB" in line_with("Memory", shown)
     assert "40.0 of 80 GB" in line_with("gpu0", shown)
@@ -47,10 +47,10 @@ def test_units_stand_with_their_numbers() -> None:
     assert "in       2 kB/s" in line_with("Network", shown)
     assert "1.7 of 4 cores, 3 processes" in line_with("Job CPU", shown)
     assert "/ 8 GB (4.0%)" in line_with("Free", shown)
-    assert "s of CPU time" in shown
+    assert "CPU-seconds" in shown
 
 
-def test_what_is_unknown_is_a_dash_and_never_nan() -> None:
+def test_unknown_value_is_a_dash() -> None:
     job = FakeJob()
     job.record({key: [float("nan")] * 8 for key in machine(cores=2, gpus=2)})
     shown = text(poll(job))
@@ -60,23 +60,23 @@ def test_what_is_unknown_is_a_dash_and_never_nan() -> None:
     assert "None" not in shown
 
 
-def test_a_job_without_samples_has_a_frame_too() -> None:
+def test_job_without_samples_has_a_frame() -> None:
     shown = text(poll(FakeJob()))
     assert "running" in shown
     assert "Waiting for the first samples" in shown
 
 
-def test_a_job_whose_nodes_have_not_reported_has_a_frame_too() -> None:
+def test_job_without_nodes_has_a_frame() -> None:
     job = FakeJob()
     job.backend.delete(job.stored("start.json"))
     assert "No node has reported yet" in text(poll(job), 80, 24)
 
 
-def test_the_limit_of_the_control_group_has_a_bar_of_its_own() -> None:
+def test_memory_limit_of_the_control_group_has_a_bar() -> None:
     assert "4.0 of 8 GB limit" in text(poll(record("", machine(limit=8e9))))
 
 
-def test_a_gpu_that_is_held_back_says_by_what() -> None:
+def test_throttled_gpu_shows_the_reason() -> None:
     values = machine(gpus=2, busy_gpus=2) | {"gpu.throttled_thermal/gpu1": 1.0}
     assert "gpu1 throttled by heat" in text(poll(record("", values)))
 
@@ -86,7 +86,7 @@ def test_the_busiest_cores_are_named() -> None:
     assert "busiest cpu11 99%" in text(poll(record("", values)))
 
 
-def test_what_was_lost_and_switched_off_is_shown() -> None:
+def test_lost_data_and_disabled_collectors_are_shown() -> None:
     job = record("", machine())
     job.writer.notice(NoticeKind.LOST, "system samples", "disk full")
     job.writer.notice(NoticeKind.SWITCHED_OFF, "collector disk", "OSError: gone")
@@ -96,14 +96,14 @@ def test_what_was_lost_and_switched_off_is_shown() -> None:
     assert "not recorded: collector disk: OSError: gone" in shown
 
 
-def test_old_values_are_called_old() -> None:
+def test_old_values_are_marked() -> None:
     job = record("", machine())
     job.clock.advance(60)
     beat(job, "gpu-box")
     assert "No samples for 1 min" in text(poll(job))
 
 
-def test_a_job_that_is_over_says_why_in_its_second_line() -> None:
+def test_finished_job_shows_its_reason_in_the_second_line() -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "killed by the kernel: out of memory", 137)
     shown = text(poll(job)).splitlines()
@@ -111,7 +111,7 @@ def test_a_job_that_is_over_says_why_in_its_second_line() -> None:
     assert "q to quit" not in shown[-1]
 
 
-def test_only_a_live_view_says_how_to_leave_it() -> None:
+def test_only_a_live_view_shows_how_to_quit() -> None:
     now = poll(record("", machine()))
     assert "q to quit" in text(now, 80, 24)
     assert "q to quit" not in text(now, 80)
@@ -125,7 +125,7 @@ def fleet(uri: str) -> FakeJob:
     return record(uri, machine(gpus=8, busy_gpus=8) | {"memory.used_bytes": 63e9}, "full")
 
 
-def test_of_many_nodes_each_is_a_line_and_the_worst_is_first() -> None:
+def test_many_nodes_are_lines_with_the_worst_first() -> None:
     now = poll(fleet("memory://fleet-in-order/job"))
     assert [node.node for node in worst_first(now.nodes)] == ["dead", "full", "slow", "well"]
     shown = text(now).splitlines()
@@ -144,14 +144,14 @@ def test_nodes_that_do_not_fit_are_counted() -> None:
     assert any("more; to show one: sonde watch JOB --node NAME" in line.plain for line in shown)
 
 
-def test_little_work_is_not_none_and_one_thread_is_one() -> None:
+def test_small_usage_is_not_zero_and_thread_is_singular() -> None:
     values = machine() | {"process_tree.cpu_percent": 4.0, "process_tree.threads": 1.0}
     shown = text(poll(record("", values)))
     assert "0.04 of 4 cores" in line_with("Job CPU", shown)
     assert line_with("Job mem", shown).count("1 thread ") == 1
 
 
-def test_what_was_recorded_cannot_command_the_terminal() -> None:
+def test_recorded_text_cannot_control_the_terminal() -> None:
     job = record("", machine())
     job.writer.notice(NoticeKind.LOST, "samples of \x1b[2Jevil", "one\ntwo")
     job.flush()

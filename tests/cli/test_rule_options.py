@@ -21,7 +21,7 @@ def options(**options: object) -> argparse.Namespace:
     return argparse.Namespace(**{**typical, **options})
 
 
-def test_where_nothing_is_said_everything_is_looked_at_and_nothing_is_loaded() -> None:
+def test_by_default_all_rules_run_and_none_are_loaded() -> None:
     settings = with_rules(RunSettings(), options())
     assert settings.hook.needed is None
     assert settings.rule_options.words == ()
@@ -33,12 +33,12 @@ def test_without_rules_what_is_recorded_stays_the_same() -> None:
     assert settings.hook == RunSettings().hook
 
 
-def test_rules_and_none_exclude_each_other() -> None:
+def test_rules_and_no_rules_cannot_be_combined() -> None:
     with pytest.raises(UsageError, match="cannot be combined"):
         with_rules(RunSettings(), options(rules="Overfit", no_rules=True))
 
 
-def test_the_rules_that_are_asked_for_say_what_they_need(
+def test_selected_rules_report_what_they_need(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["rules", "--json", "--rules", "DeadRelu,vanishing_gradient"]
@@ -50,7 +50,7 @@ def test_the_rules_that_are_asked_for_say_what_they_need(
 
 
 @pytest.mark.parametrize("name", rule_names())
-def test_a_rule_needs_only_what_the_hook_knows_how_to_record(name: str) -> None:
+def test_rules_need_only_what_the_hook_can_record(name: str) -> None:
     kinds = [entry.value for entry in ObservationKind]
     for need in load_rule(name).needs:
         if isinstance(need, Statistics):

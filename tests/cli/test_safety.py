@@ -10,7 +10,7 @@ from sonde.cli._main import run_command_line
 from tests.fakes.job import FakeJob
 
 
-def test_a_folder_that_only_looks_like_a_job_is_not_removed(
+def test_folder_with_a_foreign_job_file_is_not_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "job.json").write_text('{"mine": 1}')
@@ -20,7 +20,7 @@ def test_a_folder_that_only_looks_like_a_job_is_not_removed(
     assert "not written by Sonde" in capsys.readouterr().err
 
 
-def test_an_export_through_a_link_writes_what_it_leads_to(tmp_path: Path) -> None:
+def test_export_through_a_link_writes_its_target(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "job")).record({"cpu.user_percent": [1, 2]}).end()
     target, link = tmp_path / "target.csv", tmp_path / "link.csv"
     target.touch()
@@ -31,7 +31,7 @@ def test_an_export_through_a_link_writes_what_it_leads_to(tmp_path: Path) -> Non
     assert "cpu.user_percent" in target.read_text()
 
 
-def test_an_export_into_a_pipe_leaves_it_a_pipe(tmp_path: Path) -> None:
+def test_export_into_a_pipe_keeps_the_pipe(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "job")).record({"cpu.user_percent": [1, 2]}).end()
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -53,7 +53,7 @@ def test_a_store_is_a_folder_or_a_bucket(store: str, capsys: pytest.CaptureFixtu
     assert "s3://bucket/prefix" in capsys.readouterr().err
 
 
-def test_a_folder_that_was_removed_beneath_us_is_said_in_one_line(
+def test_removed_current_folder_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gone = tmp_path / "gone"

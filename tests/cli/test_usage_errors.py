@@ -5,7 +5,7 @@ import pytest
 from sonde.cli._main import run_command_line
 
 
-def test_a_typo_in_a_command_brings_the_one_that_is_meant(
+def test_typo_in_a_command_suggests_the_right_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run_command_line(["statsu", "resnet"]) == 2
@@ -13,7 +13,7 @@ def test_a_typo_in_a_command_brings_the_one_that_is_meant(
     assert output == ("sonde: Unknown command 'statsu'. Did you mean 'status'? See: sonde --help\n")
 
 
-def test_an_option_that_is_not_there_names_the_help_of_its_command(
+def test_unknown_option_refers_to_the_help_of_its_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run_command_line(["status", "resnet", "--colour"]) == 2
@@ -22,6 +22,6 @@ def test_an_option_that_is_not_there_names_the_help_of_its_command(
     assert "Unrecognized arguments: --colour. See: sonde --help" in capsys.readouterr().err
 
 
-def test_a_typo_in_a_rule_brings_the_one_that_is_meant(capsys: pytest.CaptureFixture[str]) -> None:
+def test_typo_in_a_rule_suggests_the_right_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["rules", "LossNotDecreasin"]) == 2
     assert "Did you mean 'loss_not_decreasing'? Available: " in capsys.readouterr().err
