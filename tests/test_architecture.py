@@ -25,7 +25,7 @@ EVERYTHING_BELOW_CLIENT = {
     *("web", "report", "terminal", "exports", "demo"),
 }
 
-# package -> the packages it may import; see docs/design/0003-rooms-and-slots.md
+# package -> the packages it may import; see docs/design/0003-packages-and-plugins.md
 MAY_IMPORT = {
     "records": set(),
     "basics": {"records"},

@@ -85,7 +85,7 @@ def test_every_command_is_mentioned_in_the_start_page_or_a_how_to() -> None:
 
 def _rows_of_moving_over() -> list[tuple[str, str]]:
     """What was, and what there is instead."""
-    page = (ROOT / "docs/how-to/moving-over.md").read_text()
+    page = (ROOT / "docs/how-to/migrate-from-smdebug.md").read_text()
     rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
     return [(before, here) for before, here in rows]
 
