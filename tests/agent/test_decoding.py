@@ -1,4 +1,4 @@
-"""Decoding in a process of its own: when a trace comes, and at the end for a bounded time."""
+"""Trace decoding in a separate process, with a time limit at the end."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.fakes.eventually import eventually
 
 
 class Decoding:
-    """A decoder whose command only says that it ran."""
+    """A decoder whose command only records that it ran."""
 
     def __init__(self, tmp_path: Path, code: str = "pass") -> None:
         self.backend = open_backend(str(tmp_path / "job"))

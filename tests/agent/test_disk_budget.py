@@ -1,4 +1,4 @@
-"""The disk budget of a running job: the oldest tensors go, and that is said once."""
+"""The disk budget of a running job."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Where a job runs: found out by looking, never by running the job's own Python."""
+"""The environment of a job, without running the job's Python."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What holds for every collector, whatever it reads."""
+"""Requirements on every collector."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""What a command died of, from what its processes have said."""
+"""The cause of a failure, from the failures that processes recorded."""
 
 import pytest
 

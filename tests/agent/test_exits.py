@@ -1,4 +1,4 @@
-"""Why did it die."""
+"""Exit reasons."""
 
 import signal
 from pathlib import Path

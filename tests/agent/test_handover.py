@@ -1,4 +1,4 @@
-"""The end of a recording leaves nothing half-written behind."""
+"""The end of a recording removes interrupted writes."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ class Finished:
     """Stands in for a recording that is over."""
 
     def finish(self, _exit: Exit) -> Outcome:
-        """What a recording without losses comes to."""
+        """The outcome of a recording without losses."""
         return Outcome((), Overhead(0.0, 0, 0.0), is_exit_recorded=True)
 
 

@@ -1,4 +1,4 @@
-"""Pythons that cannot be entered are recognised by the words of the command."""
+"""Commands whose Python cannot load the hook."""
 
 from pathlib import Path
 

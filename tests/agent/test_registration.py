@@ -1,4 +1,4 @@
-"""A place in the store for every node of every job, each exactly once."""
+"""Registration of jobs and nodes in a store."""
 
 import uuid
 from dataclasses import replace
@@ -36,7 +36,7 @@ def on(run_request: RunRequest, node: str, **placement: object) -> RunRequest:
 
 
 def start(registration: Registration, launcher: Launcher | None = None) -> None:
-    """Writes what a launcher writes first."""
+    """Write what a launcher writes first."""
     who = launcher or Launcher(1, "0", "elsewhere")
     attempt = Attempt(
         registration.node, registration.number, FakeClock().now_ns(), COMMAND, "/", 1, who, 0.5

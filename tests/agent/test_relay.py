@@ -1,4 +1,4 @@
-"""What workers write into a folder arrives in a store that they cannot reach."""
+"""The relay sends the spool to an object store."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.fakes.eventually import eventually
 
 
 class Fickle(Memory):
-    """A store in memory that refuses while it is told to."""
+    """A store in memory that can be made to refuse writes."""
 
     refuses = False
 

@@ -1,4 +1,4 @@
-"""The report at the end of a job, by a process of its own."""
+"""The report at the end of a job, in a separate process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The watcher beside a job: started when there is something to judge, one at a time, bounded."""
+"""The rules process of a job: started when needed, one at a time, with a time limit."""
 
 import sys
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tests.fakes.eventually import eventually
 
 
 class RulesFixture:
-    """A watcher whose command only says that it ran."""
+    """A rules process whose command only records that it ran."""
 
     def __init__(self, tmp_path: Path, code: str = "pass", *, is_creator: bool = True) -> None:
         self.place = Registration(

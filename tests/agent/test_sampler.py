@@ -1,4 +1,4 @@
-"""Ticks: what is due is read, what fails is switched off alone, what costs too much slows down."""
+"""Sampling: schedule, failures and cost budget."""
 
 import threading
 import uuid
@@ -24,7 +24,7 @@ NODE = "node-a"
 
 
 class Counting(Collector):
-    """Gives 1, 2, 3, …"""
+    """Returns 1, 2, 3, …"""
 
     def __init__(self, name: str = "count", every_seconds: float = 0.0) -> None:
         super().__init__(Machine())
@@ -54,7 +54,7 @@ class Failing(Counting):
 
 
 class Growing(Counting):
-    """Finds a second thing at its third reading."""
+    """Adds a series at its third reading."""
 
     def read(self, seconds: float) -> Sequence[float]:
         (value,) = super().read(seconds)
@@ -71,7 +71,7 @@ class Wrong(Counting):
 
 
 class Blocking(Counting):
-    """Gives its one value when it is let go."""
+    """Returns its value when it is released."""
 
     is_slow = True
 
@@ -88,7 +88,7 @@ class Blocking(Counting):
 
 
 class Bench:
-    """A sampler over a clock that is moved by hand."""
+    """A sampler with a manual clock."""
 
     def __init__(
         self, *collectors: Counting, interval_seconds: float = 0.5, cost: float = 0.0
@@ -191,7 +191,7 @@ def test_interval_increases_up_to_a_minute() -> None:
 
 
 def real_sampler(collector: Counting, interval_seconds: float) -> tuple[Sampler, Bench]:
-    """A sampler that ticks by itself."""
+    """A sampler that runs in its thread."""
     bench = Bench(collector)
     return Sampler({"count": collector}, bench.writer, SystemClock(), interval_seconds), bench
 
@@ -202,7 +202,7 @@ def stopped(sampler: Sampler) -> bool:
 
 
 class Hanging(Counting):
-    """Its second read does not come back until it is let go."""
+    """Its second read hangs until it is released."""
 
     def __init__(self) -> None:
         super().__init__()

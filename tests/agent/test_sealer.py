@@ -1,4 +1,4 @@
-"""Sealing in a process of its own: one at a time, counted as ours, for a bounded time."""
+"""Sealing in a separate process, one at a time, with a time limit at the end."""
 
 import sys
 from pathlib import Path

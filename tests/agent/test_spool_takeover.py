@@ -1,4 +1,4 @@
-"""Another process sends what a killed launcher has left, once and completely."""
+"""Another process sends the spool of a killed launcher, completely and once."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ ATTEMPT = Attempt("node", 1, 0, ("python", "train.py"), "/", 1, Launcher(1, "", 
 
 
 class Fickle(Memory):
-    """A store in memory that fails after so many writes."""
+    """A store in memory that fails after N writes."""
 
     writes_left = 1000
 

@@ -1,4 +1,4 @@
-"""Traces that profilers leave become operations: once, whole, whatever happens meanwhile."""
+"""Decoding of profiler traces into operations."""
 
 import gzip
 import json
@@ -132,7 +132,7 @@ def test_truncated_trace_is_decoded_and_reported() -> None:
 
 
 class Dying(Memory):
-    """A store that takes some changes, and then no more."""
+    """A store that accepts a limited number of changes."""
 
     left = 0
 

@@ -1,4 +1,4 @@
-"""The command that lists, shows and tries actions."""
+"""`sonde actions`: list, show and test actions."""
 
 import json
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""`sonde compact` over traces that profilers have left."""
+"""`sonde compact` with pending profiler traces."""
 
 import json
 from pathlib import Path

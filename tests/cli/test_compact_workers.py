@@ -1,4 +1,4 @@
-"""`sonde compact` over what workers have recorded."""
+"""`sonde compact` with data of workers."""
 
 from pathlib import Path
 

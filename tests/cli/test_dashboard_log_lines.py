@@ -1,4 +1,4 @@
-"""What `sonde ui` logs to the terminal: every kind of trouble once a minute."""
+"""Repeated log lines of `sonde ui`."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""What the demo finds of its planted faults in a record."""
+"""The demo shows its planted faults."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What followed a finding is told with it."""
+"""Actions are shown with their findings."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`sonde import`: what is said, and what the other commands make of the job."""
+"""`sonde import`, and other commands on the imported job."""
 
 import json
 from pathlib import Path

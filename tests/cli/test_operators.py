@@ -87,7 +87,7 @@ def test_undecoded_trace_is_reported(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_synchronization_is_shown_with_its_location(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two steps of a kernel each; at the end of the first somebody asks for the loss."""
+    """Two steps with a kernel each; the loss is read at the end of the first."""
     job = FakeJob(str(tmp_path / "waits"))
     worker = job.worker()
     for number, begin in enumerate((0.0, 0.1)):

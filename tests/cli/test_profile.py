@@ -1,4 +1,4 @@
-"""`sonde profile` asks the workers of a job, and says what they answer."""
+"""`sonde profile` sends requests to workers and prints their replies."""
 
 import threading
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ WAIT_SECONDS = 30.0
 
 @contextmanager
 def answering(job: FakeJob, *workers: int, is_done: bool = True) -> Iterator[list[Request]]:
-    """Workers that answer whatever they are asked."""
+    """Workers that answer all requests."""
     inboxes = [Inbox(job.backend, f"worker-{rank}") for rank in workers]
     heard: list[Request] = []
     is_over = threading.Event()
@@ -41,7 +41,7 @@ def answering(job: FakeJob, *workers: int, is_done: bool = True) -> Iterator[lis
 
 @pytest.fixture
 def job(tmp_path: Path) -> FakeJob:
-    """One that has just begun, so that nobody takes it for lost."""
+    """A job that has just started, so that it does not count as lost."""
     return FakeJob(str(tmp_path / "job"), clock=FakeClock(SystemClock().now_ns()))
 
 

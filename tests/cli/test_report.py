@@ -92,7 +92,7 @@ def test_a_job_writes_its_report_from_python(job: FakeJob, tmp_path: Path) -> No
 
 @pytest.fixture
 def broken_rule(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A rule of ours whose file cannot be imported."""
+    """A built-in rule whose file cannot be imported."""
     monkeypatch.setitem(sys.modules, "sonde.rules.system.cpu_bottleneck", None)
     return "CPUBottleneck"
 

@@ -1,4 +1,4 @@
-"""Rules that options and files ask for: refused together, told apart, and what they need."""
+"""Selection of rules by options and configuration."""
 
 import argparse
 import json

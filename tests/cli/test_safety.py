@@ -1,4 +1,4 @@
-"""Commands that write or remove: nothing is destroyed that was not meant."""
+"""Commands that write or remove files do not destroy other files."""
 
 import os
 import threading

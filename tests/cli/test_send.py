@@ -1,4 +1,4 @@
-"""`sonde send`: what lies on this machine reaches its store, or the reason is told."""
+"""`sonde send`: send the spools of this machine."""
 
 from pathlib import Path
 

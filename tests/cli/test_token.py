@@ -1,4 +1,4 @@
-"""The dashboard's token: kept in a file that only its owner can read."""
+"""The dashboard's token is stored in a private file."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""`sonde ui` and `sonde run --ui`: what is said when they cannot be, and where they listen."""
+"""`sonde ui` and `sonde run --ui`: addresses, tokens and errors."""
 
 import os
 import re
@@ -66,7 +66,7 @@ def test_address_of_another_machine_is_refused() -> None:
 def printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
-    """What `sonde ui` prints with some options; it ends at once."""
+    """The output of `sonde ui` with some options."""
     monkeypatch.setattr("sonde.web.server.DashboardServer.serve", lambda _self: None)
     monkeypatch.setattr("sonde.web.server.DashboardServer.read_ahead", lambda _self: None)
 
@@ -183,7 +183,7 @@ def test_dashboard_failure_does_not_affect_the_job(
 def test_dashboard_after_the_job_stops_on_a_signal(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    """The end of a job has made us deaf to signals; nobody else would end what stays."""
+    """After the end of a job its launcher ignores signals, but the dashboard must stop on one."""
 
     class Process:
         def __init__(self, *_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""What a person reads who has typed something that is not there."""
+"""Errors for unknown commands, options and rules."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Steps, losses and phases as people see them, in `status` and in `watch`."""
+"""Steps, losses and phases in `sonde status` and `sonde watch`."""
 
 import pytest
 

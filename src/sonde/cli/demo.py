@@ -145,7 +145,7 @@ def _show_live(process: "subprocess.Popen[bytes]", store: str, name: str, second
     clock = SystemClock()
     observer = Observer(backend, clock)
     with contextlib.suppress(KeyboardInterrupt):
-        now = show_until_over(observer.look, clock, backend.poll_seconds)
+        now = show_until_over(observer.poll, clock, backend.poll_seconds)
         if not now.is_over:
             print_line("The demo continues in the background. Ctrl-C stops it.")
 

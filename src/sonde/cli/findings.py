@@ -6,7 +6,7 @@ from dataclasses import asdict
 from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_line
 from sonde.cli.options.rules import add_fail_on, exit_code
 from sonde.client.job import Job
-from sonde.results.coverage import not_seen
+from sonde.results.coverage import unrecorded_line
 from sonde.store.places import find_job
 from sonde.terminal.findings import finding_lines
 
@@ -40,7 +40,7 @@ class FindingsCommand(Command):
                 }
             )
             return exit_code(options, judgement.findings.worst)
-        if line := not_seen(asdict(job.seen)):
+        if line := unrecorded_line(asdict(job.seen)):
             print_line(line)
         if len(judgement.findings):
             for line in finding_lines(judgement.findings):

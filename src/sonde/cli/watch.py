@@ -44,13 +44,13 @@ class Watch(Command):
             print_lines(frame(now, Console().width))
             return 0
         with contextlib.suppress(KeyboardInterrupt):
-            now = show_until_over(lambda: observer.look(options.node), clock, backend.poll_seconds)
+            now = show_until_over(lambda: observer.poll(options.node), clock, backend.poll_seconds)
         print_lines(verdict_lines(now.status, options.job))
         return 0
 
 
 def _read_now(observer: Observer, node: str | None) -> JobNow:
-    now = observer.look(node)
+    now = observer.poll(node)
     if node is not None and not now.nodes:
         names = ", ".join(now.status["nodes"])
         raise UsageError(f"Job {now.status['job']!r} has no node {node!r}. Nodes: {names}")

@@ -12,7 +12,7 @@ from tests.fakes.machine import named
 
 
 def _elsewhere(folder: Path, job_pid: int | None = None) -> Machine:
-    """This machine, seen by one who finds no /proc."""
+    """This machine without /proc."""
     return Machine(proc=folder / "none", job_pid=job_pid)
 
 
