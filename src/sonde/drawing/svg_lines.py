@@ -85,7 +85,9 @@ def bottom_axis(across: Scale, title: str, unit: str, height: float) -> Iterator
     """The horizontal axis with ticks and title."""
     base = height - _BOTTOM
     yield line(across.start, base, across.end, base, "base")
-    is_time = unit == "seconds" and "since" in title
+    is_time = unit == "seconds" and bool(
+        title
+    )  # axes of time have a title, those of durations none
     ticks = time_ticks if is_time else round_ticks
     span = across.high - across.low
     for value in ticks(across.low, across.high, 8):
