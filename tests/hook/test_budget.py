@@ -1,4 +1,4 @@
-"""The budget: what is too expensive is measured less often, and its share stays within bounds."""
+"""The budget: expensive measurements run less often, and overhead stays within limits."""
 
 from math import ceil
 
@@ -26,45 +26,43 @@ def measured_steps(budget: Budget, inline: float, behind: float, steps: int) -> 
     return made
 
 
-def test_what_fits_is_measured_at_every_step() -> None:
+def test_cheap_measurement_runs_at_every_step() -> None:
     assert measured_steps(Budget(1.0), inline=0.0035, behind=0.0014, steps=50) == list(range(50))
 
 
-def test_what_costs_ten_times_the_budget_is_measured_at_less_than_every_tenth_step() -> None:
+def test_measurement_of_ten_times_the_budget_runs_at_most_every_tenth_step() -> None:
     made = measured_steps(Budget(1.0), inline=0.1, behind=0.0, steps=1000)
 
     assert 66 <= len(made) <= 72
 
 
-def test_what_is_expensive_behind_the_step_waits_as_well() -> None:
+def test_measurement_that_is_expensive_in_the_thread_waits() -> None:
     made = measured_steps(Budget(1.0), inline=0.0, behind=0.1, steps=1000)
 
     assert 26 <= len(made) <= 30
 
 
-def test_what_costs_more_than_can_be_saved_is_measured_all_the_same_and_as_rarely_as_it_must() -> (
-    None
-):
+def test_measurement_above_the_savings_limit_still_runs_as_rarely_as_needed() -> None:
     assert 12 <= len(measured_steps(Budget(1.0), inline=1.0, behind=0.0, steps=2000)) <= 16
 
 
-def test_a_look_that_costs_more_than_can_be_saved_is_taken_again() -> None:
+def test_close_inspection_above_the_savings_limit_is_repeated() -> None:
     budget, price = Budget(1.0), Price(1.0)
-    looks = 0
+    inspections = 0
     for _ in range(2000):
         if budget.has_room_for_close_inspection(price):
-            looks += 1
+            inspections += 1
             budget.close_inspection_took(1.0)
         budget.step_over(1.0, 0.0)
 
-    assert 4 <= looks <= 6
+    assert 4 <= inspections <= 6
 
 
-def test_the_first_measurement_is_made_for_nobody_knows_its_price() -> None:
+def test_first_measurement_runs_because_its_cost_is_unknown() -> None:
     assert measured_steps(Budget(0.001), inline=10.0, behind=10.0, steps=5) == [0]
 
 
-def test_the_interval_is_known() -> None:
+def test_interval_between_measurements_is_tracked() -> None:
     budget, measurement = Budget(1.0), Measurement()
     for step in (0, 7, 21):
         budget.begin(measurement, step)
@@ -72,7 +70,7 @@ def test_the_interval_is_known() -> None:
     assert measurement.interval == 14
 
 
-def test_norms_leave_half_of_the_room_to_the_rest() -> None:
+def test_gradient_norms_use_at_most_half_of_the_budget() -> None:
     budget, norm = Budget(1.0), Measurement()
     norm.inline.learn(0.01)
     norms = 0
@@ -93,7 +91,7 @@ def test_norms_leave_half_of_the_room_to_the_rest() -> None:
     st.floats(1e-5, 0.5),
     st.floats(1e-5, 0.5),
 )
-def test_no_price_breaks_the_promise_in_the_long_run(
+def test_long_run_overhead_stays_within_the_budget_at_any_cost(
     percent: float, inline: float, behind: float
 ) -> None:
     budget = Budget(percent)
@@ -105,7 +103,7 @@ def test_no_price_breaks_the_promise_in_the_long_run(
     assert budget.thread_seconds <= 0.4 * allowed + 2 * behind
 
 
-def test_as_much_may_be_owed_at_the_beginning_behind_the_step_as_inside() -> None:
+def test_initial_credit_is_the_same_in_the_thread_and_in_the_step() -> None:
     budget = Budget(1.0)
 
     budget.thread_took(0.19)
@@ -115,7 +113,7 @@ def test_as_much_may_be_owed_at_the_beginning_behind_the_step_as_inside() -> Non
     assert (is_allowed, budget.has_credit) == (True, False)
 
 
-def test_every_step_is_watched_until_that_has_cost_60_ms() -> None:
+def test_every_step_is_recorded_until_that_has_cost_60_ms() -> None:
     budget = Budget(1.0)
 
     budget.step_over(training_seconds=1.0, hook_seconds=0.059)
@@ -127,7 +125,7 @@ def test_every_step_is_watched_until_that_has_cost_60_ms() -> None:
     assert budget.hook_seconds == pytest.approx(0.061)
 
 
-def test_every_step_is_watched_for_three_seconds_at_most() -> None:
+def test_every_step_is_recorded_for_up_to_three_seconds() -> None:
     budget = Budget(1.0)
 
     budget.step_over(training_seconds=3.1, hook_seconds=0.001)
@@ -135,7 +133,7 @@ def test_every_step_is_watched_for_three_seconds_at_most() -> None:
     assert not budget.records_every_step
 
 
-def test_inspections_of_the_beginning_are_forgiven_but_for_a_little() -> None:
+def test_most_debt_of_early_inspections_is_forgiven() -> None:
     budget = Budget(1.0)
 
     budget.step_over(training_seconds=1.0, hook_seconds=0.061)
@@ -147,7 +145,7 @@ def test_inspections_of_the_beginning_are_forgiven_but_for_a_little() -> None:
     assert -budget.inline.saved_seconds == pytest.approx(0.02)
 
 
-def test_calls_outside_of_training_are_seen_until_they_cost_too_much() -> None:
+def test_calls_outside_of_training_are_recorded_until_they_cost_too_much() -> None:
     budget = Budget(1.0)
     overdrawn = []
 
@@ -160,7 +158,7 @@ def test_calls_outside_of_training_are_seen_until_they_cost_too_much() -> None:
     assert overdrawn == [False, False, True]
 
 
-def test_calls_outside_of_training_are_seen_again_when_training_has_earned_them() -> None:
+def test_calls_outside_of_training_are_recorded_again_within_budget() -> None:
     budget = Budget(1.0)
     budget.step_over(training_seconds=4.0, hook_seconds=0.0)
     for _ in range(260):
@@ -172,7 +170,7 @@ def test_calls_outside_of_training_are_seen_again_when_training_has_earned_them(
     assert (was_overdrawn, budget.is_overdrawn) == (True, False)
 
 
-def test_an_evaluation_that_interrupts_a_rest_costs_what_inspections_cost() -> None:
+def test_evaluation_that_interrupts_a_rest_is_charged_like_an_inspection() -> None:
     budget = Budget(1.0)
     budget.inspection_cost(0.010, timed_seconds=0.010)
     price = 0.3 * 0.010
@@ -185,7 +183,7 @@ def test_an_evaluation_that_interrupts_a_rest_costs_what_inspections_cost() -> N
     assert budget.outside.saved_seconds == pytest.approx(-price)
 
 
-def test_counting_steps_leaves_a_part_of_the_budget_for_inspections() -> None:
+def test_counting_steps_leaves_budget_for_inspections() -> None:
     budget = Budget(1.0)
 
     budget.counted(training_seconds=10.0, hook_seconds=0.3)
@@ -194,7 +192,7 @@ def test_counting_steps_leaves_a_part_of_the_budget_for_inspections() -> None:
     assert budget.inline.saved_seconds == pytest.approx(0.4 * 0.007 * 10.0)
 
 
-def test_an_inspection_waits_until_training_has_earned_what_the_last_ones_cost() -> None:
+def test_inspection_waits_until_the_budget_covers_recent_costs() -> None:
     budget = Budget(1.0)
     budget.inspected(0.010)
     price = 0.3 * 0.010

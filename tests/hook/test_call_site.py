@@ -1,4 +1,4 @@
-"""The names of data splits in the script tell what an evaluation is about."""
+"""Names in the script identify the data split of an evaluation."""
 
 import weakref
 
@@ -26,37 +26,37 @@ def frame(expression: str, function: str = "main", key: int = 0) -> Frame:
         ([frame("model(inputs)", "interval")], None),
     ],
 )
-def test_a_split_is_known_by_arguments_then_by_functions(
+def test_data_split_is_named_by_arguments_before_functions(
     frames: list[Frame], expected: str | None
 ) -> None:
-    found = split_of(frames, set())
-    assert (found[0] if found else None) == expected
+    match = split_of(frames, set())
+    assert (match[0] if match else None) == expected
 
 
-def test_frames_that_training_passes_through_tell_nothing() -> None:
+def test_frames_shared_with_training_are_ignored() -> None:
     frames = [frame("evaluate(model, other)", key=1), frame("train(train_loader)", key=2)]
     assert split_of(frames, {(2, 0)}) is None
 
 
-def test_a_word_stands_for_a_split() -> None:
+def test_common_words_name_a_data_split() -> None:
     assert split_named("val") == "validation"
     assert split_named("epoch") is None
 
 
-def test_calls_on_one_line_are_told_apart() -> None:
+def test_calls_on_one_line_are_distinct_call_sites() -> None:
     sites = CallSites()
 
     def here() -> tuple[tuple[int, int], ...]:
         return sites.chain()
 
     first, second = here(), here()
-    again = [here() for _ in range(2)]
+    chains = [here() for _ in range(2)]
 
     assert first != second
-    assert again[0] == again[1]
+    assert chains[0] == chains[1]
 
 
-def test_a_function_that_loops_over_splits_keeps_no_value_alive_for_the_call_site() -> None:
+def test_call_site_of_a_loop_over_splits_keeps_no_value_alive() -> None:
     class Value:
         pass
 
@@ -76,7 +76,7 @@ def test_a_function_that_loops_over_splits_keeps_no_value_alive_for_the_call_sit
     assert first != second
 
 
-def test_a_call_site_ends_at_the_module_that_runs_the_loop() -> None:
+def test_call_site_ends_at_the_module_that_runs_the_loop() -> None:
     """Below a cell of a notebook lie dozens of frames of its kernel: they need not be walked."""
     sites = CallSites()
     outer = {"sites": sites}
@@ -86,7 +86,7 @@ def test_a_call_site_ends_at_the_module_that_runs_the_loop() -> None:
     assert [frame.function for frame in outer["frames"]] == ["<module>"]  # type: ignore[attr-defined]
 
 
-def test_two_calls_of_one_function_are_different_call_sites() -> None:
+def test_two_calls_of_one_function_are_distinct_call_sites() -> None:
     sites = CallSites()
 
     def evaluate(_split: str) -> tuple[tuple[int, int], ...]:
@@ -100,7 +100,7 @@ def test_two_calls_of_one_function_are_different_call_sites() -> None:
     assert len(described) <= len(chains[0])
 
 
-def test_a_loop_over_results_afterwards_leaves_the_call_site_as_it_was() -> None:
+def test_later_loop_over_results_does_not_change_the_call_site() -> None:
     """Its variable still holds the name of the last split when the next evaluation begins."""
     sites, described = CallSites(), {}
     training: set[tuple[int, int]] = set()
@@ -122,11 +122,11 @@ for epoch in range(2):
 """
     exec(compile(source, "script.py", "exec"), {"evaluate": evaluate, "train": train})
 
-    found = [split_of(frames, training) for frames in described.values()]
-    assert [one[0] if one else None for one in found] == ["train", "validation"]
+    matches = [split_of(frames, training) for frames in described.values()]
+    assert [match[0] if match else None for match in matches] == ["train", "validation"]
 
 
-def test_a_loop_over_pairs_of_a_name_and_a_loader_tells_the_split() -> None:
+def test_loop_over_pairs_of_name_and_loader_names_the_split() -> None:
     sites, chains = CallSites(), []
 
     def evaluate() -> None:

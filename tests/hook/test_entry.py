@@ -1,4 +1,4 @@
-"""What happens in a process once a framework was imported."""
+"""Attaching adapters when a framework is imported."""
 
 import threading
 
@@ -49,28 +49,28 @@ def process(monkeypatch: pytest.MonkeyPatch) -> None:
     calls.clear()
 
 
-def test_the_adapter_of_the_framework_gets_the_session_of_the_process() -> None:
+def test_adapter_is_attached_to_the_session_of_the_process() -> None:
     framework_loaded("torch")
     assert calls == [("attached", Session.of_process())]
 
 
-def test_what_has_no_adapter_is_left_alone() -> None:
+def test_framework_without_an_adapter_is_ignored() -> None:
     framework_loaded("unheard_of")
     assert calls == []
 
 
-def test_a_part_of_a_framework_goes_to_its_adapter() -> None:
+def test_submodule_of_a_framework_is_passed_to_its_adapter() -> None:
     framework_loaded("torch")
     framework_loaded("torch.distributed")
     assert calls[1:] == [("part", "torch.distributed")]
 
 
-def test_the_first_adapter_that_fails_is_the_callers_to_report() -> None:
+def test_failure_of_the_first_adapter_reaches_the_caller() -> None:
     with pytest.raises(RuntimeError, match="not the framework that it was"):
         framework_loaded("broken")
 
 
-def test_one_on_top_of_another_fails_alone() -> None:
+def test_failure_of_a_further_adapter_disables_only_that_adapter() -> None:
     framework_loaded("torch")
     framework_loaded("broken")
     framework_loaded("lightning")

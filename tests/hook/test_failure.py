@@ -1,4 +1,4 @@
-"""Why a process died, from the exception that ended it."""
+"""Failure reasons derived from the exception that ended a process."""
 
 import os
 import sys
@@ -70,25 +70,25 @@ def written(job: Backend) -> dict[str, Failure]:
 
 
 def test_an_exception_is_described_by_its_message_and_traceback() -> None:
-    found = describe(raising(ValueError("no data")), 5, 1)
-    assert (found.rank, found.time_ns, found.reason) == (1, 5, ExitReason.EXCEPTION)
-    assert found.message == "ValueError: no data"
-    assert "in fail" in found.traceback
+    failure = describe(raising(ValueError("no data")), 5, 1)
+    assert (failure.rank, failure.time_ns, failure.reason) == (1, 5, ExitReason.EXCEPTION)
+    assert failure.message == "ValueError: no data"
+    assert "in fail" in failure.traceback
 
 
-def test_the_message_of_a_broken_file_is_not_its_place() -> None:
-    found = describe(caught(lambda: compile("x = (", "train.py", "exec")), 5, 0)
-    assert found.message.startswith("SyntaxError: ")
+def test_syntax_error_message_is_not_its_location() -> None:
+    failure = describe(caught(lambda: compile("x = (", "train.py", "exec")), 5, 0)
+    assert failure.message.startswith("SyntaxError: ")
 
 
 def test_notes_and_causes_are_in_the_traceback() -> None:
     error = ValueError("outer")
     error.add_note("while loading")
     error.__cause__ = KeyError("inner")
-    found = describe(raising(error), 5, 0)
-    assert found.message == "ValueError: outer"
-    assert "while loading" in found.traceback
-    assert "KeyError: 'inner'" in found.traceback
+    failure = describe(raising(error), 5, 0)
+    assert failure.message == "ValueError: outer"
+    assert "while loading" in failure.traceback
+    assert "KeyError: 'inner'" in failure.traceback
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_notes_and_causes_are_in_the_traceback() -> None:
         RuntimeError("HIP out of memory"),
     ],
 )
-def test_the_device_out_of_memory_has_its_own_reason(error: BaseException) -> None:
+def test_device_out_of_memory_has_its_own_reason(error: BaseException) -> None:
     wrapped = RuntimeError("step failed")
     wrapped.__cause__ = error
-    for one in (error, wrapped):
-        assert describe(raising(one), 5, 0).reason is ExitReason.DEVICE_OUT_OF_MEMORY
+    for raised in (error, wrapped):
+        assert describe(raising(raised), 5, 0).reason is ExitReason.DEVICE_OUT_OF_MEMORY
 
 
-def test_the_allocator_says_what_it_holds_and_may_fail_at_it(
+def test_out_of_memory_includes_the_allocator_summary_if_available(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cuda = SimpleNamespace(is_initialized=lambda: True, memory_summary=lambda: "79 GiB")
@@ -124,51 +124,51 @@ def test_the_allocator_says_what_it_holds_and_may_fail_at_it(
         (RuntimeError("[gloo/transport/tcp/pair.cc:1] Timed out"), "unknown"),
     ],
 )
-def test_a_failed_collective_is_said_to_be_one(error: BaseException, which: str) -> None:
-    found = describe(raising(error), 5, 0)
-    assert found.reason is ExitReason.EXCEPTION
-    assert found.detail == f"in a collective: {which}"
+def test_failed_collective_is_named(error: BaseException, which: str) -> None:
+    failure = describe(raising(error), 5, 0)
+    assert failure.reason is ExitReason.EXCEPTION
+    assert failure.detail == f"in a collective: {which}"
 
 
-def test_an_interrupt_is_a_signal() -> None:
+def test_keyboard_interrupt_counts_as_a_signal() -> None:
     assert describe(KeyboardInterrupt(), 5, 0).reason is ExitReason.SIGNAL
 
 
-def test_an_exit_that_follows_an_exception_is_that_exception() -> None:
+def test_exit_after_an_exception_reports_that_exception() -> None:
     def child() -> None:
         try:
             int("the cause")
         except ValueError:
             sys.exit(1)
 
-    found = describe(caught(child), 5, 0)
-    assert found.reason is ExitReason.EXCEPTION
-    assert found.message.startswith("ValueError: invalid literal")
+    failure = describe(caught(child), 5, 0)
+    assert failure.reason is ExitReason.EXCEPTION
+    assert failure.message.startswith("ValueError: invalid literal")
 
 
-def test_an_endless_traceback_keeps_its_beginning_and_its_end() -> None:
-    found = describe(raising(ValueError("x" * 300_000)), 5, 0)
-    assert found.traceback.startswith("Traceback")
-    assert len(found.traceback) < 110_000
-    assert len(found.message) <= 4_000
+def test_long_traceback_keeps_its_beginning_and_end() -> None:
+    failure = describe(raising(ValueError("x" * 300_000)), 5, 0)
+    assert failure.traceback.startswith("Traceback")
+    assert len(failure.traceback) < 110_000
+    assert len(failure.message) <= 4_000
 
 
-def test_a_process_without_a_rank_reports_to_its_node(job: Backend) -> None:
+def test_failure_of_a_process_without_rank_is_stored_with_its_node(job: Backend) -> None:
     report(raising(ValueError("no data")))
-    ((key, found),) = written(job).items()
+    ((key, failure),) = written(job).items()
     assert key == "nodes/node-a/attempt-002/failure-41-42.json"
-    assert (found.rank, found.message) == (NO_RANK, "ValueError: no data")
+    assert (failure.rank, failure.message) == (NO_RANK, "ValueError: no data")
 
 
-def test_a_worker_reports_beside_what_it_recorded(
+def test_failure_of_a_worker_is_stored_with_its_records(
     job: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANK", "5")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "3")
     report(raising(ValueError("no data")))
-    ((key, found),) = written(job).items()
+    ((key, failure),) = written(job).items()
     assert key == "workers/5/attempt-002.3/failure.json"
-    assert found.rank == 5
+    assert failure.rank == 5
 
 
 @pytest.mark.parametrize(
@@ -178,28 +178,30 @@ def test_a_worker_reports_beside_what_it_recorded(
         (ChildFailedError(1, -9, "SIGKILL"), ExitReason.SIGNAL, "killed by SIGKILL"),
     ],
 )
-def test_what_a_launcher_of_workers_knows_is_handed_on(
+def test_failure_of_a_child_reported_by_torch_is_recorded(
     job: Backend, error: BaseException, reason: ExitReason, message: str
 ) -> None:
     report(raising(error))
-    ((key, found),) = written(job).items()
+    ((key, failure),) = written(job).items()
     assert key == "nodes/node-a/attempt-002/handed-on-42.json"
-    assert (found.rank, found.reason, found.message) == (1, reason, message)
+    assert (failure.rank, failure.reason, failure.message) == (1, reason, message)
 
 
 @pytest.mark.parametrize("code", [0, None])
-def test_a_good_end_is_no_failure(job: Backend, code: int | None) -> None:
+def test_successful_exit_is_not_a_failure(job: Backend, code: int | None) -> None:
     report(SystemExit(code))
     assert written(job) == {}
 
 
-def test_outside_of_a_job_nothing_is_written(job: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_failure_is_written_outside_of_a_job(
+    job: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("SONDE_JOB_URI")
     report(raising(ValueError("no data")))
     assert written(job) == {}
 
 
-def test_a_thread_that_dies_is_observed_and_shown_as_before(
+def test_exception_in_a_thread_is_recorded_and_still_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shown: list[object] = []

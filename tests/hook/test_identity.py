@@ -1,4 +1,4 @@
-"""Which worker a process is."""
+"""Identity of a process as a worker."""
 
 import os
 from dataclasses import replace
@@ -26,7 +26,7 @@ def test_without_a_rank_the_first_process_is_worker_zero(backend: Backend) -> No
     assert claim_worker(backend, FACTS).rank == 0
 
 
-def test_a_process_beside_another_one_is_the_next_worker(backend: Backend) -> None:
+def test_process_that_runs_at_the_same_time_is_the_next_worker(backend: Backend) -> None:
     claim_worker(backend, replace(FACTS, pid=os.getppid()))
 
     claimed = claim_worker(backend, FACTS)
@@ -34,7 +34,7 @@ def test_a_process_beside_another_one_is_the_next_worker(backend: Backend) -> No
     assert (claimed.rank, claimed.restart) == (1, 0)
 
 
-def test_a_process_after_another_one_is_the_next_life_of_the_same_worker(backend: Backend) -> None:
+def test_process_that_follows_another_is_a_restart_of_the_same_worker(backend: Backend) -> None:
     claim_worker(backend, replace(FACTS, pid=GONE))
 
     claimed = claim_worker(backend, FACTS)
@@ -42,13 +42,13 @@ def test_a_process_after_another_one_is_the_next_life_of_the_same_worker(backend
     assert (claimed.rank, claimed.restart) == (0, 1)
 
 
-def test_a_worker_of_another_node_is_taken_to_live(backend: Backend) -> None:
+def test_worker_of_another_node_counts_as_alive(backend: Backend) -> None:
     claim_worker(backend, replace(FACTS, pid=GONE, node="node-b"))
 
     assert claim_worker(backend, FACTS).rank == 1
 
 
-def test_a_rank_that_was_given_is_kept(backend: Backend) -> None:
+def test_assigned_rank_is_used(backend: Backend) -> None:
     ranked = replace(FACTS, rank=5, restart=2)
 
     first = claim_worker(backend, replace(ranked, pid=os.getppid()))
@@ -58,7 +58,7 @@ def test_a_rank_that_was_given_is_kept(backend: Backend) -> None:
     assert (second.rank, second.restart) == (5, 3)
 
 
-def test_the_counts_of_the_life_before_are_found(backend: Backend) -> None:
+def test_step_counts_of_the_previous_start_are_found(backend: Backend) -> None:
     for attempt, restart, count in ((1, 0, 5), (1, 1, 7), (2, 0, 9)):
         beat = WorkerBeat(1, {"train": 10, "eval": count}, 0.0, 0.0, 0.0, 0)
         backend.write(layout.worker_key(0, attempt, restart, "beat"), encode_facts(beat))

@@ -1,4 +1,4 @@
-"""Looks: often at the beginning, then within a part of the budget; never in a profile."""
+"""Close inspections: frequent at first, then within their budget, never during a profile."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -21,165 +21,170 @@ def made(settings: HookSettings | None = None) -> tuple[Session, Inspections]:
 
 
 def looked_at(
-    session: Session, looks: Inspections, steps: int, price: float, step_seconds: float = 1.0
+    session: Session, inspections: Inspections, steps: int, price: float, step_seconds: float = 1.0
 ) -> list[int]:
     """The steps at which there was a look of that price."""
-    found = []
+    inspected = []
     for step in range(session.steps.counts["train"], steps):
         hook_seconds = 0.0
-        if looks.is_due():
-            found.append(step)
-            looks.took(price)
+        if inspections.is_due():
+            inspected.append(step)
+            inspections.took(price)
             hook_seconds = price
         session.overhead.budget.step_over(step_seconds, hook_seconds)
         session.steps.counts["train"] = step + 1
-    return found
+    return inspected
 
 
-def test_looks_are_frequent_at_first_and_less_so_later() -> None:
+def test_inspections_are_frequent_at_first_and_rarer_later() -> None:
     assert looked_at(*made(), 200, price=0.005, step_seconds=0.1)[: len(EARLY)] == EARLY
 
 
-def test_a_step_with_an_unusual_loss_is_looked_at_once_in_twenty_steps() -> None:
-    session, looks = made()
-    looked_at(session, looks, 1000, price=0.05, step_seconds=0.001)
-    assert not looks.is_due()
-    looks.inspect_now()
-    assert looks.is_due()
-    assert looks.is_early
+def test_steps_with_an_unusual_loss_are_inspected_once_in_twenty_steps() -> None:
+    session, inspections = made()
+    looked_at(session, inspections, 1000, price=0.05, step_seconds=0.001)
+    assert not inspections.is_due()
+    inspections.inspect_now()
+    assert inspections.is_due()
+    assert inspections.is_early
     session.steps.counts["train"] += 10
-    looks.inspect_now()
-    assert not looks.is_due()
+    inspections.inspect_now()
+    assert not inspections.is_due()
     session.steps.counts["train"] += 10
-    looks.inspect_now()
-    assert looks.is_due()
+    inspections.inspect_now()
+    assert inspections.is_due()
 
 
-def test_a_dear_look_is_not_taken_though_it_would_be_early() -> None:
-    found = looked_at(*made(), 200, price=1.0, step_seconds=0.1)
+def test_early_inspection_is_skipped_if_too_expensive() -> None:
+    inspected = looked_at(*made(), 200, price=1.0, step_seconds=0.1)
 
-    assert found == [0]
+    assert inspected == [0]
 
 
-def test_a_profile_that_was_decoded_does_not_end_early_looks() -> None:
-    session, looks = made()
-    looked_at(session, looks, 50, price=0.001, step_seconds=0.005)
+def test_decoding_a_profile_does_not_stop_early_inspections() -> None:
+    session, inspections = made()
+    looked_at(session, inspections, 50, price=0.001, step_seconds=0.005)
     session.overhead.budget.thread_took(0.3)
-    found = looked_at(session, looks, 150, price=0.001, step_seconds=0.005)
-    assert found == [54, 68, 85, 106, 133]
+    inspected = looked_at(session, inspections, 150, price=0.001, step_seconds=0.005)
+    assert inspected == [54, 68, 85, 106, 133]
     session.overhead.budget.thread_took(1.0)
-    assert looked_at(session, looks, 400, price=0.001, step_seconds=0.005) == []
+    assert looked_at(session, inspections, 400, price=0.001, step_seconds=0.005) == []
 
 
-def test_cheap_looks_go_on_with_pauses_between_them() -> None:
-    found = looked_at(*made(), 2000, price=0.001)
+def test_cheap_inspections_continue_with_pauses() -> None:
+    inspected = looked_at(*made(), 2000, price=0.001)
 
-    assert max(b - a for a, b in pairwise(found)) <= 21
-    late = [step for step in found if step > 100]
+    assert max(b - a for a, b in pairwise(inspected)) <= 21
+    late = [step for step in inspected if step > 100]
     assert len(late) <= len(range(100, 2000)) / 20 + 14  # and the early ones
 
 
-def test_looks_take_no_more_than_their_part_of_the_budget() -> None:
+def test_inspections_stay_within_their_share_of_the_budget() -> None:
     steps = 20_000
-    found = looked_at(*made(), steps, price=0.05, step_seconds=0.1)
+    inspected = looked_at(*made(), steps, price=0.05, step_seconds=0.1)
 
-    assert 0.8 * 0.0025 < 0.05 * len(found) / (steps * 0.1) < 1.2 * 0.0025
+    assert 0.8 * 0.0025 < 0.05 * len(inspected) / (steps * 0.1) < 1.2 * 0.0025
 
 
-def test_a_step_is_decided_on_once() -> None:
-    session, looks = made()
-    assert [looks.is_due() for _ in range(3)] == [True] * 3
+def test_each_step_is_decided_once() -> None:
+    session, inspections = made()
+    assert [inspections.is_due() for _ in range(3)] == [True] * 3
     session.steps.counts["train"] = 4
-    looks.is_due()
-    assert looks.steps_until_early() == 1
+    inspections.is_due()
+    assert inspections.steps_until_early() == 1
 
 
-def test_of_the_passes_of_a_step_the_first_ones_are_looked_at() -> None:
-    session, looks = made()
+def test_only_the_first_passes_of_a_step_are_inspected() -> None:
+    session, inspections = made()
     passes = [object() for _ in range(6)]
-    assert [looks.is_due_in(one) for one in passes] == [True] * 4 + [False] * 2
-    assert looks.is_due_in(passes[0])
+    assert [inspections.is_due_in(forward) for forward in passes] == [True] * 4 + [False] * 2
+    assert inspections.is_due_in(passes[0])
     session.steps.counts["train"] = 1
-    assert looks.is_due_in(passes[5])
+    assert inspections.is_due_in(passes[5])
 
 
-def test_training_that_goes_on_from_a_checkpoint_is_looked_at_as_from_the_beginning() -> None:
-    session, looks = made()
-    looked_at(session, looks, 10, price=0.001)
+def test_resumed_training_is_inspected_like_a_new_one() -> None:
+    session, inspections = made()
+    looked_at(session, inspections, 10, price=0.001)
     session.steps.resume_at(1000)
 
-    found = looked_at(session, looks, 1013, price=0.001)
-    assert found == [1000, 1001, 1002, 1003, 1005, 1008, 1012]
+    inspected = looked_at(session, inspections, 1013, price=0.001)
+    assert inspected == [1000, 1001, 1002, 1003, 1005, 1008, 1012]
 
 
-def test_steps_that_were_only_counted_are_not_taken_for_a_checkpoint() -> None:
-    session, looks = made()
-    looked_at(session, looks, 140, price=0.0001, step_seconds=0.001)
+def test_counted_steps_are_not_mistaken_for_a_resumed_training() -> None:
+    session, inspections = made()
+    looked_at(session, inspections, 140, price=0.0001, step_seconds=0.001)
 
     session.steps.counts["train"] += 500
-    looks.steps_counted(500)
-    looked_at(session, looks, 641, price=0.0001, step_seconds=0.001)
+    inspections.steps_counted(500)
+    looked_at(session, inspections, 641, price=0.0001, step_seconds=0.001)
 
-    assert looks.steps_until_early() > 20
-
-
-def test_an_optimizer_that_is_made_later_is_looked_at_from_its_first_step_on() -> None:
-    session, looks = made()
-    looks.optimizer_made()  # before the first step it is one of several, or the only one
-    assert looked_at(session, looks, 150, price=0.005, step_seconds=0.1)[:16] == EARLY
-    looks.optimizer_made()
-    assert looks.steps_until_early() == 0
-
-    found = looked_at(session, looks, 172, price=0.005, step_seconds=0.1)
-    assert found[:6] == [150, 151, 152, 153, 155, 158]
-    assert looks.steps_until_early() == 208 - 172
+    assert inspections.steps_until_early() > 20
 
 
-def test_a_script_that_makes_optimizers_all_the_time_is_not_looked_at_all_the_time() -> None:
-    session, looks = made()
-    looked_at(session, looks, 1000, price=0.005, step_seconds=0.1)
-    found = []
+def test_optimizer_created_later_is_inspected_from_its_first_step() -> None:
+    session, inspections = made()
+    inspections.optimizer_made()  # before the first step it is one of several, or the only one
+    assert looked_at(session, inspections, 150, price=0.005, step_seconds=0.1)[:16] == EARLY
+    inspections.optimizer_made()
+    assert inspections.steps_until_early() == 0
+
+    inspected = looked_at(session, inspections, 172, price=0.005, step_seconds=0.1)
+    assert inspected[:6] == [150, 151, 152, 153, 155, 158]
+    assert inspections.steps_until_early() == 208 - 172
+
+
+def test_frequently_created_optimizers_do_not_trigger_constant_inspections() -> None:
+    session, inspections = made()
+    looked_at(session, inspections, 1000, price=0.005, step_seconds=0.1)
+    inspected = []
     for step in range(1000, 1099):
-        looks.optimizer_made()
-        found += looked_at(session, looks, step + 1, price=0.005, step_seconds=0.1)
-    assert len(found) < 12
+        inspections.optimizer_made()
+        inspected += looked_at(session, inspections, step + 1, price=0.005, step_seconds=0.1)
+    assert len(inspected) < 12
 
 
-def test_nothing_is_looked_at_where_nobody_needs_anything() -> None:
+def test_nothing_is_inspected_if_nothing_is_needed() -> None:
     settings = HookSettings(statistics=(), needed=())
     assert looked_at(*made(settings), 50, price=0.0) == []
 
 
-def test_the_first_passes_of_an_evaluation_are_looked_at() -> None:
-    session, looks = made()
+def test_first_passes_of_an_evaluation_are_inspected() -> None:
+    session, inspections = made()
     session.steps.counts["train"] = 100
-    assert looks.evaluations.is_due_within(0)
+    assert inspections.evaluations.is_due_within(0)
     for _ in range(64):
-        looks.evaluations.begin_pass()
-        assert looks.evaluations.is_pass_due
-    looks.evaluations.begin_pass()
-    assert not looks.evaluations.is_pass_due
-    assert not looks.evaluations.is_due_within(5)
-    assert looks.evaluations.is_due_within(6)
+        inspections.evaluations.begin_pass()
+        assert inspections.evaluations.is_pass_due
+    inspections.evaluations.begin_pass()
+    assert not inspections.evaluations.is_pass_due
+    assert not inspections.evaluations.is_due_within(5)
+    assert inspections.evaluations.is_due_within(6)
     session.steps.counts["train"] = 101
-    looks.evaluations.begin_pass()
-    assert looks.evaluations.is_pass_due
+    inspections.evaluations.begin_pass()
+    assert inspections.evaluations.is_pass_due
 
 
-def test_a_profile_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, looks = made()
+def test_profiled_steps_are_not_inspected(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, inspections = made()
     monkeypatch.setattr(Windows, "is_open", True)
-    assert looked_at(session, looks, 3, price=0.0) == []
+    assert looked_at(session, inspections, 3, price=0.0) == []
     monkeypatch.setattr(Windows, "is_open", False)
-    assert looked_at(session, looks, 6, price=0.0) == [3, 5]
+    assert looked_at(session, inspections, 6, price=0.0) == [3, 5]
 
 
-def test_after_a_long_profile_looks_come_at_the_steps_of_every_job(
+def test_inspections_after_a_long_profile_return_to_the_common_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    session, looks = made()
-    assert looked_at(session, looks, 9, price=0.005, step_seconds=0.1) == [0, 1, 2, 3, 5, 8]
+    session, inspections = made()
+    assert looked_at(session, inspections, 9, price=0.005, step_seconds=0.1) == [0, 1, 2, 3, 5, 8]
     monkeypatch.setattr(Windows, "is_open", True)
-    assert looked_at(session, looks, 33, price=0.005, step_seconds=0.1) == []
+    assert looked_at(session, inspections, 33, price=0.005, step_seconds=0.1) == []
     monkeypatch.setattr(Windows, "is_open", False)
-    assert looked_at(session, looks, 100, price=0.005, step_seconds=0.1)[:4] == [33, 34, 43, 54]
+    assert looked_at(session, inspections, 100, price=0.005, step_seconds=0.1)[:4] == [
+        33,
+        34,
+        43,
+        54,
+    ]

@@ -1,4 +1,4 @@
-"""Windows in which profilers look deeper: when they begin, when they end, and what they cost."""
+"""Profiling windows: when they begin and end, and what they cost."""
 
 import json
 import threading
@@ -42,18 +42,18 @@ def windows_of(recorded: Recorded) -> list[tuple[str, list[int]]]:
 def profiled_steps(recorded: Recorded) -> dict[int, str]:
     steps = [row for row in recorded.rows["events"] if row["category"] == "step"]
     details = {row["step"]: json.loads(row["detail"] or "{}") for row in steps}
-    return {step: one["profiled"] for step, one in details.items() if "profiled" in one}
+    return {step: detail["profiled"] for step, detail in details.items() if "profiled" in detail}
 
 
 @pytest.mark.parametrize("closely", [True, False], ids=["closely", "quietly"])
-def test_the_usual_windows_are_at_the_steps_of_the_plan(closely: bool) -> None:
+def test_default_windows_open_at_their_planned_steps(closely: bool) -> None:
     with (
-        fake_profilers(*ALL) as told,
+        fake_profilers(*ALL) as fakes,
         watched(profile=DEFAULT_WINDOWS, closely=closely) as recorded,
     ):
         Script().train(40)
 
-    assert told.calls == [
+    assert fakes.calls == [
         ("begin", "operators", 5),
         ("end", "operators", 6),
         ("begin", "dataloader", 7),
@@ -61,7 +61,7 @@ def test_the_usual_windows_are_at_the_steps_of_the_plan(closely: bool) -> None:
         ("begin", "python", 9),
         ("end", "python", 12),
     ]
-    assert told.prepared == list(ALL)
+    assert fakes.prepared == list(ALL)
     assert windows_of(recorded) == [
         ("operators", [5, 5]),
         ("dataloader", [7, 7]),
@@ -75,47 +75,47 @@ def test_the_usual_windows_are_at_the_steps_of_the_plan(closely: bool) -> None:
 
 
 @pytest.mark.parametrize(("enough_at", "last"), [(20, 19), (1000, 38)], ids=["enough", "never"])
-def test_a_usual_window_goes_on_until_it_has_seen_enough_but_not_for_ever(
+def test_default_window_is_extended_up_to_a_limit_until_it_has_enough_data(
     enough_at: int, last: int
 ) -> None:
-    with fake_profilers("python") as told, watched(profile=DEFAULT_WINDOWS) as recorded:
-        told.enough_at = enough_at
+    with fake_profilers("python") as fakes, watched(profile=DEFAULT_WINDOWS) as recorded:
+        fakes.enough_at = enough_at
         Script().train(60)
 
     assert windows_of(recorded) == [("python", [9, last])]
 
 
-def test_a_window_that_was_asked_for_has_the_steps_that_were_asked_for() -> None:
-    with fake_profilers("python") as told, watched(profile=(Window(PYTHON, 2, 3),)) as recorded:
-        told.enough_at = 1000
+def test_requested_window_has_exactly_the_requested_steps() -> None:
+    with fake_profilers("python") as fakes, watched(profile=(Window(PYTHON, 2, 3),)) as recorded:
+        fakes.enough_at = 1000
         Script().train(20)
 
     assert windows_of(recorded) == [("python", [2, 4])]
 
 
-def test_a_usual_window_makes_room_for_the_next_one() -> None:
+def test_default_window_is_not_extended_into_the_next_one() -> None:
     plan = (*DEFAULT_WINDOWS, Window(ProfileKind.MEMORY, 15, 1))
-    with fake_profilers("python", "memory") as told, watched(profile=plan) as recorded:
-        told.enough_at = 1000
+    with fake_profilers("python", "memory") as fakes, watched(profile=plan) as recorded:
+        fakes.enough_at = 1000
         Script().train(20)
 
     assert windows_of(recorded) == [("python", [9, 13]), ("memory", [15, 15])]
 
 
-def test_a_window_may_begin_with_the_first_step() -> None:
+def test_window_may_begin_with_the_first_step() -> None:
     with (
-        fake_profilers("python") as told,
+        fake_profilers("python") as fakes,
         watched(profile=(Window(PYTHON, 0, 2),)) as recorded,
     ):
         Script().train(4)
 
-    assert told.calls == [("begin", "python", 0), ("end", "python", 2)]
+    assert fakes.calls == [("begin", "python", 0), ("end", "python", 2)]
     assert windows_of(recorded) == [("python", [0, 1])]
 
 
-def test_windows_that_overlap_follow_each_other() -> None:
+def test_overlapping_windows_run_one_after_the_other() -> None:
     plan = (Window(OPERATORS, 3, 4), Window(PYTHON, 4, 2), Window(OPERATORS, 4, 1))
-    with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
+    with fake_profilers(*ALL) as fakes, watched(profile=plan) as recorded:
         script = Script()
         script.train(8)
         settle(recorded)
@@ -123,7 +123,7 @@ def test_windows_that_overlap_follow_each_other() -> None:
         settle(recorded)
         script.train(4)
 
-    assert [call[:2] for call in told.calls] == [
+    assert [call[:2] for call in fakes.calls] == [
         *(("begin", "operators"), ("end", "operators")),
         *(("begin", "python"), ("end", "python")),
         *(("begin", "operators"), ("end", "operators")),
@@ -134,28 +134,28 @@ def test_windows_that_overlap_follow_each_other() -> None:
 
 
 def settle(recorded: Recorded) -> None:
-    """What the backroom was handed is done afterwards."""
+    """Wait until the worker thread has finished its work."""
     done = threading.Event()
     recorded.session.worker_thread.submit("test", done.set)
     assert done.wait(30)
 
 
-def test_a_window_that_training_leaves_open_is_ended_with_it() -> None:
-    with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 2, 100),)) as recorded:
+def test_open_window_ends_when_training_ends() -> None:
+    with fake_profilers(*ALL) as fakes, watched(profile=(Window(PYTHON, 2, 100),)) as recorded:
         Script().train(5)
 
-    assert told.calls == [("begin", "python", 2), ("end", "python", 5)]
+    assert fakes.calls == [("begin", "python", 2), ("end", "python", 5)]
     [row] = [row for row in recorded.rows["events"] if row["category"] == "window"]
     assert json.loads(row["detail"])["cut"] == "training ended"
 
 
-def test_a_profiler_that_refuses_says_why_and_the_others_go_on() -> None:
+def test_refusal_of_a_profiler_is_reported_and_the_others_continue() -> None:
     plan = (Window(OPERATORS, 2, 1), Window(PYTHON, 4, 1))
-    with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
-        told.refusal = "another profiler is running"
+    with fake_profilers(*ALL) as fakes, watched(profile=plan) as recorded:
+        fakes.refusal = "another profiler is running"
         script = Script()
         script.train(3)
-        told.refusal = None
+        fakes.refusal = None
         script.train(4)
 
     assert windows_of(recorded) == [("python", [4, 4])]
@@ -163,10 +163,10 @@ def test_a_profiler_that_refuses_says_why_and_the_others_go_on() -> None:
 
 
 @pytest.mark.parametrize("call", ["prepare", "begin", "end"])
-def test_a_profiler_that_raises_is_switched_off_alone(call: str) -> None:
+def test_profiler_that_raises_is_disabled_alone(call: str) -> None:
     plan = (Window(OPERATORS, 2, 1), Window(OPERATORS, 5, 1))
-    with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
-        told.failing = call
+    with fake_profilers(*ALL) as fakes, watched(profile=plan) as recorded:
+        fakes.failing = call
         Script().train(8)
         failed = dict(recorded.session.guard.failed)
         recorded.session.guard.failed.clear()
@@ -177,7 +177,7 @@ def test_a_profiler_that_raises_is_switched_off_alone(call: str) -> None:
     assert len(recorded.scalars("loss")) == 8
 
 
-def test_a_kind_that_nobody_has_written_is_missed_only_by_who_asks_for_it() -> None:
+def test_missing_profiler_is_reported_only_if_requested() -> None:
     plan = (*DEFAULT_WINDOWS, Window(ProfileKind.MEMORY, 3, 1))
     with fake_profilers("python"), watched(profile=plan) as recorded:
         Script().train(15)
@@ -186,7 +186,7 @@ def test_a_kind_that_nobody_has_written_is_missed_only_by_who_asks_for_it() -> N
     assert recorded.said() == {"memory profile": "no memory profiler is available"}
 
 
-def test_what_a_window_costs_is_recorded_and_is_no_cost_of_the_hook() -> None:
+def test_cost_of_a_window_is_recorded_separately_from_hook_overhead() -> None:
     with fake_profilers(*ALL), watched(profile=(Window(PYTHON, 2, 1),)) as recorded:
         Script().train(6)
 
@@ -195,8 +195,8 @@ def test_what_a_window_costs_is_recorded_and_is_no_cost_of_the_hook() -> None:
     assert recorded.session.windows.running is None
 
 
-def test_a_forked_child_has_no_window_of_its_parent() -> None:
-    with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 2, 100),)) as recorded:
+def test_forked_child_has_no_window_of_its_parent() -> None:
+    with fake_profilers(*ALL) as fakes, watched(profile=(Window(PYTHON, 2, 100),)) as recorded:
         Script().train(4)
         settle(recorded)
         of_parent = recorded.session.worker_thread
@@ -204,21 +204,21 @@ def test_a_forked_child_has_no_window_of_its_parent() -> None:
         assert not recorded.session.windows.is_open
         of_parent.close(10.0)
 
-    assert told.calls == [("begin", "python", 2)]
+    assert fakes.calls == [("begin", "python", 2)]
 
 
-def test_the_usual_windows_count_from_where_training_was_resumed() -> None:
-    with fake_profilers(*ALL) as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+def test_default_windows_count_from_the_resumed_step() -> None:
+    with fake_profilers(*ALL) as fakes, watched(profile=DEFAULT_WINDOWS) as recorded:
         script = Script()
         recorded.session.steps.resume_at(1000)
         script.train(14)
 
     assert windows_of(recorded)[0] == ("operators", [1005, 1005])
     assert windows_of(recorded)[-1] == ("python", [1009, 1011])
-    assert told.calls[0] == ("begin", "operators", 1005)
+    assert fakes.calls[0] == ("begin", "operators", 1005)
 
 
-def test_a_planned_window_that_was_over_before_is_said() -> None:
+def test_planned_window_before_the_resumed_step_is_reported() -> None:
     plan = (Window(PYTHON, 10, 1), Window(OPERATORS, 1002, 1))
     with fake_profilers(*ALL), watched(profile=plan) as recorded:
         script = Script()
@@ -226,13 +226,13 @@ def test_a_planned_window_that_was_over_before_is_said() -> None:
         script.train(6)
 
     assert windows_of(recorded) == [("operators", [1002, 1002])]
-    [said] = recorded.said().values()
-    assert said == "training resumed at step 1000, after step 10"
+    [reason] = recorded.said().values()
+    assert reason == "training resumed at step 1000, after step 10"
 
 
-def test_a_window_by_time_begins_and_ends_after_the_steps_that_pass_its_times() -> None:
+def test_timed_window_begins_and_ends_between_steps() -> None:
     plan = (Window(PYTHON, num_steps=1, start_seconds=0.0, duration_seconds=0.05),)
-    with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
+    with fake_profilers(*ALL) as fakes, watched(profile=plan) as recorded:
         script = Script()
         script.train(1)
         since = recorded.session.clock.seconds()
@@ -241,26 +241,26 @@ def test_a_window_by_time_begins_and_ends_after_the_steps_that_pass_its_times() 
         assert recorded.session.clock.seconds() - since >= 0.04
 
     [(_, (first, last))] = windows_of(recorded)
-    assert told.calls == [("begin", "python", first), ("end", "python", last + 1)]
+    assert fakes.calls == [("begin", "python", first), ("end", "python", last + 1)]
     assert set(profiled_steps(recorded)) == set(range(first, last + 1))
 
 
-def test_a_window_that_is_asked_for_begins_within_two_steps() -> None:
-    with fake_profilers(*ALL) as told, watched(closely=False) as recorded:
+def test_requested_window_begins_within_two_steps() -> None:
+    with fake_profilers(*ALL) as fakes, watched(closely=False) as recorded:
         script = Script()
         script.train(100)  # in the middle of quiet ones
-        asked = recorded.session.windows.request(Window(PYTHON, None, 3, by="somebody"))
+        requested = recorded.session.windows.request(Window(PYTHON, None, 3, by="user"))
         settle(recorded)
         script.train(100)
 
-    begin, end = told.calls
+    begin, end = fakes.calls
     assert begin[2] is not None
     assert 100 <= begin[2] <= 102
-    assert (end[2], asked[0].began) == (begin[2] + 3, begin[2])
+    assert (end[2], requested[0].began) == (begin[2] + 3, begin[2])
     assert set(profiled_steps(recorded)) == {begin[2], begin[2] + 1, begin[2] + 2}
 
 
-def test_an_evaluation_in_a_window_is_marked_too() -> None:
+def test_evaluation_in_a_window_is_marked_as_profiled() -> None:
     with fake_profilers(*ALL), watched(profile=(Window(PYTHON, 1, 2),)) as recorded:
         script = Script()
         script.train(2)
@@ -272,9 +272,9 @@ def test_an_evaluation_in_a_window_is_marked_too() -> None:
     assert marked == [("train", 1), *(("eval", step) for step in range(3)), ("train", 2)]
 
 
-def test_what_it_takes_to_switch_a_profiler_belongs_to_no_step() -> None:
-    with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 3, 1),)) as recorded:
-        told.seconds = 1.0
+def test_time_to_start_and_stop_a_profiler_belongs_to_no_step() -> None:
+    with fake_profilers(*ALL) as fakes, watched(profile=(Window(PYTHON, 3, 1),)) as recorded:
+        fakes.seconds = 1.0
         Script().train(8)
 
     steps = {row["step"]: row for row in recorded.rows["events"] if row["category"] == "step"}
@@ -286,20 +286,20 @@ def test_what_it_takes_to_switch_a_profiler_belongs_to_no_step() -> None:
     assert json.loads(row["detail"])["cost_seconds"] >= 2
 
 
-def test_a_loop_of_several_optimizers_marks_every_step_that_was_under_way() -> None:
+def test_every_step_that_overlaps_a_window_is_marked_with_several_optimizers() -> None:
     with fake_profilers(*ALL), watched(profile=(Window(PYTHON, 3, 2),)) as recorded:
-        one, two = Script(), Script()
+        generator, critic = Script(), Script()
         for _ in range(10):
-            one.train(1)
-            two.train(1)
+            generator.train(1)
+            critic.train(1)
 
     [(_, (first, last))] = windows_of(recorded)
     assert (first, last) == (3, 4)
     assert set(profiled_steps(recorded)) == {3, 4, 5}
 
 
-def test_a_plan_that_changes_holds_as_far_as_it_lies_ahead() -> None:
-    with fake_profilers(*ALL) as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+def test_changed_plan_applies_to_future_steps() -> None:
+    with fake_profilers(*ALL) as fakes, watched(profile=DEFAULT_WINDOWS) as recorded:
         script, session = Script(), recorded.session
         script.train(6)
         plan = (Window(OPERATORS, 5, 1), Window(PYTHON, 8, 1))
@@ -308,24 +308,24 @@ def test_a_plan_that_changes_holds_as_far_as_it_lies_ahead() -> None:
         script.train(10)
 
     assert windows_of(recorded) == [("operators", [5, 5]), ("python", [8, 8])]
-    assert len(told.calls) == 4
+    assert len(fakes.calls) == 4
 
 
-def test_an_evaluation_that_takes_long_ends_a_window_of_steps(
+def test_long_evaluation_ends_a_window(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(windows, "_EVALUATION_NS", 1)
-    with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 1, 5),)) as recorded:
+    with fake_profilers(*ALL) as fakes, watched(profile=(Window(PYTHON, 1, 5),)) as recorded:
         script = Script()
         script.train(3)
         script.evaluate(3)
         script.train(5)
 
-    assert told.calls == [("begin", "python", 1), ("end", "python", 3)]
+    assert fakes.calls == [("begin", "python", 1), ("end", "python", 3)]
     assert windows_of(recorded) == [("python", [1, 2])]
 
 
-def test_an_open_window_is_told_to_those_who_watch() -> None:
+def test_open_window_appears_in_the_heartbeat() -> None:
     with fake_profilers(*ALL), watched(profile=(Window(PYTHON, 2, 10),)) as recorded:
         session, script = recorded.session, Script()
         script.train(4)
@@ -342,22 +342,22 @@ def test_an_open_window_is_told_to_those_who_watch() -> None:
 
 
 @pytest.mark.parametrize("has_framework", [True, False])
-def test_a_usual_window_that_is_refused_is_missed_where_a_framework_is(has_framework: bool) -> None:
-    with fake_profilers("python") as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+def test_refused_default_window_is_reported_if_a_framework_is_loaded(has_framework: bool) -> None:
+    with fake_profilers("python") as fakes, watched(profile=DEFAULT_WINDOWS) as recorded:
         if not has_framework:
             recorded.session.frameworks.adapters.clear()
-        told.refusal = "another tool is profiling"
+        fakes.refusal = "another tool is profiling"
         Script().train(12)
 
-    said = {"python profile": "another tool is profiling"}
-    assert recorded.said() == (said if has_framework else {})
+    notices = {"python profile": "another tool is profiling"}
+    assert recorded.said() == (notices if has_framework else {})
 
 
-def test_a_script_without_a_framework_is_only_asked_for_its_python() -> None:
-    with fake_profilers(*ALL) as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+def test_script_without_a_framework_gets_only_the_python_window() -> None:
+    with fake_profilers(*ALL) as fakes, watched(profile=DEFAULT_WINDOWS) as recorded:
         recorded.session.frameworks.adapters.clear()
         Script().train(20)
 
-    assert told.prepared == ["python"]
+    assert fakes.prepared == ["python"]
     assert windows_of(recorded) == [("python", [9, 11])]
     assert recorded.said() == {}

@@ -1,4 +1,4 @@
-"""A worker records the memory it holds in its first seconds of training."""
+"""Resident memory in the first seconds of training."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ def train(*needed: str) -> Recorded:
     return recorded
 
 
-def test_memory_is_recorded_at_most_20_times_a_second() -> None:
+def test_memory_is_recorded_up_to_20_times_per_second() -> None:
     rows = train("resident-memory").observations("resident-memory")
     times_ns = [row["time_ns"] for row in rows]
     apart = [later - earlier for earlier, later in pairwise(times_ns)]
@@ -29,5 +29,5 @@ def test_memory_is_recorded_at_most_20_times_a_second() -> None:
     assert min(apart, default=NANOSECONDS) >= NANOSECONDS // 20
 
 
-def test_memory_that_no_rule_needs_is_not_recorded() -> None:
+def test_memory_is_not_recorded_if_no_rule_needs_it() -> None:
     assert train().observations("resident-memory") == []

@@ -1,4 +1,4 @@
-"""What a script says is recorded where it belongs; where nobody watches, nothing happens."""
+"""Functions that training scripts call, inside and outside of a job."""
 
 import json
 import math
@@ -30,10 +30,10 @@ class Watched:
 
     def __init__(self, folder: Path, *save: str, is_watched: bool = True) -> None:
         self.uri = str(folder / "job")
-        collections = tuple(parse_save(one) for one in save)
+        collections = tuple(parse_save(text) for text in save)
         settings = HookSettings(collections=collections, profile=())
-        place = WorkerPlace("node-a", self.uri if is_watched else None)
-        self.session = Session(place, settings, SystemClock())
+        worker = WorkerPlace("node-a", self.uri if is_watched else None)
+        self.session = Session(worker, settings, SystemClock())
 
     def train(self) -> None:
         """One step, as an adapter sees it."""
@@ -53,12 +53,12 @@ class Watched:
         """The names of saved values, by file name up to the writer."""
         self.session.close()
         backend = open_backend(self.uri)
-        found: dict[str, list[str]] = {}
+        values: dict[str, list[str]] = {}
         for entry in backend.entries("workers/0/values"):
             step = entry.key.rpartition("/")[2].rpartition("-")[0]
             tensors, _ = decode_tensors(backend.read(entry.key), entry.key)
-            found.setdefault(step, []).extend(sorted(tensors))
-        return found
+            values.setdefault(step, []).extend(sorted(tensors))
+        return values
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched
     watched.session.close()
 
 
-def test_a_number_belongs_to_the_step_that_has_just_ended(watched: Watched) -> None:
+def test_logged_number_belongs_to_the_step_that_has_just_ended(watched: Watched) -> None:
     sonde.log(before=1)
     watched.train()
     sonde.log({"top 5": np.float32(0.75)}, accuracy=0.5)
@@ -84,7 +84,7 @@ def test_a_number_belongs_to_the_step_that_has_just_ended(watched: Watched) -> N
     ]
 
 
-def test_a_step_and_a_mode_may_be_given(watched: Watched) -> None:
+def test_step_and_mode_of_a_logged_number_can_be_set(watched: Watched) -> None:
     sonde.log(score=1, step=70, mode="eval")
     with sonde.mode("predict"):
         sonde.log(score=2)
@@ -93,22 +93,26 @@ def test_a_step_and_a_mode_may_be_given(watched: Watched) -> None:
     assert rows == [(70, "eval", 1.0), (0, "predict", 2.0), (0, "train", 3.0)]
 
 
-def test_what_is_not_understood_is_warned_of_once_and_left_out(watched: Watched) -> None:
+def test_invalid_values_are_ignored_with_one_warning(watched: Watched) -> None:
     with pytest.warns(UserWarning, match="ignored loss, expected a number but got str"):
         sonde.log(loss="low", accuracy=1)
     sonde.log(loss="low", accuracy=2)
     with pytest.warns(UserWarning, match="ignored a list; pass numbers by name"):
         sonde.log([1, 2])  # type: ignore[arg-type]
-    with pytest.warns(UserWarning, match="ignored mode 'test'; choose one of: train, eval, predict"):
+    with pytest.warns(
+        UserWarning, match="ignored mode 'test'; choose one of: train, eval, predict"
+    ):
         sonde.log(accuracy=3, mode="test")
     with pytest.warns(UserWarning, match="ignored step='one', expected a number"):
         sonde.log(accuracy=4, step="one")  # type: ignore[arg-type]
-    with pytest.warns(UserWarning, match="ignored picture, expected an array of numbers but got str"):
+    with pytest.warns(
+        UserWarning, match="ignored picture, expected an array of numbers but got str"
+    ):
         sonde.save("picture", "cat.png")
     assert [value for (value,) in watched.rows(SCALARS, "value")] == [1, 2, 3, 4]
 
 
-def test_a_warning_never_ends_a_training(watched: Watched) -> None:
+def test_warning_never_stops_training(watched: Watched) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sonde.log(loss=None)
@@ -117,7 +121,7 @@ def test_a_warning_never_ends_a_training(watched: Watched) -> None:
     assert watched.rows(SCALARS, "value") == [(math.inf,), (-math.inf,)]
 
 
-def test_phases_are_a_part_of_their_step(watched: Watched) -> None:
+def test_phases_belong_to_their_step(watched: Watched) -> None:
     @sonde.phase("tokenize")
     def tokenize(times: int) -> None:
         if times:
@@ -135,7 +139,7 @@ def test_phases_are_a_part_of_their_step(watched: Watched) -> None:
     ]
 
 
-def test_a_phase_of_another_thread_has_a_lane_of_its_own(watched: Watched) -> None:
+def test_phase_of_another_thread_has_a_separate_lane(watched: Watched) -> None:
     watched.session.hook("steps", watched.train, None)()
 
     def work() -> None:
@@ -149,14 +153,14 @@ def test_a_phase_of_another_thread_has_a_lane_of_its_own(watched: Watched) -> No
     assert ("fetch", "thread fetcher") in rows
 
 
-def test_a_phase_that_raises_is_recorded_and_raises(watched: Watched) -> None:
+def test_phase_that_raises_is_recorded(watched: Watched) -> None:
     with pytest.raises(KeyError), sonde.phase("fragile"):
         raise KeyError
     watched.train()
     assert "fragile" in [name for (name,) in watched.rows(EVENTS, "name")]
 
 
-def test_passes_in_a_mode_are_steps_of_it(watched: Watched) -> None:
+def test_passes_in_a_mode_block_count_as_steps_of_that_mode(watched: Watched) -> None:
     steps, now_ns = watched.session.steps, watched.session.clock.now_ns
 
     @sonde.mode("eval")
@@ -173,7 +177,7 @@ def test_passes_in_a_mode_are_steps_of_it(watched: Watched) -> None:
     assert watched.rows(SCALARS, "step", "mode") == [(0, "eval"), (1, "eval")]
 
 
-def test_the_script_may_say_itself_where_steps_end(watched: Watched) -> None:
+def test_script_can_end_steps_itself(watched: Watched) -> None:
     for number in range(3):
         sonde.log(loss=number)
         sonde.step()
@@ -184,14 +188,14 @@ def test_the_script_may_say_itself_where_steps_end(watched: Watched) -> None:
     assert steps == [("train", 0), ("train", 1), ("train", 2), ("eval", 0)]
 
 
-def test_a_step_that_was_seen_is_not_counted_again(watched: Watched) -> None:
+def test_detected_step_is_not_counted_twice(watched: Watched) -> None:
     for _ in range(3):
         watched.train()
         sonde.step()
     assert watched.session.steps.counts == {"train": 3}
 
 
-def test_a_saved_array_is_kept_whole(watched: Watched) -> None:
+def test_saved_array_is_recorded_in_full(watched: Watched) -> None:
     for number in range(2):
         sonde.save("embedding", np.full(3, number, dtype=np.float32))
         sonde.save("list", [1, 2])
@@ -209,14 +213,14 @@ def test_a_saved_array_is_kept_whole(watched: Watched) -> None:
     assert watched.session.store.has_tensor("embedding")
 
 
-def test_a_saved_array_changes_no_more(watched: Watched) -> None:
+def test_saved_array_is_a_copy(watched: Watched) -> None:
     values = np.zeros(2)
     sonde.save("values", values)
     values += 1
     assert watched.rows(STATISTICS, "maximum") == [(0.0,)]
 
 
-def test_a_plan_says_when_an_array_is_saved(
+def test_collection_schedule_applies_to_saved_arrays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = Watched(tmp_path, "all:every=2", "mine:include=^emb,steps=1,values")
@@ -230,7 +234,7 @@ def test_a_plan_says_when_an_array_is_saved(
     assert watched.values() == {"train-0000000001": ["embedding"]}
 
 
-def test_where_nobody_watches_nothing_happens(
+def test_functions_do_nothing_outside_of_a_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = Watched(tmp_path, is_watched=False)
@@ -244,7 +248,7 @@ def test_where_nobody_watches_nothing_happens(
     assert watched.session.steps.counts == {"train": 0}
 
 
-def test_a_failure_of_ours_is_nobodys_business(
+def test_internal_failure_does_not_reach_the_script(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
@@ -264,11 +268,11 @@ def windows_of(watched: Watched) -> list[tuple[Any, ...]]:
     return [(name, *fact["steps"], fact["by"]) for name, fact in facts]
 
 
-def test_a_script_asks_for_a_deeper_look_at_its_next_steps(watched: Watched) -> None:
-    with fake_profilers("operators", "python") as told:
+def test_script_can_profile_its_next_steps(watched: Watched) -> None:
+    with fake_profilers("operators", "python") as fakes:
         watched.train()
         sonde.profile("python", steps=2)
-        while len(told.calls) < 2:
+        while len(fakes.calls) < 2:
             watched.train()
         [(name, first, last, by)] = windows_of(watched)
 
@@ -276,12 +280,12 @@ def test_a_script_asks_for_a_deeper_look_at_its_next_steps(watched: Watched) -> 
     assert first >= 1
 
 
-def test_a_script_profiles_a_block_or_a_function(watched: Watched) -> None:
+def test_script_can_profile_a_block_or_a_function(watched: Watched) -> None:
     @sonde.profile("operators")
     def decorated() -> None:
         watched.train()
 
-    with fake_profilers("operators", "python") as told:
+    with fake_profilers("operators", "python") as fakes:
         watched.train()
         with sonde.profile("python", profiler="stacks"):
             watched.train()
@@ -289,16 +293,16 @@ def test_a_script_profiles_a_block_or_a_function(watched: Watched) -> None:
             with sonde.profile("operators"):  # one at a time
                 watched.train()
         decorated()
-        found = windows_of(watched)
+        windows = windows_of(watched)
 
-    assert [call[:2] for call in told.calls] == [
+    assert [call[:2] for call in fakes.calls] == [
         *(("begin", "python"), ("end", "python")),
         *(("begin", "operators"), ("end", "operators")),
     ]
-    assert found == [("python", 1, 3, "script"), ("operators", 4, 4, "script")]
+    assert windows == [("python", 1, 3, "script"), ("operators", 4, 4, "script")]
 
 
-def test_a_block_inside_of_a_step_marks_that_step(watched: Watched) -> None:
+def test_profiled_block_marks_its_step(watched: Watched) -> None:
     with fake_profilers("python"):
         watched.train()
         with sonde.phase("tokenize"):
@@ -312,7 +316,7 @@ def test_a_block_inside_of_a_step_marks_that_step(watched: Watched) -> None:
     assert [step for category, step, detail in rows if "profiled" in detail] == [1]
 
 
-def test_what_cannot_be_profiled_is_warned_of_and_the_script_goes_on(watched: Watched) -> None:
+def test_invalid_profile_request_emits_a_warning(watched: Watched) -> None:
     with pytest.warns(UserWarning, match=r"'colours' is invalid.*nothing is profiled"):
         sonde.profile("colours", steps=3)
     with pytest.warns(UserWarning, match="steps"), sonde.profile("python", steps=0):
@@ -320,10 +324,10 @@ def test_what_cannot_be_profiled_is_warned_of_and_the_script_goes_on(watched: Wa
     assert windows_of(watched) == []
 
 
-def test_where_nobody_watches_nothing_is_profiled(
+def test_nothing_is_profiled_outside_of_a_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Session, "_current", Watched(tmp_path, is_watched=False).session)
-    with fake_profilers("python") as told, sonde.profile("python"):
+    with fake_profilers("python") as fakes, sonde.profile("python"):
         sonde.profile("python", steps=1)
-    assert told.calls == []
+    assert fakes.calls == []

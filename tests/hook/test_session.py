@@ -1,4 +1,4 @@
-"""The session of a process, through its holds and its lives."""
+"""Holds, forks and restarts of the session of a process."""
 
 import threading
 
@@ -8,7 +8,7 @@ from tests.fakes.session import watched
 QUIET_STEPS = 30
 
 
-def test_a_session_does_not_begin_while_it_is_held() -> None:
+def test_session_does_not_begin_while_held() -> None:
     with watched() as recorded:
         script = PlainLoop()
         recorded.session.hold()
@@ -40,7 +40,7 @@ def test_holds_may_be_nested() -> None:
     assert len(recorded.scalars("loss")) == 2
 
 
-def test_a_session_that_is_held_ends_at_once() -> None:
+def test_held_session_closes_immediately() -> None:
     with watched() as recorded:
         PlainLoop().train(2)
         recorded.session.hold()

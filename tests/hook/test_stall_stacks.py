@@ -1,4 +1,4 @@
-"""Where training stands is told when nothing goes on, and once it does again."""
+"""Stall monitor: stacks are recorded while training is stuck, and the end of the stall."""
 
 import sys
 from typing import Any
@@ -19,7 +19,7 @@ class Watched:
         self.clock = FakeClock()
         self.session = Session(WorkerPlace(node="node-a"), HookSettings(), self.clock)
         self.session.thread.claim()
-        self.told: list[tuple[str, str, float, str]] = []
+        self.observations: list[tuple[str, str, float, str]] = []
         monkeypatch.setattr(self.session.recorder, "observe", self._observe)
         StallMonitor(self.session)
         for begin in self.session.listeners._begin:
@@ -27,7 +27,7 @@ class Watched:
                 begin()
 
     def _observe(self, kind: str, subject: str, value: float = 0.0, detail: str = "") -> None:
-        self.told.append((kind, subject, value, detail))
+        self.observations.append((kind, subject, value, detail))
 
     def pass_by(self, seconds: float) -> None:
         """Time passes, with a flush every two seconds."""
@@ -36,41 +36,41 @@ class Watched:
             self.session.listeners.flush()
 
 
-def test_who_stands_still_is_seen_again_after_twice_as_long(
+def test_stall_is_sampled_again_after_twice_as_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     watched = Watched(monkeypatch)
     watched.pass_by(2)
-    assert watched.told == []
+    assert watched.observations == []
     watched.pass_by(80)
-    assert [value for _, _, value, _ in watched.told] == [4.0, 6.0, 12.0, 24.0, 48.0]
-    kind, place, _, detail = watched.told[0]
+    assert [value for _, _, value, _ in watched.observations] == [4.0, 6.0, 12.0, 24.0, 48.0]
+    kind, line, _, detail = watched.observations[0]
     assert kind == "standing-still"
-    assert place.startswith("pass_by (test_stall_stacks.py:")
+    assert line.startswith("pass_by (test_stall_stacks.py:")
     assert '"in": ""' in detail
 
 
-def test_who_goes_on_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_of_a_stall_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch)
     watched.pass_by(12)
     watched.session.steps.counts["train"] += 1
     watched.pass_by(4)
-    assert [value for _, _, value, _ in watched.told] == [4.0, 6.0, 12.0, 0.0]
+    assert [value for _, _, value, _ in watched.observations] == [4.0, 6.0, 12.0, 0.0]
 
 
-def test_steps_of_any_mode_are_going_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_of_any_mode_count_as_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch)
     for step in range(20):
         watched.pass_by(2)
         watched.session.steps.counts["eval"] = step
-    assert watched.told == []
+    assert watched.observations == []
 
 
-def test_the_part_of_the_framework_is_told() -> None:
-    found: list[tuple[str, str]] = []
-    given: Any = torch.ones(1, requires_grad=True)
-    given.register_hook(lambda _gradient: found.append(describe_stack(sys._getframe())))
-    given.sum().backward()
-    [(place, detail)] = found
-    assert "(test_stall_stacks.py:" in place
+def test_activity_of_the_framework_is_recorded() -> None:
+    descriptions: list[tuple[str, str]] = []
+    tensor: Any = torch.ones(1, requires_grad=True)
+    tensor.register_hook(lambda _gradient: descriptions.append(describe_stack(sys._getframe())))
+    tensor.sum().backward()
+    [(line, detail)] = descriptions
+    assert "(test_stall_stacks.py:" in line
     assert '"in": "backward"' in detail

@@ -1,4 +1,4 @@
-"""Steps, modes and phases from what adapters see, on a clock that is moved by hand."""
+"""Steps, modes and phases derived from adapter events, on a manual clock."""
 
 import json
 from itertools import pairwise
@@ -43,11 +43,11 @@ class Loop:
         self.steps.forward(self._second(), kind)
         return self
 
-    def told(self, kind: Pass = Pass.TRAIN) -> tuple[tuple[At, ...], list[At]]:
+    def forward_pass(self, kind: Pass = Pass.TRAIN) -> tuple[tuple[At, ...], list[At]]:
         """A pass: the steps that it may belong to, and the one it turns out to belong to."""
-        likely, told = self.steps.possible_steps(kind), list[At]()
-        self.steps.forward(self._second(), kind, told.append)
-        return likely, told
+        possible, settled = self.steps.possible_steps(kind), list[At]()
+        self.steps.forward(self._second(), kind, settled.append)
+        return possible, settled
 
     def backward(self) -> "Loop":
         self.steps.backward(self._second())
@@ -65,7 +65,7 @@ class Loop:
         self._second()
         return self
 
-    def seen(self, mode: str = "train") -> list[tuple[int, float]]:
+    def finished_steps(self, mode: str = "train") -> list[tuple[int, float]]:
         """Numbers and lengths of the steps of a mode."""
         return [
             (step.number, (step.end_ns - step.start_ns) / NANOSECONDS)
@@ -82,38 +82,38 @@ class Loop:
         return json.loads(text) if text else {}
 
 
-def test_a_step_lasts_from_the_end_of_the_one_before_to_its_own_optimizer_step() -> None:
+def test_step_lasts_from_the_previous_step_to_its_optimizer_step() -> None:
     loop = Loop().train().between().train()
 
-    assert loop.seen() == [(0, 4.0), (1, 5.0)]
+    assert loop.finished_steps() == [(0, 4.0), (1, 5.0)]
     assert loop.phases(1) == ["data_wait", "forward", "backward", "optimizer"]
 
 
-def test_the_first_step_begins_with_what_led_to_it() -> None:
+def test_first_step_begins_with_its_first_span() -> None:
     loop = Loop().between().between().train()
 
-    assert loop.seen() == [(0, 4.0)]
+    assert loop.finished_steps() == [(0, 4.0)]
 
 
-def test_accumulation_makes_micro_steps_of_one_step() -> None:
+def test_gradient_accumulation_counts_as_micro_steps() -> None:
     loop = Loop().forward().backward().forward().backward().forward().backward().optimizer()
 
-    assert loop.seen() == [(0, 7.0)]
+    assert loop.finished_steps() == [(0, 7.0)]
     assert loop.detail(0) == {"micro_steps": 3}
 
 
-def test_two_optimizers_that_step_in_turns_make_one_step() -> None:
+def test_two_alternating_optimizers_share_a_step() -> None:
     loop = Loop(optimizers=2)
     for _ in range(3):
         loop.data().forward().backward().optimizer(0).forward().backward().optimizer(1)
     loop.steps.close()
 
-    assert loop.seen() == [(0, 7.0), (1, 7.0), (2, 7.0)]
+    assert loop.finished_steps() == [(0, 7.0), (1, 7.0), (2, 7.0)]
     assert loop.detail(1) == {"optimizers": [0, 1]}
     assert loop.phases(1).count("data_wait") == 1
 
 
-def test_an_optimizer_that_steps_less_often_belongs_to_the_step_it_ends() -> None:
+def test_less_frequent_optimizer_belongs_to_the_step_it_ends() -> None:
     loop = Loop(optimizers=2)
     for number in range(6):
         loop.train(0)
@@ -121,12 +121,12 @@ def test_an_optimizer_that_steps_less_often_belongs_to_the_step_it_ends() -> Non
             loop.forward().backward().optimizer(1)
     loop.steps.close()
 
-    assert [number for number, _ in loop.seen()] == list(range(6))
+    assert [number for number, _ in loop.finished_steps()] == list(range(6))
     assert loop.detail(2) == {"optimizers": [0, 1]}
     assert loop.detail(3) == {}
 
 
-def test_optimizers_that_train_one_after_the_other_share_no_step() -> None:
+def test_optimizers_that_train_one_after_the_other_do_not_share_a_step() -> None:
     loop = Loop(optimizers=2)
     for _ in range(2):
         for number in (0, 1):
@@ -134,12 +134,12 @@ def test_optimizers_that_train_one_after_the_other_share_no_step() -> None:
                 loop.train(number)
     loop.steps.close()
 
-    assert loop.seen() == [(number, 4.0) for number in range(20)]
+    assert loop.finished_steps() == [(number, 4.0) for number in range(20)]
     assert all(loop.detail(number) == {} for number in range(20))
     assert [step.optimizers for step in loop.finished[3:7]] == [(0,), (0,), (1,), (1,)]
 
 
-def test_a_pair_that_follows_a_single_optimizer_shares_no_step_with_it() -> None:
+def test_pair_after_a_single_optimizer_does_not_share_its_step() -> None:
     loop = Loop(optimizers=3)
     for _ in range(3):
         loop.train(0)
@@ -150,7 +150,7 @@ def test_a_pair_that_follows_a_single_optimizer_shares_no_step_with_it() -> None
     assert [step.optimizers for step in loop.finished] == [(0,)] * 3 + [(1, 2)] * 3
 
 
-def test_what_an_optimizer_did_is_over_when_another_is_made() -> None:
+def test_creating_an_optimizer_ends_the_current_step() -> None:
     loop = Loop(optimizers=2).train(0)
     loop.steps.optimizer_made()
     loop.train(1).steps.close()
@@ -158,7 +158,7 @@ def test_what_an_optimizer_did_is_over_when_another_is_made() -> None:
     assert [step.optimizers for step in loop.finished] == [(0,), (1,)]
 
 
-def test_an_optimizer_that_is_gone_shares_no_step_with_the_next() -> None:
+def test_deleted_optimizer_does_not_share_a_step_with_the_next() -> None:
     loop = Loop(optimizers=2).train(0)
     loop.steps.optimizers_alive = 1
     loop.train(1)
@@ -166,7 +166,7 @@ def test_an_optimizer_that_is_gone_shares_no_step_with_the_next() -> None:
     assert [step.optimizers for step in loop.finished] == [(0,), (1,)]
 
 
-def test_backward_passes_that_are_parts_of_one_loss_are_no_micro_steps() -> None:
+def test_backward_passes_of_one_loss_are_not_micro_steps() -> None:
     loop = Loop().forward().backward().forward().backward()
     loop.steps.join_backwards(1)
     loop.optimizer()
@@ -174,7 +174,7 @@ def test_backward_passes_that_are_parts_of_one_loss_are_no_micro_steps() -> None
     assert loop.detail(0) == {}
 
 
-def test_optimizers_inside_backward_make_one_step_per_pass() -> None:
+def test_optimizers_inside_backward_count_one_step_per_pass() -> None:
     loop = Loop(optimizers=3)
     for _ in range(4):
         start_ns = loop.forward().clock.now_ns()
@@ -184,37 +184,37 @@ def test_optimizers_inside_backward_make_one_step_per_pass() -> None:
         loop.steps.backward(start_ns)
     loop.steps.close()
 
-    assert loop.seen() == [(number, 5.0) for number in range(4)]
+    assert loop.finished_steps() == [(number, 5.0) for number in range(4)]
     assert loop.phases(3) == ["forward", "optimizer", "optimizer", "optimizer", "backward"]
     assert "micro_steps" not in loop.detail(3)
 
 
-def test_a_step_that_the_scaler_skipped_is_a_step_and_says_so() -> None:
+def test_step_skipped_by_the_scaler_is_marked() -> None:
     loop = Loop().train().data().forward().backward().optimizer(is_skipped=True).train()
 
-    assert [number for number, _ in loop.seen()] == [0, 1, 2]
+    assert [number for number, _ in loop.finished_steps()] == [0, 1, 2]
     assert loop.detail(1) == {"skipped": True}
 
 
-def test_evaluation_steps_are_counted_apart_and_are_a_phase_of_the_step_that_follows() -> None:
+def test_evaluation_steps_are_counted_separately_and_are_a_phase_of_the_next_step() -> None:
     loop = Loop().train()
     loop.data().forward(Pass.EVAL).data().forward(Pass.EVAL).end_of_data()
     loop.train()
 
-    assert loop.seen("eval") == [(0, 2.0), (1, 2.0)]
+    assert loop.finished_steps("eval") == [(0, 2.0), (1, 2.0)]
     assert loop.phases(0, "eval") == ["data_wait", "forward"]
     assert loop.phases(1).count("evaluation") == 1
     evaluation = next(row for row in loop.rows if row[0] == "evaluation")
     assert evaluation[4] / NANOSECONDS == 4.0
 
 
-def test_a_pass_without_gradients_inside_training_is_training() -> None:
+def test_pass_without_gradients_inside_training_is_training() -> None:
     loop = Loop(optimizers=2)
     loop.data().forward(Pass.UNDECIDED).forward().backward().optimizer(0)
     loop.forward().backward().optimizer(1)
     loop.steps.close()
 
-    assert loop.seen("eval") == []
+    assert loop.finished_steps("eval") == []
     assert loop.phases(0).count("forward") == 3
     assert loop.phases(0)[0] == "data_wait"
 
@@ -223,102 +223,102 @@ def test_passes_without_gradients_over_the_data_are_an_evaluation() -> None:
     loop = Loop().train()
     loop.data().forward(Pass.UNDECIDED).data().forward(Pass.UNDECIDED).end_of_data()
 
-    assert [number for number, _ in loop.seen("eval")] == [0, 1]
+    assert [number for number, _ in loop.finished_steps("eval")] == [0, 1]
 
 
-def test_a_loss_without_gradients_makes_an_evaluation_of_the_pass_before() -> None:
+def test_loss_without_gradients_marks_the_previous_pass_as_evaluation() -> None:
     loop = Loop().train().forward(Pass.UNDECIDED)
 
     loop.steps.evaluation_loss()
 
-    assert [number for number, _ in loop.seen("eval")] == [0]
+    assert [number for number, _ in loop.finished_steps("eval")] == [0]
 
 
-def test_the_step_of_a_pass_is_certain_while_there_is_one_optimizer() -> None:
+def test_step_of_a_pass_is_certain_with_one_optimizer() -> None:
     loop = Loop().train()
-    likely, told = loop.told()
+    possible, settled = loop.forward_pass()
     loop.backward().optimizer()
 
-    assert likely == (("train", 1),)
-    assert told == [("train", 1)]
+    assert possible == (("train", 1),)
+    assert settled == [("train", 1)]
 
 
-def test_a_pass_after_one_of_two_optimizers_belongs_to_the_step_of_the_next_one() -> None:
+def test_pass_after_one_of_two_optimizers_belongs_to_the_step_of_the_next() -> None:
     loop = Loop(optimizers=2).train(0)
-    likely, same = loop.told()
+    possible, same = loop.forward_pass()
     loop.backward().optimizer(1)
-    _, later = loop.told()
+    _, later = loop.forward_pass()
     loop.backward().optimizer(0)
 
-    assert likely == (("train", 0), ("train", 1))
+    assert possible == (("train", 0), ("train", 1))
     assert same == [("train", 0)]
     loop.steps.close()
     assert later == [("train", 1)]
 
 
-def test_a_pass_without_gradients_is_told_its_step_when_it_is_decided() -> None:
+def test_pass_without_gradients_gets_its_step_once_decided() -> None:
     loop = Loop().train()
-    likely, target = loop.told(Pass.UNDECIDED)
-    assert likely == (("eval", 0), ("train", 1))
+    possible, target = loop.forward_pass(Pass.UNDECIDED)
+    assert possible == (("eval", 0), ("train", 1))
     assert target == []
     loop.forward().backward().optimizer()
     assert target == [("train", 1)]
 
-    _, first = loop.told(Pass.UNDECIDED)
-    likely, second = loop.told(Pass.UNDECIDED)
+    _, first = loop.forward_pass(Pass.UNDECIDED)
+    possible, second = loop.forward_pass(Pass.UNDECIDED)
     loop.end_of_data()
-    assert likely[0] == ("eval", 1)
+    assert possible[0] == ("eval", 1)
     assert (first, second) == ([("eval", 0)], [("eval", 1)])
 
 
-def test_of_very_many_passes_in_a_step_each_is_told_its_step() -> None:
+def test_each_of_many_passes_in_a_step_gets_its_step() -> None:
     loop = Loop()
-    told = [loop.told()[1] for _ in range(300)]
+    settled = [loop.forward_pass()[1] for _ in range(300)]
     loop.backward().optimizer()
 
-    assert told == [[("train", 0)]] * 300
+    assert settled == [[("train", 0)]] * 300
 
 
 def test_an_evaluation_before_the_first_step_is_not_part_of_it() -> None:
     loop = Loop().data().forward(Pass.EVAL).end_of_data().train()
 
-    assert loop.seen() == [(0, 4.0)]
+    assert loop.finished_steps() == [(0, 4.0)]
     assert "evaluation" not in loop.phases(0)
 
 
-def test_a_mode_that_the_script_says_counts() -> None:
+def test_mode_set_by_the_script_is_used() -> None:
     loop = Loop().train()
     loop.steps.forced_mode = "predict"
     loop.data().forward(Pass.EVAL).data().forward()
     loop.steps.forced_mode = None
     loop.train()
 
-    assert [number for number, _ in loop.seen("predict")] == [0, 1]
-    assert [number for number, _ in loop.seen()] == [0, 1]
+    assert [number for number, _ in loop.finished_steps("predict")] == [0, 1]
+    assert [number for number, _ in loop.finished_steps()] == [0, 1]
 
 
-def test_steps_that_the_script_ends_itself_need_no_optimizer() -> None:
+def test_steps_ended_by_the_script_need_no_optimizer() -> None:
     loop = Loop()
     for _ in range(3):
         loop.forward().backward().between()
         loop.steps.end_step()
 
-    assert loop.seen() == [(0, 3.0), (1, 3.0), (2, 3.0)]
+    assert loop.finished_steps() == [(0, 3.0), (1, 3.0), (2, 3.0)]
 
 
-def test_counting_goes_on_from_a_checkpoint() -> None:
+def test_step_count_continues_from_a_checkpoint() -> None:
     loop = Loop()
     loop.steps.resume_at(100)
     loop.train()
 
-    assert loop.seen() == [(100, 4.0)]
+    assert loop.finished_steps() == [(100, 4.0)]
 
 
-def test_what_is_under_way_at_the_end_belongs_to_no_step() -> None:
+def test_unfinished_work_at_the_end_belongs_to_no_step() -> None:
     loop = Loop().train().data().forward()
     loop.steps.close()
 
-    assert loop.seen() == [(0, 4.0)]
+    assert loop.finished_steps() == [(0, 4.0)]
     assert loop.phases(-1) == ["data_wait", "forward"]
 
 
@@ -328,10 +328,10 @@ def test_a_pause_belongs_to_no_step() -> None:
     loop.clock.advance(100)
     loop.train()
 
-    assert [length for _, length in loop.seen()] == [4.0] * 3
+    assert [length for _, length in loop.finished_steps()] == [4.0] * 3
 
 
-def test_very_many_stretches_of_a_phase_are_joined_and_none_of_their_time_is_lost() -> None:
+def test_many_spans_of_a_phase_are_merged_without_losing_time() -> None:
     loop = Loop().forward()
     for _ in range(500):
         start_ns = loop.clock.now_ns()
@@ -345,7 +345,7 @@ def test_very_many_stretches_of_a_phase_are_joined_and_none_of_their_time_is_los
 
 
 @given(st.lists(st.sampled_from(["data", "forward", "backward", "eval", "optimizer", "between"])))
-def test_steps_follow_each_other_without_gap_or_overlap_whatever_a_loop_does(
+def test_steps_never_overlap_or_leave_gaps(
     actions: list[str],
 ) -> None:
     loop = Loop()
@@ -364,7 +364,7 @@ def test_steps_follow_each_other_without_gap_or_overlap_whatever_a_loop_does(
             assert row[3] + row[4] <= step.end_ns
 
 
-def test_a_loop_that_never_ends_a_step_does_not_pile_up_its_phases() -> None:
+def test_loop_that_never_ends_a_step_does_not_accumulate_spans() -> None:
     loop = Loop()
     for _ in range(5000):
         loop.forward().backward()
@@ -375,7 +375,7 @@ def test_a_loop_that_never_ends_a_step_does_not_pile_up_its_phases() -> None:
     assert sum(row[4] for row in rows) == 10001 * NANOSECONDS
 
 
-def test_passes_that_nothing_ever_follows_become_evaluations() -> None:
+def test_undecided_passes_become_evaluations() -> None:
     loop = Loop()
     for _ in range(20000):
         loop.forward(Pass.UNDECIDED)

@@ -1,4 +1,4 @@
-"""Workers that end after a step which is named to them, all after the same one."""
+"""All workers of a job stop after the same agreed step."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def answered(session: Session, request: Request) -> str:
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_a_worker_ends_between_two_steps(closely: bool) -> None:
+def test_worker_stops_between_two_steps(closely: bool) -> None:
     with watched(closely=closely) as recorded:
         loop = PlainLoop()
         loop.train(20)
@@ -47,7 +47,7 @@ def test_a_worker_ends_between_two_steps(closely: bool) -> None:
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_one_of_several_workers_ends_after_the_very_step_that_is_named(
+def test_each_of_several_workers_stops_after_the_agreed_step(
     closely: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sonde.hook.stopping._RENDEZVOUS_SECONDS", 0.0)
@@ -56,20 +56,20 @@ def test_one_of_several_workers_ends_after_the_very_step_that_is_named(
         loop.train(5)
         session = recorded.session
         session.requests.last_step.count_workers = lambda: 2
-        place = json.loads(answered(session, ask(session, RequestKind.PLACE, {})))
-        last = place["step"] + 300
+        progress = json.loads(answered(session, ask(session, RequestKind.PLACE, {})))
+        last = progress["step"] + 300
         answered(session, ask(session, RequestKind.STOP, {LAST_STEP: str(last)}))
         # whoever comes second changes nothing: not all workers might hear of it in time
         answered(session, ask(session, RequestKind.STOP, {LAST_STEP: str(last + 50)}))
         with pytest.raises(StoppedJobError):
             loop.train(1000)
 
-    assert place["workers"] == 2
-    assert place["seconds"] > 0
+    assert progress["workers"] == 2
+    assert progress["seconds"] > 0
     assert max(recorded.scalars("loss")) == last
 
 
-def test_a_worker_says_where_it_is_although_its_steps_were_quiet() -> None:
+def test_worker_reports_its_progress_while_hooks_are_deferred() -> None:
     with watched(closely=False) as recorded:
         loop = PlainLoop()
         loop.train(50)
@@ -79,6 +79,6 @@ def test_a_worker_says_where_it_is_although_its_steps_were_quiet() -> None:
         while not replies_to(session.store.backend, request):
             loop.train(1)
             steps += 1
-        told = json.loads(answered(session, request))["step"]
+        progress = json.loads(answered(session, request))["step"]
 
-    assert steps - 200 < told <= steps
+    assert steps - 200 < progress <= steps

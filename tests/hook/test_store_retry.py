@@ -1,4 +1,4 @@
-"""A worker whose store fails at first begins later, and says what was lost until then."""
+"""A worker whose store fails at first starts later, and reports the loss until then."""
 
 from sonde.agent.loss_listener import LossListener
 from sonde.errors import StoreError
@@ -24,7 +24,7 @@ class Store:
             raise StoreError("no space left on device")
 
 
-def test_a_store_that_fails_at_the_start_is_tried_again_with_pauses() -> None:
+def test_failing_store_is_retried_with_growing_pauses() -> None:
     clock, store = FakeClock(), Store()
     beginning = OpeningAttempts(WorkerPlace("node"), clock)
     assert beginning.is_due()
@@ -38,7 +38,7 @@ def test_a_store_that_fails_at_the_start_is_tried_again_with_pauses() -> None:
     assert store.attempts == 2
 
 
-def test_what_was_lost_until_the_store_works_is_recorded() -> None:
+def test_loss_before_the_store_works_is_recorded() -> None:
     clock, store = FakeClock(), Store()
     beginning = OpeningAttempts(WorkerPlace("node"), clock)
     beginning.attempt(store.begin)
@@ -50,7 +50,7 @@ def test_what_was_lost_until_the_store_works_is_recorded() -> None:
     assert loss.end_ns - loss.start_ns >= 5_000_000_000
 
 
-def test_what_else_fails_is_not_tried_again() -> None:
+def test_failure_other_than_the_store_is_not_retried() -> None:
     beginning = OpeningAttempts(WorkerPlace("node"), FakeClock())
     beginning.give_up("ImportError: no such thing")
     assert not beginning.is_due()

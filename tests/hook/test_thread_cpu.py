@@ -1,4 +1,4 @@
-"""Only our own threads are counted as our cost."""
+"""CPU time of Sonde's threads."""
 
 import threading
 from collections.abc import Callable
@@ -12,7 +12,7 @@ def burn(seconds: float) -> None:
         sum(range(1000))
 
 
-def run_in_thread(name: str, own: SondeThreads, work: Callable[[], None]) -> float:
+def run_in_thread(name: str, threads: SondeThreads, work: Callable[[], None]) -> float:
     """What our threads cost, while that one still lives."""
     worked, over = threading.Event(), threading.Event()
 
@@ -24,22 +24,22 @@ def run_in_thread(name: str, own: SondeThreads, work: Callable[[], None]) -> flo
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
     worked.wait(60)
-    cost = own.cpu_seconds()
+    cost = threads.cpu_seconds()
     over.set()
     thread.join()
     return cost
 
 
-def test_a_thread_of_ours_counts_also_after_its_end() -> None:
-    own = SondeThreads()
-    before = own.cpu_seconds()
-    assert run_in_thread("sonde-test", own, lambda: burn(0.05)) - before >= 0.04
-    assert own.cpu_seconds() - before >= 0.04
+def test_cpu_time_of_an_ended_sonde_thread_still_counts() -> None:
+    threads = SondeThreads()
+    before = threads.cpu_seconds()
+    assert run_in_thread("sonde-test", threads, lambda: burn(0.05)) - before >= 0.04
+    assert threads.cpu_seconds() - before >= 0.04
 
 
-def test_other_threads_and_the_hook_do_not() -> None:
-    own = SondeThreads()
-    before = own.cpu_seconds()
-    run_in_thread("training", own, lambda: burn(0.2))
-    run_in_thread("sonde-hook", own, lambda: burn(0.2))
-    assert own.cpu_seconds() - before < 0.2
+def test_cpu_time_of_other_threads_and_the_hook_thread_does_not_count() -> None:
+    threads = SondeThreads()
+    before = threads.cpu_seconds()
+    run_in_thread("training", threads, lambda: burn(0.2))
+    run_in_thread("sonde-hook", threads, lambda: burn(0.2))
+    assert threads.cpu_seconds() - before < 0.2

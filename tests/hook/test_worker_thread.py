@@ -1,4 +1,4 @@
-"""The hook's own thread."""
+"""The hook's worker thread."""
 
 import threading
 from collections.abc import Callable
@@ -20,78 +20,78 @@ class Work:
         return self.ready.is_set()
 
 
-def backroom(
+def make_thread(
     tidy: Callable[[], None] = lambda: None, guard: Guard | None = None, seconds: float = 60.0
 ) -> WorkerThread:
-    room = WorkerThread(SystemClock(), guard or Guard(), tidy, seconds, lambda _seconds: None)
-    room.start()
-    return room
+    thread = WorkerThread(SystemClock(), guard or Guard(), tidy, seconds, lambda _seconds: None)
+    thread.start()
+    return thread
 
 
-def test_work_is_done_in_order_and_all_of_it_before_the_end() -> None:
+def test_all_submitted_work_runs_in_order_before_the_end() -> None:
     done: list[int] = []
-    room = backroom()
+    thread = make_thread()
     for number in range(100):
-        room.submit("work", lambda number=number: done.append(number))  # type: ignore[misc]
+        thread.submit("work", lambda number=number: done.append(number))  # type: ignore[misc]
 
-    assert room.close(60) == 0
+    assert thread.close(60) == 0
     assert done == list(range(100))
 
 
-def test_the_last_thing_it_does_is_to_tidy_up() -> None:
+def test_worker_thread_flushes_last() -> None:
     done: list[str] = []
-    room = backroom(lambda: done.append("tidy"))
-    room.submit("work", lambda: done.append("work"))
+    thread = make_thread(lambda: done.append("flush"))
+    thread.submit("work", lambda: done.append("work"))
 
-    room.close(60)
+    thread.close(60)
 
-    assert done[-1] == "tidy"
+    assert done[-1] == "flush"
 
 
-def test_work_that_fails_is_switched_off_and_the_rest_goes_on() -> None:
+def test_failing_work_is_disabled_and_the_rest_continues() -> None:
     done: list[str] = []
     guard = Guard()
-    room = backroom(guard=guard)
+    thread = make_thread(guard=guard)
     for _ in range(3):
-        room.submit("broken", lambda: done.append(str(1 / 0)))
-    room.submit("sound", lambda: done.append("sound"))
+        thread.submit("broken", lambda: done.append(str(1 / 0)))
+    thread.submit("sound", lambda: done.append("sound"))
 
-    room.close(60)
+    thread.close(60)
 
     assert done == ["sound"]
     assert list(guard.failed) == ["broken"]
 
 
-def test_results_are_taken_when_they_are_ready_and_in_order() -> None:
-    taken: list[int] = []
-    room = backroom()
-    first, second = (Work(lambda number=number: taken.append(number)) for number in (1, 2))  # type: ignore[misc]
-    room.expect("first", first)
-    room.expect("second", second)
+def test_device_results_are_processed_in_order_when_ready() -> None:
+    results: list[int] = []
+    thread = make_thread()
+    first, second = (Work(lambda number=number: results.append(number)) for number in (1, 2))  # type: ignore[misc]
+    thread.expect("first", first)
+    thread.expect("second", second)
 
     second.ready.set()
     first.ready.set()
 
-    assert eventually(lambda: taken == [1, 2])
-    room.close(60)
+    assert eventually(lambda: results == [1, 2])
+    thread.close(60)
 
 
-def test_what_is_never_ready_is_given_up_at_the_end_and_counted() -> None:
-    room = backroom()
-    room.expect("never", Work(lambda: None))
-    room.expect("never", Work(lambda: None))
+def test_results_that_never_arrive_are_dropped_and_counted() -> None:
+    thread = make_thread()
+    thread.expect("never", Work(lambda: None))
+    thread.expect("never", Work(lambda: None))
 
-    assert room.close(0.01) == 2
+    assert thread.close(0.01) == 2
 
 
-def test_nothing_is_begun_while_it_is_held() -> None:
+def test_no_work_starts_during_a_hold() -> None:
     began = threading.Event()
-    room = backroom()
-    room.hold()
+    thread = make_thread()
+    thread.hold()
 
-    room.submit("work", began.set)
+    thread.submit("work", began.set)
 
     assert not began.wait(0.2)
-    room.release()
+    thread.release()
     assert began.wait(60)
-    room.close(60)
+    thread.close(60)

@@ -1,4 +1,4 @@
-"""Every wrapper around a function of others takes its own frame out of what that one raises."""
+"""Every wrapper removes its frame from exceptions of the wrapped function."""
 
 import ast
 from collections.abc import Iterator
@@ -32,10 +32,10 @@ def wrappers(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, set[str]]]:
     """Functions inside of others, with the names of wrapped functions that they see."""
     for outer in ast.walk(tree):
         if isinstance(outer, ast.FunctionDef):
-            given = {one.arg for one in outer.args.args if one.arg in WRAPPED}
+            wrapped = {argument.arg for argument in outer.args.args if argument.arg in WRAPPED}
             for inner in ast.walk(outer):
-                if inner is not outer and isinstance(inner, ast.FunctionDef) and given:
-                    yield inner, given
+                if inner is not outer and isinstance(inner, ast.FunctionDef) and wrapped:
+                    yield inner, wrapped
 
 
 def uncovered(path: Path) -> list[str]:
@@ -47,6 +47,6 @@ def uncovered(path: Path) -> list[str]:
     ]
 
 
-def test_every_call_of_a_wrapped_function_drops_the_frame_of_the_wrapper() -> None:
+def test_every_wrapper_drops_its_frame_from_tracebacks() -> None:
     files = [path for path in HOOK.rglob("*.py") if path.name not in SHIELDS]
-    assert [place for path in files for place in uncovered(path)] == []
+    assert [location for path in files for location in uncovered(path)] == []

@@ -372,7 +372,7 @@ class Windows:
         return self._profilers.get(kind)
 
     def _refuse(self, requested: RequestedWindow, reason: str) -> None:
-        """Record why a window was not opened, unless nobody expects it."""
+        """Record why a window was not opened if the window was expected."""
         requested.refusal = reason
         session, kind = self._session, requested.window.kind
         is_explicit = not requested.is_default

@@ -1,4 +1,4 @@
-"""Keras on PyTorch, played by a small trainer of the same shape."""
+"""Keras on PyTorch, simulated by a small trainer with the same interface."""
 
 import json
 import sys
@@ -88,7 +88,7 @@ def evaluations(recorded: Recorded) -> list[tuple[str, int, float, list[str]]]:
     ]
 
 
-def test_evaluations_have_the_losses_that_keras_reports() -> None:
+def test_evaluation_losses_match_keras() -> None:
     torch.manual_seed(0)
     with watched() as recorded:
         adapter = Keras()
@@ -99,13 +99,13 @@ def test_evaluations_have_the_losses_that_keras_reports() -> None:
         model.evaluate(x_test)
         adapter.detach()
 
-    found = evaluations(recorded)
-    assert [one[2] for one in found] == pytest.approx(printed)
-    assert [one[0] for one in found] == 3 * ["validation"] + ["test"]
-    assert {tuple(one[3]) for one in found} == {("loss", "mae")}
+    recorded_evaluations = evaluations(recorded)
+    assert [evaluation[2] for evaluation in recorded_evaluations] == pytest.approx(printed)
+    assert [evaluation[0] for evaluation in recorded_evaluations] == 3 * ["validation"] + ["test"]
+    assert {tuple(evaluation[3]) for evaluation in recorded_evaluations} == {("loss", "mae")}
 
 
-def test_predictions_are_no_evaluations() -> None:
+def test_predictions_are_not_evaluations() -> None:
     with watched() as recorded:
         adapter = Keras()
         adapter.attach(recorded.session)
@@ -115,4 +115,4 @@ def test_predictions_are_no_evaluations() -> None:
         adapter.detach()
 
     assert recorded.session.steps.counts["predict"] == 1
-    assert {one[0] for one in evaluations(recorded)} == {"validation"}
+    assert {evaluation[0] for evaluation in evaluations(recorded)} == {"validation"}

@@ -1,4 +1,4 @@
-"""Data loaders, watched closely for some batches."""
+"""Data loader profiles of some batches."""
 
 import json
 import random
@@ -81,9 +81,9 @@ def rows_of(recorded: Recorded, name: str) -> list[Row]:
 
 
 def facts_of(row: Row) -> dict[str, Any]:
-    found = json.loads(row["detail"])
-    assert isinstance(found, dict)
-    return found
+    facts = json.loads(row["detail"])
+    assert isinstance(facts, dict)
+    return facts
 
 
 def loader_of(dataset: Any, **options: Any) -> "DataLoader[Any]":
@@ -91,7 +91,7 @@ def loader_of(dataset: Any, **options: Any) -> "DataLoader[Any]":
 
 
 def profiled(loader: "DataLoader[Any]", window: Window = ONE_STEP) -> tuple[list[Any], Recorded]:
-    """All batches; from the second on somebody looks."""
+    """All batches; profiling starts with the second one."""
     batches = []
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)
@@ -110,7 +110,7 @@ def seeded(loader: "DataLoader[Any]") -> "DataLoader[Any]":
     return loader
 
 
-def test_batches_of_this_process_are_taken_apart() -> None:
+def test_batch_of_the_main_process_has_its_items_and_collation() -> None:
     _, recorded = profiled(loader_of(Numbers()))
     [start] = rows_of(recorded, "iterator start")
     facts = facts_of(start)
@@ -122,34 +122,34 @@ def test_batches_of_this_process_are_taken_apart() -> None:
     collations, waits = rows_of(recorded, "collation"), rows_of(recorded, "next batch")
     assert [len(rows) for rows in (batches, items, collations, waits)] == [15, 15, 15, 15]
     assert facts_of(items[0])["calls"] == 4
-    for whole, *parts in zip(batches, items, collations, strict=True):
-        inside = sum(one["duration_ns"] for one in parts)
-        assert whole["self_ns"] == whole["duration_ns"] - inside >= 0
-        assert all(whole["start_ns"] <= one["start_ns"] for one in parts)
+    for batch, *operations in zip(batches, items, collations, strict=True):
+        inside = sum(operation["duration_ns"] for operation in operations)
+        assert batch["self_ns"] == batch["duration_ns"] - inside >= 0
+        assert all(batch["start_ns"] <= operation["start_ns"] for operation in operations)
     assert {row["lane"] for row in (*batches, *items, *waits)} == {"loader 0"}
 
 
-def test_items_that_are_given_together_are_one_call() -> None:
+def test_items_fetched_together_are_one_call() -> None:
     batches, recorded = profiled(loader_of(Together()))
     assert len(batches) == 16
     facts = [facts_of(row) for row in rows_of(recorded, "items")]
-    assert {(one["calls"], one["by"]) for one in facts} == {(1, "__getitems__")}
+    assert {(fact["calls"], fact["by"]) for fact in facts} == {(1, "__getitems__")}
 
 
-def test_a_stream_gives_the_same_and_its_end_is_no_batch() -> None:
+def test_iterable_dataset_is_recorded_and_its_end_is_not_a_batch() -> None:
     batches, recorded = profiled(loader_of(Stream()))
     assert torch.cat(batches).tolist() == [float(number) for number in range(10)]
     assert [facts_of(row)["calls"] for row in rows_of(recorded, "items")] == [4, 2]
 
 
-def test_a_loader_without_batches_has_no_items_to_lose() -> None:
+def test_loader_without_batching_loses_no_items() -> None:
     batches, recorded = profiled(loader_of(Numbers(), batch_size=None))
     assert len(batches) == 64
     assert len(rows_of(recorded, "batch")) == 63
 
 
 @pytest.mark.parametrize("processes", [0, 2])
-def test_batches_are_the_same_to_the_last_bit(processes: int) -> None:
+def test_profiling_does_not_change_the_batches(processes: int) -> None:
     options = {"shuffle": True, "num_workers": processes}
     alone = torch.cat(list(seeded(loader_of(Numbers(), **options))))
     after = (random.random(), np.random.rand(), torch.rand(3).tolist())
@@ -158,7 +158,7 @@ def test_batches_are_the_same_to_the_last_bit(processes: int) -> None:
     assert (random.random(), np.random.rand(), torch.rand(3).tolist()) == after
 
 
-def test_processes_that_ran_before_the_window_tell_their_batches() -> None:
+def test_loader_processes_started_before_the_window_report_their_batches() -> None:
     loader = loader_of(Numbers(), num_workers=2, persistent_workers=True)
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)
@@ -171,16 +171,16 @@ def test_processes_that_ran_before_the_window_tell_their_batches() -> None:
     lanes = {row["lane"] for row in batches}
     assert lanes == {"loader 0 process 0", "loader 0 process 1"}
     details = [facts_of(row) for row in batches if row["detail"]]
-    assert sum("gap" in one for one in details) == 2  # what each process says first
+    assert sum("gap" in detail for detail in details) == 2  # what each process says first
     close = [row for row in batches if "stacks" in row["detail"]]
     assert [sum(row["lane"] == lane for row in close) for lane in sorted(lanes)] == [2, 2]
     assert len(batches) > len(close)  # and what they remember of before
     assert len(rows_of(recorded, "items")) == len(rows_of(recorded, "collation")) == 4
     starts = [facts_of(row) for row in rows_of(recorded, "iterator start")]
-    assert [one["persistent_workers"] for one in starts] == [True, True]
+    assert [detail["persistent_workers"] for detail in starts] == [True, True]
 
 
-def test_processes_that_start_after_the_window_are_not_asked() -> None:
+def test_loader_processes_started_after_the_window_are_not_profiled() -> None:
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)
         list(loader_of(Numbers(), num_workers=1))
@@ -191,7 +191,7 @@ def test_processes_that_start_after_the_window_are_not_asked() -> None:
     assert [row["lane"] for row in rows_of(recorded, "iterator start")] == ["loader 0", "loader 0"]
 
 
-def test_processes_that_start_while_the_window_is_open_are_asked() -> None:
+def test_loader_processes_started_during_the_window_are_profiled() -> None:
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)
         profiler.begin(ONE_STEP)
@@ -200,18 +200,18 @@ def test_processes_that_start_while_the_window_is_open_are_asked() -> None:
     assert {row["lane"] for row in rows_of(recorded, "items")} == {"loader 0 process 0"}
 
 
-def test_a_loader_that_is_made_anew_is_the_same_one() -> None:
+def test_recreated_loader_keeps_its_number() -> None:
     with watched() as recorded:
-        kept = loader_of(Numbers(), batch_size=2)
+        loader = loader_of(Numbers(), batch_size=2)
         for _ in range(3):
             list(loader_of(Numbers()))
             list(loader_of(Numbers(), batch_size=8))
-            list(kept)
+            list(loader)
     lanes = [row["lane"] for row in rows_of(recorded, "iterator start")]
     assert lanes == ["loader 0", "loader 1", "loader 2"] * 3
 
 
-def test_the_function_that_takes_the_time_is_on_the_stacks() -> None:
+def test_slow_function_appears_in_the_loader_stacks() -> None:
     loader = loader_of(Transformed(Busy()), batch_size=1)
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)
@@ -229,7 +229,7 @@ def test_the_function_that_takes_the_time_is_on_the_stacks() -> None:
     assert spent_ns > 5_000_000
 
 
-def test_where_no_thread_can_be_started_batches_are_made_all_the_same(
+def test_batches_load_even_if_no_thread_can_be_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(_thread: threading.Thread) -> None:
@@ -247,7 +247,7 @@ def test_where_no_thread_can_be_started_batches_are_made_all_the_same(
 
 
 @pytest.mark.parametrize("processes", [0, 1])
-def test_an_error_of_the_data_shows_no_frame_of_ours(processes: int) -> None:
+def test_dataset_exception_shows_no_frame_of_sonde(processes: int) -> None:
     loader = loader_of(Broken(), num_workers=processes)
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)
@@ -261,7 +261,7 @@ def test_an_error_of_the_data_shows_no_frame_of_ours(processes: int) -> None:
     assert rows_of(recorded, "batch") == []
 
 
-def test_pinning_is_timed_once_for_all_that_a_batch_holds() -> None:
+def test_pinning_a_batch_is_timed_once() -> None:
     class Pinnable:
         def pin_memory(self) -> str:
             return "pinned"
@@ -278,14 +278,14 @@ def test_pinning_is_timed_once_for_all_that_a_batch_holds() -> None:
     assert len(rows_of(recorded, "pinning")) == 1
 
 
-def test_everything_is_put_back() -> None:
+def test_all_patches_are_removed_after_the_window() -> None:
     before = (DataLoader.__iter__, fetchers._MapDatasetFetcher.fetch, pinning.pin_memory)
     profiled(loader_of(Numbers(), num_workers=1))
     after = (DataLoader.__iter__, fetchers._MapDatasetFetcher.fetch, pinning.pin_memory)
     assert after == before
 
 
-def test_a_fetcher_keeps_its_own_references() -> None:
+def test_fetcher_keeps_its_references() -> None:
     dataset = Numbers()
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)

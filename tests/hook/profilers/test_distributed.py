@@ -1,4 +1,4 @@
-"""Collectives of torch.distributed, call by call, in a group of one."""
+"""Collectives of torch.distributed in a group of one worker."""
 
 import json
 from collections.abc import Iterator
@@ -40,27 +40,27 @@ def calls(recorded: Recorded) -> list[dict[str, Any]]:
     return [{**row, "detail": json.loads(row["detail"])} for row in rows]
 
 
-def test_a_call_is_recorded_with_its_bytes_and_its_group(group: str) -> None:
+def test_collective_is_recorded_with_bytes_and_process_group(group: str) -> None:
     with profiled() as recorded:
         dist.all_reduce(torch.ones(1000))
     [call] = calls(recorded)
-    said = (call["name"], call["category"], call["lane"])
-    assert said == ("all_reduce", "collective", "collectives")
+    location = (call["name"], call["category"], call["lane"])
+    assert location == ("all_reduce", "collective", "collectives")
     detail = call["detail"]
     assert (detail["bytes"], detail["dtype"], detail["async"]) == (4000, "float32", False)
     assert (detail["group"], detail["size"], detail["backend"]) == (group, 1, "gloo")
     assert 0 < detail["wait_ns"] <= call["duration_ns"] == call["self_ns"]
 
 
-def test_bytes_are_those_that_a_worker_gives_away(group: str) -> None:
-    one = torch.ones(10, dtype=torch.float64)
+def test_bytes_of_a_collective_are_those_that_a_worker_sends(group: str) -> None:
+    tensor = torch.ones(10, dtype=torch.float64)
     with profiled() as recorded:
-        dist.all_gather([torch.empty_like(one)], one)
-        dist.broadcast(tensor=one, src=0)
-        dist.reduce_scatter(torch.empty_like(one), [one])
+        dist.all_gather([torch.empty_like(tensor)], tensor)
+        dist.broadcast(tensor=tensor, src=0)
+        dist.reduce_scatter(torch.empty_like(tensor), [tensor])
         dist.barrier()
-    found = [(call["name"], call["detail"].get("bytes")) for call in calls(recorded)]
-    assert found == [
+    sizes = [(call["name"], call["detail"].get("bytes")) for call in calls(recorded)]
+    assert sizes == [
         ("all_gather", 80),
         ("broadcast", 80),
         ("reduce_scatter", 80),
@@ -68,21 +68,21 @@ def test_bytes_are_those_that_a_worker_gives_away(group: str) -> None:
     ]
 
 
-def test_one_that_is_made_of_others_is_one_call(group: str) -> None:
+def test_collective_built_on_others_is_one_call(group: str) -> None:
     with profiled() as recorded:
         dist.all_gather_object([None], {"a": 1})
     assert [call["name"] for call in calls(recorded)] == ["all_gather_object"]
 
 
-def test_an_asynchronous_call_returns_what_it_always_does_and_its_wait_is_timed(group: str) -> None:
+def test_asynchronous_collective_returns_its_handle_and_its_wait_is_timed(group: str) -> None:
     ours, plain = torch.ones(1000), torch.ones(1000)
     theirs = dist.all_reduce(plain, async_op=True)
     with profiled() as recorded:
         work = dist.all_reduce(ours, async_op=True)
         assert type(work) is type(theirs)
-        other = dist.all_reduce(torch.ones(2), async_op=True)
+        unawaited = dist.all_reduce(torch.ones(2), async_op=True)
         assert work.wait() is theirs.wait() is True
-        assert other.wait() is True
+        assert unawaited.wait() is True
     assert torch.equal(ours, plain)
     first, second = calls(recorded)
     assert first["detail"]["async"] is second["detail"]["async"] is True
@@ -91,7 +91,7 @@ def test_an_asynchronous_call_returns_what_it_always_does_and_its_wait_is_timed(
     assert "unfinished" not in first["detail"]
 
 
-def test_one_that_nobody_waits_for_is_recorded_at_the_end(group: str) -> None:
+def test_collective_without_wait_is_recorded_at_the_end_of_the_window(group: str) -> None:
     with profiled() as recorded:
         work = dist.all_reduce(torch.ones(10), async_op=True)
     work.wait()
@@ -99,16 +99,16 @@ def test_one_that_nobody_waits_for_is_recorded_at_the_end(group: str) -> None:
     assert (call["name"], call["detail"]["wait_ns"]) == ("all_reduce", 0)
 
 
-def test_what_nobody_ever_waits_for_does_not_pile_up(group: str) -> None:
+def test_collectives_without_wait_do_not_accumulate(group: str) -> None:
     with profiled() as recorded:
         for _ in range(300):
             dist.all_reduce(torch.ones(1), async_op=True)
-    found = calls(recorded)
-    assert len(found) == 300
-    assert len({call["lane"] for call in found}) == 257
+    recorded_calls = calls(recorded)
+    assert len(recorded_calls) == 300
+    assert len({call["lane"] for call in recorded_calls}) == 257
 
 
-def test_after_the_window_nothing_is_seen_and_nothing_is_replaced(group: str) -> None:
+def test_after_the_window_nothing_is_recorded_and_all_patches_are_removed(group: str) -> None:
     wait = dist.Work.wait
     with watched() as recorded:
         recorded.session.activate()
@@ -121,7 +121,7 @@ def test_after_the_window_nothing_is_seen_and_nothing_is_replaced(group: str) ->
     assert dist.Work.wait is wait
 
 
-def test_a_collective_that_fails_fails_as_ever(group: str) -> None:
+def test_failing_collective_raises_its_original_exception(group: str) -> None:
     with profiled() as recorded:
         with pytest.raises(RuntimeError, match="invalid root rank"):
             dist.broadcast(torch.ones(1), src=7)
@@ -129,12 +129,12 @@ def test_a_collective_that_fails_fails_as_ever(group: str) -> None:
     assert [call["name"] for call in calls(recorded)] == ["barrier"]
 
 
-def test_without_a_group_it_says_so() -> None:
+def test_window_is_refused_without_a_process_group() -> None:
     with watched() as recorded:
         assert Distributed(recorded.session).begin(WINDOW) == "no process group is initialized"
 
 
-def test_a_compiled_function_is_neither_compiled_again_nor_looked_into(group: str) -> None:
+def test_compiled_function_is_not_recompiled_and_not_recorded(group: str) -> None:
     compiled = []
 
     def backend(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:

@@ -1,4 +1,4 @@
-"""Memory of tensors in a window: by step, by module, and what the allocator of a device says."""
+"""Memory profiles by step and by module, and the statistics of the device allocator."""
 
 import pickle
 from typing import Any
@@ -27,11 +27,11 @@ def readers_of(recorded: Recorded) -> tuple[WorkerReader, ...]:
 
 
 def modules_of(recorded: Recorded) -> dict[str, ModuleMemory]:
-    return {one.module: one for one in memory_of(readers_of(recorded), "module").records}
+    return {record.module: record for record in memory_of(readers_of(recorded), "module").records}
 
 
 class Holding(nn.Module):
-    """Keeps what it is told to; frees what it needs only for a moment."""
+    """Holds a tensor, and frees a temporary one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,29 +50,29 @@ def holding(model: Any) -> Any:
     return model
 
 
-def test_what_a_module_keeps_and_what_it_only_needs_for_a_moment_is_told_apart() -> None:
+def test_held_and_temporary_memory_of_a_module_are_separate() -> None:
     with watched(profile=(WINDOW,)) as recorded:
         Script(holding).run()
 
-    found = modules_of(recorded)["first.0"]
-    assert (found.worker, found.device, found.calls) == (0, "cpu", 2)
+    module = modules_of(recorded)["first.0"]
+    assert (module.worker, module.device, module.calls) == (0, "cpu", 2)
     product = 5 * 4 * FLOAT_BYTES
-    assert found.kept_bytes == 2 * (1000 * FLOAT_BYTES + product)
-    assert found.held_bytes == 2 * 1000 * FLOAT_BYTES
-    assert found.freed_bytes == 2 * 5000 * FLOAT_BYTES
+    assert module.kept_bytes == 2 * (1000 * FLOAT_BYTES + product)
+    assert module.held_bytes == 2 * 1000 * FLOAT_BYTES
+    assert module.freed_bytes == 2 * 5000 * FLOAT_BYTES
     # what others free meanwhile lowers it a little
-    assert found.peak_bytes == pytest.approx((2 * 1000 + 5000) * FLOAT_BYTES, rel=0.05)
+    assert module.peak_bytes == pytest.approx((2 * 1000 + 5000) * FLOAT_BYTES, rel=0.05)
 
 
-def test_what_modules_inside_of_a_module_do_is_theirs() -> None:
+def test_memory_of_an_inner_module_is_not_counted_for_the_outer_one() -> None:
     with watched(profile=(WINDOW,)) as recorded:
         Script(holding).run()
 
-    found = modules_of(recorded)
-    assert found["first"].allocated_bytes == 0
-    assert found["first"].peak_bytes >= found["first.0"].peak_bytes
-    assert [name for name, one in found.items() if one.held_bytes] == ["first.0"]
-    assert next(iter(found)) == "first.0"
+    modules = modules_of(recorded)
+    assert modules["first"].allocated_bytes == 0
+    assert modules["first"].peak_bytes >= modules["first.0"].peak_bytes
+    assert [name for name, module in modules.items() if module.held_bytes] == ["first.0"]
+    assert next(iter(modules)) == "first.0"
 
 
 def test_a_leak_grows_from_step_to_step() -> None:
@@ -89,7 +89,7 @@ def test_a_leak_grows_from_step_to_step() -> None:
     assert isinstance(first, StepMemory)
 
 
-def test_a_healthy_loop_holds_after_each_step_what_it_held_before() -> None:
+def test_memory_after_each_step_of_a_healthy_loop_is_constant() -> None:
     with watched(profile=(WINDOW,)) as recorded:
         Script().run()
 
@@ -98,7 +98,7 @@ def test_a_healthy_loop_holds_after_each_step_what_it_held_before() -> None:
     assert first.allocated_bytes > 0
 
 
-def test_modules_are_left_out_where_nobody_wants_them() -> None:
+def test_modules_can_be_turned_off() -> None:
     plain = Window(ProfileKind.MEMORY, start_step=2, options={"modules": "false"})
     with watched(profile=(plain,)) as recorded:
         Script().run()
@@ -107,17 +107,17 @@ def test_modules_are_left_out_where_nobody_wants_them() -> None:
     assert len(memory_of(readers_of(recorded), "step")) == 1
 
 
-def test_without_a_window_of_memory_the_answer_says_how_to_get_one() -> None:
+def test_missing_memory_profile_error_tells_how_to_get_one() -> None:
     with watched() as recorded:
         Script().run()
 
     rows = memory_of(readers_of(recorded), "step")
     assert "sonde profile" in repr(rows)
-    with pytest.raises(UsageError, match="Known: step, module"):
+    with pytest.raises(UsageError, match="Available: step, module"):
         memory_of(readers_of(recorded), "layer")
 
 
-def test_a_snapshot_is_refused_where_no_device_is_in_use() -> None:
+def test_allocator_snapshot_requires_a_device() -> None:
     window = Window(ProfileKind.MEMORY, start_step=2, options={"snapshot": "true"})
     with watched(profile=(window,)) as recorded:
         Script().run()
@@ -130,25 +130,25 @@ class FakeAllocator:
     """A device whose memory grows by the step."""
 
     def __init__(self, patch: pytest.MonkeyPatch, *, is_recorded: bool = False) -> None:
-        self.looks = 0
+        self.samples = 0
         self.calls: list[Any] = []
         patch.setattr(allocator, "_is_in_use", lambda: True)
         patch.setattr(allocator, "device_in_use", lambda: "cuda:0")
-        patch.setattr(allocator, "_look", self.look)
+        patch.setattr(allocator, "_memory_statistics", self.sample)
         patch.setattr(allocator, "_is_recorded", lambda: is_recorded)
         patch.setattr(allocator, "_record", lambda **how: self.calls.append(how))
         patch.setattr(allocator, "_snapshot", lambda: {"segments": [1, 2]})
 
-    def look(self) -> dict[str, Any]:
-        self.looks += 1
-        return {"allocated_bytes": {"all": {"current": 100 * self.looks, "peak": 5000}}}
+    def sample(self) -> dict[str, Any]:
+        self.samples += 1
+        return {"allocated_bytes": {"all": {"current": 100 * self.samples, "peak": 5000}}}
 
 
-def test_live_and_highest_memory_of_a_device_are_recorded_step_by_step(
+def test_live_and_peak_device_memory_are_recorded_at_every_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     FakeAllocator(monkeypatch)
-    monkeypatch.setattr(allocator, "_EVERY_NS", 0)
+    monkeypatch.setattr(allocator, "_INTERVAL_NS", 0)
     with watched() as recorded:
         Script().run(steps=3)
 
@@ -156,15 +156,15 @@ def test_live_and_highest_memory_of_a_device_are_recorded_step_by_step(
     assert recorded.scalars("memory/peak_bytes") == dict.fromkeys(range(3), 5000.0)
 
 
-def test_steps_that_follow_each_other_quickly_share_a_look(
+def test_quick_steps_share_one_memory_sample(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     device = FakeAllocator(monkeypatch)
-    monkeypatch.setattr(allocator, "_EVERY_NS", 10**15)
+    monkeypatch.setattr(allocator, "_INTERVAL_NS", 10**15)
     with watched():
         Script().run(steps=5)
 
-    assert device.looks == 1
+    assert device.samples == 1
 
 
 def snapshot_of(recorded: Recorded) -> Any:
@@ -178,7 +178,7 @@ def snapshot_of(recorded: Recorded) -> Any:
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
-def test_a_snapshot_is_taken_and_a_history_of_the_scripts_own_is_left_alone(
+def test_snapshot_does_not_disturb_the_scripts_own_memory_history(
     monkeypatch: pytest.MonkeyPatch, is_recorded: bool
 ) -> None:
     device = FakeAllocator(monkeypatch, is_recorded=is_recorded)

@@ -1,4 +1,4 @@
-"""Traces of PyTorch's own profiler: what is in them, and what is left of them in the training."""
+"""Traces of PyTorch's profiler: their contents, and that training is unchanged afterwards."""
 
 import gzip
 import json
@@ -66,12 +66,12 @@ def traces_of(recorded: Recorded, kind: str = "operators") -> list[Trace]:
     assert uri is not None
     backend = open_backend(uri)
     keys = [entry.key for entry in backend.entries("workers/0/profiles")]
-    found = []
+    traces = []
     for key in keys:
         if f"/{kind}-" in key and key.endswith(".facts.json"):
             trace = gzip.decompress(backend.read(key.removesuffix(".facts.json") + ".json.gz"))
-            found.append((json.loads(backend.read(key)), json.loads(trace)["traceEvents"]))
-    return found
+            traces.append((json.loads(backend.read(key)), json.loads(trace)["traceEvents"]))
+    return traces
 
 
 def recorded_of(window: Window = WINDOW, **script: Any) -> Trace:
@@ -82,10 +82,10 @@ def recorded_of(window: Window = WINDOW, **script: Any) -> Trace:
 
 
 def named(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    return [one for one in events if one["name"] == name and one["ph"] == "X"]
+    return [event for event in events if event["name"] == name and event["ph"] == "X"]
 
 
-def test_the_operators_of_the_windows_steps_are_recorded_and_no_others() -> None:
+def test_only_operators_of_the_windows_steps_are_recorded() -> None:
     _, events = recorded_of()
 
     assert len(named(events, "aten::addmm")) == 2 * 2  # layers, steps
@@ -93,31 +93,33 @@ def test_the_operators_of_the_windows_steps_are_recorded_and_no_others() -> None
     assert len(named(events, "Optimizer.step#SGD.step")) == 2
 
 
-def test_what_modules_compute_has_their_names_around_it() -> None:
+def test_operators_are_annotated_with_their_modules() -> None:
     _, events = recorded_of()
 
-    annotations = [one["name"] for one in events if one["name"].startswith("sonde.module.")]
+    annotations = [event["name"] for event in events if event["name"].startswith("sonde.module.")]
     names = ("first", "rest", "rest.0", "rest.1", "rest.2")
     assert sorted(annotations) == sorted(f"sonde.module.{name}" for name in names * 2)
     first, operator = named(events, "sonde.module.first")[0], named(events, "aten::addmm")[0]
-    assert {one["cat"] for one in events if one["name"] in annotations} == {"user_annotation"}
+    assert {event["cat"] for event in events if event["name"] in annotations} == {"user_annotation"}
     assert first["ts"] <= operator["ts"] <= first["ts"] + first["dur"]
 
 
-def test_both_clocks_are_known_at_both_ends() -> None:
+def test_trace_has_clock_markers_at_both_ends() -> None:
     facts, events = recorded_of()
 
     (first, first_ns), (last, last_ns) = facts["anchors"]
-    middles = [one["ts"] + one["dur"] / 2 for name in (first, last) for one in named(events, name)]
+    middles = [
+        event["ts"] + event["dur"] / 2 for name in (first, last) for event in named(events, name)
+    ]
     lengths = [(middles[1] - middles[0]) * 1000, last_ns - first_ns]
     assert lengths[0] == pytest.approx(lengths[1], abs=2_000_000)
     window = facts["window"]
     assert window["start_ns"] <= first_ns < last_ns <= window["end_ns"]
-    between = [one["ts"] for one in events if one.get("cat") == "cpu_op"]
+    between = [event["ts"] for event in events if event.get("cat") == "cpu_op"]
     assert middles[0] < min(between) < max(between) < middles[1]
 
 
-def test_the_facts_say_what_the_trace_is_of() -> None:
+def test_trace_facts_describe_the_window() -> None:
     facts, _ = recorded_of()
 
     assert (facts["rank"], facts["device"], facts["keep_trace"]) == (0, "cpu", False)
@@ -125,20 +127,20 @@ def test_the_facts_say_what_the_trace_is_of() -> None:
     assert facts["window"]["kind"] == "operators"
 
 
-def test_shapes_memory_and_stacks_come_when_they_are_asked_for() -> None:
-    asked = {"shapes": "true", "memory": "true", "stacks": "true", "keep_trace": "true"}
-    facts, events = recorded_of(Window(ProfileKind.OPERATORS, 2, 1, options=asked))
+def test_shapes_memory_and_stacks_are_recorded_on_request() -> None:
+    options = {"shapes": "true", "memory": "true", "stacks": "true", "keep_trace": "true"}
+    facts, events = recorded_of(Window(ProfileKind.OPERATORS, 2, 1, options=options))
     _, plain = recorded_of()
 
     assert facts["keep_trace"]
     assert [5, 4] in named(events, "aten::linear")[0]["args"]["Input Dims"]
-    assert any(one["name"] == "[memory]" for one in events)
-    assert any(one.get("cat") == "python_function" for one in events)
+    assert any(event["name"] == "[memory]" for event in events)
+    assert any(event.get("cat") == "python_function" for event in events)
     assert "Input Dims" not in named(plain, "aten::linear")[0]["args"]
-    assert not any(one["name"] == "[memory]" for one in plain)
+    assert not any(event["name"] == "[memory]" for event in plain)
 
 
-def test_training_goes_on_exactly_as_without_a_window() -> None:
+def test_profiling_does_not_change_the_training_result() -> None:
     without = Script().run()
     with watched(profile=(WINDOW,)):
         script = Script()
@@ -147,7 +149,7 @@ def test_training_goes_on_exactly_as_without_a_window() -> None:
     assert losses == without
 
 
-def test_nothing_is_left_of_a_window_when_it_is_over() -> None:
+def test_no_hooks_remain_after_a_window() -> None:
     Script().run(steps=1)  # the first optimizer loads the compiler
     call, loaded = nn.Module.__call__, set(sys.modules)
     with watched(profile=(WINDOW,)):
@@ -161,7 +163,7 @@ def test_nothing_is_left_of_a_window_when_it_is_over() -> None:
     assert not {name for name in set(sys.modules) - loaded if name.startswith("torch._inductor")}
 
 
-def test_an_operator_that_raises_leaves_its_module() -> None:
+def test_module_annotation_ends_when_an_operator_raises() -> None:
     def raise_inside() -> None:
         with pytest.raises(RuntimeError):
             script.module(torch.randn(5, 99))
@@ -174,17 +176,17 @@ def test_an_operator_that_raises_leaves_its_module() -> None:
     assert len(named(events, "sonde.module.first")) == 3
     outside = named(events, "AddmmBackward0")[0]
     assert not any(
-        one["ts"] <= outside["ts"] < one["ts"] + one["dur"]
-        for one in events
-        if one["name"].startswith("sonde.module.")
+        event["ts"] <= outside["ts"] < event["ts"] + event["dur"]
+        for event in events
+        if event["name"].startswith("sonde.module.")
     )
 
 
-@pytest.mark.parametrize(("limit", "most"), [("_MAX_SECONDS", -1.0), ("_MAX_NODES", 3)])
-def test_a_window_whose_trace_grows_too_large_is_cut_off(
-    monkeypatch: pytest.MonkeyPatch, limit: str, most: float
+@pytest.mark.parametrize(("limit", "max_seconds"), [("_MAX_SECONDS", -1.0), ("_MAX_NODES", 3)])
+def test_window_ends_early_when_its_trace_grows_too_large(
+    monkeypatch: pytest.MonkeyPatch, limit: str, max_seconds: float
 ) -> None:
-    monkeypatch.setattr(trace_window, limit, most)
+    monkeypatch.setattr(trace_window, limit, max_seconds)
     with watched(profile=(WINDOW,)) as recorded:
         Script().run()
 
@@ -195,7 +197,7 @@ def test_a_window_whose_trace_grows_too_large_is_cut_off(
     assert reason.startswith("recording stopped after ")
 
 
-def test_a_trace_that_is_too_large_to_be_kept_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_trace_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_window, "_MAX_BYTES", 10)
     with watched(profile=(WINDOW,)) as recorded:
         Script().run()
@@ -204,28 +206,28 @@ def test_a_trace_that_is_too_large_to_be_kept_is_not_kept(monkeypatch: pytest.Mo
     assert f"complete operators profile at step {FIRST}" in recorded.said()
 
 
-def test_a_trace_that_cannot_be_written_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_trace_is_reported_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_window, "TemporaryDirectory", Mock(side_effect=OSError("full")))
     with watched(profile=(WINDOW,)) as recorded:
         Script().run()
 
-    said = recorded.said()[f"complete operators profile at step {FIRST}"]
-    assert said.startswith("the trace could not be written")
+    reason = recorded.said()[f"complete operators profile at step {FIRST}"]
+    assert reason.startswith("the trace could not be written")
 
 
-def test_every_window_has_a_trace_of_its_own() -> None:
-    again = Window(ProfileKind.OPERATORS, start_step=6, num_steps=1)
-    with watched(profile=(WINDOW, again)) as recorded:
+def test_every_window_writes_a_separate_trace() -> None:
+    second = Window(ProfileKind.OPERATORS, start_step=6, num_steps=1)
+    with watched(profile=(WINDOW, second)) as recorded:
         Script().run(steps=9)
 
     steps = [facts["window"]["first_step"] for facts, _ in traces_of(recorded)]
     assert steps == [2, 6]
 
 
-def test_processes_that_are_forked_in_a_window_record_nothing() -> None:
+def test_processes_forked_during_a_window_record_nothing() -> None:
     def load() -> None:
         loader = DataLoader(Calling(script.module.first), num_workers=1)
-        assert [bool(one) for one in loader] == [True]
+        assert [bool(batch) for batch in loader] == [True]
 
     with watched(profile=(WINDOW,)) as recorded:
         script = Script()
@@ -249,7 +251,7 @@ class Calling(Dataset[Any]):
         return "sonde" not in str(nn.Module.__call__.__code__.co_filename)
 
 
-def test_without_pytorch_there_is_no_window() -> None:
+def test_operator_window_is_refused_without_pytorch() -> None:
     with watched() as recorded:
         session = recorded.session
         session.frameworks.adapters.clear()
@@ -264,12 +266,14 @@ class SteppingInBackward(Script):
     def __init__(self) -> None:
         super().__init__()
         self.optimizer = Mock()
-        for one in self.module.parameters():
-            stepping = torch.optim.SGD([one], lr=0.1)
-            one.register_post_accumulate_grad_hook(lambda _, own=stepping: own.step())
+        for parameter in self.module.parameters():
+            stepping = torch.optim.SGD([parameter], lr=0.1)
+            parameter.register_post_accumulate_grad_hook(
+                lambda _, optimizer=stepping: optimizer.step()
+            )
 
 
-def test_a_window_never_begins_inside_a_backward_pass() -> None:
+def test_window_never_begins_inside_a_backward_pass() -> None:
     with watched(profile=(WINDOW,)) as recorded:
         SteppingInBackward().run()
     assert traces_of(recorded) == []
@@ -277,7 +281,7 @@ def test_a_window_never_begins_inside_a_backward_pass() -> None:
     assert "inside a backward pass" in reason
 
 
-def test_a_window_that_would_end_inside_a_backward_pass_ends_after_it() -> None:
+def test_window_due_to_end_inside_a_backward_pass_ends_after_it() -> None:
     window = Window(ProfileKind.OPERATORS, start_step=0, num_steps=2)
     with watched(profile=(window,)) as recorded:
         SteppingInBackward().run()

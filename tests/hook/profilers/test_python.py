@@ -28,26 +28,26 @@ def numbers() -> Iterator[int]:
         yield leaf()
 
 
-def again(depth: int) -> int:
-    return again(depth - 1) if depth else leaf()
+def recurse(depth: int) -> int:
+    return recurse(depth - 1) if depth else leaf()
 
 
 def work() -> None:
     for _ in range(50):
         leaf()
     list(numbers())
-    again(4)
+    recurse(4)
     with contextlib.suppress(ValueError):
         int("no number")
 
 
 def by_function(profile: PythonProfile) -> dict[str, Amount]:
-    found: dict[str, Amount] = {}
+    amounts: dict[str, Amount] = {}
     for node, count, ns in zip(profile.row_nodes, profile.row_counts, profile.row_ns, strict=True):
         name = profile.functions[profile.node_functions[node]].name
-        before = found.get(name, (0, 0))
-        found[name] = (before[0] + count, before[1] + ns)
-    return found
+        before = amounts.get(name, (0, 0))
+        amounts[name] = (before[0] + count, before[1] + ns)
+    return amounts
 
 
 def counted(
@@ -62,25 +62,25 @@ def counted(
     return counter.profile()
 
 
-def test_calls_are_counted_as_cprofile_counts_them() -> None:
+def test_call_counts_match_cprofile() -> None:
     profile = cProfile.Profile()
     profile.runcall(work)
     theirs: Counter[str] = Counter()
     for (_, _, name), (_, calls, *_) in vars(pstats.Stats(profile))["stats"].items():
         theirs[name] += calls
     ours = by_function(counted(work))
-    for name in ("work", "leaf", "numbers", "again"):
+    for name in ("work", "leaf", "numbers", "recurse"):
         assert ours[name][0] == theirs[name], name
     assert ours["sum"][0] == theirs["<built-in method builtins.sum>"]
 
 
 def test_calls_of_other_threads_are_not_counted() -> None:
-    def other() -> None:
+    def work_elsewhere() -> None:
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
 
-    assert "leaf" not in by_function(counted(other))
+    assert "leaf" not in by_function(counted(work_elsewhere))
     assert "leaf" in by_function(counted(work))
 
 
@@ -111,7 +111,7 @@ class Hands:
     ("timer", "waiting_ns", "computing_ns"),
     [(PythonTimer.TOTAL, 50, 7), (PythonTimer.CPU, 0, 7), (PythonTimer.OFF_CPU, 50, 0)],
 )
-def test_computing_and_waiting_are_told_apart(
+def test_timers_separate_cpu_time_from_waiting(
     timer: PythonTimer, waiting_ns: int, computing_ns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hands = Hands(monkeypatch)
@@ -121,21 +121,21 @@ def test_computing_and_waiting_are_told_apart(
     assert amounts["Hands.both"] == (1, 0)
 
 
-def test_a_script_that_starts_its_own_profiler_keeps_it() -> None:
-    def own(*_: object) -> None:
+def test_profiler_started_by_the_script_stays_active() -> None:
+    def script_profiler(*_: object) -> None:
         """Somebody else's."""
 
     counter = CallCounter(SystemClock(), Guard(), PythonTimer.TOTAL)
     counter.start()
-    sys.setprofile(own)
+    sys.setprofile(script_profiler)
     try:
         assert not counter.end()
-        assert sys.getprofile() is own
+        assert sys.getprofile() is script_profiler
     finally:
         sys.setprofile(None)
 
 
-def test_a_forked_child_does_not_count_on() -> None:
+def test_forked_child_stops_counting_calls() -> None:
     counter = CallCounter(SystemClock(), Guard(), PythonTimer.TOTAL)
     counter.start()
     _python_calls.stop_in_child()
@@ -143,54 +143,54 @@ def test_a_forked_child_does_not_count_on() -> None:
     counter.end()
 
 
-def test_what_is_counted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_call_rows_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_python_calls, "_MAX_ROWS", 5)
     clock = SystemClock()
 
-    def much() -> None:
+    def work() -> None:
         for _ in range(50):
             leaf()
             clock.now_ns()  # of ours: here a phase may begin or end
 
-    profile = counted(much)
+    profile = counted(work)
     assert profile.is_cut
     assert 5 <= len(profile.row_nodes) < 20
 
 
-def test_what_finds_no_room_in_the_tree_is_time_of_its_caller(
+def test_calls_beyond_the_tree_limit_count_for_their_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rooms = len(counted(leaf).parents) - 2  # without `leaf` and what it calls
     monkeypatch.setattr(_python_tree, "_MAX_NODES", rooms + 1)
     profile = counted(work)
-    found = by_function(profile)
+    amounts = by_function(profile)
     assert profile.is_cut
-    assert found["work"][0] == 1
-    assert "leaf" not in found
+    assert amounts["work"][0] == 1
+    assert "leaf" not in amounts
 
 
-class Standing:
-    """A thread that stands in a function until it is let go."""
+class BlockedThread:
+    """A thread that blocks in a function until the block ends."""
 
     def __init__(self) -> None:
-        self.is_there, self._may_go = threading.Event(), threading.Event()
-        self.thread = threading.Thread(target=self.helper, name="standing")
+        self.has_started, self._may_end = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self.helper, name="blocked")
 
     def helper(self) -> None:
-        self.is_there.set()
-        self._may_go.wait()
+        self.has_started.set()
+        self._may_end.wait()
 
-    def __enter__(self) -> "Standing":
+    def __enter__(self) -> "BlockedThread":
         self.thread.start()
-        self.is_there.wait()
+        self.has_started.wait()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._may_go.set()
+        self._may_end.set()
         self.thread.join()
 
 
-def looked(times: int, every_ns: int = 1_000_000) -> PythonProfile:
+def take_samples(times: int, every_ns: int = 1_000_000) -> PythonProfile:
     sampler = StackSampler(SystemClock(), Guard(), every_ns)
     for tick in range(times):
         sampler.sample(sampler.start_ns + (tick + 1) * every_ns, every_ns)
@@ -201,41 +201,41 @@ def stack_of(profile: PythonProfile, thread: str) -> list[tuple[Function, int]]:
     number = profile.threads.index(thread)
     [node] = {
         node
-        for node, one in zip(profile.row_nodes, profile.row_threads, strict=True)
-        if one == number
+        for node, row_thread in zip(profile.row_nodes, profile.row_threads, strict=True)
+        if row_thread == number
     }
-    found = []
+    stack = []
     while node >= 0:
-        found.append((profile.functions[profile.node_functions[node]], profile.node_lines[node]))
+        stack.append((profile.functions[profile.node_functions[node]], profile.node_lines[node]))
         node = profile.parents[node]
-    return found
+    return stack
 
 
-def test_a_look_tells_function_file_and_line_of_every_thread() -> None:
-    with Standing():
-        profile = looked(3)
-    stack = stack_of(profile, "standing")
-    [(function, line)] = [one for one in stack if one[0].name == "Standing.helper"]
-    first = Standing.helper.__code__.co_firstlineno
+def test_sample_has_function_file_and_line_of_every_thread() -> None:
+    with BlockedThread():
+        profile = take_samples(3)
+    stack = stack_of(profile, "blocked")
+    [(function, line)] = [entry for entry in stack if entry[0].name == "BlockedThread.helper"]
+    first = BlockedThread.helper.__code__.co_firstlineno
     assert (function.file, function.line, line) == (__file__, first, first + 2)
     assert stack[-1][0].name == "Thread._bootstrap"
 
 
-def test_a_thread_that_stands_still_takes_one_row() -> None:
-    with Standing():
-        profile = looked(100)
-    rows = [one for one in profile.row_threads if profile.threads[one] == "standing"]
+def test_blocked_thread_takes_one_row() -> None:
+    with BlockedThread():
+        profile = take_samples(100)
+    rows = [number for number in profile.row_threads if profile.threads[number] == "blocked"]
     assert rows == [1]
     assert profile.row_counts[profile.row_threads.index(1)] == 100
 
 
-def test_our_own_part_is_left_out() -> None:
-    profile = looked(3)
+def test_frames_of_sonde_are_excluded() -> None:
+    profile = take_samples(3)
     assert 0 not in profile.row_threads  # it is our look that this thread is at
     assert profile.own_ns == 3_000_000
 
 
-def test_the_more_looks_there_are_the_rarer_they_become(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampling_slows_down_as_samples_accumulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_python_stacks, "_MAX_SAMPLES", 8)
     alone = {threading.get_ident(): sys._getframe()}  # other tests may have left threads behind
     monkeypatch.setattr(_python_stacks, "_current_frames", lambda: alone)
@@ -247,22 +247,22 @@ def test_the_more_looks_there_are_the_rarer_they_become(monkeypatch: pytest.Monk
     assert pauses == [1000, 1000, 1000, 1000, 2000, 2000, 4000]
 
 
-def test_a_sampler_looks_until_it_is_told_to_end() -> None:
+def test_sampler_runs_until_it_is_ended() -> None:
     guard = Guard()
     sampler = StackSampler(SystemClock(), guard, 100_000)
-    sampler.start()
-    with Standing() as standing:
+    with BlockedThread() as blocked:
+        sampler.start()
         while sampler.samples < 20:
-            standing.is_there.wait()
+            blocked.has_started.wait()
     sampler.end()
     profile = sampler.profile()
     assert not guard.failed
     assert len(profile.times_ns) >= 20
-    assert "standing" in profile.threads
+    assert "blocked" in profile.threads
     assert list(profile.times_ns) == sorted(profile.times_ns)
 
 
-def test_what_stays_on_a_stack_is_one_call_of_the_timeline() -> None:
+def test_frame_in_consecutive_samples_is_one_call_on_the_timeline() -> None:
     functions = (Function("main", "a.py", 1), Function("load", "a.py", 9), Function("sum"))
     profile = PythonProfile(
         profiler=PythonProfiler.STACKS,
@@ -280,8 +280,8 @@ def test_what_stays_on_a_stack_is_one_call_of_the_timeline() -> None:
         row_nodes=(1, 2, 3, 0),
         row_counts=(1, 2, 1, 1),
     )
-    found = [(row[0], row[2], *row[4:7]) for row in slices(profile)]
-    assert found == [
+    calls = [(row[0], row[2], *row[4:7]) for row in slices(profile)]
+    assert calls == [
         ("sum", "python", 130, 10, 10),
         ("load", "python", 100, 40, 30),
         ("main", "python", 100, 50, 10),
@@ -289,7 +289,7 @@ def test_what_stays_on_a_stack_is_one_call_of_the_timeline() -> None:
 
 
 @pytest.mark.parametrize("chosen", [None, 0.002], ids=["ours", "the script's"])
-def test_threads_switch_quickly_while_stacks_are_looked_at(chosen: float | None) -> None:
+def test_switch_interval_is_reduced_while_sampling(chosen: float | None) -> None:
     before = sys.getswitchinterval()
     sampler = StackSampler(SystemClock(), Guard(), 1_000_000)
     sampler.start()

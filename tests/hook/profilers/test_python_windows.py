@@ -1,4 +1,4 @@
-"""Windows of Python in a training that is watched."""
+"""Python profiling windows in a recorded training."""
 
 import sys
 import threading
@@ -58,7 +58,9 @@ class Windowed:
         self.profiles = read(session, recorded)
 
     def functions(self) -> set[str]:
-        return {one.name for profile in self.profiles for one in profile.profile.functions}
+        return {
+            function.name for profile in self.profiles for function in profile.profile.functions
+        }
 
 
 def read(session: Session, recorded: Recorded) -> tuple[ReadProfile, ...]:
@@ -66,19 +68,19 @@ def read(session: Session, recorded: Recorded) -> tuple[ReadProfile, ...]:
     assert session.store.worker.job_uri is not None
     damages: list[str] = []
     reader = WorkerReader(open_backend(session.store.worker.job_uri), 0, ())
-    found = read_python_profiles(reader, damages)
+    profiles = read_python_profiles(reader, damages)
     assert not damages
-    return found
+    return profiles
 
 
 @contextmanager
 def traced(kind: str) -> Iterator[None]:
     """Somebody else is running."""
 
-    def other(*_: object) -> None:
+    def trace(*_: object) -> None:
         """Does nothing."""
 
-    {"trace": sys.settrace, "profile": sys.setprofile}[kind](other)
+    {"trace": sys.settrace, "profile": sys.setprofile}[kind](trace)
     try:
         yield
     finally:
@@ -87,7 +89,7 @@ def traced(kind: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("profiler", ["stacks", "cprofile"])
-def test_a_window_sees_the_functions_of_its_steps(profiler: str) -> None:
+def test_python_window_records_the_functions_of_its_steps(profiler: str) -> None:
     windowed = Windowed({"profiler": profiler})
     windowed.train()
     [profile] = windowed.profiles
@@ -95,10 +97,12 @@ def test_a_window_sees_the_functions_of_its_steps(profiler: str) -> None:
     assert profile.steps == (("train", 1), ("train", 2))
     assert profile.profile.profiler == profiler
     assert "Windowed.helper" in windowed.functions()
-    assert not any("/sonde/" in one.file for one in profile.profile.functions if one.file)
+    assert not any(
+        "/sonde/" in function.file for function in profile.profile.functions if function.file
+    )
 
 
-def test_every_call_has_its_phase() -> None:
+def test_every_call_is_assigned_to_its_phase() -> None:
     windowed = Windowed({"profiler": "cprofile"})
     windowed.train()
     [profile] = windowed.profiles
@@ -120,7 +124,9 @@ def test_every_call_has_its_phase() -> None:
     [("trace", "a debugger or coverage is running"), ("profile", "another profiler is running")],
 )
 @pytest.mark.parametrize("profiler", ["stacks", "cprofile"])
-def test_it_gives_way_to_whoever_is_at_work_already(kind: str, reason: str, profiler: str) -> None:
+def test_window_is_refused_while_another_tool_traces_the_process(
+    kind: str, reason: str, profiler: str
+) -> None:
     windowed = Windowed({"profiler": profiler})
     with traced(kind):
         windowed.train()
@@ -130,7 +136,7 @@ def test_it_gives_way_to_whoever_is_at_work_already(kind: str, reason: str, prof
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="there are no such tools before")
-def test_it_gives_way_to_tools_of_the_interpreter() -> None:
+def test_window_is_refused_while_a_monitoring_tool_is_active() -> None:
     if sys.version_info >= (3, 12):
         windowed = Windowed({})
         sys.monitoring.use_tool_id(sys.monitoring.COVERAGE_ID, "covering")
@@ -141,7 +147,7 @@ def test_it_gives_way_to_tools_of_the_interpreter() -> None:
         assert windowed.refusal == "coverage is running (covering)"
 
 
-def test_an_option_that_is_unknown_is_said() -> None:
+def test_invalid_profiler_option_is_reported() -> None:
     windowed = Windowed({"timer": "lunar"})
     windowed.train()
     assert windowed.refusal == "timer = 'lunar' is invalid. Choose one of: total, cpu, off_cpu"

@@ -1,4 +1,4 @@
-"""Anything array-like becomes bytes and statistics, with numpy and without."""
+"""Bytes and statistics of array-like values, with and without NumPy."""
 
 import math
 import sys
@@ -15,39 +15,39 @@ NASTY = [0.0, -0.0, 1.5, -2.75, 3e-310, 1e150, -1e-20, math.inf, -math.inf, math
 
 
 @pytest.mark.parametrize("has_numpy", [True, False])
-def test_statistics_are_as_defined(has_numpy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statistics_match_their_definition(
+    has_numpy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     raw = raw_of(NASTY)
     expected = statistics_of(np.array(NASTY))
     if not has_numpy:
         monkeypatch.delitem(sys.modules, "numpy")
-    found = statistics(raw)
-    assert found[:4] == expected[:4]
-    assert found[4:-1] == pytest.approx(expected[4:-1], rel=1e-12)
-    assert found[-1] == expected[-1]
+    row = statistics(raw)
+    assert row[:4] == expected[:4]
+    assert row[4:-1] == pytest.approx(expected[4:-1], rel=1e-12)
+    assert row[-1] == expected[-1]
 
 
 @pytest.mark.parametrize("has_numpy", [True, False])
-def test_an_empty_array_has_statistics_too(
-    has_numpy: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_empty_array_has_statistics(has_numpy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not has_numpy:
         monkeypatch.delitem(sys.modules, "numpy")
-    found = statistics(raw_of([]))
-    assert found[:4] == (0, 0, 0, 0)
-    assert math.isnan(found[4])
+    row = statistics(raw_of([]))
+    assert row[:4] == (0, 0, 0, 0)
+    assert math.isnan(row[4])
 
 
 @pytest.mark.parametrize(
     "name", ["float64", "float32", "float16", "int64", "int32", "int8", "uint16", "bool"]
 )
-def test_an_array_of_numpy_keeps_its_type_and_its_bytes(name: str) -> None:
+def test_numpy_array_keeps_its_type_and_bytes(name: str) -> None:
     values = np.array([[1, 0, 1], [0, 1, 1]], dtype=name)
     raw = raw_of(values)
     assert (dtype_of(raw), raw.shape, raw.data) == (name, (2, 3), values.tobytes())
     assert statistics(raw)[:4] == (6, 0, 0, 2)
 
 
-def test_an_array_that_does_not_lie_in_one_piece_is_taken_in_its_order() -> None:
+def test_non_contiguous_array_is_copied_in_logical_order() -> None:
     values = np.arange(6.0).reshape(2, 3).T[::-1]
     assert raw_of(values).data == np.ascontiguousarray(values).tobytes()
 
@@ -64,12 +64,14 @@ def test_an_array_that_does_not_lie_in_one_piece_is_taken_in_its_order() -> None
         (b"ab", (2,), "uint8"),
     ],
 )
-def test_numbers_of_any_kind(value: Any, shape: tuple[int, ...], dtype: str) -> None:
+def test_scalars_lists_and_buffers_are_accepted(
+    value: Any, shape: tuple[int, ...], dtype: str
+) -> None:
     raw = raw_of(value)
     assert (raw.shape, dtype_of(raw)) == (shape, dtype)
 
 
 @pytest.mark.parametrize("value", ["text", [[1], [2, 3]], ["a"], None, np.array(["a"]), object()])
-def test_what_is_no_array_of_numbers_is_said_to_be_none(value: Any) -> None:
+def test_value_that_is_not_an_array_of_numbers_is_rejected(value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         raw_of(value)

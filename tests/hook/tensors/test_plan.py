@@ -1,4 +1,4 @@
-"""The plan: what is due at a step, and what is wanted of each tensor."""
+"""The recording plan: what is due at a step, and what is recorded of each tensor."""
 
 import re
 import timeit
@@ -38,7 +38,7 @@ def test_by_default_weights_biases_and_gradients_are_due_at_every_training_step(
     assert plan.due(Mode.EVAL, 0) == plan.due(Mode.PREDICT, 0) == ()
 
 
-def test_what_a_person_asked_for_is_exact_and_comes_without_the_budgeted() -> None:
+def test_requested_collections_are_due_exactly_without_budgeted_ones() -> None:
     plan = plan_of("gradients:every=10", statistics=("weights",))
     assert names(plan.due(Mode.TRAIN, 20)) == ["gradients", "weights"]
     assert names(plan.due(Mode.TRAIN, 21)) == ["weights"]
@@ -47,7 +47,7 @@ def test_what_a_person_asked_for_is_exact_and_comes_without_the_budgeted() -> No
     assert not plan.due_exactly(Mode.TRAIN, 20)[0].is_budgeted
 
 
-def test_modes_have_schedules_of_their_own() -> None:
+def test_each_mode_has_its_own_schedule() -> None:
     plan = plan_of("outputs:train.every=10,eval.steps=3")
     due = {
         mode: [step for step in range(31) if plan.due(mode, step)]
@@ -56,7 +56,7 @@ def test_modes_have_schedules_of_their_own() -> None:
     assert due == {Mode.TRAIN: [0, 10, 20, 30], Mode.EVAL: [3], Mode.PREDICT: []}
 
 
-def test_histograms_of_budgeted_collections_come_at_their_interval() -> None:
+def test_histograms_of_budgeted_collections_follow_their_interval() -> None:
     plan = plan_of(statistics=("weights",), histogram_every=10)
     drawn = [
         step
@@ -67,13 +67,13 @@ def test_histograms_of_budgeted_collections_come_at_their_interval() -> None:
     assert drawn == [0, 10, 20, 30]
 
 
-def test_a_histogram_that_fell_between_two_recorded_steps_is_made_up_for() -> None:
+def test_histogram_due_between_two_recorded_steps_is_recorded_at_the_next() -> None:
     plan = plan_of(statistics=("weights",), histogram_every=10)
     drawn, since = [], -1
     for step in range(0, 50, 7):
         due = plan.due(Mode.TRAIN, step, since)
-        wanted = plan.request_for("fc.weight", WEIGHT, due)
-        drawn += [step] if wanted and wanted.histogram else []
+        request = plan.request_for("fc.weight", WEIGHT, due)
+        drawn += [step] if request and request.histogram else []
         since = step
     assert drawn == [0, 14, 21, 35, 42]
 
@@ -83,7 +83,7 @@ def test_zero_means_no_histograms() -> None:
     assert plan.request_for("fc.weight", WEIGHT, plan.due(Mode.TRAIN, 0)) == TensorRequest()
 
 
-def test_what_several_due_collections_want_of_a_tensor_is_merged() -> None:
+def test_requests_of_several_due_collections_are_merged() -> None:
     plan = plan_of(
         "gradients:every=2,values",
         "gradients:every=3,histogram",
@@ -104,7 +104,7 @@ def test_what_several_due_collections_want_of_a_tensor_is_merged() -> None:
     assert at(30) == at(30)
 
 
-def test_nothing_is_wanted_of_a_tensor_outside_of_the_due_collections() -> None:
+def test_tensor_outside_the_due_collections_is_not_recorded() -> None:
     plan = plan_of("gradients:include=^gradient/fc1", statistics=("biases",))
     due = plan.due(Mode.TRAIN, 0)
     assert plan.request_for("gradient/fc1.weight", GRADIENT, due) == TensorRequest()
@@ -114,24 +114,24 @@ def test_nothing_is_wanted_of_a_tensor_outside_of_the_due_collections() -> None:
 
 
 @pytest.mark.parametrize("reduction", ["median", "quantiles"])
-def test_reductions_that_come_from_the_histogram_ask_for_it(reduction: str) -> None:
+def test_reductions_derived_from_the_histogram_request_it(reduction: str) -> None:
     plan = plan_of(f"weights:reductions={reduction}")
     assert plan.request_for("fc.weight", WEIGHT, plan.due(Mode.TRAIN, 0)) == TensorRequest(
         histogram=True
     )
 
 
-def test_only_what_a_collection_may_hold_needs_hooks() -> None:
+def test_only_kinds_of_recorded_collections_need_hooks() -> None:
     plain = plan_of(statistics=("weights", "biases", "gradients"))
-    wanted = {kind for kind in TensorKind if plain.may_record(kind)}
-    assert wanted == {TensorKind.WEIGHT, TensorKind.BIAS, TensorKind.GRADIENT}
+    kinds = {kind for kind in TensorKind if plain.may_record(kind)}
+    assert kinds == {TensorKind.WEIGHT, TensorKind.BIAS, TensorKind.GRADIENT}
     assert plan_of("relu_output").may_record(TensorKind.RELU_OUTPUT)
     assert not plan_of("relu_output").may_record(TensorKind.TANH_INPUT)
     for save in ("custom:include=relu", "all"):
         assert all(plan_of(save).may_record(kind) for kind in TensorKind)
 
 
-def test_what_rules_need_is_sparse_and_of_weights_and_gradients_a_routine() -> None:
+def test_collections_needed_by_rules_are_sparse_except_weights_and_gradients() -> None:
     plan = plan_of(needed=("relu_output", "gradients", "class-*", "loss"))
     assert names(plan.sparse) == ["relu_output"]
     assert names(plan.due(Mode.TRAIN, 3)) == ["gradients"]
@@ -141,7 +141,7 @@ def test_what_rules_need_is_sparse_and_of_weights_and_gradients_a_routine() -> N
     assert not plan.records_tensor("relu_output_0", RELU)  # no hooks for every step
 
 
-def test_where_nobody_says_what_rules_need_all_of_it_is_looked_at() -> None:
+def test_everything_is_inspected_if_the_needs_of_rules_are_unknown() -> None:
     plan = plan_of(needed=None)
     assert len(plan.sparse) == 8
     assert plan.needs("unit-copies")
@@ -150,27 +150,27 @@ def test_where_nobody_says_what_rules_need_all_of_it_is_looked_at() -> None:
     assert not Plan(HookSettings(statistics=(), inspections=False)).has_inspections
 
 
-def test_a_rule_that_needs_all_gets_all_collections() -> None:
+def test_rule_that_needs_all_gets_every_collection() -> None:
     plan = plan_of(needed=("all",))
     assert len(plan.sparse) == 9
     assert len(plan.due(Mode.TRAIN, 0)) == 4
     assert not plan.needs("class-hits")
 
 
-def test_a_regular_expression_is_searched_for_in_the_name() -> None:
+def test_regular_expression_is_searched_in_the_tensor_name() -> None:
     plan = plan_of("custom:include=relu|tanh")
     assert plan.records_tensor("layer4.1.relu_output_0", RELU)
     assert plan.records_tensor("tanh.weight", WEIGHT)
     assert not plan.records_tensor("layer4.1.conv1_output_0", (TensorKind.LAYER_OUTPUT,))
 
 
-def test_a_tensor_is_asked_for_by_name_only_with_a_regular_expression() -> None:
+def test_tensor_is_requested_by_name_only_with_a_regular_expression() -> None:
     assert plan_of("relu_output:include=layer4").is_named("layer4.1.relu_output_0", RELU)
     assert not plan_of("relu_output:include=layer3").is_named("layer4.1.relu_output_0", RELU)
     assert not plan_of("relu_output", "all").is_named("layer4.1.relu_output_0", RELU)
 
 
-def test_a_tensor_knows_all_its_collections_built_in_and_own() -> None:
+def test_tensor_lists_built_in_and_custom_collections() -> None:
     plan = plan_of("mine:include=relu", "theirs:include=conv", "activations:include=conv")
     belongs = plan.collections_of("layer4.1.relu_output_0", RELU)
     assert belongs == ("activations", "relu_output", "all", "mine")
@@ -179,7 +179,7 @@ def test_a_tensor_knows_all_its_collections_built_in_and_own() -> None:
     )
 
 
-def test_names_that_a_script_invents_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_of_tensor_names_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sonde.hook.tensors.plan._MAX_CACHED", 10)
     plan = plan_of("all:values")
     due = plan.due(Mode.TRAIN, 0)
@@ -190,7 +190,7 @@ def test_names_that_a_script_invents_do_not_pile_up(monkeypatch: pytest.MonkeyPa
     assert len(plan._requests) <= 10
 
 
-def test_asking_what_is_due_costs_nearly_nothing() -> None:
+def test_checking_what_is_due_is_fast() -> None:
     plan = plan_of("gradients:every=1000", "weights:start=500", "labels:steps=7+8", "all:every=999")
     assert plan.due(Mode.TRAIN, 3) == ()
     searches = min(timeit.repeat(lambda: re.match("a*b", "a" * 200), number=2000, repeat=5))
