@@ -134,7 +134,7 @@ def test_truncated_trace_is_decoded_and_reported() -> None:
 class Dying(Memory):
     """A store that accepts a limited number of changes."""
 
-    left = 0
+    changes_left = 0
 
     def append(self, key: str, offset: int, data: bytes) -> None:
         self._live_on()
@@ -145,9 +145,9 @@ class Dying(Memory):
         super().delete(keys)
 
     def _live_on(self) -> None:
-        if not self.left:
+        if not self.changes_left:
             raise StoreError("no room")
-        self.left -= 1
+        self.changes_left -= 1
 
 
 @pytest.mark.parametrize("changes", [0, 1, 2])
@@ -159,7 +159,7 @@ def test_process_that_dies_midway_leaves_no_duplicates(
     job = FakeJob()
     leave_trace(job, *(operator("op", 10 * n, 1) for n in range(count)))
     dying = Dying(job.backend.uri)
-    dying.left = changes
+    dying.changes_left = changes
     with pytest.raises(StoreError, match="no room"):
         decode_waiting(dying, 0, job.clock)
     assert decode_waiting(job.backend, 0, job.clock) == 1

@@ -76,7 +76,7 @@ class Child:
             _, status = os.waitpid(self.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
                 self._process.returncode = os.waitstatus_to_exitcode(status)
-                Guard().call("the end of the command", self._end, None)
+                Guard().call("end of the command", self._end, None)
                 return self._process.returncode
             Guard().call("signal probe", lambda: self._probe.watch(self.pid), None)
             os.kill(os.getpid(), signal.SIGSTOP)

@@ -117,26 +117,26 @@ class Launcher:
             self._recording.worker_losses = listener.close
         # in a thread: a store that hangs must not delay the handling of the command
         begin = partial(self._begin, masked, start_ns, pid, collectors)
-        guard.call("the recording", lambda: self._recording.begin(begin), None)
+        guard.call("recording", lambda: self._recording.begin(begin), None)
         if self._relay is not None:
-            guard.call("the relay", self._relay.start, None)
-            guard.call("the relay's standby", self._relay.start_standby, None)
+            guard.call("relay", self._relay.start, None)
+            guard.call("relay's standby", self._relay.start_standby, None)
         if self._child is not None:
             code = self._child.wait()
         ended = _Ended(code, start_ns, self._clock.now_ns(), problem)
-        return guard.call("the end", lambda: self._finish(ended, kills), ended.unrecorded())
+        return guard.call("end", lambda: self._finish(ended, kills), ended.unrecorded())
 
     def _variables(self) -> dict[str, str]:
         """The command's environment, with the variables of the hook if possible."""
         variables = environment()
         path = variables.get("PYTHONPATH")
         none: dict[str, str] = {}
-        ours = Guard().call("the handover", lambda: self._handover.variables(path), none)
+        ours = Guard().call("handover", lambda: self._handover.variables(path), none)
         return {**variables, **ours}
 
     def _finish(self, ended: "_Ended", kills: MemoryKills | None) -> Launched:
         if self._child is not None:
-            Guard().call("the rest of the job", self._end_the_rest, None)
+            Guard().call("rest of the job", self._end_the_rest, None)
         left_running = within(_INSPECT_SECONDS, "left running", self._left_running, ())
         end_ns = self._clock.now_ns()
         ending = Ending(ended.code, end_ns, self._stopped_by, left_running)

@@ -32,7 +32,7 @@ class LossListener:
         self._socket.close()
         guard = Guard()
         losses: list[WorkerLoss | None] = [
-            guard.attempt("a loss report", partial(WorkerLoss.from_message, message), None)
+            guard.attempt("loss report", partial(WorkerLoss.from_message, message), None)
             for message in self._messages
         ]
         return [loss for loss in losses if loss is not None]

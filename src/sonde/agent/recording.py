@@ -204,7 +204,7 @@ class Recording:
             self._documents.restore_job()
         self._documents.write_exit(exit_)
         self._heartbeat.write()
-        self._guard.attempt("lost data", self._writer.tell_lost, default=False)
+        self._guard.attempt("lost data", self._writer.record_losses, default=False)
 
     def _deliver(self, deadline: Deadline) -> bool:
         """Whether the written data has reached the store."""

@@ -46,7 +46,7 @@ def relay_to(registration: Registration, run_id: str, clock: Clock) -> "Relay | 
     facts = SpoolFacts(
         target.uri, registration.node, registration.number, run_id, registration.is_creator
     )
-    return Guard().call("the relay", lambda: Relay(Spool.create(facts), target, clock), None)
+    return Guard().call("relay", lambda: Relay(Spool.create(facts), target, clock), None)
 
 
 class Relay:
@@ -177,10 +177,10 @@ class Relay:
             now = self._clock.seconds()
             if is_awake or now >= due or now < self._hurry_until:
                 due = now + self._target.flush_seconds
-                guard.attempt("the relay", self.send, default=False)
+                guard.attempt("relay", self.send, default=False)
         # the last data, with one retry
-        if not guard.attempt("the relay", self.send, default=False):
-            guard.attempt("the relay", self.send, default=False)
+        if not guard.attempt("relay", self.send, default=False):
+            guard.attempt("relay", self.send, default=False)
 
     def _send_file(self, entry: Entry) -> None:
         key, size = entry.key, entry.size

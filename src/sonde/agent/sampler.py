@@ -156,10 +156,10 @@ class Sampler:
     def _run(self, flush_seconds: float) -> None:
         due = self._clock.seconds()
         while not self._stop.is_set():
-            self._guard.attempt("a tick", self._beat, None)
+            self._guard.attempt("tick", self._beat, None)
             if self._clock.seconds() - self._flushed >= flush_seconds:
                 self._flushed = self._clock.seconds()
-                self._guard.attempt("a flush", self._writer.flush, None)
+                self._guard.attempt("flush", self._writer.flush, None)
             # ticks missed while the job was suspended or the machine busy are skipped
             due = max(due + self.interval_seconds, self._clock.seconds())
             if self._clock.wait(self._wake, due - self._clock.seconds()):

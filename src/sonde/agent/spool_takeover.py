@@ -66,7 +66,7 @@ class TakeOver:
                 self._clock.wait(never, RETRY_SECONDS)
                 continue
             due = self._clock.seconds() + EVERY_SECONDS
-            if not guard.attempt("the job", self._is_needed, default=True):
+            if not guard.attempt("job", self._is_needed, default=True):
                 return False
             has_arrived = guard.attempt("sending", self._send, default=False)
             has_arrived = has_arrived and is_over and guard.attempt("closing", self._close, False)

@@ -66,7 +66,7 @@ def _replies(
 
 
 def _group_by_message(replies: dict[str, Reply]) -> dict[str, list[str]]:
-    """The names of those who sent each message."""
+    """The senders of each message."""
     names_by_message: dict[str, list[str]] = {}
     for name in _sort_names(replies):
         names_by_message.setdefault(replies[name].message, []).append(name)

@@ -87,9 +87,7 @@ class Run(Command):
         parser.add_argument(
             "--node", metavar="NAME", help="name of this machine (default: its host name)"
         )
-        parser.add_argument(
-            "--resume", action="store_true", help="continue the job given by --name"
-        )
+        parser.add_argument("--resume", action="store_true", help="continue an existing job")
         add_rules(parser)
         add_no_rules(parser)
         add_actions(parser)
@@ -137,7 +135,7 @@ def _prepare(request: RunRequest, command: list[str]) -> tuple["_Prepared | None
         return None, reason
     launcher, reason = result_or_reason(lambda: Launcher(registration, request.settings, clock), ())
     if launcher is None:
-        Guard().attempt("the job's place", lambda: withdraw(registration), None)
+        Guard().attempt("job's place", lambda: withdraw(registration), None)
         return None, reason
     return _Prepared(registration, launcher), ""
 
@@ -165,11 +163,11 @@ def _run_recorded(
         try:
             launched = launcher.run(command, None if is_first_here else _SECONDARY_COLLECTORS)
         except NotFollowedError as error:
-            guard.attempt("the job's place", lambda: withdraw(registration), None)
+            guard.attempt("job's place", lambda: withdraw(registration), None)
             print_note(f"{error}. The command runs without recording.")
             return _run_plainly(command)
         # from here on, no failure may change the exit code of the command
-        verdict = guard.call("the summary", lambda: conclude(launched), None)
+        verdict = guard.call("summary", lambda: conclude(launched), None)
         if options.quiet and launched.problem:
             print_note(launched.problem)
     return launched.code or exit_code(options, verdict.worst if verdict else None)

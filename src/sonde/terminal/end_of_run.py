@@ -43,7 +43,7 @@ def not_seen_at_end(
     if verdict is not None and verdict.is_final and verdict.seen is not None:
         return unrecorded_line(asdict(verdict.seen))
     try:
-        if backend.folders(WORKERS):  # something trains, and who reads it all has not done so
+        if backend.folders(WORKERS):  # there is training, but rules have not read it yet
             return ""
         markers = read_markers(backend, *attempt)
         return unrecorded_line(asdict(coverage_from(markers.frameworks, {}, markers.hook_failures)))

@@ -50,10 +50,10 @@ def dashboard_process(store: str | None, print_note: Callable[[str], None]) -> I
     try:
         yield
         if dashboard is not None:
-            Guard().call("the dashboard", partial(dashboard.stay, print_note), None)
+            Guard().call("dashboard", partial(dashboard.stay, print_note), None)
     finally:
         if dashboard is not None:
-            Guard().call("the dashboard", dashboard.close, None)
+            Guard().call("dashboard", dashboard.close, None)
 
 
 class _DashboardProcess:
