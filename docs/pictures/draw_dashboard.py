@@ -1,8 +1,8 @@
-"""Draws the pages of the dashboard: `python -m docs.pictures.draw_dashboard STORE`, from the root.
+"""Takes screenshots of the dashboard: `python -m docs.pictures.draw_dashboard STORE`.
 
-The list of jobs shows the name of the store: take one that says nothing, like /data/jobs. Jobs
-that it does not hold yet are made: a small real training with planted faults, an H200 as it was
-recorded, and 64 nodes that are made up.
+Run it from the root of the repository. The screenshots show the path of the store, so use a neutral
+one such as /data/jobs. Missing jobs are created: a small real training with planted faults, a
+recording of an H200, and a synthetic fleet of 64 nodes.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from sonde.demo import pytorch_script as demo_pytorch
 FOLDER = Path(__file__).parent
 SIZE = (1440, 900)
 DEMO = "demo"
-# Operators and Python of a few steps in the middle, when everything is as usual.
-LOOKED_AT = ("operators:start_step=120,num_steps=3", "python:start_step=130,num_steps=20")
+# Operators and Python functions of a few steps in the middle of the job.
+PROFILED_WINDOWS = ("operators:start_step=120,num_steps=3", "python:start_step=130,num_steps=20")
 PAGES = {
     "jobs": "#/",
     "overview": f"#/jobs/{DEMO}/overview",
@@ -33,14 +33,15 @@ PAGES = {
     "timeline": f"#/jobs/{DEMO}/timeline",
     "rules": f"#/jobs/{DEMO}/rules",
 }
-_IS_DRAWN = """async () => {
-  const isInSight = (one) => one.getBoundingClientRect().top < innerHeight && one.checkVisibility();
-  const all = () => [...document.querySelectorAll("main [data-state=loading]")];
-  const loading = () => all().filter(isInSight);
+_WAIT_UNTIL_LOADED = """async () => {
+  const isVisible = (element) =>
+    element.getBoundingClientRect().top < innerHeight && element.checkVisibility();
+  const loading = () =>
+    [...document.querySelectorAll("main [data-state=loading]")].filter(isVisible);
   while (loading().length) await new Promise((done) => setTimeout(done, 50));
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
-_READ = """async (text) => {
+_DECODE_PNG = """async (text) => {
   const image = new Image();
   image.src = `data:image/png;base64,${text}`;
   await image.decode();
@@ -48,28 +49,28 @@ _READ = """async (text) => {
   const drawing = canvas.getContext("2d");
   drawing.drawImage(image, 0, 0);
   const { data } = drawing.getImageData(0, 0, image.width, image.height);
-  let found = "";
+  let bytes = "";
   for (let at = 0; at < data.length; at += 30000) {
-    found += String.fromCharCode(...data.subarray(at, at + 30000));
+    bytes += String.fromCharCode(...data.subarray(at, at + 30000));
   }
-  return btoa(found);
+  return btoa(bytes);
 }"""
 
 
 def record(store: Path) -> None:
-    """The jobs, unless they are there."""
+    """Record the missing jobs."""
     fill(store)
     if (store / DEMO).exists():
         return
     sonde = [sys.executable, "-m", "sonde", "run", "--quiet", "--store", str(store), "--name", DEMO]
-    looks = [word for one in LOOKED_AT for word in ("--profile", one)]
+    profiles = [word for window in PROFILED_WINDOWS for word in ("--profile", window)]
     command = [sys.executable, demo_pytorch.__file__, "35"]
     saved = ["--save", "gradients:every=10,histogram", "--save", "weights:every=50,values"]
-    subprocess.run([*sonde, *looks, *saved, "--node", "workstation", "--", *command], check=True)
+    subprocess.run([*sonde, *profiles, *saved, "--node", "workstation", "--", *command], check=True)
 
 
 def draw(opened: Browser, address: str, name: str, theme: str) -> None:
-    """One page in one theme."""
+    """Take a screenshot of a page in one theme."""
     context = opened.new_context(
         viewport={"width": SIZE[0], "height": SIZE[1]},
         color_scheme="dark" if theme == "dark" else "light",
@@ -81,23 +82,23 @@ def draw(opened: Browser, address: str, name: str, theme: str) -> None:
     page.wait_for_load_state("networkidle")
     if name == "timeline":
         page.get_by_text("operators from step").click()
-    page.evaluate(_IS_DRAWN)
+    page.evaluate(_WAIT_UNTIL_LOADED)
     page.mouse.move(0, 0)
     (FOLDER / f"{name}-{theme}.png").write_bytes(small_png(_pixels(opened, page.screenshot())))
     context.close()
 
 
 def _pixels(opened: Browser, picture: bytes) -> Pixels:
-    """Red, green and blue of a screenshot, as the browser itself reads it."""
+    """Decode a screenshot into red, green and blue with the browser."""
     page = opened.new_page()
-    found = base64.b64decode(page.evaluate(_READ, base64.b64encode(picture).decode()))
+    data = base64.b64decode(page.evaluate(_DECODE_PNG, base64.b64encode(picture).decode()))
     page.close()
     width, height = SIZE
-    return np.frombuffer(found, dtype=np.uint8).reshape(height, width, 4)[:, :, :3]
+    return np.frombuffer(data, dtype=np.uint8).reshape(height, width, 4)[:, :, :3]
 
 
 def main(store: Path) -> None:
-    """All pages, and the report, in both themes."""
+    """Take screenshots of all pages and the report in both themes."""
     record(store)
     with dashboard(str(store)) as address, browser() as opened:
         for theme in ("light", "dark"):
@@ -107,6 +108,6 @@ def main(store: Path) -> None:
 
 
 if __name__ == "__main__":
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("store", type=Path)
-    main(words.parse_args().store.absolute())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store", type=Path)
+    main(parser.parse_args().store.absolute())

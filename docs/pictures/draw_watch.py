@@ -1,4 +1,4 @@
-"""Draws the picture of the live view from a job: `python docs/pictures/draw_watch.py JOB`."""
+"""Draws the live view of a job as SVG: `python docs/pictures/draw_watch.py JOB`."""
 
 import re
 import sys
@@ -18,11 +18,11 @@ WIDTH = 100
 
 if __name__ == "__main__":
     backend = find_job(sys.argv[1], default_store())
-    now = Observer(backend, SystemClock()).look()
+    now = Observer(backend, SystemClock()).poll()
     console = Console(record=True, width=WIDTH, force_terminal=True, file=sys.stderr)
     for line in frame(now, WIDTH):
         console.print(line, no_wrap=True, overflow="crop")
-    # without the fonts that rich would have a browser fetch from elsewhere
+    # without the web fonts that rich references
     template = re.sub(r"@font-face \{\{.*?\}\}\n", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
     template = re.sub(r"<!--.*?-->", "", template)
     picture = console.export_svg(title="sonde watch", theme=MONOKAI, code_format=template)

@@ -1,4 +1,4 @@
-"""A small picture: at most 256 colors, and nothing that a picture does not need."""
+"""Encodes small PNG files with at most 256 colors."""
 
 import struct
 import zlib
@@ -9,15 +9,17 @@ import numpy.typing as npt
 Pixels = npt.NDArray[np.uint8]
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_MOST_COLORS = 256
-_ROUNDS = 8
+_MAX_COLORS = 256
+_ITERATIONS = 8
 
 
 def small_png(pixels: Pixels) -> bytes:
-    """A picture of rows of red, green and blue, with a palette."""
+    """Encode RGB pixels as a PNG with a palette."""
     colors, numbers = _palette(pixels.reshape(-1, 3))
     height, width, _ = pixels.shape
-    rows = np.zeros((height, width + 1), dtype=np.uint8)  # each begins with its filter: none
+    rows = np.zeros(
+        (height, width + 1), dtype=np.uint8
+    )  # each row starts with its filter type: none
     rows[:, 1:] = numbers.reshape(height, width)
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     return b"".join(
@@ -36,24 +38,26 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _palette(pixels: Pixels) -> tuple[Pixels, Pixels]:
-    """Colors, and the number of the color of each pixel."""
+    """The palette, and the palette index of each pixel."""
     packed = pixels.astype(np.uint32) @ np.array([65536, 256, 1], dtype=np.uint32)
-    seen, places, counts = np.unique(packed, return_inverse=True, return_counts=True)
-    every = np.stack([seen >> 16, (seen >> 8) & 255, seen & 255], axis=1).astype(np.float64)
-    if len(seen) <= _MOST_COLORS:
-        return every.astype(np.uint8), places.astype(np.uint8)
-    middle = every[np.argsort(-counts, kind="stable")[:_MOST_COLORS]]
-    weights = np.sqrt(counts)  # rare colors, such as those of thin lines, count for more
-    for _ in range(_ROUNDS):
-        nearest = _nearest(every, middle)
+    colors, indices, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    channels = np.stack([colors >> 16, (colors >> 8) & 255, colors & 255], axis=1).astype(
+        np.float64
+    )
+    if len(colors) <= _MAX_COLORS:
+        return channels.astype(np.uint8), indices.astype(np.uint8)
+    centers = channels[np.argsort(-counts, kind="stable")[:_MAX_COLORS]]
+    weights = np.sqrt(counts)  # gives rare colors, such as those of thin lines, more weight
+    for _ in range(_ITERATIONS):
+        nearest = _nearest(channels, centers)
         for number in np.unique(nearest):
-            mine = nearest == number
-            middle[number] = np.average(every[mine], axis=0, weights=weights[mine])
-    chosen = middle.round()
-    return chosen.astype(np.uint8), _nearest(every, chosen)[places].astype(np.uint8)
+            members = nearest == number
+            centers[number] = np.average(channels[members], axis=0, weights=weights[members])
+    palette = centers.round()
+    return palette.astype(np.uint8), _nearest(channels, palette)[indices].astype(np.uint8)
 
 
-def _nearest(every: npt.NDArray[np.float64], middle: npt.NDArray[np.float64]) -> Pixels:
-    square = (middle**2).sum(axis=1) - 2 * every @ middle.T
-    found: Pixels = square.argmin(axis=1)
-    return found
+def _nearest(channels: npt.NDArray[np.float64], centers: npt.NDArray[np.float64]) -> Pixels:
+    square = (centers**2).sum(axis=1) - 2 * channels @ centers.T
+    nearest: Pixels = square.argmin(axis=1)
+    return nearest

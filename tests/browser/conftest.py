@@ -1,4 +1,4 @@
-"""A real Chromium before a real server; a page that complains fails its test."""
+"""Fixtures with a real Chromium and a real server; errors on a page fail its test."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,25 +16,25 @@ from playwright.sync_api import (
 
 from sonde.cli.dashboard.token import load_token
 from sonde.web.security import Door
-from tests.browser.recorded import Known, fill
+from tests.browser.recorded import Expected, fill
 from tests.browser.served import Served, serve
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# No connection of its own, no profile of anybody, and root may start it.
+# No background connections, no user profile, and it can be started as root.
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    # else a frame of a page without scripts may run some before it learns that it must not
+    # otherwise frames of pages without scripts can run scripts before the restriction applies
     "--disable-features=IsolateSandboxedIframes",
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 WIDE = (1440, 1000)
-HIGH = (1440, 6000)  # no part of a page waits to be scrolled to
-PATIENCE_MS = 30_000
-expect.set_options(timeout=PATIENCE_MS)
+HIGH = (1440, 6000)  # shows every page without scrolling
+TIMEOUT_MS = 30_000
+expect.set_options(timeout=TIMEOUT_MS)
 
 Open = Callable[..., Page]
 
-_NOTE_VIOLATIONS = """
+_RECORD_VIOLATIONS = """
 window.__violations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
   window.__violations.push(`${event.violatedDirective}: ${event.blockedURI}`));
@@ -49,20 +49,20 @@ def playwright_driver() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="session")
 def chromium(playwright_driver: Playwright) -> Iterator[Browser]:
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    assert found is not None, "There is no Chromium here. Get it with: make browser"
-    browser = playwright_driver.chromium.launch(executable_path=found, args=list(FLAGS))
+    executable = next((path for name in NAMES if (path := shutil.which(name))), None)
+    assert executable is not None, "Chromium is not installed. Install it with: make browser"
+    browser = playwright_driver.chromium.launch(executable_path=executable, args=list(FLAGS))
     yield browser
     browser.close()
 
 
 @pytest.fixture
 def open_page(chromium: Browser) -> Iterator[Open]:
-    """Opens pages; at the end none of them may have complained."""
+    """Open pages; fails the test if any of them logged an error."""
     opened: list[tuple[BrowserContext, Page]] = []
     complaints: list[str] = []
 
-    def open_one(
+    def open_address(
         address: str,
         theme: str = "light",
         size: tuple[int, int] = WIDE,
@@ -79,19 +79,21 @@ def open_page(chromium: Browser) -> Iterator[Open]:
             java_script_enabled=scripts,
             has_touch=touch,
         )
-        context.set_default_timeout(PATIENCE_MS)
+        context.set_default_timeout(TIMEOUT_MS)
         if scripts:
-            context.add_init_script(_NOTE_VIOLATIONS)
+            context.add_init_script(_RECORD_VIOLATIONS)
         if address.startswith("http"):
             remember(context, address)
         page = context.new_page()
         opened.append((context, page))
-        page.on("console", lambda one: _note(complaints, one.type, one.text, expected))
+        page.on(
+            "console", lambda message: _collect(complaints, message.type, message.text, expected)
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(address)
         return page
 
-    yield open_one
+    yield open_address
     for context, page in opened:
         if not page.is_closed() and page.url.startswith("http"):
             complaints += page.evaluate("window.__violations ?? []")
@@ -100,19 +102,19 @@ def open_page(chromium: Browser) -> Iterator[Open]:
 
 
 def remember(context: BrowserContext, address: str) -> None:
-    """Makes it a browser that has opened the printed link before."""
+    """Set the cookie of a browser that has opened the printed link before."""
     door = Door(urlsplit(address).port or 80, load_token())
     context.add_cookies([{"name": door.cookie, "value": door.cookie_value, "url": address}])
 
 
-def _note(complaints: list[str], kind: str, text: str, expected: tuple[str, ...]) -> None:
-    if kind in ("error", "warning") and not any(one in text for one in expected):
+def _collect(complaints: list[str], kind: str, text: str, expected: tuple[str, ...]) -> None:
+    if kind in ("error", "warning") and not any(fragment in text for fragment in expected):
         complaints.append(f"{kind}: {text}")
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Callable[[str], Served]]:
-    """Serves stores, each at an address of its own, until the tests are over."""
+    """Serve stores until the end of the session, each at its address."""
     running: dict[str, Served] = {}
 
     def served_once(store: str) -> Served:
@@ -121,23 +123,23 @@ def served() -> Iterator[Callable[[str], Served]]:
         return running[store]
 
     yield served_once
-    for one in running.values():
-        one.stop()
+    for server in running.values():
+        server.stop()
 
 
 @pytest.fixture(scope="session")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Known]:
-    """A store of jobs that are over, and what is known of the first."""
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Expected]:
+    """A store of completed jobs, and the expected values of the reference job."""
     store = str(tmp_path_factory.mktemp("recorded"))
     return store, fill(store)
 
 
 @pytest.fixture(scope="session")
-def known(filled: tuple[str, Known]) -> Known:
+def expected(filled: tuple[str, Expected]) -> Expected:
     return filled[1]
 
 
 @pytest.fixture(scope="session")
-def recorded(filled: tuple[str, Known], served: Callable[[str], Served]) -> Served:
-    """The store of recorded jobs, served; nobody changes it."""
+def recorded(filled: tuple[str, Expected], served: Callable[[str], Served]) -> Served:
+    """The served store of recorded jobs; tests must not change it."""
     return served(filled[0])

@@ -1,4 +1,4 @@
-"""A job that is over, of which every number is known: what pages show is compared with it."""
+"""Recorded jobs whose values are known exactly, to compare with what pages show."""
 
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -19,16 +19,16 @@ from tests.fakes.python_profile import FakeProfile
 from tests.fakes.stores import ATTACK, fleet, hostile, large_node
 from tests.fakes.worker import FakeWorker
 
-KNOWN, DIED, RESUMED, LARGE, FLEET = "known", "died", "resumed", "large-node", "fleet-64"
+REFERENCE, FAILED, RESUMED, LARGE, FLEET = "reference", "died", "resumed", "large-node", "fleet-64"
 HOSTILE, HOSTILE_INSIDE = "hostile", "hostile-inside"
-JOBS = (KNOWN, DIED, RESUMED, LARGE, FLEET, HOSTILE, HOSTILE_INSIDE, ATTACK)
+JOBS = (REFERENCE, FAILED, RESUMED, LARGE, FLEET, HOSTILE, HOSTILE_INSIDE, ATTACK)
 NODE = "node-a"
 STEPS = 240
-USUAL = {"data_wait": 0.05, "forward": 0.15, "backward": 0.2, "optimizer": 0.05}
-SLOW = {**USUAL, "data_wait": 0.55}
+PHASES = {"data_wait": 0.05, "forward": 0.15, "backward": 0.2, "optimizer": 0.05}
+SLOW_PHASES = {**PHASES, "data_wait": 0.55}
 SLOW_STEPS = range(100, 120)
 SPIKED, BROKEN = 150, 220
-REST = 0.05
+REST_SECONDS = 0.05
 PROFILED = 50
 LAYERS = ("embed.weight", "body.weight", "dead.weight")
 SAVED_STEP = 200
@@ -43,23 +43,23 @@ KEYS = (
 
 
 @dataclass
-class Known:
-    """What was written: samples by key, and stretches of phases, in seconds since the start."""
+class Expected:
+    """The recorded values: samples by key, and spans of phases in seconds since the start."""
 
     times: list[float] = field(default_factory=list)
     samples: dict[str, list[float]] = field(default_factory=dict)
-    stretches: list[tuple[str, float, float]] = field(default_factory=list)
+    spans: list[tuple[str, float, float]] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
 
     def phase_seconds(self, start: float, end: float) -> dict[str, tuple[int, float]]:
-        """How often each phase stands in a range, and how long, counted stretch by stretch."""
-        found: dict[str, tuple[int, float]] = {}
-        for name, begin, over in self.stretches:
+        """The number of spans and the total seconds of each phase in a range."""
+        totals: dict[str, tuple[int, float]] = {}
+        for name, begin, over in self.spans:
             inside = min(over, end) - max(begin, start)
             if inside > 0:
-                count, seconds = found.get(name, (0, 0.0))
-                found[name] = (count + 1, seconds + inside)
-        return found
+                count, seconds = totals.get(name, (0, 0.0))
+                totals[name] = (count + 1, seconds + inside)
+        return totals
 
     def mean(self, key: str, start: float = 0.0, end: float = np.inf) -> float:
         """The mean of the samples in a range."""
@@ -71,17 +71,17 @@ class Known:
         return self.samples[key]
 
 
-def fill(store: str) -> Known:
-    """Makes the store of all recorded jobs; what is known of the first."""
-    known = _known_job(f"{store}/{KNOWN}")
-    _died(f"{store}/{DIED}")
+def fill(store: str) -> Expected:
+    """Write all recorded jobs; return the expected values of the reference job."""
+    expected = _reference_job(f"{store}/{REFERENCE}")
+    _failed(f"{store}/{FAILED}")
     _resumed(f"{store}/{RESUMED}")
     _hostile(store)
     large_node(store, LARGE)
     fleet(store, 64, FLEET)
     with redirect_stdout(StringIO()):
-        run_command_line(["check", KNOWN, "--store", store, "--record"])
-    return known
+        run_command_line(["check", REFERENCE, "--store", store, "--record"])
+    return expected
 
 
 def _levels(step: int) -> Iterator[float]:
@@ -103,8 +103,8 @@ def _series(key: str) -> Series:
     return Series(MetricInfo(metric, "bytes/s", "traffic of an interface"), device)
 
 
-def _known_job(uri: str) -> Known:
-    known = Known(samples={key: [] for key in KEYS})
+def _reference_job(uri: str) -> Expected:
+    expected = Expected(samples={key: [] for key in KEYS})
     job = FakeJob(uri)
     begin_ns = job.clock.now_ns()
     worker = job.worker(device="cuda:0", versions={"torch": "2.9.0"})
@@ -113,37 +113,37 @@ def _known_job(uri: str) -> Known:
         now = (job.clock.now_ns() - begin_ns) / NANOSECONDS
         values = list(_levels(step))
         job.writer.add_sample(job.clock.now_ns(), series, values)
-        known.times.append(now)
+        expected.times.append(now)
         for key, value in zip(KEYS, values, strict=True):
-            known.samples[key].append(value)
-        _step(worker, known, step, now)
+            expected.samples[key].append(value)
+        _step(worker, expected, step, now)
     for number in range(4):
         worker.scalar("loss", STEPS, 1.5 - 0.25 * number, mode="eval")
         worker.step(number, {"forward": 0.1}, mode="eval")
     worker.beat(0.1, 120.0, is_over=True).flush()
     job.end()
-    return known
+    return expected
 
 
-def _step(worker: FakeWorker, known: Known, step: int, now: float) -> None:
-    phases = SLOW if step in SLOW_STEPS else USUAL
+def _step(worker: FakeWorker, expected: Expected, step: int, now: float) -> None:
+    phases = SLOW_PHASES if step in SLOW_STEPS else PHASES
     edges = np.cumsum([now, *phases.values()]).tolist()
-    known.stretches += [
+    expected.spans += [
         (name, begin, over) for name, (begin, over) in zip(phases, pairwise(edges), strict=True)
     ]
-    known.losses.append(60.0 if step == SPIKED else 2.0 * 0.98**step + 0.1 + 0.01 * (step % 3))
-    worker.scalar("loss", step, known.losses[-1])
+    expected.losses.append(60.0 if step == SPIKED else 2.0 * 0.98**step + 0.1 + 0.01 * (step % 3))
+    worker.scalar("loss", step, expected.losses[-1])
     worker.scalar("learning_rate", step, 0.1)
     worker.scalar("accuracy", step, step / STEPS, source="user")
     if step % 20 == 0:
         _tensors(worker, step)
     if step == PROFILED:
         _profiles(worker)
-    worker.step(step, phases, rest=REST)
+    worker.step(step, phases, rest=REST_SECONDS)
 
 
 def layer_values(layer: int, step: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    """What the gradient of a layer is at a step: one breaks at last, and the last has none."""
+    """The gradient of a layer at a step: layer 1 becomes NaN, layer 2 is always zero."""
     if (layer, step) == (1, BROKEN):
         return np.array([np.nan, 4.0])
     return np.array([3.0, 4.0]) * (0 if layer == 2 else 10.0**-layer) * (1 + step)
@@ -160,7 +160,7 @@ def _tensors(worker: FakeWorker, step: int) -> None:
 
 
 def _profiles(worker: FakeWorker) -> None:
-    """Operators in the forward pass, and where Python stood during the step."""
+    """Write operators of the forward pass and a Python profile of the step."""
     worker.operation("aten::linear", "operator", 0.06, 0.1, module="body", self_ns=20_000_000)
     worker.operation("aten::addmm", "operator", 0.07, 0.08, module="body")
     worker.operation("aten::relu", "operator", 0.17, 0.02, module="body")
@@ -170,36 +170,36 @@ def _profiles(worker: FakeWorker) -> None:
 
 
 def _resumed(uri: str) -> None:
-    """Killed after ten seconds, gone for five, and trained to its end by a second attempt."""
+    """A job killed after ten seconds and completed by a second attempt five seconds later."""
     job = FakeJob(uri)
-    _trains(job, attempt=1, steps=20)
+    _train(job, attempt=1, steps=20)
     job.fail(ExitReason.SIGNAL, "killed by SIGKILL", code=137)
     job.clock.advance(5)
-    again = replace(job._attempt(), number=2)
-    _trains(job, attempt=2, steps=40)
+    second_attempt = replace(job._attempt(), number=2)
+    _train(job, attempt=2, steps=40)
     ended = Exit(JobState.COMPLETED, ExitReason.EXIT, job.clock.now_ns(), code=0)
-    for what, record in (("start", again), ("exit", ended)):
+    for what, record in (("start", second_attempt), ("exit", ended)):
         job.backend.write(attempt_key(NODE, 2, what), encode_facts(record))
 
 
-def _trains(job: FakeJob, attempt: int, steps: int) -> None:
+def _train(job: FakeJob, attempt: int, steps: int) -> None:
     worker = job.worker(attempt=attempt)
     for step in range(steps):
-        worker.scalar("loss", step, 1.0 / (1 + step)).step(step, USUAL, rest=REST)
+        worker.scalar("loss", step, 1.0 / (1 + step)).step(step, PHASES, rest=REST_SECONDS)
     worker.beat(is_over=True).flush()
 
 
-def _died(uri: str) -> None:
+def _failed(uri: str) -> None:
     job = FakeJob(uri)
     worker = job.worker()
     for step in range(20):
-        worker.scalar("loss", step, 1.0 + step).step(step, USUAL)
+        worker.scalar("loss", step, 1.0 + step).step(step, PHASES)
     worker.fail("RuntimeError: mat1 and mat2 shapes cannot be multiplied").flush()
     job.fail()
 
 
 def _hostile(store: str) -> None:
-    """Programs as names of machines and rules, of all that is trained, and of a job."""
+    """Jobs with scripts as names of nodes, rules, tensors and jobs."""
     hostile(store, HOSTILE)
     FakeJob(f"{store}/{ATTACK}").end()
     job = FakeJob(f"{store}/{HOSTILE_INSIDE}", node=ATTACK)
@@ -210,6 +210,6 @@ def _hostile(store: str) -> None:
         worker.scalar(ATTACK, step, 1.0).statistics(ATTACK, step, [1.0, 2.0])
         worker.operation(ATTACK, "operator", 0.0, 0.01)
         worker.stretch(ATTACK, 0.0, 0.02, step, category="user")
-        worker.step(step, USUAL)
+        worker.step(step, PHASES)
     worker.fail(f"RuntimeError: {ATTACK}").flush()
     job.fail(message=ATTACK)

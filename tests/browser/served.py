@@ -1,4 +1,4 @@
-"""The dashboard's server, in a thread of the tests."""
+"""The dashboard's server in a thread of the test process."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 @dataclass
 class Served:
-    """A store that is served."""
+    """A running server of a store."""
 
     server: "DashboardServer"
     address: str
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port it listens on."""
         return self.server.port
 
     def page(self, job: str, page: str, more: str = "") -> str:
-        """The address of one page of a job."""
+        """The URL of a page of a job."""
         return f"{self.address}#/jobs/{job}/{page}{f'?{more}' if more else ''}"
 
     def stop(self) -> None:
-        """No more answers."""
+        """Stop the server."""
         self.server.__exit__(None, None, None)
 
 
 def serve(store: str, port: int = 0) -> Served:
-    """Serves a store; it listens when this returns."""
+    """Start a server; it accepts connections when this returns."""
     token = load_token()
     server = open_server(store, listen(LOOPBACK, port), token, is_local=True)
     return Served(server.__enter__(), address_of(LOOPBACK, server.port, token))

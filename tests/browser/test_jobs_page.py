@@ -1,4 +1,4 @@
-"""The list of jobs, and jobs side by side."""
+"""The Jobs and Compare pages."""
 
 import re
 import shutil
@@ -9,36 +9,36 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.chart_data import chart_data
 from tests.browser.conftest import Open
-from tests.browser.drawn import drawn
-from tests.browser.recorded import DIED, JOBS, KNOWN, RESUMED, STEPS, Known
+from tests.browser.recorded import FAILED, JOBS, REFERENCE, RESUMED, STEPS, Expected
 from tests.browser.served import Served
 from tests.fakes.stores import many_jobs
 from tests.torture.hostile_stores import document
 
 
 def names(page: Page) -> list[str]:
-    return [str(one.get_attribute("data-job")) for one in page.locator("tr[data-job]").all()]
+    return [str(row.get_attribute("data-job")) for row in page.locator("tr[data-job]").all()]
 
 
-def test_every_job_stands_with_its_state_start_length_verdict_and_curve(
+def test_jobs_are_listed_with_state_start_duration_verdict_and_sparkline(
     open_page: Open, recorded: Served
 ) -> None:
     page = open_page(recorded.address)
     expect(page.locator("tr[data-job]")).to_have_count(len(JOBS))
     assert {*names(page)} == {*JOBS}
-    row = page.locator(f'tr[data-job="{KNOWN}"]')
-    for said in ("completed", "2023-11-14 23:13:20 UTC+1", "2.2\u202fmin", str(STEPS)):
-        expect(row).to_contain_text(said)
+    row = page.locator(f'tr[data-job="{REFERENCE}"]')
+    for text in ("completed", "2023-11-14 23:13:20 UTC+1", "2\u202fmin 10\u202fs", str(STEPS)):
+        expect(row).to_contain_text(text)
     expect(row.locator(".col-findings")).to_have_text("2 warnings")
     expect(row.locator(".col-verdict")).to_contain_text("loss jumped from 0.4055 to 60")
     expect(row.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"^loss"))
-    died = page.locator(f'tr[data-job="{DIED}"]')
+    died = page.locator(f'tr[data-job="{FAILED}"]')
     expect(died.locator(".col-state")).to_have_text("failed")
     expect(died.locator(".col-verdict")).to_contain_text("RuntimeError: mat1 and mat2")
 
 
-def test_jobs_are_searched_filtered_and_sorted_and_the_address_keeps_it(
+def test_jobs_can_be_searched_filtered_and_sorted_and_the_url_keeps_the_choice(
     open_page: Open, recorded: Served
 ) -> None:
     page = open_page(recorded.address)
@@ -51,72 +51,76 @@ def test_jobs_are_searched_filtered_and_sorted_and_the_address_keeps_it(
     page.get_by_label("Search jobs").fill("mat1")
     expect(page.locator("tr[data-job]")).to_have_count(1)
     expect(page).to_have_url(re.compile("search=mat1"))
-    again = open_page(page.url)
-    expect(again.locator("tr[data-job]")).to_have_count(1)
-    assert names(again) == [DIED]
-    again.get_by_label("Search jobs").fill("nothing like it")
-    expect(again.locator("main [data-state=empty]")).to_contain_text("No job fits")
+    reopened = open_page(page.url)
+    expect(reopened.locator("tr[data-job]")).to_have_count(1)
+    assert names(reopened) == [FAILED]
+    reopened.get_by_label("Search jobs").fill("nothing like it")
+    expect(reopened.locator("main [data-state=empty]")).to_contain_text("No matching jobs")
 
 
-def test_jobs_that_cannot_be_read_are_found_by_their_state(
-    open_page: Open, served: Callable[[str], Served], filled: tuple[str, Known], tmp_path: Path
+def test_unreadable_jobs_can_be_filtered_by_state(
+    open_page: Open, served: Callable[[str], Served], filled: tuple[str, Expected], tmp_path: Path
 ) -> None:
-    for name in (KNOWN, DIED):
+    for name in (REFERENCE, FAILED):
         shutil.copytree(Path(filled[0], name), tmp_path / name)
-    (tmp_path / DIED / "job.json").write_bytes(document('"format": 99}'))  # of a later Sonde
+    (tmp_path / FAILED / "job.json").write_bytes(document('"format": 99}'))  # from a newer Sonde
     page = open_page(served(str(tmp_path)).address)
     expect(page.locator("tr[data-job]")).to_have_count(2)
     page.get_by_label("State").select_option("broken")
     expect(page.locator("tr[data-job]")).to_have_count(1)
-    assert names(page) == [DIED]
+    assert names(page) == [FAILED]
     expect(page.locator(".chip.state-broken")).to_have_text("broken")
 
 
-def test_jobs_are_compared_side_by_side(open_page: Open, recorded: Served, known: Known) -> None:
+def test_selected_jobs_are_compared_side_by_side(
+    open_page: Open, recorded: Served, expected: Expected
+) -> None:
     page = open_page(recorded.address)
-    for name in (KNOWN, DIED):
-        page.get_by_label(f"Choose {name} for comparison").check()
+    for name in (REFERENCE, FAILED):
+        page.get_by_label(f"Select {name} for comparison").check()
     page.get_by_role("link", name="Compare").click()
-    losses = {one["label"]: one for one in drawn(page, "compare-losses")["curves"]}
-    assert losses[f"{KNOWN}: loss (train)"]["values"][:STEPS] == pytest.approx(
-        known.losses, rel=1e-5
+    losses = {curve["label"]: curve for curve in chart_data(page, "compare-losses")["curves"]}
+    assert losses[f"{REFERENCE}: loss (train)"]["values"][:STEPS] == pytest.approx(
+        expected.losses, rel=1e-5
     )
-    assert losses[DIED]["values"][:20] == pytest.approx([1.0 + step for step in range(20)])
-    said = page.locator('[data-chart="compare-losses"] .line-readout')
-    expect(said).to_contain_text(f"{DIED} 20 at step 19")
-    steps = drawn(page, "compare-steps")
-    assert steps["labels"] == [KNOWN, DIED]
+    assert losses[FAILED]["values"][:20] == pytest.approx([1.0 + step for step in range(20)])
+    readout = page.locator('[data-chart="compare-losses"] .line-readout')
+    expect(readout).to_contain_text(f"{FAILED} 20 at step 19")
+    steps = chart_data(page, "compare-steps")
+    assert steps["labels"] == [REFERENCE, FAILED]
     figures = page.locator('[data-chart="compare-figures"]')
     expect(figures.locator("tr", has_text="Training steps")).to_contain_text(str(STEPS))
-    found = page.locator('[data-chart="compare-findings"] tr', has_text="LossSpike")
-    expect(found.locator("td").nth(0)).to_contain_text("warning 1×")
-    expect(found.locator("td").nth(1)).to_have_text("not asked")
-    use = drawn(page, "compare-utilization")
+    findings = page.locator('[data-chart="compare-findings"] tr', has_text="LossSpike")
+    expect(findings.locator("td").nth(0)).to_contain_text("warning 1×")
+    expect(findings.locator("td").nth(1)).to_have_text("not run")
+    use = chart_data(page, "compare-utilization")
     cpu = use["parts"][0]["values"][use["labels"].index("Total CPU")]
-    assert cpu == pytest.approx(np.percentile(known.values("cpu.utilization_percent"), 50), abs=0.5)
+    assert cpu == pytest.approx(
+        np.percentile(expected.values("cpu.utilization_percent"), 50), abs=0.5
+    )
 
 
-def test_a_job_is_deleted_after_a_question(
-    open_page: Open, served: Callable[[str], Served], filled: tuple[str, Known], tmp_path: Path
+def test_job_is_deleted_after_confirmation(
+    open_page: Open, served: Callable[[str], Served], filled: tuple[str, Expected], tmp_path: Path
 ) -> None:
-    for name in (KNOWN, DIED):
+    for name in (REFERENCE, FAILED):
         shutil.copytree(Path(filled[0], name), tmp_path / name)
     page = open_page(served(str(tmp_path)).address)
-    page.get_by_label(f"Delete {DIED}").click()
+    page.get_by_label(f"Delete {FAILED}").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text(f"Delete {DIED}?")
+    expect(dialog).to_contain_text(f"Delete {FAILED}?")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    expect(page.get_by_label(f"Delete {DIED}")).to_be_focused()
-    assert (tmp_path / DIED).exists()
-    page.get_by_label(f"Delete {DIED}").click()
+    expect(page.get_by_label(f"Delete {FAILED}")).to_be_focused()
+    assert (tmp_path / FAILED).exists()
+    page.get_by_label(f"Delete {FAILED}").click()
     dialog.get_by_role("button", name="Delete").click()
     expect(page.locator("tr[data-job]")).to_have_count(1)
-    expect(page.locator(".said")).to_have_text(f"{DIED} is deleted.")
-    assert not (tmp_path / DIED).exists()
+    expect(page.locator(".toast")).to_have_text(f"Deleted {FAILED}.")
+    assert not (tmp_path / FAILED).exists()
 
 
-def test_thousands_of_jobs_scroll_with_a_few_rows_at_a_time(
+def test_long_list_renders_only_the_visible_rows(
     open_page: Open, served: Callable[[str], Served], tmp_path: Path
 ) -> None:
     many_jobs(str(tmp_path), 1500)

@@ -1,5 +1,4 @@
-"""A job that really runs: what happens to it is seen without a reload, and what is asked of it
-is done."""
+"""A running job: pages update without a reload, and controls take effect."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -8,13 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.chart_data import chart_data, wait_until
 from tests.browser.conftest import Open
-from tests.browser.drawn import wait_until, chart_data
 from tests.browser.served import Served, serve
 from tests.fakes.eventually import eventually
 from tests.journeys.sonde_cli import Sonde, is_alive
 
-# A line is fitted to noise, step by step; from a moment on that the test chooses, with NaN.
+# Fits a line to noise; the loss becomes NaN once the file `break` exists.
 TRAINING = """
 import pathlib, time
 import numpy as np
@@ -53,19 +52,19 @@ def last_step(page: Page) -> int:
 
 
 def wait_for_growth(page: Page) -> None:
-    """New samples and new steps come by themselves."""
+    """Wait until new samples and steps arrive."""
     end, step = page.evaluate("__sonde.extent")[1], last_step(page)
     wait_until(page, "(end) => __sonde.extent[1] > end", end)
     wait_until(page, "(step) => __sonde.chart('steps')?.steps.at(-1)?.step > step", step)
 
 
 def sampling_interval(sonde: Sonde) -> float:
-    """Seconds between the last two samples."""
+    """The seconds between the last two samples."""
     times, _ = sonde.samples("cpu.utilization_percent", JOB)
     return times[-1] - times[-2]
 
 
-def test_a_job_is_followed_watched_differently_and_stopped(
+def test_running_job_updates_live_and_can_be_controlled(
     open_page: Open, running: Sonde, served: Callable[[str], Served]
 ) -> None:
     page = open_page(served(str(running.job_folder(JOB).parent)).page(JOB, "nodes"))
@@ -83,7 +82,7 @@ def test_a_job_is_followed_watched_differently_and_stopped(
 def _change_interval(page: Page, running: Sonde) -> None:
     assert sampling_interval(running) > 0.3
     page.get_by_role("combobox", name="Monitoring").select_option("0.1")
-    expect(page.locator(".said")).to_contain_text("Sampling every 100 ms")
+    expect(page.locator(".toast")).to_contain_text("Sampling every 100 ms")
     assert eventually(lambda: sampling_interval(running) < 0.2)
     wait_until(page, "() => __sonde.job.interval_seconds === 0.1")
 
@@ -121,7 +120,7 @@ def _request_profile(page: Page) -> None:
         dialog.get_by_label(kind).uncheck()
     dialog.get_by_label("For").fill("5")
     dialog.get_by_role("button", name="Profile").click()
-    expect(page.locator(".said")).to_contain_text("python")
+    expect(page.locator(".toast")).to_contain_text("python")
 
 
 def _stop(page: Page, running: Sonde) -> None:
@@ -139,7 +138,7 @@ def _stop(page: Page, running: Sonde) -> None:
     expect(page.get_by_role("button", name="Stop training")).to_have_count(0)
 
 
-def test_a_page_finds_its_server_again(open_page: Open, tmp_path: Path) -> None:
+def test_page_reconnects_after_a_server_restart(open_page: Open, tmp_path: Path) -> None:
     sonde = Sonde(tmp_path)
     try:
         sonde.start("run", "--name", JOB, "--no-rules", "--no-report", "sleep", "600")

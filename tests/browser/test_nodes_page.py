@@ -1,4 +1,4 @@
-"""The page Nodes: one window, one selection, and numbers that are those of the store."""
+"""The Nodes page: shared time window and selection, and values that match the store."""
 
 import re
 from urllib.parse import urlsplit
@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.chart_data import chart_data, wait_until
 from tests.browser.conftest import Open
-from tests.browser.drawn import becomes, drawn
-from tests.browser.recorded import FLEET, KNOWN, LARGE, SLOW_STEPS, STEPS, Known
+from tests.browser.recorded import FLEET, LARGE, REFERENCE, SLOW_STEPS, STEPS, Expected
 from tests.browser.served import Served
 
 GUTTER, RIGHT = 76, 124
 CPU = "cpu.utilization_percent"
-# A selection that cuts stretches in two at both of its ends.
+# A selection that cuts through spans at both ends.
 CUT = (47.33, 61.71)
 
-# How many colors a canvas shows: one that nobody drew on has a single one.
+# The number of colors on a canvas; an empty one has a single color.
 _COLORS = """(canvas) => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
   return new Set(new Uint32Array(data.buffer)).size;
@@ -25,13 +25,13 @@ _COLORS = """(canvas) => {
 
 
 def line(page: Page, chart: str, label: str) -> list[float]:
-    lines = {one["label"]: one for one in drawn(page, chart)["lines"]}
-    found: list[float] = lines[label]["mean"]
-    return found
+    lines = {series["label"]: series for series in chart_data(page, chart)["lines"]}
+    values: list[float] = lines[label]["mean"]
+    return values
 
 
 def drag(page: Page, chart: str, start: float, end: float) -> None:
-    """From one share of the window to another."""
+    """Drag from one fraction of the plot to another."""
     box = page.locator(f'[data-chart="{chart}"]')
     box.scroll_into_view_if_needed()
     area = box.bounding_box()
@@ -44,116 +44,124 @@ def drag(page: Page, chart: str, start: float, end: float) -> None:
     page.mouse.up()
 
 
-def test_lines_and_heatmap_are_what_was_sampled(
-    open_page: Open, recorded: Served, known: Known
+def test_lines_and_heatmap_match_the_samples(
+    open_page: Open, recorded: Served, expected: Expected
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "nodes"))
-    mean = np.mean([known.values(f"{CPU}/cpu{core}") for core in range(4)], axis=0)
+    page = open_page(recorded.page(REFERENCE, "nodes"))
+    mean = np.mean([expected.values(f"{CPU}/cpu{core}") for core in range(4)], axis=0)
     assert line(page, "cpu", "mean") == pytest.approx(mean, abs=0.3)
     assert line(page, "network", "sent") == pytest.approx([2e6] * STEPS)
     assert line(page, "network", "received") == pytest.approx(
-        known.values("network.receive_bytes_per_second/eth0")
+        expected.values("network.receive_bytes_per_second/eth0")
     )
-    expect(page.get_by_label("GPU", exact=True)).to_contain_text("1 of 2 GPUs busy")
+    expect(page.get_by_label("GPU", exact=True)).to_contain_text("1 of 2 GPUs active")
     assert line(page, "gpuMemory", "mean") == pytest.approx([26.0] * STEPS, abs=0.3)
     assert line(page, "system", "I/O wait") == pytest.approx(
-        known.values("cpu.iowait_percent"), abs=0.3
+        expected.values("cpu.iowait_percent"), abs=0.3
     )
-    heat = drawn(page, "heatmap")
-    assert [one["device"] for one in heat["devices"]] == [
+    heat = chart_data(page, "heatmap")
+    assert [entry["device"] for entry in heat["devices"]] == [
         *("cpu0", "cpu1", "cpu2", "cpu3", "gpu0", "gpu1")
     ]
     codes = np.array(heat["heat"]["codes"]).reshape(6, -1)
-    assert codes[3][codes[3] <= 200].mean() / 2 == pytest.approx(known.mean(f"{CPU}/cpu3"), abs=1.0)
+    assert codes[3][codes[3] <= 200].mean() / 2 == pytest.approx(
+        expected.mean(f"{CPU}/cpu3"), abs=1.0
+    )
     assert set(codes[5][codes[5] <= 200]) == {0}
-    gpus = next(one for one in heat["layout"]["groups"] if one["kind"] == "gpu")
-    below_the_first = gpus["top"] + 1.5 * gpus["rowHeight"]
-    page.locator('[data-chart="heatmap"]').hover(position={"x": GUTTER + 300, "y": below_the_first})
+    gpus = next(entry for entry in heat["layout"]["groups"] if entry["kind"] == "gpu")
+    second_row_y = gpus["top"] + 1.5 * gpus["rowHeight"]
+    page.locator('[data-chart="heatmap"]').hover(position={"x": GUTTER + 300, "y": second_row_y})
     expect(page.locator('[data-chart="heatmap"] .tip')).to_have_text(re.compile(r"^gpu1 · .* · 0"))
     for chart in ("cpu", "heatmap", "phases"):
         assert page.locator(f'[data-chart="{chart}"] canvas').evaluate(_COLORS) > 4
 
 
-def test_cores_are_picked_by_number_by_click_and_in_the_address(
-    open_page: Open, recorded: Served, known: Known
+def test_cores_can_be_picked_by_number_by_click_and_by_url(
+    open_page: Open, recorded: Served, expected: Expected
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "nodes"))
+    page = open_page(recorded.page(REFERENCE, "nodes"))
     page.get_by_role("button", name="Pick cores").click()
     page.get_by_label("cores by number").fill("1,3")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="cores 1,3")).to_be_visible()
-    becomes(page, "() => __sonde.chart('cpu').lines.length === 3")
-    assert line(page, "cpu", "cpu3") == pytest.approx(known.values(f"{CPU}/cpu3"), abs=0.3)
+    wait_until(page, "() => __sonde.chart('cpu').lines.length === 3")
+    assert line(page, "cpu", "cpu3") == pytest.approx(expected.values(f"{CPU}/cpu3"), abs=0.3)
     page.keyboard.press("Escape")
     box = page.locator('[data-chart="heatmap"]')
-    place = next(one for one in drawn(page, "heatmap")["layout"]["groups"] if one["kind"] == "gpu")
-    box.click(position={"x": GUTTER + 300, "y": place["top"] + place["rowHeight"] / 2})
-    becomes(page, "() => __sonde.chart('gpu').lines.length === 2")
+    group = next(
+        entry for entry in chart_data(page, "heatmap")["layout"]["groups"] if entry["kind"] == "gpu"
+    )
+    box.click(position={"x": GUTTER + 300, "y": group["top"] + group["rowHeight"] / 2})
+    wait_until(page, "() => __sonde.chart('gpu').lines.length === 2")
     expect(page).to_have_url(re.compile("cores=1,3&gpus=0"))
-    again = open_page(page.url)
-    becomes(again, "() => window.__sonde?.chart('cpu')?.lines.length === 3")
-    becomes(again, "() => __sonde.chart('gpu')?.lines.length === 2")
-    assert [one["label"] for one in drawn(again, "gpu")["lines"]] == ["mean", "gpu0"]
+    reopened = open_page(page.url)
+    wait_until(reopened, "() => window.__sonde?.chart('cpu')?.lines.length === 3")
+    wait_until(reopened, "() => __sonde.chart('gpu')?.lines.length === 2")
+    assert [entry["label"] for entry in chart_data(reopened, "gpu")["lines"]] == ["mean", "gpu0"]
 
 
-def test_a_drag_zooms_every_chart_and_a_double_click_shows_all(
+def test_dragging_zooms_all_charts_and_double_click_resets(
     open_page: Open, recorded: Served
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "nodes"))
-    drawn(page, "heatmap")
-    whole = page.evaluate("__sonde.view")
+    page = open_page(recorded.page(REFERENCE, "nodes"))
+    chart_data(page, "heatmap")
+    full_view = page.evaluate("__sonde.view")
     points = len(line(page, "cpu", "mean"))
-    asked: list[str] = []
-    page.on("request", lambda one: asked.append(urlsplit(one.url).path.rpartition("/")[2]))
+    requests: list[str] = []
+    page.on(
+        "request", lambda request: requests.append(urlsplit(request.url).path.rpartition("/")[2])
+    )
     drag(page, "cpu", 0.25, 0.5)
-    becomes(page, "() => __sonde.chart('breakdown').t0 - __sonde.job.t0 > 25")
-    assert sorted(asked) == ["breakdown", "heat", "series", "spans"]
+    wait_until(page, "() => __sonde.chart('breakdown').t0 - __sonde.job.t0 > 25")
+    assert sorted(requests) == ["breakdown", "heat", "series", "spans"]
     [start, end] = page.evaluate("__sonde.view")
-    assert start == pytest.approx(0.25 * whole[1], abs=0.3)
-    assert end == pytest.approx(0.5 * whole[1], abs=0.3)
+    assert start == pytest.approx(0.25 * full_view[1], abs=0.3)
+    assert end == pytest.approx(0.5 * full_view[1], abs=0.3)
     expect(page).to_have_url(re.compile("t=32"))
     for chart in ("cpu", "network", "system"):
-        becomes(page, "([name, most]) => __sonde.chart(name).x.length < most", [chart, points])
-    becomes(page, "() => __sonde.chart('heatmap').heat.start > 25")
-    becomes(page, "() => __sonde.chart('phases').window[0] > 25")
-    expect(page.locator(".time-bar")).to_contain_text("of 2.2\u202fmin")
+        wait_until(page, "([name, count]) => __sonde.chart(name).x.length < count", [chart, points])
+    wait_until(page, "() => __sonde.chart('heatmap').heat.start > 25")
+    wait_until(page, "() => __sonde.chart('phases').window[0] > 25")
+    expect(page.locator(".time-bar")).to_contain_text("of 2\u202fmin 10\u202fs")
     page.locator('[data-chart="cpu"]').dblclick(position={"x": 400, "y": 50})
-    becomes(page, "(end) => __sonde.view[1] === end", whole[1])
+    wait_until(page, "(end) => __sonde.view[1] === end", full_view[1])
     page.locator('[data-chart="cpu"]').hover(position={"x": 600, "y": 50})
     before = page.evaluate("__sonde.hover")
     page.keyboard.down("Control")
     page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
-    becomes(page, "(end) => __sonde.view[1] < end", whole[1])
+    wait_until(page, "(end) => __sonde.view[1] < end", full_view[1])
     [start, end] = page.evaluate("__sonde.view")
     assert start < before < end
 
 
-def test_totals_of_a_brush_are_exact(open_page: Open, recorded: Served, known: Known) -> None:
-    page = open_page(recorded.page(KNOWN, "nodes", f"sel={CUT[0]}-{CUT[1]}"))
-    shown = drawn(page, "breakdown")
-    phases = {one["name"]: one for one in shown["phases"]}
-    for name, (count, seconds) in known.phase_seconds(*CUT).items():
+def test_totals_of_a_selection_are_exact(
+    open_page: Open, recorded: Served, expected: Expected
+) -> None:
+    page = open_page(recorded.page(REFERENCE, "nodes", f"sel={CUT[0]}-{CUT[1]}"))
+    shown = chart_data(page, "breakdown")
+    phases = {row["name"]: row for row in shown["phases"]}
+    for name, (count, seconds) in expected.phase_seconds(*CUT).items():
         assert phases[name]["count"] == count
-        # edges go to the server as seconds since 1970, which are exact to a quarter microsecond
+        # the selection is sent as Unix seconds, which are exact to a quarter microsecond
         assert phases[name]["seconds"] == pytest.approx(seconds, abs=5e-7)
     system = shown["system"]["range"]
     assert system["cpu.iowait_percent"]["mean"] == pytest.approx(
-        known.mean("cpu.iowait_percent", *CUT)
+        expected.mean("cpu.iowait_percent", *CUT)
     )
     assert system["gpu.utilization_percent"]["devices"]["gpu0"] == pytest.approx(
-        known.mean("gpu.utilization_percent/gpu0", *CUT)
+        expected.mean("gpu.utilization_percent/gpu0", *CUT)
     )
     table = page.locator('[data-chart="breakdown"]')
-    expect(table).to_contain_text("in the selection")
-    waited = known.phase_seconds(*CUT)["data_wait"]
-    expect(table.locator("tr[data-phase=data_wait]")).to_contain_text(f"{waited[1]:.2f}\u202fs")
-    table.get_by_label("Parts of forward").click()
+    expect(table).to_contain_text("Breakdown of selection")
+    waited = expected.phase_seconds(*CUT)["data_wait"]
+    expect(table.locator("tr[data-phase=data_wait]")).to_contain_text(f"{waited[1]:.3g}\u202fs")
+    table.get_by_label("Details of forward").click()
     expect(table.locator("tr.child").first).to_contain_text("body")
     drag(page, "phases", 0.1, 0.3)
-    becomes(page, "(start) => __sonde.selection[0] < start", CUT[0])
+    wait_until(page, "(start) => __sonde.selection[0] < start", CUT[0])
     brushed_range = page.evaluate("__sonde.selection")
-    becomes(
+    wait_until(
         page,
         """([start, end]) => {
           const { t0, t1 } = __sonde.chart("breakdown"), zero = __sonde.job.t0;
@@ -161,82 +169,84 @@ def test_totals_of_a_brush_are_exact(open_page: Open, recorded: Served, known: K
         }""",
         brushed_range,
     )
-    brushed = {one["name"]: one["seconds"] for one in drawn(page, "breakdown")["phases"]}
-    for name, (_, seconds) in known.phase_seconds(*brushed_range).items():
+    brushed = {row["name"]: row["seconds"] for row in chart_data(page, "breakdown")["phases"]}
+    for name, (_, seconds) in expected.phase_seconds(*brushed_range).items():
         assert brushed[name] == pytest.approx(seconds, abs=1e-4)
     page.get_by_role("button", name="Clear").first.click()
-    becomes(page, "() => __sonde.selection === null")
+    wait_until(page, "() => __sonde.selection === null")
 
 
-def test_the_last_steps_stand_in_bars_and_earlier_ones_are_reached(
-    open_page: Open, recorded: Served, known: Known
+def test_step_bars_show_the_last_steps_and_page_to_earlier_ones(
+    open_page: Open, recorded: Served, expected: Expected
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "nodes"))
-    found = drawn(page, "steps")
-    assert [one["step"] for one in found["steps"]] == [*range(STEPS - 30, STEPS)]
-    assert found["median_seconds"] == pytest.approx(0.5)
+    page = open_page(recorded.page(REFERENCE, "nodes"))
+    document = chart_data(page, "steps")
+    assert [row["step"] for row in document["steps"]] == [*range(STEPS - 30, STEPS)]
+    assert document["median_seconds"] == pytest.approx(0.5)
     card = page.locator('[data-chart="steps"]')
     for _ in range(4):
         first = page.evaluate("__sonde.chart('steps').steps[0].step")
         card.get_by_label("Earlier steps").click()
-        becomes(page, "(first) => __sonde.chart('steps').steps[0].step < first", first)
-    slow = {one["step"]: one for one in drawn(page, "steps")["steps"]}[SLOW_STEPS[0]]
+        wait_until(page, "(first) => __sonde.chart('steps').steps[0].step < first", first)
+    slow = {row["step"]: row for row in chart_data(page, "steps")["steps"]}[SLOW_STEPS[0]]
     assert slow["phases"]["data_wait"] == pytest.approx(0.55)
     assert slow["seconds"] == pytest.approx(1.0)
-    bar = card.get_by_label(re.compile(f"^Step {SLOW_STEPS[0]}: 1.00"))
+    bar = card.get_by_label(re.compile(f"^Step {SLOW_STEPS[0]}: 1\u202fs"))
     bar.focus()
     bar.press("Enter")
-    begin = known.times[SLOW_STEPS[0]]
+    begin = expected.times[SLOW_STEPS[0]]
     assert page.evaluate("__sonde.selection") == pytest.approx([begin, begin + 1.0], abs=1e-3)
 
 
-def test_everything_can_be_done_with_keys_and_read_as_a_table(
+def test_charts_can_be_used_with_the_keyboard_and_read_as_tables(
     open_page: Open, recorded: Served
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "nodes"))
-    drawn(page, "heatmap")
+    page = open_page(recorded.page(REFERENCE, "nodes"))
+    chart_data(page, "heatmap")
     page.locator('[data-chart="heatmap"] canvas').focus()
-    whole = page.evaluate("__sonde.view")
+    full_view = page.evaluate("__sonde.view")
     page.keyboard.press("+")
-    assert page.evaluate("__sonde.view")[1] < whole[1]
+    assert page.evaluate("__sonde.view")[1] < full_view[1]
     for key in (".", "s"):
         page.keyboard.press(key)
     start, end = page.evaluate("__sonde.selection")
-    assert 0 < start < end < whole[1]
+    assert 0 < start < end < full_view[1]
     page.keyboard.press("Escape")
     assert page.evaluate("__sonde.selection") is None
     page.keyboard.press("0")
-    assert page.evaluate("__sonde.view") == whole
+    assert page.evaluate("__sonde.view") == full_view
     for title, cell in (
         ("CPU", "500\u202fms"),
         ("Cores and GPUs", "gpu1"),
         ("Framework phases", "forward"),
     ):
         block = page.get_by_label(title, exact=True).and_(page.locator("section"))
-        block.get_by_role("button", name="Show as table").click()
+        block.get_by_role("button", name="Show table").click()
         expect(block.locator("tbody")).to_contain_text(cell)
 
 
-def test_256_cores_and_64_gpus_have_a_row_each(open_page: Open, recorded: Served) -> None:
+def test_heatmap_has_a_row_for_each_of_256_cores_and_64_gpus(
+    open_page: Open, recorded: Served
+) -> None:
     page = open_page(recorded.page(LARGE, "nodes"))
-    heat = drawn(page, "heatmap")
+    heat = chart_data(page, "heatmap")
     assert len(heat["devices"]) == 320
     assert heat["heat"]["rows"] == 320
-    expect(page.get_by_role("combobox", name="worker", exact=True)).to_be_visible()
+    expect(page.get_by_role("combobox", name="Worker", exact=True)).to_be_visible()
 
 
-def test_many_nodes_are_ranked_by_how_they_differ(open_page: Open, recorded: Served) -> None:
+def test_fleet_ranks_outlier_nodes_first(open_page: Open, recorded: Served) -> None:
     page = open_page(recorded.page(FLEET, "nodes"))
-    fleet = drawn(page, "fleet")
+    fleet = chart_data(page, "fleet")
     assert len(fleet["nodes"]) == 64
     ranking = page.locator('[data-chart="ranking"]')
-    expect(ranking).to_contain_text("1 of 64 nodes stands out")
+    expect(ranking).to_contain_text("1 of 64 nodes differs from the rest")
     expect(ranking.locator("li").first).to_contain_text("node-0063")
-    page.get_by_role("combobox", name="metric", exact=True).select_option("cpu.iowait_percent")
-    becomes(page, "() => __sonde.chart('fleet').metric === 'cpu.iowait_percent'")
-    expect(ranking).to_contain_text("All 64 nodes are alike")
-    page.get_by_role("combobox", name="metric", exact=True).select_option("gpu.utilization_percent")
-    becomes(page, "() => __sonde.chart('fleet').metric === 'gpu.utilization_percent'")
+    page.get_by_role("combobox", name="Metric", exact=True).select_option("cpu.iowait_percent")
+    wait_until(page, "() => __sonde.chart('fleet').metric === 'cpu.iowait_percent'")
+    expect(ranking).to_contain_text("No outliers among 64 nodes")
+    page.get_by_role("combobox", name="Metric", exact=True).select_option("gpu.utilization_percent")
+    wait_until(page, "() => __sonde.chart('fleet').metric === 'gpu.utilization_percent'")
     ranking.get_by_role("link", name="node-0063").click()
     expect(page.get_by_role("combobox", name="Node", exact=True)).to_have_value("node-0063")
     assert line(page, "gpu", "mean")

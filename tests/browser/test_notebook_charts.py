@@ -1,4 +1,4 @@
-"""Charts as a notebook shows them: alive in a frame without rights, a picture without scripts."""
+"""Charts in notebooks: interactive in a sandboxed frame, static without scripts."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.fakes.reported import reported_job
 from tests.fakes.training import with_losses
 
 
-def test_a_chart_of_a_notebook_is_alive_in_its_frame_and_a_picture_without_scripts(
+def test_notebook_chart_is_interactive_in_its_frame_and_static_without_scripts(
     open_page: Open, tmp_path: Path
 ) -> None:
     plot = with_losses([1 / (1 + step) for step in range(50)]).job().losses.plot()
@@ -19,16 +19,19 @@ def test_a_chart_of_a_notebook_is_alive_in_its_frame_and_a_picture_without_scrip
     frame = page.frame_locator("iframe")
     expect(frame.locator("figure .live canvas").first).to_be_visible()
     expect(frame.locator("figure .static")).to_be_hidden()
-    # what is in the frame has no right to look at what is around it
-    looks_around = "() => { try { return !!parent.document } catch { return false } }"
-    assert frame.locator("body").evaluate(looks_around) is False
-    still = open_page(file.as_uri(), scripts=False)
-    expect(still.frame_locator("iframe").locator("figure .static svg")).to_be_visible()
-    picture = still.locator("img")
-    assert picture.evaluate("async (one) => { await one.decode(); return one.naturalWidth }") > 800
+    # the frame must not access the page around it
+    can_read_parent = "() => { try { return !!parent.document } catch { return false } }"
+    assert frame.locator("body").evaluate(can_read_parent) is False
+    static_page = open_page(file.as_uri(), scripts=False)
+    expect(static_page.frame_locator("iframe").locator("figure .static svg")).to_be_visible()
+    picture = static_page.locator("img")
+    assert (
+        picture.evaluate("async (image) => { await image.decode(); return image.naturalWidth }")
+        > 800
+    )
 
 
-def test_charts_of_a_notebook_fit_their_frames_and_lanes_share_an_axis(
+def test_notebook_charts_fit_their_frames_and_lanes_are_aligned(
     open_page: Open, tmp_path: Path
 ) -> None:
     job = reported_job().job
@@ -42,13 +45,13 @@ def test_charts_of_a_notebook_fit_their_frames_and_lanes_share_an_axis(
     cells = "".join(plot._repr_html_() for plot in plots)
     file.write_text(f"<!doctype html><title>cells</title><body>{cells}")
     page = open_page(file.as_uri(), size=(1000, 5000))
-    for place, plot in enumerate(plots):
-        frame = page.frame_locator("iframe").nth(place)
+    for index, plot in enumerate(plots):
+        frame = page.frame_locator("iframe").nth(index)
         expect(frame.locator("figure .live > *").first).to_be_visible()
-        whole = frame.locator("html")
-        is_cut = whole.evaluate("(one) => one.scrollHeight > one.clientHeight")
+        root = frame.locator("html")
+        is_cut = root.evaluate("(element) => element.scrollHeight > element.clientHeight")
         assert not is_cut, plot
         lefts = frame.locator(".lanes .track").evaluate_all(
-            "(all) => all.map((one) => one.getBoundingClientRect().left)"
+            "(tracks) => tracks.map((track) => track.getBoundingClientRect().left)"
         )
         assert len(set(lefts)) <= 1, plot  # one axis for all lanes

@@ -1,10 +1,10 @@
-"""The largest screens: charts over time get all of it."""
+"""Large screens: charts over time use the full width."""
 
 import pytest
 
+from tests.browser.chart_data import chart_data, wait_until
 from tests.browser.conftest import Open
-from tests.browser.drawn import becomes, drawn
-from tests.browser.recorded import KNOWN
+from tests.browser.recorded import REFERENCE
 from tests.browser.served import Served
 
 LARGEST = (3840, 2160)
@@ -19,6 +19,6 @@ def test_charts_over_time_fill_the_largest_screen(
     open_page: Open, recorded: Served, chart: str
 ) -> None:
     where, name = chart.split()
-    page = open_page(recorded.page(KNOWN, where), size=LARGEST)
-    drawn(page, name)
-    becomes(page, _FILLED, name)
+    page = open_page(recorded.page(REFERENCE, where), size=LARGEST)
+    chart_data(page, name)
+    wait_until(page, _FILLED, name)

@@ -1,4 +1,4 @@
-"""The page Tensors: layers, names, curves, distributions and values, in a real browser."""
+"""The Tensors page: layers, names, curves, distributions and values."""
 
 import re
 from collections.abc import Callable
@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PATIENCE_MS, Open
-from tests.browser.drawn import drawn
+from tests.browser.chart_data import chart_data
+from tests.browser.conftest import TIMEOUT_MS, Open
 from tests.browser.served import Served
 from tests.fakes.job import FakeJob
 
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=TIMEOUT_MS)
 
 HOSTILE = "<img src=x onerror=alert(1)>.weight"
 
@@ -38,65 +38,65 @@ def trained(tmp_path_factory: pytest.TempPathFactory, served: Callable[[str], Se
     return served(str(store))
 
 
-def chosen(page: Page, name: str) -> None:
+def expect_selected(page: Page, name: str) -> None:
     expect(page.get_by_role("option", name=name).first).to_have_attribute("aria-selected", "true")
 
 
-def test_dead_and_vanishing_layers_are_seen(open_page: Open, trained: Served) -> None:
+def test_dead_and_vanishing_layers_are_visible(open_page: Open, trained: Served) -> None:
     page = open_page(trained.page("trained", "tensors"))
-    layers = drawn(page, "layers")
+    layers = chart_data(page, "layers")
     assert layers["names"] == [
-        f"gradient/{one}" for one in (HOSTILE, "fc.2.weight", "fc.10.weight")
+        f"gradient/{name}" for name in (HOSTILE, "fc.2.weight", "fc.10.weight")
     ]
     assert layers["steps"] == [0, 5, 10]
     assert layers["values"][::3] == pytest.approx([0.0, 1e-6, 1.0])
-    chosen(page, f"gradient/{HOSTILE}")  # where nobody has chosen, the first one is shown
-    assert drawn(page, "tensor-curves")["curves"][0]["values"] == [0, 0, 0]
-    page.get_by_role("button", name="as table").first.click()
+    expect_selected(page, f"gradient/{HOSTILE}")  # selected by default
+    assert chart_data(page, "tensor-curves")["curves"][0]["values"] == [0, 0, 0]
+    page.get_by_role("button", name="Table").first.click()
     row = page.locator("tr", has_text="gradient/fc.2.weight")
-    expect(row.locator("td").nth(1)).to_have_text("1.00e-6")
+    expect(row.locator("td").nth(1)).to_have_text("1e-06")
     assert page.locator("main img").count() == 0
 
 
-def test_a_tensor_of_which_nothing_was_recorded_is_named(open_page: Open, trained: Served) -> None:
+def test_unrecorded_tensor_is_reported_by_name(open_page: Open, trained: Served) -> None:
     page = open_page(trained.page("trained", "tensors", "tensors=head.weight"))
-    expect(page.get_by_text("Nothing was recorded of head.weight.")).to_be_visible()
+    expect(page.get_by_text("Not recorded: head.weight.")).to_be_visible()
 
 
-def test_a_row_of_the_picture_opens_its_tensor(open_page: Open, trained: Served) -> None:
+def test_row_of_the_heatmap_opens_its_tensor(open_page: Open, trained: Served) -> None:
     page = open_page(trained.page("trained", "tensors", "collection=weights"))
     layers = page.locator('[data-chart="layers"]')
     layers.wait_for()
     layers.focus()
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         layers.press(key)
-    chosen(page, "fc.2.weight")
-    curves = drawn(page, "tensor-curves")
+    expect_selected(page, "fc.2.weight")
+    curves = chart_data(page, "tensor-curves")
     assert curves["curves"][0]["values"] == [5, 5, 5]
-    distribution = drawn(page, "distribution")
+    distribution = chart_data(page, "distribution")
     assert sum(distribution["counts"]) == pytest.approx(6, abs=0.2)
     value = page.locator('[data-chart="value-card"]')
     expect(value.locator("tbody tr").nth(1)).to_contain_text("5")
     expect(value).to_contain_text("2.500")
 
 
-def test_several_tensors_are_drawn_together_and_stay_in_the_address(
+def test_several_tensors_are_drawn_together_and_kept_in_the_url(
     open_page: Open, trained: Served
 ) -> None:
     page = open_page(trained.page("trained", "tensors"))
     names = page.get_by_role("listbox")
-    page.get_by_label("Find tensors by name").fill("fc.")
+    page.get_by_label("Search tensors by name").fill("fc.")
     page.get_by_role("option", name="gradient/fc.2.weight").click()
     page.get_by_role("option", name="gradient/fc.10.weight").click(modifiers=["Control"])
     page.get_by_label("Statistic", exact=True).select_option("abs_max")
     expect(page.locator(".chosen li")).to_have_count(2)
     expect(names.locator("[aria-selected='true']")).to_have_count(2)
     expect(page).to_have_url(re.compile("fc.10.*curve=abs_max"))
-    again = open_page(page.url)
-    curves = drawn(again, "tensor-curves")["curves"]
-    assert [one["values"][0] for one in curves] == pytest.approx([1e-6, 1.0])
+    reopened = open_page(page.url)
+    curves = chart_data(reopened, "tensor-curves")["curves"]
+    assert [curve["values"][0] for curve in curves] == pytest.approx([1e-6, 1.0])
 
 
-def test_a_job_without_tensors_says_how_to_record_them(open_page: Open, trained: Served) -> None:
+def test_job_without_tensors_shows_how_to_record_them(open_page: Open, trained: Served) -> None:
     page = open_page(trained.page("empty", "tensors"))
     expect(page.locator("main")).to_contain_text("sonde run --save gradients")

@@ -1,4 +1,4 @@
-"""The page Timeline: what it draws, finds, sums and hands out, in a real browser."""
+"""The Timeline page: tracks, search, totals, flame graph and downloads."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PATIENCE_MS, Open
-from tests.browser.drawn import drawn
+from tests.browser.chart_data import chart_data
+from tests.browser.conftest import TIMEOUT_MS, Open
 from tests.browser.served import Served
 from tests.fakes.job import FakeJob
 from tests.fakes.python_profile import FakeProfile
 
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=TIMEOUT_MS)
 
 HOSTILE = "gemm<b onclick=alert(1)>"
 MAIN = ("main", "/home/user/train.py", 3)
@@ -46,24 +46,24 @@ def trained(tmp_path_factory: pytest.TempPathFactory, served: Callable[[str], Se
 
 def tracks(page: Page) -> list[dict[str, Any]]:
     expect(page.locator('[data-chart="timeline"][data-state="ready"]')).to_be_visible()
-    found: list[dict[str, Any]] = drawn(page, "trace-worker-0")["tracks"]
-    return found
+    entries: list[dict[str, Any]] = chart_data(page, "trace-worker-0")["tracks"]
+    return entries
 
 
-def test_every_track_is_drawn_with_its_slices(open_page: Open, trained: Served) -> None:
+def test_all_tracks_are_drawn_with_their_slices(open_page: Open, trained: Served) -> None:
     page = open_page(trained.page("trained", "timeline"))
-    assert {one["title"]: one["count"] for one in tracks(page)} == {
+    assert {entry["title"]: entry["count"] for entry in tracks(page)} == {
         "steps": 2,
         "phases": 4,
         "thread 1": 2,
         "cuda:0 stream 7": 2,
     }
-    machine = drawn(page, "timeline-machine-node-a")
-    assert [one["label"] for one in machine["lines"]] == ["CPU"]
+    machine = chart_data(page, "timeline-machine-node-a")
+    assert [entry["label"] for entry in machine["lines"]] == ["CPU"]
     assert list(machine["lines"][0]["mean"]) == [10, 20]
 
 
-def test_a_search_goes_to_the_next_hit_and_tells_all_about_it(
+def test_search_moves_to_the_next_match_and_shows_its_details(
     open_page: Open, trained: Served
 ) -> None:
     page = open_page(trained.page("trained", "timeline"))
@@ -74,18 +74,18 @@ def test_a_search_goes_to_the_next_hit_and_tells_all_about_it(
     box.press("Enter")
     details = page.locator('[data-chart="timeline-details"]')
     expect(details).to_contain_text(HOSTILE)
-    for said in ("200\u202fms", "forward", "body.0", "cuda:0", "cudaLaunchKernel"):
-        expect(details).to_contain_text(said)
+    for text in ("200\u202fms", "forward", "body.0", "cuda:0", "cudaLaunchKernel"):
+        expect(details).to_contain_text(text)
     assert details.locator("b").count() == 0
-    page.get_by_label("Next hit").click()
+    page.get_by_label("Next match").click()
     expect(details).to_contain_text("100\u202fms")
     expect(page).to_have_url(re.compile("slice=.*find=gemm|find=gemm.*slice="))
 
 
-def test_sums_of_a_selection_are_those_of_the_server(open_page: Open, trained: Served) -> None:
+def test_totals_of_a_selection_match_the_server(open_page: Open, trained: Served) -> None:
     page = open_page(trained.page("trained", "timeline", "sel=0.1-1.1"))
     totals = page.locator('[data-chart="timeline-totals"]')
-    expect(totals).to_contain_text("in the selection")
+    expect(totals).to_contain_text("in selection")
     row = totals.locator("tr", has_text="data_wait")
     expect(row).to_contain_text("250\u202fms")
     expect(row.locator("td").nth(5)).to_have_text("2")
@@ -93,13 +93,13 @@ def test_sums_of_a_selection_are_those_of_the_server(open_page: Open, trained: S
     expect(totals.locator("tbody tr")).to_have_count(1)
 
 
-def test_the_flame_graph_follows_steps_and_zooms(open_page: Open, trained: Served) -> None:
+def test_flame_graph_filters_by_steps_and_zooms(open_page: Open, trained: Served) -> None:
     page = open_page(trained.page("trained", "timeline", "steps=0"))
     flame = page.locator('[data-chart="flame"]')
-    found = drawn(page, "flame")
-    assert found["names"] == ["main", "forward", "load"]
-    assert found["totals"] == pytest.approx([1.0, 0.75, 0.25])
-    functions = page.get_by_label("Functions by the time they took").locator("tbody tr")
+    graph = chart_data(page, "flame")
+    assert graph["names"] == ["main", "forward", "load"]
+    assert graph["totals"] == pytest.approx([1.0, 0.75, 0.25])
+    functions = page.get_by_label("Functions by time").locator("tbody tr")
     expect(functions.nth(0)).to_contain_text("forward")
     expect(functions.nth(0)).to_contain_text("75")
     flame.focus()
@@ -108,14 +108,14 @@ def test_the_flame_graph_follows_steps_and_zooms(open_page: Open, trained: Serve
     expect(page.get_by_role("button", name="Show all", exact=True)).to_be_visible()
     assert page.evaluate("__sonde.chart('flame').zoom") == 1
     page.get_by_label("Find functions").fill("load")
-    expect(page.locator(".flame-read")).to_contain_text("takes 25")
+    expect(page.locator(".flame-read")).to_contain_text("25% of total time")
 
 
-def test_traces_can_be_kept(open_page: Open, trained: Served, tmp_path: Path) -> None:
+def test_traces_can_be_downloaded(open_page: Open, trained: Served, tmp_path: Path) -> None:
     page = open_page(trained.page("trained", "timeline"))
-    for link, key in (("Download trace for Perfetto", "traceEvents"), ("speedscope", "profiles")):
+    for link, key in (("Download trace for Perfetto", "traceEvents"), ("Speedscope", "profiles")):
         with page.expect_download() as waiting:
             page.get_by_role("link", name=link).click()
-        kept = tmp_path / waiting.value.suggested_filename
-        waiting.value.save_as(kept)
-        assert json.loads(kept.read_text())[key]
+        file = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(file)
+        assert json.loads(file.read_text())[key]

@@ -70,6 +70,12 @@ function Nothing(): JSX.Element {
   );
 }
 
+/** The first and the last step: 50, 50–60, or nothing. */
+function stepRange(steps: readonly number[]): string {
+  const [first, last] = [steps[0], steps.at(-1)];
+  return first === undefined ? "" : first === last ? `${first}` : `${first}–${last}`;
+}
+
 function ProfileCaption({ data }: { data: FlameData }): JSX.Element {
   const steps = data.choices.steps;
   const windows = data.windows.filter((window) => window.profiler === data.profiler);
@@ -79,7 +85,7 @@ function ProfileCaption({ data }: { data: FlameData }): JSX.Element {
       {data.profiler
         ? `${data.profiler}, ${timers} time, ${pluralize(windows.length, "window")}`
         : ""}
-      {steps.length ? `, steps ${steps[0]}–${steps[steps.length - 1]}` : ""}
+      {steps.length ? `, ${steps.length > 1 ? "steps" : "step"} ${stepRange(steps)}` : ""}
       {windows.some((window) => window.is_cut) ? " (truncated)" : ""}
     </span>
   );
@@ -182,9 +188,7 @@ function Controls({
   onReset: () => void;
 }): JSX.Element {
   const { choices } = data;
-  const range = choices.steps.length
-    ? `${choices.steps[0]}–${choices.steps[choices.steps.length - 1]}`
-    : "";
+  const range = stepRange(choices.steps);
   return (
     <div class="flame-controls" role="group" aria-label="Profile filters">
       <label class="choice">

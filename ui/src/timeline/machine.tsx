@@ -9,7 +9,7 @@ import type { Counter, TraceWindow } from "./source";
 const TITLES: Record<string, string> = {
   "cpu.utilization_percent": "CPU",
   "gpu.utilization_percent": "GPU",
-  "gpu.memory_used_percent": "GPU memory",
+  "gpu.memory_used_percent": "GPU mem",
   "memory.used_percent": "Memory",
   "disk.busy_percent": "Disk",
 };

@@ -30,7 +30,7 @@ test("metrics without samples have no line", () => {
     counter("gpu.utilization_percent", "gpu1", [NaN, NaN]),
     counter("gpu.memory_used_percent", "gpu0", [3, NaN]),
   ]);
-  expect(lines.map((line) => line.label)).toEqual(["CPU", "GPU memory 0"]);
+  expect(lines.map((line) => line.label)).toEqual(["CPU", "GPU mem 0"]);
 });
 
 test("only the windows of the first worker are listed", () => {

@@ -1,4 +1,4 @@
-"""A job whose inside was not seen says so on the dashboard, as status and report do."""
+"""The dashboard reports why training was not recorded, as status and report do."""
 
 from pathlib import Path
 
@@ -10,18 +10,18 @@ from tests.browser.served import serve
 from tests.fakes.job import FakeJob
 
 
-def test_an_unseen_job_names_its_framework_where_training_would_be_shown(
+def test_unsupported_framework_is_named_where_training_would_be_shown(
     open_page: Open, tmp_path: Path
 ) -> None:
     job = FakeJob(f"{tmp_path}/boosted")
     job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
     job.record({"cpu.user_percent": [50.0, 60.0]}).end()
     served = serve(str(tmp_path))
-    said = "Not seen from inside: This job uses XGBoost 2.1, which Sonde cannot look into."
+    notice = "Training not recorded: This job uses XGBoost 2.1, which Sonde cannot instrument."
 
     overview = open_page(served.page("boosted", "overview"))
-    expect(overview.get_by_role("note")).to_contain_text(said)
+    expect(overview.get_by_role("note")).to_contain_text(notice)
     expect(overview.get_by_text("No training steps recorded.")).to_be_visible()
     tensors = open_page(served.page("boosted", "tensors"))
-    expect(tensors.locator("main")).to_contain_text(said)
+    expect(tensors.locator("main")).to_contain_text(notice)
     served.stop()
