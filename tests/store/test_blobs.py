@@ -24,11 +24,11 @@ def test_every_single_flipped_bit_is_noticed(content: bytes) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"a trace"])
 def test_every_cut_is_noticed(content: bytes) -> None:
-    whole = encode_blob(content)
+    complete = encode_blob(content)
 
-    for length in range(len(whole)):
+    for length in range(len(complete)):
         with pytest.raises(DamagedError, match="profiles/a is damaged"):
-            decode_blob(whole[:length], "profiles/a")
+            decode_blob(complete[:length], "profiles/a")
 
 
 def test_a_newer_format_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:

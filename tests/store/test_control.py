@@ -22,7 +22,7 @@ def test_every_node_sees_a_request_once_and_its_replies_come_back_by_node() -> N
         assert inbox.new_requests() == []
         inbox.reply(request, CLOCK, is_done=node == "a", message=f"said {node}")
     replies = replies_to(backend, sent)
-    assert {node: (one.is_done, one.message) for node, one in replies.items()} == {
+    assert {node: (each.is_done, each.message) for node, each in replies.items()} == {
         "a": (True, "said a"),
         "node.with.dots": (False, "said node.with.dots"),
     }
@@ -43,7 +43,7 @@ def test_requests_come_in_the_order_they_were_sent() -> None:
         send_request(backend, clock, RequestKind.SET, {"n": str(number)})
         clock.advance(0.001)
 
-    assert [one.arguments["n"] for one in inbox.new_requests()] == ["0", "1", "2", "3", "4"]
+    assert [request.arguments["n"] for request in inbox.new_requests()] == ["0", "1", "2", "3", "4"]
 
 
 def test_a_damaged_request_is_passed_over() -> None:

@@ -43,8 +43,8 @@ def test_rows_of_every_family_come_back_as_they_were(family: Family, data: st.Da
     table = rows_table(family, decode_rows(encode_rows(family, rows)))
 
     assert table.column_names == [name for name, _ in family.columns]
-    found = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    assert [list(map(exact, row)) for row in found] == [list(map(exact, row)) for row in rows]
+    result = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    assert [list(map(exact, row)) for row in result] == [list(map(exact, row)) for row in rows]
 
 
 @given(INSTANTS, st.integers(0, 5), st.data())

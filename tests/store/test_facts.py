@@ -23,7 +23,7 @@ from sonde.records.job import (
 from sonde.records.metric import MetricInfo, Series
 from sonde.records.request import Reply, Request, RequestKind
 from sonde.store.facts import decode_facts, encode_facts
-from sonde.store.manifest import Extent, Manifest, SourceSegment, RollupBlock, SealedFile
+from sonde.store.manifest import Extent, Manifest, RollupBlock, SealedFile, SourceSegment
 from tests.fakes.damage import all_flips
 
 TEXT = st.text(max_size=30)

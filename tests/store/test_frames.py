@@ -45,8 +45,8 @@ def test_any_prefix_reads_as_the_exact_prefix_and_is_no_damage(
     frames, damages = read_frames(b"".join(pieces)[:cut])
 
     ends = [sum(map(len, pieces[: number + 1])) for number in range(len(pieces))]
-    whole = sum(end <= cut for end in ends)
-    assert [frame.payload for frame in frames] == payloads[:whole]
+    complete = sum(end <= cut for end in ends)
+    assert [frame.payload for frame in frames] == payloads[:complete]
     assert damages == []
 
 
@@ -56,9 +56,9 @@ def test_every_single_flipped_bit_is_noticed_and_costs_one_frame_at_most() -> No
 
     for bit, damaged in all_flips(data):
         frames, damages = read_frames(damaged)
-        found = [frame.payload for frame in frames]
+        result = [frame.payload for frame in frames]
         assert len(damages) == 1, bit
-        assert found in [payloads[:n] + payloads[n + 1 :] for n in range(len(payloads))], bit
+        assert result in [payloads[:n] + payloads[n + 1 :] for n in range(len(payloads))], bit
 
 
 @given(PAYLOADS, st.data())

@@ -111,17 +111,17 @@ def test_a_process_of_this_machine_that_is_gone_holds_nothing(backend: Backend) 
 def test_a_process_of_this_machine_that_lives_keeps_it_however_silent(backend: Backend) -> None:
     clock = FakeClock()
     Leasing(backend, clock, "node-a").take()
-    other = Leasing(backend, clock, "node-a")
-    assert not other.is_free()
+    second_leasing = Leasing(backend, clock, "node-a")
+    assert not second_leasing.is_free()
     clock.advance(3600.0)
-    assert not other.is_free()
+    assert not second_leasing.is_free()
 
 
 def test_a_damaged_lease_is_nobody_s(backend: Backend) -> None:
     backend.write(LEASE, b"{")
-    one = Leasing(backend, FakeClock(), "node-a")
-    assert one.is_free()
-    assert one.holder == "no process"
+    leasing = Leasing(backend, FakeClock(), "node-a")
+    assert leasing.is_free()
+    assert leasing.holder == "no process"
 
 
 def test_a_lease_renewed_while_the_job_is_removed_is_not_left_behind(

@@ -64,7 +64,7 @@ class Case:
         return self.outbox.trouble
 
     def gaps(self) -> list[tuple[int, int]]:
-        return [(one.start_ns, one.end_ns) for one in self.lost]
+        return [(notice.start_ns, notice.end_ns) for notice in self.lost]
 
 
 def test_a_full_disk_that_empties_again_gets_everything_in_order() -> None:
@@ -110,7 +110,7 @@ def test_a_segment_that_vanishes_goes_on_under_a_new_name_and_the_loss_is_told()
     (entry,) = case.store.entries("")
     assert entry.key == "nodes/a/system/00000000000000000030-abcd.frames"
     assert case.store.read(entry.key) == b"schema;30;40;"
-    assert [(one.kind, one.what) for one in case.lost] == [(NoticeKind.LOST, "samples")]
+    assert [(notice.kind, notice.what) for notice in case.lost] == [(NoticeKind.LOST, "samples")]
     assert case.gaps() == [(20, 30)]
     assert "no longer exists" in case.lost[0].reason
 
@@ -172,7 +172,7 @@ def test_closing_gives_up_after_its_time_and_what_hangs_is_told_once() -> None:
     case.outbox.close(0.05)
 
     assert case.gaps() == [(1, 1), (2, 2)]
-    assert {one.reason for one in case.lost} == {"not written in time"}
+    assert {notice.reason for notice in case.lost} == {"not written in time"}
     case.store.gate.set()
 
 

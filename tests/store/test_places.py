@@ -17,13 +17,13 @@ def store(tmp_path: Path) -> str:
 
 
 def test_a_job_is_found_by_its_name_its_path_and_its_uri(store: str) -> None:
-    found = [
+    result = [
         find_job("gpt", store),
         find_job(f"{store}/gpt", "/nowhere"),
         find_job(f"file://{store}/gpt", "/nowhere"),
     ]
 
-    assert [one.read("job.json") for one in found] == [found[0].read("job.json")] * 3
+    assert [item.read("job.json") for item in result] == [result[0].read("job.json")] * 3
 
 
 def test_a_job_is_found_by_its_folder_in_the_present_one(

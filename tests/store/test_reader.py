@@ -83,14 +83,14 @@ def test_what_is_sealed_while_the_reader_looks_is_found_all_the_same(
     job = FakeJob().record({"cpu": [1, 2]})
     reader = FolderReader(job.backend, "nodes/node-a", job.reader()._family)
     entries = job.backend.entries
-    looks: list[str] = []
+    listings: list[str] = []
 
     def list_and_then_seal(folder: str) -> object:
-        found = entries(folder)
-        if not looks:
-            looks.append(folder)
+        result = entries(folder)
+        if not listings:
+            listings.append(folder)
             job.seal()
-        return found
+        return result
 
     monkeypatch.setattr(job.backend, "entries", list_and_then_seal)
 
@@ -122,13 +122,13 @@ def test_buckets_at_the_edges_of_a_range_are_whole_whether_sealed_or_not() -> No
     after = job.reader().rollup(10 * NANOSECONDS, ["cpu"], within)
 
     assert before.count.tolist() == [[20, 20, 20]]
-    for one, other in (
+    for item, second in (
         (before, after),
         (finer, job.reader().rollup(3 * NANOSECONDS, ["cpu"], within)),
     ):
-        np.testing.assert_array_equal(one.starts_ns, other.starts_ns)
-        np.testing.assert_array_equal(one.count, other.count)
-        np.testing.assert_array_equal(one.mean, other.mean)
+        np.testing.assert_array_equal(item.starts_ns, second.starts_ns)
+        np.testing.assert_array_equal(item.count, second.count)
+        np.testing.assert_array_equal(item.mean, second.mean)
 
 
 def test_two_writers_whose_times_interleave_are_read_in_order_of_time() -> None:
@@ -185,11 +185,11 @@ def test_rows_are_found_by_their_steps_live_and_sealed() -> None:
     for step in range(10):
         job.writer.add(SCALARS, ("loss", job.clock.now_ns(), step, "train", float(step), "hook"))
     job.flush()
-    wanted = StepRange(3, 6)
-    assert job.reader(SCALARS).rows(steps=wanted)["step"].to_pylist() == [3, 4, 5]
+    requested = StepRange(3, 6)
+    assert job.reader(SCALARS).rows(steps=requested)["step"].to_pylist() == [3, 4, 5]
     job.seal(SCALARS)
     reader = job.reader(SCALARS)
-    assert reader.rows(steps=wanted)["step"].to_pylist() == [3, 4, 5]
+    assert reader.rows(steps=requested)["step"].to_pylist() == [3, 4, 5]
     assert reader.rows(steps=StepRange(100)).num_rows == 0
 
 

@@ -26,9 +26,9 @@ def test_removing_a_job_leaves_files_that_sonde_did_not_write_and_names_them(
 
     removed = remove_job(job.backend)
 
-    left = [".git/HEAD", "train.py", "workers/mine/notes.txt"]
-    assert files(tmp_path / "src") == left
-    assert list(removed.remaining) == left
+    remaining = [".git/HEAD", "train.py", "workers/mine/notes.txt"]
+    assert files(tmp_path / "src") == remaining
+    assert list(removed.remaining) == remaining
     assert removed.bytes > 0
 
 

@@ -77,14 +77,14 @@ def test_everything_but_raw_data_stays_whatever_the_budget() -> None:
 
 def test_reading_falls_back_to_the_roll_ups_without_a_word_of_damage() -> None:
     job = recorded()
-    whole = job.reader().rollup(60 * NANOSECONDS, ["cpu", "gpu/gpu0"])
+    complete = job.reader().rollup(60 * NANOSECONDS, ["cpu", "gpu/gpu0"])
 
     keep_within(job.backend, 0)
 
     reader = job.reader()
-    left = reader.rollup(60 * NANOSECONDS, ["cpu", "gpu/gpu0"])
-    np.testing.assert_array_equal(left.mean, whole.mean)
-    np.testing.assert_array_equal(left.count, whole.count)
+    remaining = reader.rollup(60 * NANOSECONDS, ["cpu", "gpu/gpu0"])
+    np.testing.assert_array_equal(remaining.mean, complete.mean)
+    np.testing.assert_array_equal(remaining.count, complete.count)
     assert all_samples(reader) == {"cpu": {}, "gpu/gpu0": {}}
     assert reader.damages == []
 

@@ -26,13 +26,13 @@ def samples(draw: st.DrawFn, series: int = 2) -> tuple[Instants, Floats]:
     return times, values
 
 
-def assert_same(found: Rollup, expected: Rollup) -> None:
-    assert found.width_ns == expected.width_ns
-    np.testing.assert_array_equal(found.starts_ns, expected.starts_ns)
-    np.testing.assert_array_equal(found.minimum, expected.minimum)
-    np.testing.assert_array_equal(found.maximum, expected.maximum)
-    np.testing.assert_array_equal(found.count, expected.count)
-    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-5, atol=1)
+def assert_same(rollup: Rollup, expected: Rollup) -> None:
+    assert rollup.width_ns == expected.width_ns
+    np.testing.assert_array_equal(rollup.starts_ns, expected.starts_ns)
+    np.testing.assert_array_equal(rollup.minimum, expected.minimum)
+    np.testing.assert_array_equal(rollup.maximum, expected.maximum)
+    np.testing.assert_array_equal(rollup.count, expected.count)
+    np.testing.assert_allclose(rollup.mean, expected.mean, rtol=1e-5, atol=1)
 
 
 @given(samples())
@@ -45,12 +45,12 @@ def test_a_bucket_is_what_numpy_says_of_its_samples(data: tuple[Instants, Floats
     assert rollup.starts_ns.tolist() == sorted({int(time) // WIDTH * WIDTH for time in times})
     for bucket, start in enumerate(rollup.starts_ns):
         inside = values[:, times // WIDTH * WIDTH == start]
-        for row, known in enumerate(one[~np.isnan(one)] for one in inside):
-            assert rollup.count[row, bucket] == len(known)
-            if len(known):
-                assert rollup.minimum[row, bucket] == known.min()
-                assert rollup.maximum[row, bucket] == known.max()
-                expected = known.astype(np.float64).mean()
+        for row, measured in enumerate(item[~np.isnan(item)] for item in inside):
+            assert rollup.count[row, bucket] == len(measured)
+            if len(measured):
+                assert rollup.minimum[row, bucket] == measured.min()
+                assert rollup.maximum[row, bucket] == measured.max()
+                expected = measured.astype(np.float64).mean()
                 assert rollup.mean[row, bucket] == pytest.approx(expected, rel=1e-5, abs=1e-5)
             else:
                 assert np.isnan([rollup.minimum[row, bucket], rollup.mean[row, bucket]]).all()
@@ -67,9 +67,9 @@ def test_coarser_buckets_come_out_the_same_by_way_of_finer_ones(
 @given(samples(), st.data())
 @settings(max_examples=60)
 def test_any_cut_into_pieces_joins_to_the_same_in_any_order(
-    whole: tuple[Instants, Floats], data: st.DataObject
+    complete: tuple[Instants, Floats], data: st.DataObject
 ) -> None:
-    times, values = whole
+    times, values = complete
     cuts = sorted(data.draw(st.lists(st.integers(0, len(times)), max_size=4)))
     edges = [0, *cuts, len(times)]
     pieces = [
@@ -88,10 +88,10 @@ def test_the_buckets_within_a_range_are_those_that_touch_it(
 ) -> None:
     rollup = roll_up(*data, WIDTH)
 
-    found = rollup.within(TimeRange(start, end)).starts_ns.tolist()
+    result = rollup.within(TimeRange(start, end)).starts_ns.tolist()
 
     touching = [s for s in rollup.starts_ns.tolist() if s + WIDTH > start and s < end]
-    assert found == (touching if end > start - WIDTH else [])
+    assert result == (touching if end > start - WIDTH else [])
 
 
 def test_infinite_values_are_kept_and_complain_about_nothing() -> None:

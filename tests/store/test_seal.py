@@ -126,10 +126,10 @@ def test_two_who_seal_the_same_at_once_write_the_same_bytes() -> None:
     twin.seal()
 
     both = [threading.Thread(target=job.seal) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
+    for item in both:
+        item.start()
+    for item in both:
+        item.join()
     job.seal()
 
     assert contents(job) == contents(twin)

@@ -35,12 +35,12 @@ def sealed_job(monkeypatch: pytest.MonkeyPatch) -> FakeJob:
 
 
 def assert_right_or_missing(
-    found: dict[str, dict[int, float]], expected: dict[str, dict[int, float]]
+    result: dict[str, dict[int, float]], expected: dict[str, dict[int, float]]
 ) -> bool:
     """Whether all is there; nothing may be wrong."""
-    for key, values in found.items():
+    for key, values in result.items():
         assert values.items() <= expected[key].items()
-    return found == expected
+    return result == expected
 
 
 def test_every_flipped_bit_of_a_live_segment_is_noticed_and_nothing_wrong_is_read() -> None:
@@ -62,10 +62,10 @@ def test_damage_at_the_end_is_noted_once_though_the_segment_grows_on() -> None:
     job = short_job()
     (key,) = job.stored(".frames")
     reader = job.reader()
-    whole = job.backend.read(key)
+    complete = job.backend.read(key)
     job.record({"cpu": [7], "gpu/gpu0": [8]})
     grown = job.backend.read(key)
-    job.backend.write(key, flipped(grown, 8 * len(whole)))
+    job.backend.write(key, flipped(grown, 8 * len(complete)))
     reader.refresh()
     job.record({"cpu": [9], "gpu/gpu0": [9]})
 
@@ -91,12 +91,12 @@ def test_a_growing_segment_is_read_on_from_where_it_was() -> None:
 def test_a_torn_tail_is_no_damage_and_is_read_once_it_is_whole(cut: int) -> None:
     job = short_job()
     (key,) = job.stored(".frames")
-    whole = job.backend.read(key)
-    job.backend.write(key, whole[:-cut])
+    complete = job.backend.read(key)
+    job.backend.write(key, complete[:-cut])
     reader = job.reader()
     assert list(all_samples(reader)["cpu"].values()) == [1, 2]
 
-    job.backend.write(key, whole)
+    job.backend.write(key, complete)
     reader.refresh()
 
     assert list(all_samples(reader)["cpu"].values()) == [1, 2, 3]
@@ -120,15 +120,15 @@ def test_a_flipped_bit_of_a_sealed_segment_is_never_read_as_a_wrong_value(
         job.backend.write(key, damaged)
         reader = job.reader()
         is_whole = assert_right_or_missing(all_samples(reader), expected)
-        found = reader.rollup(width_ns, series)
-        is_known = found.count > 0
-        if found.mean.shape == buckets.mean.shape:
+        values = reader.rollup(width_ns, series)
+        is_known = values.count > 0
+        if values.mean.shape == buckets.mean.shape:
             is_whole &= bool(is_known.all())
-            np.testing.assert_array_equal(found.mean[is_known], buckets.mean[is_known])
-            np.testing.assert_array_equal(found.maximum[is_known], buckets.maximum[is_known])
+            np.testing.assert_array_equal(values.mean[is_known], buckets.mean[is_known])
+            np.testing.assert_array_equal(values.maximum[is_known], buckets.maximum[is_known])
         else:
             is_whole = False
-            assert set(found.starts_ns) <= set(buckets.starts_ns)
+            assert set(values.starts_ns) <= set(buckets.starts_ns)
         assert is_whole == (not reader.damages)
         noticed += bool(reader.damages)
 
@@ -144,11 +144,11 @@ def test_damage_to_one_series_leaves_the_others(monkeypatch: pytest.MonkeyPatch)
     footer = int.from_bytes(data[-8:-4], "little") + 8
     job.backend.write(key, flipped(data, 8 * (len(data) - footer - 2)))
 
-    found = all_samples(reader := job.reader())
+    values = all_samples(reader := job.reader())
 
-    assert found["cpu.user_percent"] == expected["cpu.user_percent"]
-    assert found["memory.used_bytes"] == expected["memory.used_bytes"]
-    assert len(found["gpu.power_watts/gpu0"]) == 256
+    assert values["cpu.user_percent"] == expected["cpu.user_percent"]
+    assert values["memory.used_bytes"] == expected["memory.used_bytes"]
+    assert len(values["gpu.power_watts/gpu0"]) == 256
     assert len(reader.damages) == 1
 
 

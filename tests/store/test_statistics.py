@@ -60,12 +60,12 @@ def by_numpy(name: str, values: Sequence[float]) -> float:
     finite = given_values[np.isfinite(given_values)]
     magnitudes = np.abs(finite)
     if name in ("nan_count", "inf_count", "zero_fraction"):
-        found = {
+        result = {
             "nan_count": np.isnan(given_values).sum(),
             "inf_count": np.isinf(given_values).sum(),
             "zero_fraction": (given_values == 0).mean() if values else math.nan,
         }[name]
-        return float(found)
+        return float(result)
     if name == "l2_norm":
         return float(np.sqrt((finite**2).sum()))
     if name in ("sum", "l1_norm", "abs_sum"):
@@ -99,16 +99,16 @@ def test_every_reduction_is_what_numpy_says(values: list[float]) -> None:
         assert reduce_columns(name, row) == expected, name
 
 
-@given(many=st.lists(tensors, max_size=6))
-def test_columns_give_what_single_rows_give(many: list[list[float]]) -> None:
-    rows = [statistics_of(values) for values in many]
+@given(column_values=st.lists(tensors, max_size=6))
+def test_columns_give_what_single_rows_give(column_values: list[list[float]]) -> None:
+    rows = [statistics_of(values) for values in column_values]
     columns = {key: np.array([row[key] for row in rows]) for key in (*COLUMNS, HISTOGRAM)}
 
     for name in REDUCTIONS:
-        found = np.asarray(reduce_columns(name, columns))
+        result = np.asarray(reduce_columns(name, columns))
         expected = [reduce_columns(name, row) for row in rows]
-        assert len(found) == len(rows), name
-        np.testing.assert_allclose(found.reshape(-1), np.array(expected, dtype=float).reshape(-1))
+        assert len(result) == len(rows), name
+        np.testing.assert_allclose(result.reshape(-1), np.array(expected, dtype=float).reshape(-1))
 
 
 @given(values=tensors, at=st.integers(0, 100))
@@ -124,9 +124,9 @@ def test_any_split_merges_to_the_whole(values: list[float], at: int) -> None:
 
 @given(first=tensors, second=tensors)
 def test_the_order_of_merging_does_not_matter(first: list[float], second: list[float]) -> None:
-    one, other = statistics_of(first), statistics_of(second)
+    forward, reverse = statistics_of(first), statistics_of(second)
 
-    assert repr(_settled(merge(one, other))) == repr(_settled(merge(other, one)))
+    assert repr(_settled(merge(forward, reverse))) == repr(_settled(merge(reverse, forward)))
 
 
 def _settled(columns: dict[str, Any]) -> dict[str, Any]:
@@ -155,9 +155,9 @@ def test_columns_merge_row_by_row(pairs: list[tuple[list[float], list[float]]]) 
 
 @given(counts=st.lists(st.integers(0, 2**40), min_size=BINS, max_size=BINS))
 def test_a_histogram_survives_its_text(counts: list[int]) -> None:
-    found = decode_histogram(encode_histogram(counts))
+    result = decode_histogram(encode_histogram(counts))
 
-    assert [found.get(place, 0) for place in range(BINS)] == counts
+    assert [result.get(bin_index, 0) for bin_index in range(BINS)] == counts
 
 
 def test_an_empty_histogram_is_an_empty_text() -> None:
@@ -167,10 +167,10 @@ def test_an_empty_histogram_is_an_empty_text() -> None:
 
 @given(value=singles.filter(lambda value: math.isfinite(value) and value != 0))
 def test_a_value_lies_between_the_edges_of_its_bin(value: float) -> None:
-    place = bin_of(value)
+    bin_index = bin_of(value)
 
-    low = -math.inf if place == 0 else EDGES[place]
-    high = math.inf if place == BINS - 1 else EDGES[place + 1]
+    low = -math.inf if bin_index == 0 else EDGES[bin_index]
+    high = math.inf if bin_index == BINS - 1 else EDGES[bin_index + 1]
     assert low <= value <= high
 
 
@@ -188,13 +188,13 @@ def test_the_bins_are_half_octaves_from_the_bits_of_a_float() -> None:
 
 @given(values=finite_tensors, at=st.floats(0, 1))
 def test_a_quantile_lies_in_the_bins_of_the_true_one(values: list[float], at: float) -> None:
-    (found,) = quantiles(statistics_of(values), (at,))
+    (result,) = quantiles(statistics_of(values), (at,))
 
     lower, higher = (np.quantile(values, at, method=side) for side in ("lower", "higher"))
     low = EDGES[bin_of(lower)] if lower else 0.0
     high = EDGES[bin_of(higher) + 1] if higher else 0.0
-    assert low <= found <= high
-    assert min(values) <= found <= max(values)
+    assert low <= result <= high
+    assert min(values) <= result <= max(values)
 
 
 @given(values=finite_tensors)
@@ -206,10 +206,10 @@ def test_the_outermost_quantiles_are_the_extremes(values: list[float]) -> None:
 def test_quantiles_ascend_and_hold_the_median(values: list[float]) -> None:
     row = statistics_of(values)
 
-    found = reduce_columns("quantiles", row)
+    result = reduce_columns("quantiles", row)
 
-    assert list(found) == sorted(found)
-    assert found[QUANTILES.index(0.5)] == reduce_columns("median", row)
+    assert list(result) == sorted(result)
+    assert result[QUANTILES.index(0.5)] == reduce_columns("median", row)
 
 
 def test_zeros_stand_between_the_signs() -> None:
@@ -225,10 +225,10 @@ def test_many_values_have_a_median_within_a_percent() -> None:
 
 
 def test_without_a_full_histogram_there_are_no_quantiles() -> None:
-    whole, without = statistics_of([1.0, 2.0]), {**statistics_of([3.0]), HISTOGRAM: ""}
+    complete, without = statistics_of([1.0, 2.0]), {**statistics_of([3.0]), HISTOGRAM: ""}
 
     assert math.isnan(reduce_columns("median", without))
-    assert math.isnan(reduce_columns("median", merge(whole, without)))
+    assert math.isnan(reduce_columns("median", merge(complete, without)))
     assert reduce_columns("median", statistics_of([0.0, 0.0])) == 0.0
 
 

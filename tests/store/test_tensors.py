@@ -55,11 +55,11 @@ def test_every_single_flipped_bit_is_noticed() -> None:
 
 
 def test_every_cut_is_noticed() -> None:
-    whole = encode_tensors(TENSORS, {})
+    complete = encode_tensors(TENSORS, {})
 
-    for length in range(len(whole)):
+    for length in range(len(complete)):
         with pytest.raises(DamagedError, match="is damaged"):
-            decode_tensors(whole[:length], "a.safetensors")
+            decode_tensors(complete[:length], "a.safetensors")
 
 
 def test_a_file_that_somebody_else_wrote_is_not_taken_for_ours() -> None:

@@ -145,7 +145,7 @@ def test_a_batch_that_cannot_be_written_is_lost_alone_and_that_is_said(row: tupl
     assert all_samples(job.reader())["cpu"] == {START_NS: 1.0}
     (lost,) = job.reader(NOTICES).rows().to_pylist()
     assert (lost["kind"], lost["what"]) == ("lost", "scalars")
-    assert "cannot be written" in lost["reason"]
+    assert "cannot encode" in lost["reason"]
 
 
 def test_closing_writes_what_was_recorded_last() -> None:
@@ -183,11 +183,11 @@ def test_what_was_given_up_at_the_end_can_still_be_told(monkeypatch: pytest.Monk
     monkeypatch.setattr(job.backend, "free_bytes", lambda: 0)
     monkeypatch.setattr(job.backend, "size_bytes", lambda: 1 << 40)
 
-    job.writer.tell_lost()
+    job.writer.record_losses()
 
-    (told,) = job.reader(NOTICES).rows().to_pylist()
-    assert told["what"] == "system samples"
-    assert told["reason"] == "Cannot write: no space left on device"
+    (reported,) = job.reader(NOTICES).rows().to_pylist()
+    assert reported["what"] == "system samples"
+    assert reported["reason"] == "Cannot write: no space left on device"
 
 
 def test_rows_given_as_columns_read_like_rows() -> None:

@@ -131,7 +131,7 @@ class FrameScan:
         # the checksum matches, so a newer version wrote it
         if kind not in _KINDS or codec not in _CODECS:
             raise FormatTooNewError(
-                f"A segment has a frame of unknown kind {kind} or codec {codec}, written by a newer "
+                f"A segment has a frame of unknown kind {kind} or codec {codec}, from a newer "
                 "version of Sonde. Upgrade with: pip install -U sonde"
             )
         payload = _unpacked(packed) if codec == Codec.ZLIB else bytes(packed)

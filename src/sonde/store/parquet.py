@@ -163,7 +163,7 @@ class ParquetFile:
         actual = dict(zip(schema.names, schema.types, strict=True))
         if any(actual.get(name) != kind for name, kind in (types or {}).items()):
             raise DamagedError(f"{seal.key} is damaged: unexpected column types")
-        self._kept = cache
+        self._cache = cache
         self._mark = object()  # part of cache keys, unique to this file
 
     def read(self, groups: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
@@ -173,9 +173,9 @@ class ParquetFile:
             DamagedError: A required chunk is damaged.
         """
         names = [name for name in columns or self._columns if name in self._columns]
-        if self._kept is None:
+        if self._cache is None:
             return self._decode(groups, names)
-        return pa.concat_tables([self._recall(self._kept, group, names) for group in groups])
+        return pa.concat_tables([self._recall(self._cache, group, names) for group in groups])
 
     def _read_footer(self) -> bytes:
         seal, view = self._seal, self._view

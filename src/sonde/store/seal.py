@@ -1,7 +1,7 @@
-"""Seals closed segments as Parquet with a roll-up pyramid, and merges small ones into larger ones.
+"""Seal closed segments as Parquet with roll-ups, and merge small segments into larger ones.
 
-The result is a function of the rows alone, names included: two processes that seal the same
-segment write the same bytes, so neither can harm the other.
+The result, including names, depends only on the rows: two processes that seal the same segment
+write the same bytes, so concurrent sealing is safe.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,34 +29,34 @@ from sonde.store.rollups import Floats, Instants, Rollup, pyramid_widths, roll_u
 from sonde.store.segments import LiveSegment, SealedSegment, Segment
 from sonde.store.tables import ALL_ROWS, extent_of, rollup_table, samples_table
 
-# Six segments of ten minutes make one of an hour, six of those one of six hours, and so on: a day
-# is read from a handful of files, and every row is rewritten only a few times.
+# Six segments of ten minutes are merged into one hour, six of those into six hours, and so on. So
+# a day is a handful of files, and every row is rewritten only a few times.
 _MERGE_FACTOR = 6
 
-# A block of the pyramid is small enough that one series is read in well under a millisecond.
+# Roll-up blocks are small enough to read one series in well under a millisecond.
 _BLOCK_SERIES = 16
 _BLOCK_BUCKETS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyFolder:
-    """Where the segments of one family lie."""
+    """The folder with the segments of one family."""
 
     backend: Backend
     folder: str
     family: Family
 
     def key(self, segment: str, suffix: str) -> str:
-        """A file of a segment."""
+        """The key of a segment's file."""
         return f"{self.folder}/{self.family.name}/{segment}{suffix}"
 
 
 def seal_folder(folder: FamilyFolder, *, is_over: bool, merge_all: bool = False) -> int:
-    """Seals what is closed and merges what is small; returns how many segments were written.
+    """Seal closed segments and merge small ones; returns the number of segments written.
 
     Args:
-        place: Where.
-        is_over: Whether the writer is gone, so that its newest segment is closed too.
+        folder: The folder.
+        is_over: Whether the writer has ended, so that its newest segment is closed, too.
         merge_all: Whether to merge everything into one segment.
     """
     reader = FolderReader(folder.backend, folder.folder, folder.family)
@@ -68,7 +68,7 @@ def seal_folder(folder: FamilyFolder, *, is_over: bool, merge_all: bool = False)
         if segment.extent is not None
     ]
     written = sum(_seal(folder, segment.name, [segment]) for segment in closed)
-    # each refusal is a segment found damaged, or another process that was faster
+    # each refusal is a damaged segment, or a conflict with another process
     refusals_left = len(reader.segments) + MAX_ATTEMPTS
     while refusals_left:
         reader.refresh()
@@ -82,7 +82,7 @@ def seal_folder(folder: FamilyFolder, *, is_over: bool, merge_all: bool = False)
 
 
 def _closed(segments: Sequence[Segment], *, is_over: bool) -> Iterator[LiveSegment]:
-    """Live segments that will not grow: all but the newest of each writer, or all."""
+    """Live segments that no longer grow: all but the newest of each writer, or all."""
     newest: dict[str, str] = {}
     for segment in segments:
         name = SegmentName.parse(segment.name)
@@ -94,7 +94,7 @@ def _closed(segments: Sequence[Segment], *, is_over: bool) -> Iterator[LiveSegme
 
 
 def _next_merge(sealed: Sequence[SealedSegment], merge_all: bool) -> list[SealedSegment]:
-    """Neighbours to merge next: all, or the first six in a row of about the same size."""
+    """The segments to merge next: all, or the first six consecutive ones of the same level."""
     intact = [
         segment for segment in sealed if segment.manifest.raw is not None and not segment.damages
     ]
@@ -127,7 +127,7 @@ def _merged_name(group: Sequence[SealedSegment]) -> str:
 
 
 def _merge(folder: FamilyFolder, group: Sequence[SealedSegment]) -> bool:
-    """Makes one of several; not if another process has just done so."""
+    """Merge segments, unless another process has just done so."""
     try:
         return _seal(folder, _merged_name(group), group)
     except KeyMissingError:
@@ -135,9 +135,9 @@ def _merge(folder: FamilyFolder, group: Sequence[SealedSegment]) -> bool:
 
 
 def _seal(folder: FamilyFolder, name: str, group: Sequence[Segment]) -> bool:
-    """Writes one sealed segment from others, its manifest last, and then removes those.
+    """Write one sealed segment, its manifest last, and then remove its sources.
 
-    A sealed segment that turns out to be damaged is left as it is: its checksums tell where.
+    Damaged sealed segments are not merged: their checksums locate the damage.
     """
     raw_key = folder.key(name, SEALED_SUFFIX)
     if folder.family.is_matrix:
@@ -177,7 +177,7 @@ def _seal(folder: FamilyFolder, name: str, group: Sequence[Segment]) -> bool:
 
 
 def _remove(folder: FamilyFolder, group: Sequence[Segment]) -> None:
-    """Manifests before what they speak of, so that no reader takes a merge for damage."""
+    """Remove manifests before their files, so that readers do not report a merge as damage."""
     folder.backend.delete(segment.key for segment in group)
     sealed = [segment.name for segment in group if isinstance(segment, SealedSegment)]
     folder.backend.delete(
@@ -198,7 +198,7 @@ def _samples(group: Sequence[Segment], series: Sequence[Series]) -> tuple[Instan
 
 
 def _pyramid(times: Instants, values: Floats) -> Iterator[tuple[RollupBlock, Rollup]]:
-    """All levels, each cut into blocks that are quick to read."""
+    """All roll-up levels, divided into blocks."""
     if not np.all(times[1:] >= times[:-1]):
         order = np.argsort(times, kind="stable")
         times, values = times[order], values[:, order]

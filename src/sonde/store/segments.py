@@ -1,7 +1,4 @@
-"""One segment, live or sealed: what can be read of it at this moment.
-
-What is damaged is left out and reported.
-"""
+"""Sealed segments. Damaged data is skipped and reported."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,15 +32,15 @@ from sonde.store.tables import (
     view_of,
 )
 
-# Blocks of the pyramid that one segment keeps: all levels of a day of 120 series.
+# Cache of roll-up blocks per segment: all levels of a day of 120 series.
 _MAX_BLOCK_BYTES = 64 << 20
 
 
 class SealedSegment:
-    """A segment that never changes again.
+    """An immutable segment.
 
-    It may be replaced, though, by one that it was merged into, or lose its raw data to the disk
-    budget: then reading raises KeyMissingError, and whoever reads has to look at the store again.
+    It may be merged into another one, or lose its raw data to the disk budget. Then reading raises
+    KeyMissingError, and the caller must list the store again.
     """
 
     def __init__(
@@ -68,11 +65,11 @@ class SealedSegment:
         self._blocks = byte_cache(_MAX_BLOCK_BYTES)
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
-        """Instants in a range, and values as (series, tick); NaN for series it does not have."""
+        """Instants in a range, and values as (series, tick); NaN for missing series."""
         table = self._read(RowQuery(within), ["time_ns", *keys])
         times = to_numpy(table["time_ns"])
         indices = np.flatnonzero(inside_of(times, within.start_ns, within.end_ns))
-        if len(indices) and int(indices[-1] - indices[0]) == len(indices) - 1:  # as it mostly is
+        if len(indices) and int(indices[-1] - indices[0]) == len(indices) - 1:  # the common case
             times = times[indices[0] : indices[-1] + 1]
             table, indices = table.slice(int(indices[0]), len(indices)), np.arange(len(indices))
         values = np.empty((len(keys), len(times)), dtype=np.float32)
@@ -86,12 +83,12 @@ class SealedSegment:
         return (times, values) if is_all else (times[indices], values[:, indices])
 
     def rows(self, query: RowQuery) -> pa.Table:
-        """Some rows; a damaged row group is left out, and noted."""
+        """The rows that match a query; damaged row groups are skipped and reported."""
         table = self._read(query, query.columns_to_read(self._family))
         return rows_in(self._family, table, query)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
-        """From the widest kept level that divides the width, else from raw."""
+        """Buckets from the widest stored level that divides the width, else from raw data."""
         fitting = [level for level in self._levels if width_ns % level == 0]
         if not fitting and self.manifest.raw is not None:
             return roll_up(*self.samples(keys, within), width_ns)
@@ -108,7 +105,7 @@ class SealedSegment:
         return joined if level == width_ns else coarsen(joined, width_ns)
 
     def least_width_ns(self, width_ns: int) -> int:
-        """The least width, from one on, in which it has an answer; without raw it may be wider."""
+        """The narrowest available width of at least `width_ns`."""
         is_known = self.manifest.raw is not None or not self._levels
         if is_known or any(width_ns % level == 0 for level in self._levels):
             return width_ns
@@ -126,7 +123,7 @@ class SealedSegment:
             if group.overlaps(query.within, query.steps)
         ]
         table = self._checked(self.manifest.raw, groups, columns) if groups else None
-        if table is None:  # damage somewhere: group by group, to lose no more than is damaged
+        if table is None:  # damaged: read group by group to lose as little as possible
             tables = [self._intact(group, columns) for group in groups]
             intact = [each for each in tables if each is not None]
             table = pa.concat_tables(intact, promote_options="default") if intact else None
@@ -137,7 +134,7 @@ class SealedSegment:
         return empty_table(self._family).select(columns or [n for n, _ in self._family.columns])
 
     def _intact(self, group: int, columns: Sequence[str] | None) -> pa.Table | None:
-        """What is left of one row group: of samples every intact series, of rows all or nothing."""
+        """One row group: every intact series of samples; all or no rows of other families."""
         raw = self.manifest.raw
         if columns is None or not self._family.is_matrix:
             return self._checked(raw, [group], columns)
@@ -150,7 +147,7 @@ class SealedSegment:
         return table
 
     def _stretch(self, numbers: list[int], rows: Sequence[int], within: TimeRange) -> Rollup | None:
-        """Some series over one stretch of time, as far as it is asked for, from their blocks."""
+        """Combine the blocks of one time range."""
         merged: Rollup | None = None
         for number in numbers:
             block = self.manifest.rollup_blocks[number]
@@ -168,7 +165,7 @@ class SealedSegment:
         return merged
 
     def _block(self, number: int) -> Rollup | None:
-        """One block of the pyramid, decoded once while there is room; None where it is damaged."""
+        """One roll-up block, cached after decoding; None if it is damaged."""
         rollup: Rollup | None = self._blocks.get(number)
         if rollup is None:
             columns = ("start_ns", *ROLLUP_COLUMNS)
@@ -178,7 +175,7 @@ class SealedSegment:
             block = self.manifest.rollup_blocks[number]
             if block.series < 1 or table.num_rows != block.series * block.buckets:
                 assert self.manifest.rollup is not None
-                text = f"{self.manifest.rollup.key} is damaged: block {number} is not whole"
+                text = f"{self.manifest.rollup.key} is damaged: block {number} is incomplete"
                 self._note(self.manifest.rollup, [number], text)
                 return None
             rollup = rollup_of(table, block.width_ns, block.series)
@@ -188,10 +185,10 @@ class SealedSegment:
     def _checked(
         self, seal: SealedFile | None, groups: Sequence[int], columns: Sequence[str] | None
     ) -> pa.Table | None:
-        """Row groups of a file, or None where something is gone or damaged, which is noted.
+        """Row groups of a file; None if it is missing or damaged, which is reported.
 
         Raises:
-            KeyMissingError: The store holds another segment by now.
+            KeyMissingError: The segment was replaced.
         """
         if seal is None:
             return None
@@ -213,7 +210,7 @@ class SealedSegment:
             return None
 
     def check_files(self, entries: Mapping[str, Entry]) -> None:
-        """Reports which of its files are gone or of another size, as far as a listing tells."""
+        """Report missing files and files with a wrong size."""
         for seal in (self.manifest.raw, self.manifest.rollup):
             if seal is None:
                 continue
@@ -226,7 +223,7 @@ class SealedSegment:
     def _note(
         self, seal: SealedFile, groups: Sequence[int], text: str, reason: str = DAMAGED
     ) -> None:
-        """Reports a damage, with the time that it takes away."""
+        """Report damage with the time range of the lost data."""
         if text not in self.damages:
             self.damages.append(text)
         extents: Sequence[Extent | RollupBlock] = self.manifest.row_groups
@@ -256,7 +253,7 @@ __all__ = ["LiveSegment", "Samples", "SealedSegment", "Segment"]
 
 
 def _copy(column: pa.ChunkedArray, target: Floats) -> None:
-    """Chunk by chunk, which spares a copy of the whole column."""
+    """Copy a column chunk by chunk."""
     first = 0
     for chunk in column.chunks:
         target[first : first + len(chunk)] = view_of(chunk)

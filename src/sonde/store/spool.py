@@ -1,7 +1,7 @@
-"""The spool: a folder of this machine that holds what is on its way to an object store.
+"""The spool: a local folder with data to be sent to an object store.
 
-Beside the data lie a document that names the job and a lock: whoever holds it sends, nobody else.
-The kernel releases the lock when its holder dies, however that came.
+It also holds a document that names the job, and a lock: only the process that holds the lock
+sends data. The kernel releases the lock when its holder dies.
 """
 
 import contextlib
@@ -30,17 +30,17 @@ _RETRY_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SpoolFacts:
-    """Which job a spool belongs to."""
+    """The job of a spool."""
 
     job_uri: str
     node: str
     number: int  # of the attempt
     run_id: str
-    is_creator: bool = True  # whether this node made the job, and lists its files at the end
+    is_creator: bool = True  # whether this node created the job and lists its files at the end
 
 
 class Spool:
-    """One folder; its lock is held by at most one process."""
+    """A spool folder with its lock."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -50,10 +50,10 @@ class Spool:
 
     @classmethod
     def create(cls, facts: SpoolFacts) -> "Spool":
-        """A new one, locked.
+        """Create a locked spool.
 
         Raises:
-            OSError: No temporary folder can be written.
+            OSError: The temporary folder is not writable.
         """
         spool = cls(Path(tempfile.mkdtemp(prefix=_PREFIX)))
         try:
@@ -67,19 +67,19 @@ class Spool:
 
     @cached_property
     def facts(self) -> SpoolFacts:
-        """Which job it belongs to.
+        """The job of the spool.
 
         Raises:
-            StoreError: It is no spool, or its document is damaged.
+            StoreError: The folder is not a spool, or its document is damaged.
         """
         data = open_backend(str(self.folder)).read(_FACTS)
         return decode_facts(SpoolFacts, data, _FACTS)
 
     def take_lock(self, clock: Clock, seconds: float = 0.0) -> bool:
-        """Whether this process may send; tries for that long."""
+        """Take the lock, waiting up to `seconds`; returns whether it was taken."""
         try:
             lock = os.open(self.lock_path, os.O_RDWR)
-        except OSError:  # all has arrived, and the folder is gone
+        except OSError:  # everything was sent and the folder removed
             return False
         deadline, never = clock.seconds() + seconds, threading.Event()
         while not _is_locked_by(lock):
@@ -94,12 +94,12 @@ class Spool:
         return True
 
     def adopt_lock(self, descriptor: int) -> None:
-        """Uses a lock that was taken by the program that became this one."""
+        """Use a lock inherited from the program that executed this one."""
         os.set_inheritable(descriptor, False)
         self._lock = descriptor
 
     def release(self) -> None:
-        """Lets another process send."""
+        """Release the lock."""
         if self._lock is not None:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
             os.close(self._lock)
@@ -117,7 +117,7 @@ class Spool:
             os.close(lock)
 
     def remove(self) -> None:
-        """Removes the folder, and lets everybody go who waits for the lock."""
+        """Remove the folder and release the lock."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.release()
 
@@ -131,8 +131,8 @@ def _is_locked_by(lock: int, kind: int = fcntl.LOCK_EX) -> bool:
 
 
 def local_spools() -> Iterator[Spool]:
-    """The spools of this user in the temporary folder of this machine."""
-    with contextlib.suppress(OSError):  # there is none, or it cannot be read
+    """This user's spools in the temporary folder."""
+    with contextlib.suppress(OSError):  # missing or unreadable folder
         for folder in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
             status = folder.stat(follow_symlinks=False)
             if status.st_uid == os.geteuid() and not folder.is_symlink():
@@ -140,7 +140,7 @@ def local_spools() -> Iterator[Spool]:
 
 
 def spools_at(folder: str, job_uri: str) -> list[Spool]:
-    """The spool in a folder, if it is on this machine and of that job."""
+    """The spool in a local folder, if it belongs to the job."""
     spool = Spool(Path(folder))
     try:
         return [spool] if spool.facts.job_uri == job_uri else []
@@ -150,14 +150,14 @@ def spools_at(folder: str, job_uri: str) -> list[Spool]:
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """What of a spool is not in the store."""
+    """Files of a spool that are not in the store."""
 
     files: int
     bytes: int
 
 
 def find_unsent(source: Backend, target: Backend) -> Unsent:
-    """Compares what lies here with what has arrived there, by size."""
+    """Compare the files of source and target by size."""
     arrived = sizes_in(target, source)
     sizes = [
         entry.size - (arrived.get(entry.key, 0) if entry.key.endswith(LIVE_SUFFIX) else 0)
@@ -168,7 +168,7 @@ def find_unsent(source: Backend, target: Backend) -> Unsent:
 
 
 def sizes_in(target: Backend, source: Backend) -> dict[str, int]:
-    """How large the keys are over there, in all folders that there are here."""
+    """The sizes of keys in the target, in all folders of the source."""
     folders = {"/".join(entry.key.split("/")[:-1][:2]) for entry in source.entries("")}
     folders = {""} if "" in folders else folders
     return {entry.key: entry.size for folder in sorted(folders) for entry in target.entries(folder)}

@@ -1,8 +1,9 @@
-"""The mergeable statistics of a tensor: one definition for those who write and those who read.
+"""The mergeable statistics of a tensor, shared by writers and readers.
 
-Counts, extremes and sums over the finite values, and a fixed symmetric histogram of half octaves:
-shards, workers and steps add up, and every reduction follows from the sums. The formulas take one
-tensor (plain numbers) and whole columns (numpy arrays) alike; numpy is loaded only for the latter.
+Counts, extremes and sums over the finite values, and a fixed symmetric histogram of half octaves.
+They can be merged over shards, workers and steps, and all reductions are computed from them. The
+formulas accept single tensors (plain numbers) and columns (numpy arrays); numpy is loaded only for
+columns.
 """
 
 import math
@@ -12,7 +13,7 @@ from typing import Any
 
 from sonde.store.format import STATISTICS, TEXT
 
-# A number of one tensor, or a numpy column of many.
+# A number, or a numpy column.
 Values = Any
 Columns = Mapping[str, Values]
 
@@ -24,8 +25,8 @@ COLUMNS = tuple(
 _MINIMUM_COLUMNS = ("minimum", "absolute_minimum")
 _MAXIMUM_COLUMNS = ("maximum",)
 
-# Bins ascend in value: those below LEVELS are negative. A level is the exponent and the first bit
-# of the mantissa, so it spans half an octave: [2^e, 1.5·2^e) or [1.5·2^e, 2^(e+1)).
+# Bins are in ascending order; bins below LEVELS are negative. A level is the exponent and the first
+# mantissa bit, so it spans half an octave: [2^e, 1.5·2^e) or [1.5·2^e, 2^(e+1)).
 LOWEST_EXPONENT, HIGHEST_EXPONENT = -40, 23
 LEVELS = 2 * (HIGHEST_EXPONENT - LOWEST_EXPONENT + 1)
 BINS = 2 * LEVELS
@@ -34,7 +35,7 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
 def merge(first: Columns, second: Columns) -> dict[str, Values]:
-    """The statistics of both together: of one tensor each, or row by row."""
+    """Merge the statistics of two tensors, or of two columns row by row."""
     merged = {name: first[name] + second[name] for name in COLUMNS}
     merged |= {name: _minimum(first[name], second[name]) for name in _MINIMUM_COLUMNS}
     merged |= {name: -_minimum(-first[name], -second[name]) for name in _MAXIMUM_COLUMNS}
@@ -44,10 +45,10 @@ def merge(first: Columns, second: Columns) -> dict[str, Values]:
 
 
 def reduce_columns(name: str, columns: Columns) -> Values:
-    """A reduction by its name: a number for one tensor, an array for columns.
+    """Compute a reduction: a number for one tensor, an array for columns.
 
-    Everything is over the finite values; NaN where there are none. `quantiles` gives the values at
-    QUANTILES, in a tuple for one tensor and as one more axis for columns.
+    Reductions cover the finite values; NaN if there are none. `quantiles` returns the values at
+    QUANTILES, as a tuple for one tensor and as an additional axis for columns.
     """
     if isinstance(columns["count"], int | float):
         return _FORMULAS[name](columns)
@@ -57,9 +58,9 @@ def reduce_columns(name: str, columns: Columns) -> Values:
 
 
 def quantiles(columns: Columns, at: Sequence[float] = QUANTILES) -> Values:
-    """Values below which these fractions lie, from the histogram, as good as its bins.
+    """Quantiles from the histogram, with the precision of its bins.
 
-    NaN where no histogram was taken, or only of some of what was merged.
+    NaN without a histogram, or if only some of the merged tensors have one.
     """
     if isinstance(columns["count"], int | float):
         return _quantiles_of_one(columns, at)
@@ -79,9 +80,9 @@ def bin_of(value: float) -> int:
 
 
 def bin_edges() -> list[float]:
-    """The BINS + 1 edges, ascending. The bins beside zero reach to it, the outermost to infinity.
+    """The BINS + 1 edges in ascending order.
 
-    The outermost edges are where the last half octave ends: larger values are counted there too.
+    The bins next to zero extend to zero. The outermost bins also count values beyond their edges.
     """
     magnitudes = [
         math.ldexp(1.0 + 0.5 * (level % 2), LOWEST_EXPONENT + level // 2)
@@ -91,12 +92,12 @@ def bin_edges() -> list[float]:
 
 
 def encode_histogram(counts: Iterable[int]) -> str:
-    """Counts of all bins as text: `bin:count,bin:count`, without the empty ones."""
+    """Encode the counts of non-empty bins as text: `bin:count,bin:count`."""
     return ",".join([f"{bin_index}:{count}" for bin_index, count in enumerate(counts) if count])
 
 
 def decode_histogram(text: str) -> dict[int, int]:
-    """The counts of the bins that are not empty, by bin, ascending."""
+    """The counts of non-empty bins, by bin, in ascending order."""
     pairs = (pair.split(":") for pair in text.split(",")) if text else ()
     return {int(bin_index): int(count) for bin_index, count in pairs}
 
@@ -131,7 +132,7 @@ def _absolute_variance(columns: Columns) -> Values:
 
 
 def _spread(columns: Columns, mean: Values) -> Values:
-    """The mean of the squares less the square of the mean, which rounding may make negative."""
+    """The variance around a mean; rounding errors below zero are clipped."""
     mean_of_squares = _ratio(columns["sum_of_squares"], _finite(columns))
     variance = mean_of_squares - mean * mean
     if isinstance(variance, float):
@@ -155,7 +156,7 @@ def _root(values: Values) -> Values:
 
 
 def _minimum(first: Values, second: Values) -> Values:
-    """The smaller one; NaN says that there is none."""
+    """The minimum; NaN means no value."""
     if isinstance(first, int | float):
         return second if math.isnan(first) or second < first else first
     np = _numpy()
@@ -174,11 +175,11 @@ def _quantiles_of_one(columns: Columns, at: Sequence[float]) -> tuple[float, ...
     return tuple(_value_at(fraction * (total - 1), total, intervals, columns) for fraction in at)
 
 
-_Interval = tuple[float, float, int]  # from, to, how many values
+_Interval = tuple[float, float, int]  # start, end, number of values
 
 
 def _intervals(columns: Columns) -> tuple[list[_Interval], int]:
-    """The bins that hold something, ascending, and the zeros among them; and how many values."""
+    """The non-empty bins and the zeros in ascending order, and the number of values."""
     low, high, zeros = columns["minimum"], columns["maximum"], columns["zeros"]
     counts = decode_histogram(columns[HISTOGRAM])
     intervals = [
@@ -191,7 +192,7 @@ def _intervals(columns: Columns) -> tuple[list[_Interval], int]:
 
 
 def _value_at(rank: float, total: int, intervals: Iterable[_Interval], columns: Columns) -> float:
-    """The value at a rank, as if the values of a bin were spread evenly over it."""
+    """The value at a rank, assuming that values are uniformly distributed in each bin."""
     low, high = columns["minimum"], columns["maximum"]
     if rank >= total - 1:
         return float(high)
@@ -233,5 +234,5 @@ _FORMULAS: dict[str, Callable[[Columns], Values]] = {
     "quantiles": quantiles,
 }
 
-# Every reduction that follows from the mergeable statistics.
+# All reductions that can be computed from the mergeable statistics.
 REDUCTIONS = tuple(_FORMULAS)

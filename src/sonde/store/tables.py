@@ -1,4 +1,4 @@
-"""Arrow tables of the families, and the batches of live segments as such tables."""
+"""Arrow tables of all record families."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,15 +38,15 @@ ROLLUP_TYPES = {
 
 @dataclass(frozen=True)
 class RowQuery:
-    """Which rows of a family, and which of their columns; nothing else is decoded."""
+    """A query for rows and columns of a family; only these are decoded."""
 
     within: TimeRange = EVER
     steps: StepRange = ANY_STEP
-    columns: tuple[str, ...] | None = None  # all
-    only: Mapping[str, Container[str]] = field(default_factory=dict)  # texts, by their column
+    columns: tuple[str, ...] | None = None  # None: all
+    only: Mapping[str, Container[str]] = field(default_factory=dict)  # allowed texts by column
 
     def columns_to_read(self, family: Family) -> tuple[str, ...] | None:
-        """Those that are asked for, and those that decide which rows are."""
+        """The requested columns, and the columns needed for filtering."""
         if self.columns is None:
             return None
         needed = {*self.columns, *self.only}
@@ -66,14 +66,14 @@ def schema_of(family: Family) -> pa.Schema:
 
 
 def column_types(family: Family, series: Sequence[Series]) -> dict[str, pa.DataType]:
-    """What each column of a sealed segment holds."""
+    """The types of a sealed segment's columns."""
     if family.is_matrix:
         return {"time_ns": pa.int64(), **{each.key: pa.float32() for each in series}}
     return {name: _TYPES[code] for name, code in family.columns}
 
 
 def empty_table(family: Family) -> pa.Table:
-    """No rows at all."""
+    """A table without rows."""
     return pa.Table.from_batches([], schema_of(family))
 
 
@@ -83,7 +83,7 @@ def rows_table(family: Family, columns: dict[str, Column]) -> pa.Table:
 
 
 def check_texts(table: pa.Table, key: str) -> pa.Table:
-    """The table itself, unless a few long texts, repeated row by row, would fill the memory."""
+    """Return the table, after checking that its expanded texts fit in memory."""
     for column in table.columns:
         if not pa.types.is_dictionary(column.type):
             continue
@@ -92,7 +92,7 @@ def check_texts(table: pa.Table, key: str) -> pa.Table:
             for chunk in column.chunks
         )
         if longest > MOST_TEXT_BYTES and _text_bytes(column) > MOST_TEXT_BYTES:
-            raise DamagedError(f"{key} is damaged: its texts are longer than can be")
+            raise DamagedError(f"{key} is damaged: its texts are too long")
     return table
 
 
@@ -107,7 +107,7 @@ def _lengths(texts: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def rows_in(family: Family, table: pa.Table, query: RowQuery) -> pa.Table:
-    """The rows of a table that are wanted, with the columns that are wanted."""
+    """The rows and columns of a table that match a query."""
     inside = np.ones(table.num_rows, dtype=np.bool_)
     if query.within != EVER:
         times = to_numpy(table[family.time_column])
@@ -120,13 +120,13 @@ def rows_in(family: Family, table: pa.Table, query: RowQuery) -> pa.Table:
     if query.columns is not None:
         table = table.select(query.columns)
     indices = np.flatnonzero(inside)
-    if len(indices) and int(indices[-1] - indices[0]) == len(indices) - 1:  # as it mostly is
+    if len(indices) and int(indices[-1] - indices[0]) == len(indices) - 1:  # the common case
         return table.slice(int(indices[0]), len(indices))
     return table.take(from_numpy(indices))
 
 
 def _is_one_of(column: pa.ChunkedArray, texts: Container[str]) -> npt.NDArray[np.bool_]:
-    """Which rows hold one of some texts: compared once per distinct text."""
+    """Which rows hold one of the texts; compares each distinct text once."""
     masks = [np.empty(0, dtype=np.bool_)]
     for chunk in column.chunks:
         is_wanted = np.array([text in texts for text in chunk.dictionary.to_pylist()], np.bool_)
@@ -135,7 +135,7 @@ def _is_one_of(column: pa.ChunkedArray, texts: Container[str]) -> npt.NDArray[np
 
 
 def texts_of(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int32]]:
-    """A column of texts: the distinct ones, and which one each row has."""
+    """The distinct texts of a column, and the index of each row's text."""
     chunks = column.chunks if column.num_chunks == 1 else column.unify_dictionaries().chunks
     if not chunks:
         return [], np.empty(0, dtype=np.int32)
@@ -143,7 +143,7 @@ def texts_of(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int32]]
 
 
 def inside_of(values: Instants, start: int | None, end: int | None) -> npt.NDArray[np.bool_]:
-    """Which values lie between two, the end not included; None is open."""
+    """Which values are in a half-open range; None means unbounded."""
     inside = np.ones(len(values), dtype=np.bool_)
     if start is not None:
         inside &= values >= start
@@ -159,7 +159,7 @@ def samples_table(series: Sequence[Series], times_ns: Instants, values: Floats) 
 
 
 def rollup_table(series: Sequence[Series], rollup: Rollup) -> pa.Table:
-    """A roll-up as rows, series by series: a dense matrix that any Parquet reader understands."""
+    """A roll-up as rows, series by series, readable with any Parquet reader."""
     buckets = len(rollup.starts_ns)
     numbers = np.repeat(np.arange(len(series), dtype=np.int32), buckets)
     names = from_texts([each.key for each in series])
@@ -174,14 +174,14 @@ def rollup_table(series: Sequence[Series], rollup: Rollup) -> pa.Table:
 
 
 def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
-    """Numbers without a copy; pa.array would first import pandas, half a second where it is."""
+    """Convert numbers without a copy; `pa.array` would import pandas, which takes half a second."""
     values = np.ascontiguousarray(values)
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 def to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
-    """Numbers as an array, nulls as NaN, for the same reason."""
+    """Convert a column to an array, with nulls as NaN, without importing pandas."""
     dtype = _DTYPES[column.type]
     chunks = [view_of(chunk) for chunk in column.chunks]
     return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0, dtype), *chunks])
@@ -198,7 +198,7 @@ def view_of(chunk: pa.Array) -> npt.NDArray[Any]:
 
 
 def from_texts(texts: Sequence[str]) -> pa.Array:
-    """Texts, for the same reason."""
+    """Convert texts without importing pandas."""
     encoded = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
     return pa.StringArray.from_buffers(
@@ -207,14 +207,14 @@ def from_texts(texts: Sequence[str]) -> pa.Array:
 
 
 def repeated(text: str, times: int) -> pa.Array:
-    """One text again and again."""
+    """A column with one repeated text."""
     encoded = text.encode()
     ends = np.arange(times + 1, dtype=np.int32) * np.int32(len(encoded))
     return pa.StringArray.from_buffers(times, pa.py_buffer(ends), pa.py_buffer(encoded * times))
 
 
 def rollup_of(table: pa.Table, width_ns: int, series: int) -> Rollup:
-    """The dense matrix back from its rows."""
+    """The roll-up stored in the rows of a table."""
     buckets = table.num_rows // series
     minimum, mean, maximum, count = (
         to_numpy(table[name]).reshape(series, buckets) for name in ROLLUP_COLUMNS
@@ -224,7 +224,7 @@ def rollup_of(table: pa.Table, width_ns: int, series: int) -> Rollup:
 
 
 def extent_of(family: Family, table: pa.Table) -> Extent:
-    """Rows, time range and step range of a table that is not empty."""
+    """Rows, time range and step range of a non-empty table."""
     times = to_numpy(table[family.time_column])
     steps = to_numpy(table[family.step_column]) if family.step_column else None
     return Extent(

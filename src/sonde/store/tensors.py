@@ -1,7 +1,7 @@
-"""Full tensors as safetensors files: one per saved step and worker, with a checksum inside.
+"""Full tensors as safetensors files: one per saved step and worker, with a checksum.
 
-Written by hand because it runs inside training on the standard library; any safetensors reader
-opens the files.
+Implemented with the standard library because it runs in the training process; any safetensors
+reader opens the files.
 """
 
 import json
@@ -17,7 +17,7 @@ from sonde.store.limits import MOST_HEADER_BYTES
 _LENGTH_BYTES = 8
 _ALIGNMENT = 8
 
-# The checksum is the first thing in the header, so that it is found without trusting the rest.
+# The checksum is first in the header, so that it can be found without trusting the rest.
 _METADATA_BEFORE = b'{"__metadata__":{'
 _CHECKSUM_BEFORE = _METADATA_BEFORE + b'"crc32":"'
 _CHECKSUM_BYTES = 8
@@ -25,14 +25,14 @@ _CHECKSUM_AFTER = b'",'
 _CHECKSUM_AT = _LENGTH_BYTES + len(_CHECKSUM_BEFORE)
 _AFTER = _CHECKSUM_AT + _CHECKSUM_BYTES
 
-# Next to it is the checksum of the rest of the header, which is often read without the tensors.
+# It is followed by a checksum of the rest of the header, which is often read without the tensors.
 _HEADER_BEFORE = _CHECKSUM_AFTER + b'"header":"'
 _HEADER_CHECKSUM_BYTES = len(_HEADER_BEFORE) + _CHECKSUM_BYTES + len(_CHECKSUM_AFTER)
 
 
 @dataclass(frozen=True, slots=True)
 class RawTensor:
-    """An array as safetensors names it: element type (F32, BF16, I64, …), shape, bytes."""
+    """An array in safetensors terms: element type (F32, BF16, I64, …), shape, bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -40,14 +40,14 @@ class RawTensor:
 
 
 def encode_tensors(tensors: Mapping[str, RawTensor], facts: Mapping[str, str]) -> bytes:
-    """A safetensors file; facts are texts kept in its header."""
+    """Encode a safetensors file; facts are stored in its header."""
     return b"".join(parts_of_file(tensors, facts))
 
 
 def parts_of_file(
     tensors: Mapping[str, RawTensor], facts: Mapping[str, str]
 ) -> list[bytes | memoryview]:
-    """The same in parts, the tensors' own memory among them: nothing large is copied."""
+    """The chunks of the file, including the tensors' memory without a copy."""
     header: dict[str, Any] = {}
     position = 0
     for name, tensor in tensors.items():
@@ -71,7 +71,7 @@ def parts_of_file(
 
 
 def decode_tensors(data: bytes, key: str) -> tuple[dict[str, RawTensor], dict[str, str]]:
-    """The tensors of a file and the facts in its header."""
+    """Decode the tensors of a file and the facts in its header."""
     before, stated, after = (
         data[:_CHECKSUM_AT],
         data[_CHECKSUM_AT:_AFTER],
@@ -100,30 +100,30 @@ def _tensor(described: Mapping[str, Any], body: memoryview) -> RawTensor:
     first, last = described["data_offsets"]
     shape = tuple(int(size) for size in described["shape"])
     if not 0 <= first <= last <= len(body) or min(shape, default=0) < 0:
-        raise ValueError("a tensor lies outside of the file")
+        raise ValueError("a tensor exceeds the file")
     return RawTensor(str(described["dtype"]), shape, bytes(body[first:last]))
 
 
 def header_bytes(first: bytes, key: str) -> int:
-    """How long the header of a file is, its length included, from the first bytes of the file."""
+    """The length of a file's header including the length field, from its first bytes."""
     length = int.from_bytes(first[:_LENGTH_BYTES], "little")
     if len(first) < _LENGTH_BYTES or length > MOST_HEADER_BYTES:
-        raise DamagedError(f"{key} is damaged: its header cannot be read")
+        raise DamagedError(f"{key} is damaged: invalid header")
     return _LENGTH_BYTES + length
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the header of a file says: its tensors, and how large the file must be."""
+    """The tensors and the expected size of a file."""
 
     names: tuple[str, ...]
     size: int
 
 
 def read_header(header: bytes, key: str) -> Header:
-    """The header alone; the content of the tensors is checked when they are read."""
+    """Read and verify the header; the tensors are verified when they are read."""
     before, after = header[:_AFTER], header[_AFTER:]
-    is_checked = after.startswith(_HEADER_BEFORE)  # earlier versions wrote none
+    is_checked = after.startswith(_HEADER_BEFORE)  # missing in earlier versions
     stated = after[len(_HEADER_BEFORE) : len(_HEADER_BEFORE) + _CHECKSUM_BYTES]
     is_intact = not is_checked or stated == _checksum(after[_HEADER_CHECKSUM_BYTES:])
     if not before[_LENGTH_BYTES:].startswith(_CHECKSUM_BEFORE) or not is_intact:
@@ -134,14 +134,14 @@ def read_header(header: bytes, key: str) -> Header:
         names = tuple(described)
         end = max((int(tensor["data_offsets"][1]) for tensor in described.values()), default=0)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DamagedError(f"{key} is damaged: its header cannot be read") from error
+        raise DamagedError(f"{key} is damaged: invalid header") from error
     if stated_key != key:
         raise DamagedError(f"{key} is damaged: it is a copy of {stated_key}")
     return Header(names, len(header) + end)
 
 
 def _checksum(*pieces: bytes | memoryview) -> bytes:
-    """Over all bytes but those of the checksum itself."""
+    """The checksum of several chunks."""
     checksum = 0
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)

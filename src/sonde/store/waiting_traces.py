@@ -1,4 +1,4 @@
-"""Which traces profilers have left that nobody has decoded yet. Loaded by launchers: no numpy."""
+"""List traces that are not decoded yet. Loaded by launchers, so it must not import numpy."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,14 @@ _KIND = ProfileKind.OPERATORS.value
 
 
 def waiting_traces(backend: Backend) -> Iterator[str]:
-    """The keys, without a suffix, of all workers' traces that wait."""
+    """The keys, without suffix, of all undecoded traces."""
     for rank in backend.folders(layout.WORKERS):
         if rank.isdecimal():
             yield from waiting_traces_of(backend, int(rank))
 
 
 def waiting_traces_of(backend: Backend, rank: int) -> Iterator[str]:
-    """Those of one worker. Their facts are written last, and removed once they are decoded."""
+    """The undecoded traces of one worker; their facts are removed after decoding."""
     folder, _, _ = layout.profile_key(rank, _KIND, 0, "").rpartition("/")
     for entry in backend.entries(folder):
         stem = entry.key.removesuffix(layout.TRACE_FACTS_SUFFIX)

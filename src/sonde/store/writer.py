@@ -1,7 +1,4 @@
-"""Writes the records of one node or one worker: buffered, rotating, crash-safe.
-
-Knows nothing about what the records mean; see format.py for that.
-"""
+"""Write the records of one node or worker: buffered, rotating, crash-safe."""
 
 import json
 import os
@@ -24,13 +21,13 @@ from sonde.store.outbox import WAITING_LIMIT_BYTES, Chunk, GrowingSegment, Outbo
 SEGMENT_SECONDS = 600.0
 SEGMENT_BYTES = 8 * 1024 * 1024
 
-# columns with texts that a script, or what it runs, may have chosen
+# columns with texts from the script, which may contain secrets
 _CHOSEN_TEXTS = {"name", "subject", "module", "lane", "detail"}
 
 
 @dataclass(slots=True)
 class _Log:
-    """The open segment of one family, and what was recorded since the last flush."""
+    """The open segment of one family, and the records since the last flush."""
 
     family: Family
     segment: GrowingSegment | None = None
@@ -40,7 +37,7 @@ class _Log:
 
 
 class Writer:
-    """One writer per folder. Recording costs an append to a list; a thread does the rest."""
+    """Writes the records of one folder. Recording only appends to a list; a thread writes."""
 
     def __init__(
         self,
@@ -60,7 +57,7 @@ class Writer:
         self.outbox = Outbox(backend, clock, self.report_lost, waiting_limit_bytes)
 
     def add_sample(self, time_ns: int, series: tuple[Series, ...], values: Sequence[float]) -> None:
-        """Records one tick of the system; another tuple of series starts another segment."""
+        """Record one tick of system samples; a different tuple of series starts a new segment."""
         with self._lock:
             log = self._logs[SYSTEM.name]
             if series is not self._series:
@@ -71,7 +68,7 @@ class Writer:
             log.rows.append(values)
 
     def add(self, family: Family, row: Sequence[Any]) -> None:
-        """Records one row, its values in the order of the family's columns."""
+        """Record one row, with values in the order of the family's columns."""
         with self._lock:
             log = self._logs[family.name]
             log.times_ns.append(self._clock.now_ns())
@@ -80,7 +77,7 @@ class Writer:
     def add_columns(
         self, family: Family, columns: Sequence[Sequence[Any]], first_ns: int, last_ns: int
     ) -> None:
-        """Records many rows at once, given column by column; handed to the outbox at once."""
+        """Record many rows given as columns; they are queued immediately."""
         masked = [
             mask_texts(column) if name in _CHOSEN_TEXTS else column
             for (name, _), column in zip(family.columns, columns, strict=True)
@@ -89,12 +86,12 @@ class Writer:
             self._post(self._logs[family.name], encode_columns(family, masked), first_ns, last_ns)
 
     def notice(self, kind: NoticeKind, what: str, reason: str) -> None:
-        """Says something about the recording itself, now."""
+        """Record a notice about the recording itself."""
         now_ns = self._clock.now_ns()
         self.add(NOTICES, (kind.value, mask_text(what), mask_text(reason), now_ns, now_ns))
 
     def flush(self) -> None:
-        """Hands everything recorded so far to the outbox."""
+        """Queue everything recorded so far."""
         with self._lock:
             lost, self._lost = _merged(self._lost), []
         for gap in lost:
@@ -105,22 +102,23 @@ class Writer:
                 self._flush_log(log)
 
     def close(self, timeout_seconds: float) -> list[Notice]:
-        """Writes what is left; returns what had to be given up for good."""
+        """Write the remaining records; returns notices of the lost ones."""
         self.flush()
         self.outbox.close(timeout_seconds)
         return _merged(self._lost)
 
-    def tell_lost(self) -> bool:
-        """Writes what had to be given up, after closing, and even on a disk that is nearly full.
+    def record_losses(self) -> bool:
+        """Record losses after closing, even on an almost full disk.
 
-        Returns whether it could be written.
+        Returns:
+            Whether they were recorded.
         """
-        self._close_segment(self._logs[NOTICES.name])  # the old one may end in a torn frame
+        self._close_segment(self._logs[NOTICES.name])  # the old one may end in an incomplete frame
         self.flush()
         return self.outbox.write_waiting(leave_room=False)
 
     def report_lost(self, notice: Notice) -> None:
-        """Takes note of a loss; it is written with the next flush."""
+        """Record a loss with the next flush."""
         with self._lock:
             self._lost.append(notice)
 
@@ -137,7 +135,7 @@ class Writer:
                 else encode_rows(log.family, rows)
             )
         except (OverflowError, TypeError, ValueError) as error:
-            reason = f"cannot be written: {error}"
+            reason = f"cannot encode: {error}"
             self.report_lost(Notice(NoticeKind.LOST, log.family.label, reason, first_ns, last_ns))
             return
         self._post(log, payload, first_ns, last_ns)
@@ -150,7 +148,7 @@ class Writer:
         if segment is None:
             segment = log.segment = self._open_segment(log, first_ns)
             if log.family.is_matrix:
-                frames += segment.schema  # twice: without the names no sample can be read
+                frames += segment.schema  # twice, because samples are unreadable without the schema
         self.outbox.post(Chunk(segment, frames, log.family.label, first_ns, last_ns))
 
     def _is_due_for_rotation(self, log: _Log, now_ns: int) -> bool:
@@ -182,7 +180,7 @@ class Writer:
 
 
 def _merged(gaps: list[Notice]) -> list[Notice]:
-    """Neighbouring gaps of one kind as one."""
+    """Merge notices with the same text."""
     merged: dict[tuple[str, str], Notice] = {}
     for gap in gaps:
         previous = merged.get((gap.what, gap.reason), gap)

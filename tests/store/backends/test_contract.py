@@ -32,10 +32,10 @@ def test_another_handle_on_the_same_place_sees_the_same_keys(backend: Backend) -
     backend.write("job/job.json", b"hello")
     backend.append(GROWING, 0, b"frames")
 
-    other = open_backend(backend.uri)
+    second = open_backend(backend.uri)
 
-    assert other.read("job/job.json") == b"hello"
-    assert other.read(GROWING) == b"frames"
+    assert second.read("job/job.json") == b"hello"
+    assert second.read(GROWING) == b"frames"
 
 
 @pytest.mark.parametrize("key", ["job/a.json", "job/b.frames"])
@@ -291,7 +291,7 @@ def test_any_split_into_appends_reads_back_the_same_by_any_range(
     backend: Backend, pieces: list[bytes], repeats: list[int], start: int, length: int | None
 ) -> None:
     key = f"{uuid.uuid4().hex}/1.frames"
-    whole = b"".join(pieces)
+    complete = b"".join(pieces)
     offsets = [len(b"".join(pieces[:number])) for number in range(len(pieces))]
     for offset, piece in zip(offsets, pieces, strict=True):
         backend.append(key, offset, piece)
@@ -299,18 +299,18 @@ def test_any_split_into_appends_reads_back_the_same_by_any_range(
         backend.append(key, offsets[number % len(pieces)], pieces[number % len(pieces)])
     end = None if length is None else start + length
 
-    assert backend.read(key) == whole
-    assert backend.read(key, start, end) == whole[start:end]
-    assert sum(entry.size for entry in backend.entries(key.partition("/")[0])) == len(whole)
+    assert backend.read(key) == complete
+    assert backend.read(key, start, end) == complete[start:end]
+    assert sum(entry.size for entry in backend.entries(key.partition("/")[0])) == len(complete)
 
 
 def test_erasing_leaves_nothing_of_the_place_and_all_of_its_neighbours(backend: Backend) -> None:
     job = open_backend(f"{backend.uri}/job-1")
     neighbour = open_backend(f"{backend.uri}/job-10")
-    for place in (job, neighbour):
-        place.write("job.json", b"1")
-        place.append("nodes/a/system/1.frames", 0, b"12")
-        place.append("nodes/a/system/1.frames", 2, b"34")
+    for index in (job, neighbour):
+        index.write("job.json", b"1")
+        index.append("nodes/a/system/1.frames", 0, b"12")
+        index.append("nodes/a/system/1.frames", 2, b"34")
 
     job.erase()
 

@@ -262,9 +262,9 @@ def test_half_written_files_of_processes_that_are_gone_are_removed(tmp_path: Pat
     for name in (gone, alive, elsewhere, "nodes/a/.heartbeat.json"):
         (tmp_path / name).write_bytes(b"")
     backend.sweep_of("nodes/a", lambda pid: pid == 7)
-    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    kept = {"nodes/a/heartbeat.json", "nodes/a/.heartbeat.json"}
-    assert left == kept | {alive, elsewhere}
+    remaining = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    retained = {"nodes/a/heartbeat.json", "nodes/a/.heartbeat.json"}
+    assert remaining == retained | {alive, elsewhere}
 
 
 def thesis(folder: Path) -> Path:

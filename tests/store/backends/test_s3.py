@@ -68,9 +68,9 @@ def test_parts_without_a_beginning_are_listed_so_that_they_can_be_deleted(s3: Ba
     open_backend(s3.uri).delete(["job/1.frames"])
     s3.append("job/1.frames", 4, b"two,")  # this handle cannot know
 
-    (left,) = s3.entries("job")
-    assert (left.key, left.size) == ("job/1.frames", 0)
-    s3.delete([left.key])
+    (remaining,) = s3.entries("job")
+    assert (remaining.key, remaining.size) == ("job/1.frames", 0)
+    s3.delete([remaining.key])
     assert objects(s3.uri) == {}
 
 
@@ -91,9 +91,9 @@ def test_a_key_that_cannot_grow_is_refused(s3: Backend) -> None:
 
 def test_thousands_of_keys_are_listed_and_deleted_page_by_page(s3: Backend) -> None:
     keys = [f"job/{number:05d}.json" for number in range(1_500)]
-    parts = [f"job/1.frames/{number:020d}" for number in range(1_500)]
+    sections = [f"job/1.frames/{number:020d}" for number in range(1_500)]
     folders = [f"jobs/{number:04d}/job.json" for number in range(1_500)]
-    seed(s3.uri, [*keys, *parts, *folders])
+    seed(s3.uri, [*keys, *sections, *folders])
 
     assert [entry.key for entry in s3.entries("job")] == sorted([*keys, "job/1.frames"])
     assert s3.folders("jobs") == [f"{number:04d}" for number in range(1_500)]
