@@ -38,17 +38,17 @@ def test_beginnings_and_ends_are_spans_and_nest(tmp_path: Path) -> None:
 def test_a_bare_array_without_its_last_bracket_is_read(tmp_path: Path) -> None:
     text = '[\n{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2},\n'
     path = write_text(tmp_path / "trace.json", text)
-    found = imported("chrome-trace", path, tmp_path / "store")
-    assert [row["name"] for row in found.operations()] == ["a"]
-    assert not any("cut off" in remark for remark in found.intake.remarks)
+    result = imported("chrome-trace", path, tmp_path / "store")
+    assert [row["name"] for row in result.operations()] == ["a"]
+    assert not any("is truncated" in remark for remark in result.intake.remarks)
 
 
 def test_a_file_that_is_cut_off_is_told_with_the_place(tmp_path: Path) -> None:
     event = '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}'
     path = write_text(tmp_path / "trace.json", f'{{"traceEvents":[{event},{event[:20]}')
-    found = imported("chrome-trace", path, tmp_path / "store")
-    assert len(found.operations()) == 1
-    assert any("cut off after 89 bytes" in remark for remark in found.intake.remarks)
+    result = imported("chrome-trace", path, tmp_path / "store")
+    assert len(result.operations()) == 1
+    assert any("is truncated after 89 bytes" in remark for remark in result.intake.remarks)
 
 
 def test_a_number_larger_than_any_float_is_no_number(tmp_path: Path) -> None:
@@ -75,9 +75,9 @@ def test_lanes_are_called_as_the_trace_calls_them(tmp_path: Path) -> None:
         span("x", 0, 10, (3, 9)),
     ]
     path = write(tmp_path / "trace.json", events)
-    found = imported("chrome-trace", path, tmp_path / "store")
+    result = imported("chrome-trace", path, tmp_path / "store")
     rows = {
-        row["name"]: (row["lane"], row["device"], row["category"]) for row in found.operations()
+        row["name"]: (row["lane"], row["device"], row["category"]) for row in result.operations()
     }
     assert rows == {
         "read": ("loader: reader", "cpu", "operator"),
@@ -85,7 +85,7 @@ def test_lanes_are_called_as_the_trace_calls_them(tmp_path: Path) -> None:
         "Memcpy HtoD": ("GPU 1: thread 8", "cuda:1", "copy"),
         "x": ("process 3: thread 9", "cpu", "operator"),
     }
-    assert found.job.lives[0].info.device == "cuda:1"
+    assert result.job.lives[0].info.device == "cuda:1"
 
 
 def test_counters_become_scalars_of_their_step(tmp_path: Path) -> None:
@@ -95,11 +95,11 @@ def test_counters_become_scalars_of_their_step(tmp_path: Path) -> None:
         {"ph": "C", "name": "memory", "pid": 1, "ts": 300, "args": {"used": "much"}},
     ]
     path = write(tmp_path / "trace.json", events)
-    found = imported("chrome-trace", path, tmp_path / "store")
-    rows = found.job.scalars("memory/*").to_arrow().to_pylist()
-    told = {(row["name"], row["step"], row["value"]) for row in rows}
-    assert told == {("memory/used", 3, 7.0), ("memory/free", 3, 1.5)}
-    assert dict(+found.intake.left_out) == {"counters without a number": 1}
+    result = imported("chrome-trace", path, tmp_path / "store")
+    rows = result.job.scalars("memory/*").to_arrow().to_pylist()
+    reported = {(row["name"], row["step"], row["value"]) for row in rows}
+    assert reported == {("memory/used", 3, 7.0), ("memory/free", 3, 1.5)}
+    assert dict(+result.intake.left_out) == {"counters without a number": 1}
 
 
 def test_a_trace_of_counters_alone_is_a_job(tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ def test_a_step_may_have_its_number_beside_its_name(tmp_path: Path) -> None:
 
 def test_a_trace_that_names_its_beginning_has_a_date(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", [span("a", 50, 10)], baseTimeNanoseconds=BASE_NS)
-    found = imported("chrome-trace", path, tmp_path / "store")
-    assert found.job.summary["start_time"] == "2023-11-14T22:13:20.000050Z"
-    assert found.intake.remarks == []
+    result = imported("chrome-trace", path, tmp_path / "store")
+    assert result.job.summary["start_time"] == "2023-11-14T22:13:20.000050Z"
+    assert result.intake.remarks == []
 
 
 def test_asynchronous_spans_and_instants_are_operations(tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ def test_everything_that_is_not_understood_is_counted(tmp_path: Path) -> None:
         {},
     ]
     path = write(tmp_path / "trace.json", events)
-    found = imported("chrome-trace", path, tmp_path / "store")
-    assert [row["name"] for row in found.operations()] == ["a"]
-    assert dict(+found.intake.left_out) == {
+    result = imported("chrome-trace", path, tmp_path / "store")
+    assert [row["name"] for row in result.operations()] == ["a"]
+    assert dict(+result.intake.left_out) == {
         "flow arrows": 2,
-        "ends without a beginning": 1,
-        "beginnings without an end": 1,
+        "end events without a beginning": 1,
+        "begin events without an end": 1,
         "events without a time": 2,
         "events without a duration": 1,
         "events of kind 'Z'": 1,
@@ -176,16 +176,16 @@ def test_everything_that_is_not_understood_is_counted(tmp_path: Path) -> None:
 def test_a_trace_without_a_date_ends_when_its_file_was_written(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", [span("a", 50, 1_000_000)])
     os.utime(path, (MTIME, MTIME))
-    found = imported("chrome-trace", path, tmp_path / "store")
-    assert found.job.summary["end_time"] == "2022-04-15T05:20:00.000000Z"
-    assert any("no date" in remark for remark in found.intake.remarks)
+    result = imported("chrome-trace", path, tmp_path / "store")
+    assert result.job.summary["end_time"] == "2022-04-15T05:20:00.000000Z"
+    assert any("no date" in remark for remark in result.intake.remarks)
 
 
 def test_traces_without_a_date_stay_as_they_lie(tmp_path: Path) -> None:
     for rank, start in enumerate((100, 400)):
         write(tmp_path / "run" / f"rank{rank}.json", [span("a", start, 10)])
-    found = imported("chrome-trace", tmp_path / "run", tmp_path / "store")
-    [first], [second] = found.operations(0), found.operations(1)
+    result = imported("chrome-trace", tmp_path / "run", tmp_path / "store")
+    [first], [second] = result.operations(0), result.operations(1)
     assert second["start_ns"] - first["start_ns"] == 300_000
 
 
@@ -201,12 +201,12 @@ def test_what_sonde_exported_comes_back(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", events, baseTimeNanoseconds=BASE_NS)
     first = imported("kineto", path, tmp_path / "first")
     first.job.timeline().save(str(tmp_path / "merged.json"))
-    again = imported("chrome-trace", tmp_path / "merged.json", tmp_path / "again")
-    assert _spent(again) == pytest.approx(_spent(first), abs=1e-8)
-    kernels = [row["device"] for row in again.operations() if row["category"] == "kernel"]
+    restarted = imported("chrome-trace", tmp_path / "merged.json", tmp_path / "again")
+    assert _spent(restarted) == pytest.approx(_spent(first), abs=1e-8)
+    kernels = [row["device"] for row in restarted.operations() if row["category"] == "kernel"]
     assert kernels == ["cuda:0"]
 
 
-def _spent(found: Imported) -> dict[str, float]:
-    [step] = found.steps()
+def _spent(imported: Imported) -> dict[str, float]:
+    [step] = imported.steps()
     return {key: value for key, value in step.items() if isinstance(value, float)}

@@ -10,53 +10,53 @@ from sonde.errors import DamagedError
 from tests.fakes.recordings import Event, imported, named, span, write, write_text
 
 
-def timeline(place: dict[str, Any]) -> list[Event]:
+def timeline(index: dict[str, Any]) -> list[Event]:
     """One tensor: rank 1 comes last, then the sum in three parts."""
     return [
-        {**place, "ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 100},
-        {**place, "ph": "X", "name": "0", "ts": 101, "dur": 0},
-        {**place, "ph": "X", "name": "1", "ts": 128, "dur": 0},
-        {**place, "ph": "E", "ts": 130},
+        {**index, "ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 100},
+        {**index, "ph": "X", "name": "0", "ts": 101, "dur": 0},
+        {**index, "ph": "X", "name": "1", "ts": 128, "dur": 0},
+        {**index, "ph": "E", "ts": 130},
         {
-            **place,
+            **index,
             "ph": "B",
             "name": "ALLREDUCE",
             "ts": 130,
             "args": {"dtype": "float32", "shape": "[10, 20]"},
         },
-        {**place, "ph": "B", "name": "MEMCPY_IN_FUSION_BUFFER", "ts": 131},
-        {**place, "ph": "E", "ts": 135},
-        {**place, "ph": "B", "name": "NCCL_ALLREDUCE", "ts": 135},
-        {**place, "ph": "E", "ts": 160},
-        {**place, "ph": "E", "ts": 170, "args": {"dtype": "float32", "shape": "[10, 20]"}},
+        {**index, "ph": "B", "name": "MEMCPY_IN_FUSION_BUFFER", "ts": 131},
+        {**index, "ph": "E", "ts": 135},
+        {**index, "ph": "B", "name": "NCCL_ALLREDUCE", "ts": 135},
+        {**index, "ph": "E", "ts": 160},
+        {**index, "ph": "E", "ts": 170, "args": {"dtype": "float32", "shape": "[10, 20]"}},
     ]
 
 
 def unclosed(events: list[Event]) -> str:
     """As Horovod writes it: one event per line, and no end."""
-    return "[\n" + "".join(f"{json.dumps(one)},\n" for one in events)
+    return "[\n" + "".join(f"{json.dumps(item)},\n" for item in events)
 
 
 def test_tensors_are_negotiated_and_then_processed(tmp_path: Path) -> None:
     events = [named("process_name", "grad/dense", 3), *timeline({"pid": 3})]
     path = write_text(tmp_path / "timeline.json", unclosed(events))
-    found = imported("horovod", path, tmp_path / "store")
-    rows = found.operations()
-    told = [(row["name"], row["category"], row["duration_ns"], row["self_ns"]) for row in rows]
-    assert told == [
+    result = imported("horovod", path, tmp_path / "store")
+    rows = result.operations()
+    reported = [(row["name"], row["category"], row["duration_ns"], row["self_ns"]) for row in rows]
+    assert reported == [
         ("NEGOTIATE_ALLREDUCE", "collective", 30_000, 30_000),
         ("ALLREDUCE", "collective", 40_000, 11_000),
         ("MEMCPY_IN_FUSION_BUFFER", "other", 4_000, 4_000),
         ("NCCL_ALLREDUCE", "other", 25_000, 25_000),
     ]
     assert {row["lane"] for row in rows} == {"grad/dense"}
-    assert not +found.intake.left_out
+    assert not +result.intake.left_out
 
 
 def test_the_rank_that_came_last_is_told(tmp_path: Path) -> None:
     path = write_text(tmp_path / "timeline.json", unclosed(timeline({"pid": 3})))
-    found = imported("horovod", path, tmp_path / "store")
-    negotiation, processing, *_ = (json.loads(row["detail"] or "{}") for row in found.operations())
+    result = imported("horovod", path, tmp_path / "store")
+    negotiation, processing, *_ = (json.loads(row["detail"] or "{}") for row in result.operations())
     assert negotiation == {
         "phase": "negotiation",
         "ready_ns": {"0": 1000, "1": 28_000},
@@ -64,7 +64,7 @@ def test_the_rank_that_came_last_is_told(tmp_path: Path) -> None:
     }
     assert processing["phase"] == "processing"
     assert (processing["collective"], processing["elements_in"]) == ("all_reduce", 200)
-    assert found.job.lives[0].info.world_size == 2
+    assert result.job.lives[0].info.world_size == 2
 
 
 def test_a_tensor_may_be_a_thread_instead(tmp_path: Path) -> None:
@@ -83,12 +83,12 @@ def test_a_tensor_may_be_a_thread_instead(tmp_path: Path) -> None:
 def test_what_a_killed_job_has_begun_is_told(tmp_path: Path) -> None:
     events = timeline({"pid": 3})[:-1]
     path = write_text(tmp_path / "timeline.json", unclosed(events) + '{"ph": "B", "na')
-    found = imported("horovod", path, tmp_path / "store")
-    assert len(found.operations()) == 3
-    assert dict(+found.intake.left_out) == {"beginnings without an end": 1}
+    result = imported("horovod", path, tmp_path / "store")
+    assert len(result.operations()) == 3
+    assert dict(+result.intake.left_out) == {"begin events without an end": 1}
 
 
 def test_a_trace_of_something_else_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", [span("a", 0, 10)])
-    with pytest.raises(DamagedError, match="no timeline of Horovod"):
+    with pytest.raises(DamagedError, match="is not a Horovod timeline"):
         imported("horovod", path, tmp_path / "store")

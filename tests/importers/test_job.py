@@ -26,7 +26,7 @@ def test_nobody_sees_it_before_it_is_whole(tmp_path: Path) -> None:
         assert list_job_names(str(tmp_path)) == []
         draft.publish(("x",), "/")
         assert list_job_names(str(tmp_path)) == ["trace"]
-    assert [one.name for one in tmp_path.iterdir()] == ["trace"]
+    assert [name.name for name in tmp_path.iterdir()] == ["trace"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
@@ -59,27 +59,27 @@ def test_a_name_that_is_a_link_is_refused(tmp_path: Path) -> None:
 def test_a_job_that_took_the_name_meanwhile_is_left_alone(tmp_path: Path) -> None:
     with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
         fill(draft)
-        other = FakeJob(str(tmp_path / "trace")).end()
-        before = other.stored()
+        second_draft = FakeJob(str(tmp_path / "trace")).end()
+        before = second_draft.stored()
         with pytest.raises(JobExistsError):
             draft.publish(("x",), "/")
-    assert other.stored() == before
+    assert second_draft.stored() == before
 
 
 def test_drafts_of_imports_that_were_killed_go_after_a_day(tmp_path: Path) -> None:
-    left = tmp_path / ".import-old-12345678" / "workers"
-    left.mkdir(parents=True)
-    (left / "x").touch()
-    modified_ns = (left / "x").stat().st_mtime_ns
+    remaining = tmp_path / ".import-old-12345678" / "workers"
+    remaining.mkdir(parents=True)
+    (remaining / "x").touch()
+    modified_ns = (remaining / "x").stat().st_mtime_ns
     with JobDraft(str(tmp_path), "a", FakeClock(modified_ns + 3600 * NANOSECONDS)):
-        assert left.exists()
+        assert remaining.exists()
     with JobDraft(str(tmp_path), "a", FakeClock(modified_ns + 25 * 3600 * NANOSECONDS)):
-        assert not left.parent.exists()
+        assert not remaining.parent.exists()
 
 
 def test_what_it_wrote_is_parquet(tmp_path: Path) -> None:
     with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
         fill(draft)
         draft.publish(("x",), "/")
-    files = {one.suffix for one in (tmp_path / "trace" / "workers").rglob("*") if one.is_file()}
+    files = {name.suffix for name in (tmp_path / "trace" / "workers").rglob("*") if name.is_file()}
     assert files == {".parquet", ".json"}

@@ -65,7 +65,9 @@ def test_what_is_computed_after_the_backward_pass_is_no_forward(tmp_path: Path) 
 
 
 def test_without_marked_steps_a_step_ends_with_its_optimizer(tmp_path: Path) -> None:
-    events = [one for one in two_steps() if not str(one["name"]).startswith("ProfilerStep")]
+    events = [
+        worker for worker in two_steps() if not str(worker["name"]).startswith("ProfilerStep")
+    ]
     path = write(tmp_path / "trace.json", events)
     first, second = imported("kineto", path, tmp_path / "store").steps()
     assert (first["step"], second["step"]) == (0, 1)
@@ -80,8 +82,8 @@ def test_the_job_tells_where_it_comes_from(tmp_path: Path) -> None:
         "cuda_runtime_version": 12040,
     }
     path = write(tmp_path / "trace.json", [*two_steps(), kernel], **head)
-    found = imported("kineto", path, tmp_path / "store").job
-    status = found.summary
+    result = imported("kineto", path, tmp_path / "store").job
+    status = result.summary
     assert status["state"] == "ended"
     assert status["steps"] == {"train": 2}
     assert status["start_time"] == "2023-11-14T22:13:20.001000Z"
@@ -118,13 +120,13 @@ def test_the_operators_of_the_job_are_those_of_the_trace(tmp_path: Path) -> None
 def test_the_layout_of_old_versions_is_read(tmp_path: Path) -> None:
     """PyTorch 1.8: instants of the epoch, other words for the categories, steps as operators."""
     now = 1.6e15
-    events = [{**one, "cat": "Operator"} for one in two_steps(now)]
+    events = [{**worker, "cat": "Operator"} for worker in two_steps(now)]
     events.append(span("gemm", now + 300, 50, STREAM, cat="Kernel", args={"device": 0}))
     path = write(tmp_path / "trace.json", events, schemaVersion=1)
-    found = imported("kineto", path, tmp_path / "store")
-    assert [one["step"] for one in found.steps()] == [4, 5]
-    assert found.job.summary["start_time"].startswith("2020-09-13T12:26:40")
-    assert {"kernel", "annotation", "operator"} <= {row["category"] for row in found.operations()}
+    result = imported("kineto", path, tmp_path / "store")
+    assert [worker["step"] for worker in result.steps()] == [4, 5]
+    assert result.job.summary["start_time"].startswith("2020-09-13T12:26:40")
+    assert {"kernel", "annotation", "operator"} <= {row["category"] for row in result.operations()}
 
 
 def test_ranks_are_those_that_the_traces_tell(tmp_path: Path) -> None:
@@ -134,8 +136,11 @@ def test_ranks_are_those_that_the_traces_tell(tmp_path: Path) -> None:
         write(path, two_steps(), baseTimeNanoseconds=BASE_NS, distributedInfo=info)
     job = imported("kineto", tmp_path / "run", tmp_path / "store").job
     assert job.workers == ("0", "1")
-    assert [(one.info.rank, one.info.node) for one in job.lives] == [(0, "host-1"), (1, "host-0")]
-    assert {one.info.world_size for one in job.lives} == {2}
+    assert [(worker.info.rank, worker.info.node) for worker in job.lives] == [
+        (0, "host-1"),
+        (1, "host-0"),
+    ]
+    assert {worker.info.world_size for worker in job.lives} == {2}
     assert job.nodes == ("host-0", "host-1")
 
 
@@ -144,7 +149,7 @@ def test_without_a_word_ranks_are_those_of_the_file_names(tmp_path: Path) -> Non
         write(tmp_path / "run" / f"trace_rank{rank}.json.gz", two_steps())
     job = imported("kineto", tmp_path / "run", tmp_path / "store").job
     assert job.workers == ("3", "12")
-    assert {one.info.world_size for one in job.lives} == {2}
+    assert {worker.info.world_size for worker in job.lives} == {2}
 
 
 def test_several_recordings_of_a_worker_are_one_worker(tmp_path: Path) -> None:
@@ -152,18 +157,18 @@ def test_several_recordings_of_a_worker_are_one_worker(tmp_path: Path) -> None:
         path = tmp_path / "run" / f"box_77.{cycle}.pt.trace.json"
         events = training_step(number, 1000 + cycle * SECOND_US)
         write(path, events, baseTimeNanoseconds=BASE_NS)
-    found = imported("kineto", tmp_path / "run", tmp_path / "store")
-    assert found.job.workers == ("0",)
-    assert [one["step"] for one in found.steps()] == [4, 40]
-    assert found.job.lives[0].info.pid == 77
+    result = imported("kineto", tmp_path / "run", tmp_path / "store")
+    assert result.job.workers == ("0",)
+    assert [worker["step"] for worker in result.steps()] == [4, 40]
+    assert result.job.lives[0].info.pid == 77
 
 
 def test_a_file_of_something_else_in_the_folder_is_told(tmp_path: Path) -> None:
     write(tmp_path / "run" / "rank0.json", two_steps())
     write_text(tmp_path / "run" / "config.json", '{"batch": 4}')
-    found = imported("kineto", tmp_path / "run", tmp_path / "store")
-    assert found.job.workers == ("0",)
-    assert any("config.json" in remark for remark in found.intake.remarks)
+    result = imported("kineto", tmp_path / "run", tmp_path / "store")
+    assert result.job.workers == ("0",)
+    assert any("config.json" in remark for remark in result.intake.remarks)
 
 
 def test_a_file_that_is_no_trace_is_named_with_the_place(tmp_path: Path) -> None:
@@ -180,21 +185,21 @@ def test_a_trace_without_operations_says_what_it_holds(tmp_path: Path) -> None:
 
 
 def test_a_trace_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    whole = write(tmp_path / "whole.json.gz", two_steps(), baseTimeNanoseconds=BASE_NS)
-    text = gzip.decompress(whole.read_bytes()).decode()
+    complete = write(tmp_path / "whole.json.gz", two_steps(), baseTimeNanoseconds=BASE_NS)
+    text = gzip.decompress(complete.read_bytes()).decode()
     path = write_text(tmp_path / "trace.json", text[: -len(text) // 3])
-    found = imported("kineto", path, tmp_path / "store")
-    assert 0 < len(found.operations()) < len(two_steps())
-    assert any("cut off" in remark for remark in found.intake.remarks)
+    result = imported("kineto", path, tmp_path / "store")
+    assert 0 < len(result.operations()) < len(two_steps())
+    assert any("is truncated" in remark for remark in result.intake.remarks)
 
 
 def test_what_is_not_understood_is_counted(tmp_path: Path) -> None:
     arrows = [{"ph": kind, "id": 1, "ts": 1, "cat": "ac2g", "name": "ac2g"} for kind in "sf"]
     memory = {"ph": "i", "name": "[memory]", "ts": 1100, "args": {"Bytes": 512}}
     path = write(tmp_path / "trace.json", [*two_steps(), *arrows, memory, memory])
-    found = imported("kineto", path, tmp_path / "store")
-    assert dict(+found.intake.left_out) == {"instants": 2}
-    [notice] = found.job.summary["not_collected"]
+    result = imported("kineto", path, tmp_path / "store")
+    assert dict(+result.intake.left_out) == {"instants": 2}
+    [notice] = result.job.summary["not_collected"]
     assert notice["what"] == "instants (2)"
 
 
@@ -206,9 +211,9 @@ def test_operations_whose_times_are_broken_are_left_out(tmp_path: Path) -> None:
         {key: value for key, value in operator("when?", 0, 5).items() if key != "ts"},
     ]
     path = write(tmp_path / "trace.json", events)
-    found = imported("kineto", path, tmp_path / "store")
-    assert found.job.summary["duration_seconds"] == pytest.approx(1e-3)
-    assert dict(+found.intake.left_out) == {"events without a time": 3}
+    result = imported("kineto", path, tmp_path / "store")
+    assert result.job.summary["duration_seconds"] == pytest.approx(1e-3)
+    assert dict(+result.intake.left_out) == {"events without a time": 3}
 
 
 def test_phases_that_a_script_names_are_taken_where_nothing_else_tells(tmp_path: Path) -> None:
@@ -227,20 +232,22 @@ def test_phases_that_a_script_names_are_taken_where_nothing_else_tells(tmp_path:
 
 def test_a_recording_of_a_gpu_holds_what_a_plain_count_of_it_finds(tmp_path: Path) -> None:
     events = json.loads(gzip.decompress(H200.read_bytes()))["traceEvents"]
-    found = imported("kineto", H200, tmp_path / "store")
-    rows = found.operations()
+    result = imported("kineto", H200, tmp_path / "store")
+    rows = result.operations()
     for theirs, ours in (("kernel", "kernel"), ("gpu_memcpy", "copy"), ("gpu_memset", "set")):
-        counted = [one for one in events if one.get("cat") == theirs]
-        kept = [row for row in rows if row["category"] == ours]
-        assert len(kept) == len(counted) > 0
-        total = sum(row["duration_ns"] for row in kept)
-        assert total == pytest.approx(1000 * sum(one["dur"] for one in counted))
-    [marked] = [one for one in events if one["name"] == "ProfilerStep#3" and one["pid"] != 0]
-    [step] = found.steps()
+        counted = [worker for worker in events if worker.get("cat") == theirs]
+        retained = [row for row in rows if row["category"] == ours]
+        assert len(retained) == len(counted) > 0
+        total = sum(row["duration_ns"] for row in retained)
+        assert total == pytest.approx(1000 * sum(worker["dur"] for worker in counted))
+    [marked] = [
+        worker for worker in events if worker["name"] == "ProfilerStep#3" and worker["pid"] != 0
+    ]
+    [step] = result.steps()
     assert step["step"] == 3
     assert step["seconds"] == pytest.approx(marked["dur"] / 1e6)
     assert step["forward"] + step["backward"] > 0.8 * step["seconds"]
-    assert found.job.lives[0].info.device == "cuda:0"
+    assert result.job.lives[0].info.device == "cuda:0"
 
 
 def test_a_trace_of_the_installed_version_is_read(tmp_path: Path) -> None:
@@ -259,11 +266,11 @@ def test_a_trace_of_the_installed_version_is_read(tmp_path: Path) -> None:
             profile.step()
     path = tmp_path / "trace.json"
     profile.export_chrome_trace(str(path))
-    found = imported("kineto", path, tmp_path / "store")
-    steps = found.steps()
-    assert [one["step"] for one in steps] == [1, 2]
+    result = imported("kineto", path, tmp_path / "store")
+    steps = result.steps()
+    assert [worker["step"] for worker in steps] == [1, 2]
     for phase in ("data_wait", "forward", "backward", "optimizer"):
-        assert all(one[phase] > 0 for one in steps[:1]), phase
-    assert found.job.operators(device="cpu").top(3)
-    names = [row["name"] for row in found.operations()]
+        assert all(worker[phase] > 0 for worker in steps[:1]), phase
+    assert result.job.operators(device="cpu").top(3)
+    names = [row["name"] for row in result.operations()]
     assert "aten::addmm" in names

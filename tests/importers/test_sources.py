@@ -34,14 +34,14 @@ def test_the_name_of_a_file_tells(
 def test_files_that_tell_no_rank_get_those_that_are_free(tmp_path: Path) -> None:
     for name in ("a.json", "b.json", "rank0.json"):
         (tmp_path / name).touch()
-    found = {one.path.name: one.rank for one in find_sources(tmp_path, ENDINGS)}
-    assert found == {"a.json": 1, "b.json": 2, "rank0.json": 0}
+    sources = {source.path.name: source.rank for source in find_sources(tmp_path, ENDINGS)}
+    assert sources == {"a.json": 1, "b.json": 2, "rank0.json": 0}
 
 
 def test_ranks_of_one_host_are_its_processes(tmp_path: Path) -> None:
     for name in ("box_20.1.pt.trace.json", "box_20.2.pt.trace.json", "box_21.1.pt.trace.json"):
         (tmp_path / name).touch()
-    assert [one.rank for one in find_sources(tmp_path, ENDINGS)] == [0, 0, 1]
+    assert [source.rank for source in find_sources(tmp_path, ENDINGS)] == [0, 0, 1]
 
 
 def test_a_folder_without_recordings_says_how_they_are_named(tmp_path: Path) -> None:
@@ -51,5 +51,5 @@ def test_a_folder_without_recordings_says_how_they_are_named(tmp_path: Path) -> 
 
 
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="There is no file or folder"):
+    with pytest.raises(UsageError, match="does not exist"):
         find_sources(tmp_path / "nothing.json", ENDINGS)

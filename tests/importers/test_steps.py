@@ -21,9 +21,9 @@ def operations(*rows: Named, lane: str = "main thread", device: str = "cpu") -> 
 
 
 def test_nothing_is_made_up_where_nothing_is_named() -> None:
-    found = find_training(operations(("aten::mm", 0, 10), ("forward_hook", 10, 20)))
-    assert not found.steps
-    assert not found.phases
+    training = find_training(operations(("aten::mm", 0, 10), ("forward_hook", 10, 20)))
+    assert not training.steps
+    assert not training.phases
 
 
 def test_a_recording_of_nothing_shows_nothing() -> None:
@@ -40,8 +40,8 @@ def test_what_a_device_repeats_of_the_names_is_no_step() -> None:
 
 
 def test_steps_that_are_told_in_another_way_stand() -> None:
-    found = find_training(operations(("step 1", 0, 10)), [Step(8, 5, 9), Step(7, 0, 5)])
-    assert [one.number for one in found.steps] == [7, 8]
+    training = find_training(operations(("step 1", 0, 10)), [Step(8, 5, 9), Step(7, 0, 5)])
+    assert [step.number for step in training.steps] == [7, 8]
 
 
 def test_an_instant_between_two_steps_belongs_to_none() -> None:

@@ -35,8 +35,8 @@ def gpu_events() -> list[dict[str, Any]]:
 def test_what_ran_on_a_device_is_not_told_twice(tmp_path: Path) -> None:
     path = write(tmp_path / "run" / "box.trace.json.gz", gpu_events(), displayTimeUnit="ns")
     rows = imported("xprof", path, tmp_path / "store").operations()
-    found = {row["name"]: (row["category"], row["device"]) for row in rows}
-    assert found == {
+    result = {row["name"]: (row["category"], row["device"]) for row in rows}
+    assert result == {
         "fusion_1": ("kernel", "cuda:0"),
         "MemcpyH2D": ("copy", "cuda:0"),
         "12": ("annotation", "cuda:0"),
@@ -52,9 +52,9 @@ def test_what_ran_on_a_device_is_not_told_twice(tmp_path: Path) -> None:
 
 def test_steps_are_those_of_the_device(tmp_path: Path) -> None:
     path = write(tmp_path / "run" / "box.trace.json.gz", gpu_events())
-    found = imported("xprof", path, tmp_path / "store")
-    assert [one["step"] for one in found.steps()] == [12, 13]
-    assert found.job.nodes == ("box",)
+    result = imported("xprof", path, tmp_path / "store")
+    assert [step["step"] for step in result.steps()] == [12, 13]
+    assert result.job.nodes == ("box",)
 
 
 def test_without_them_steps_are_those_that_the_program_numbers(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_without_them_steps_are_those_that_the_program_numbers(tmp_path: Path) -
     ]
     path = write(tmp_path / "run" / "box.trace.json", events)
     steps = imported("xprof", path, tmp_path / "store").steps()
-    assert [(one["step"], one["seconds"]) for one in steps] == [
+    assert [(step["step"], step["seconds"]) for step in steps] == [
         (4, pytest.approx(50e-6)),
         (5, pytest.approx(50e-6)),
     ]
@@ -82,8 +82,8 @@ def test_a_device_without_streams_runs_its_operations(tmp_path: Path) -> None:
     ]
     path = write(tmp_path / "box.trace.json", events)
     rows = imported("xprof", path, tmp_path / "store").operations()
-    found = {row["name"]: (row["category"], row["device"]) for row in rows}
-    assert found == {"fusion.3": ("kernel", "tpu:2"), "jit_step": ("annotation", "tpu:2")}
+    result = {row["name"]: (row["category"], row["device"]) for row in rows}
+    assert result == {"fusion.3": ("kernel", "tpu:2"), "jit_step": ("annotation", "tpu:2")}
 
 
 def test_each_host_of_a_run_is_a_worker(tmp_path: Path) -> None:

@@ -11,25 +11,27 @@ Span = tuple[int, int, int]  # lane, start, duration
 
 def nested(*spans: Span) -> tuple[list[int], list[int]]:
     lanes, starts, durations = (np.array(column) for column in zip(*spans, strict=True))
-    parents, own = nest(lanes.astype(np.int32), starts, durations)
-    return parents.tolist(), own.tolist()
+    parents, self_times = nest(lanes.astype(np.int32), starts, durations)
+    return parents.tolist(), self_times.tolist()
 
 
 def owners(spans: list[Span]) -> list[int]:
     """The definition, instant by instant: the latest that has begun and is not over."""
-    own = [0] * len(spans)
-    order = sorted(range(len(spans)), key=lambda one: (spans[one][1], -spans[one][2]))
+    self_times = [0] * len(spans)
+    order = sorted(
+        range(len(spans)), key=lambda operation: (spans[operation][1], -spans[operation][2])
+    )
     for lane in {span[0] for span in spans}:
         for instant in range(max(start + duration for _, start, duration in spans)):
             going = [
-                one
-                for one in order
-                if spans[one][0] == lane
-                and spans[one][1] <= instant < spans[one][1] + spans[one][2]
+                operation
+                for operation in order
+                if spans[operation][0] == lane
+                and spans[operation][1] <= instant < spans[operation][1] + spans[operation][2]
             ]
             if going:
-                own[going[-1]] += 1
-    return own
+                self_times[going[-1]] += 1
+    return self_times
 
 
 def test_what_runs_inside_is_not_counted_again() -> None:
@@ -67,7 +69,7 @@ def test_an_overlap_in_one_place_changes_nothing_elsewhere() -> None:
 spans = st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 25))
 
 
-@given(st.lists(spans, min_size=1, max_size=25, unique_by=lambda one: one))
+@given(st.lists(spans, min_size=1, max_size=25, unique_by=lambda operation: operation))
 def test_every_instant_belongs_to_the_one_that_began_last(given_spans: list[Span]) -> None:
     assert nested(*given_spans)[1] == owners(given_spans)
 
@@ -75,31 +77,31 @@ def test_every_instant_belongs_to_the_one_that_began_last(given_spans: list[Span
 @st.composite
 def trees(draw: st.DrawFn) -> list[Span]:
     """Operations that lie inside of each other as calls do."""
-    found: list[Span] = []
+    calls: list[Span] = []
 
     def grow(start: int, end: int, depth: int) -> None:
         edges = draw(st.lists(st.integers(start, end), max_size=6, unique=True))
         for first, last in zip(sorted(edges)[::2], sorted(edges)[1::2], strict=False):
-            found.append((0, first, last - first))
+            calls.append((0, first, last - first))
             if depth:
                 grow(first, last, depth - 1)
 
     grow(0, 200, 3)
-    return found
+    return calls
 
 
 @given(trees().filter(bool))
 def test_calls_that_nest_add_up_whatever_their_order(calls: list[Span]) -> None:
     shuffled = sorted(calls, key=hash)
-    parents, own = nested(*shuffled)
+    parents, self_times = nested(*shuffled)
     covered = {
         instant for _, start, duration in calls for instant in range(start, start + duration)
     }
-    assert sum(own) == len(covered)
-    assert own == owners(shuffled)
-    for place, parent in enumerate(parents):
+    assert sum(self_times) == len(covered)
+    assert self_times == owners(shuffled)
+    for index, parent in enumerate(parents):
         if parent != NO_PARENT:
-            _, start, duration = shuffled[place]
+            _, start, duration = shuffled[index]
             _, around, length = shuffled[parent]
             assert around <= start
             assert start + duration <= around + length

@@ -15,17 +15,17 @@ BASE_NS = 1_700_000_000_000_000_000
 
 def span(name: str, ts: float, dur: float, cat: str = "cpu_op", **more: Any) -> dict[str, Any]:
     args = more.pop("args", {})
-    place = {"pid": 100, "tid": 100, **more}
-    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "args": args, **place}
+    thread = {"pid": 100, "tid": 100, **more}
+    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "args": args, **thread}
 
 
 def kernel(name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:
-    said = {"device": 0, "stream": 7, "grid": [8, 1, 1], "block": [32, 1, 1], **args}
-    return span(name, ts, dur, "kernel", pid=0, tid=7, args=said)
+    arguments = {"device": 0, "stream": 7, "grid": [8, 1, 1], "block": [32, 1, 1], **args}
+    return span(name, ts, dur, "kernel", pid=0, tid=7, args=arguments)
 
 
-def named(kind: str, name: str, **place: Any) -> dict[str, Any]:
-    return {"ph": "M", "name": kind, "args": {"name": name}, "pid": 100, "tid": 100, **place}
+def named(kind: str, name: str, **thread: Any) -> dict[str, Any]:
+    return {"ph": "M", "name": kind, "args": {"name": name}, "pid": 100, "tid": 100, **thread}
 
 
 def decoded(*events: dict[str, Any], anchors: Any = (), **document: Any) -> Trace:
@@ -73,8 +73,13 @@ def test_categories_of_old_and_new_traces_are_told_in_our_words(theirs: str, our
 
 
 def test_collectives_on_the_host_have_a_category_and_on_the_device_a_detail() -> None:
-    said = {"Collective name": "allreduce", "In msg nelems": 4096, "dtype": "Float"}
-    facts = {**said, "Group size": 2, "Process Group Name": "0", "Process Group Ranks": "[0, 1]"}
+    arguments = {"Collective name": "allreduce", "In msg nelems": 4096, "dtype": "Float"}
+    facts = {
+        **arguments,
+        "Group size": 2,
+        "Process Group Name": "0",
+        "Process Group Ranks": "[0, 1]",
+    }
     trace = decoded(
         span("record_param_comms", 0, 5, args=facts),
         span("gloo:all_reduce", 10, 5, "user_annotation"),
@@ -120,8 +125,8 @@ def test_one_anchor_moves_the_clock_and_two_correct_its_pace() -> None:
     anchor = span("sonde.anchor.0", 1000, 10, "user_annotation")
     last = span("sonde.anchor.1", 3000, 10, "user_annotation")
     ours = BASE_NS + 10**9
-    one = decoded(anchor, span("x", 2005, 1), anchors=[("sonde.anchor.0", ours)])
-    assert row_of(one, "x")["start_ns"] == ours + 1_000_000
+    item = decoded(anchor, span("x", 2005, 1), anchors=[("sonde.anchor.0", ours)])
+    assert row_of(item, "x")["start_ns"] == ours + 1_000_000
     anchors = [("sonde.anchor.0", ours), ("sonde.anchor.1", ours + 2_000_200)]
     two = decoded(anchor, span("x", 2005, 1), last, anchors=anchors)
     assert row_of(two, "x")["start_ns"] == ours + 1_000_100
@@ -138,8 +143,8 @@ def test_lanes_are_threads_and_streams() -> None:
         named("thread_name", "thread 100 (python3)"),
         named("thread_name", "pt_autograd_0", tid=200),
     )
-    found = {row["name"]: (row["lane"], row["device"]) for row in rows(trace)}
-    assert found == {
+    found_lanes = {row["name"]: (row["lane"], row["device"]) for row in rows(trace)}
+    assert found_lanes == {
         "a": ("thread 100 (python3)", "cpu"),
         "b": ("thread 200 (pt_autograd_0)", "cpu"),
         "c": ("thread 300", "cpu"),
@@ -164,8 +169,8 @@ def test_own_time_leaves_out_what_ran_inside_on_the_same_lane() -> None:
         span("cudaLaunchKernel", 20, 5, "cuda_runtime"),
         span("elsewhere", 10, 30, tid=7),
     )
-    own = {row["name"]: row["self_ns"] for row in rows(trace)}
-    assert own == {
+    self_times = {row["name"]: row["self_ns"] for row in rows(trace)}
+    assert self_times == {
         "outer": 70_000,
         "inner": 25_000,
         "cudaLaunchKernel": 5_000,
@@ -197,8 +202,8 @@ def test_beginnings_and_ends_that_come_apart_are_paired_lane_by_lane() -> None:
         edge("E", "never begun", 10),
         edge("B", "never ended", 11),
     )
-    found = {row["name"]: (row["duration_ns"], row["self_ns"]) for row in rows(trace)}
-    assert found == {"outer": (9000, 6000), "inner": (3000, 3000), "other lane": (3000, 3000)}
+    found_lanes = {row["name"]: (row["duration_ns"], row["self_ns"]) for row in rows(trace)}
+    assert found_lanes == {"outer": (9000, 6000), "inner": (3000, 3000), "other lane": (3000, 3000)}
 
 
 def test_operations_belong_to_the_innermost_module_around_them() -> None:

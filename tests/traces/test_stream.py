@@ -42,11 +42,11 @@ REST = {key: value for key, value in DOCUMENT.items() if key != "traceEvents"}
 
 def read(content: bytes, block_bytes: int = 1 << 20) -> tuple[list[str], TraceStream]:
     stream = TraceStream(content, block_bytes)
-    return [one.name for events, _ in stream.pieces() for one in events], stream
+    return [event.name for events, _ in stream.pieces() for event in events], stream
 
 
 def names(events: list[dict[str, Any]]) -> list[str]:
-    return [one["name"] for one in events]
+    return [each["name"] for each in events]
 
 
 @pytest.mark.parametrize("indent", [None, 0, 1, 4])
@@ -56,8 +56,8 @@ def test_every_layout_is_read_in_pieces_of_every_size(
     indent: int | None, separators: tuple[str, str] | None, block_bytes: int
 ) -> None:
     text = json.dumps(DOCUMENT, indent=indent, separators=separators)
-    found, stream = read(text.encode(), block_bytes)
-    assert found == names(EVENTS)
+    events, stream = read(text.encode(), block_bytes)
+    assert events == names(EVENTS)
     assert stream.metadata == REST
     assert not stream.is_cut
     assert stream.left_out == 0
@@ -69,8 +69,8 @@ def test_keys_may_come_in_any_order_and_pieces_end_anywhere(
     block_bytes: int, order: list[str]
 ) -> None:
     text = json.dumps({key: DOCUMENT[key] for key in order})
-    found, stream = read(text.encode(), block_bytes)
-    assert found == names(EVENTS)
+    events, stream = read(text.encode(), block_bytes)
+    assert events == names(EVENTS)
     assert stream.metadata == REST
 
 
@@ -89,12 +89,12 @@ arguments = st.recursive(
     st.sampled_from([None, 2]),
 )
 def test_whatever_events_say_none_is_lost_or_torn(
-    said: list[tuple[str, Any]], block_bytes: int, is_bare: bool, indent: int | None
+    drawn: list[tuple[str, Any]], block_bytes: int, is_bare: bool, indent: int | None
 ) -> None:
-    events = [event(name, anything=value) for name, value in said]
-    document = events if is_bare else {"traceEvents": events, "more": said}
-    found, stream = read(json.dumps(document, indent=indent).encode(), block_bytes)
-    assert found == names(events)
+    events = [event(name, anything=value) for name, value in drawn]
+    document = events if is_bare else {"traceEvents": events, "more": drawn}
+    result, stream = read(json.dumps(document, indent=indent).encode(), block_bytes)
+    assert result == names(events)
     assert not stream.is_cut
 
 
@@ -103,37 +103,39 @@ def test_a_trace_cut_at_any_byte_gives_the_events_before(data: st.DataObject) ->
     text = json.dumps({"traceEvents": EVENTS, "traceName": "x"}).encode()
     begin = text.index(b"[") + 1
     cut = data.draw(st.integers(begin, len(text) - 1))
-    found, stream = read(text[:cut], data.draw(st.integers(1, 500)))
-    whole = [one for one in names(EVENTS) if text.find(_end_of(one)) + len(_end_of(one)) <= cut]
-    assert found == whole
+    events, stream = read(text[:cut], data.draw(st.integers(1, 500)))
+    complete = [
+        event for event in names(EVENTS) if text.find(_end_of(event)) + len(_end_of(event)) <= cut
+    ]
+    assert events == complete
     close = len(text) - len(b'], "traceName": "x"}')
     assert stream.is_cut == (cut <= close)
 
 
 def _end_of(name: str) -> bytes:
-    return json.dumps(next(one for one in EVENTS if one["name"] == name)).encode()
+    return json.dumps(next(event for event in EVENTS if event["name"] == name)).encode()
 
 
 def test_a_bare_array_may_end_without_its_bracket() -> None:
-    found, stream = read(json.dumps(EVENTS)[:-1].encode() + b",\n")
-    assert found == names(EVENTS)
+    events, stream = read(json.dumps(EVENTS)[:-1].encode() + b",\n")
+    assert events == names(EVENTS)
     assert stream.metadata == {}
 
 
 @pytest.mark.parametrize("block_bytes", [3, 100, 1 << 20])
 def test_compressed_traces_are_read_the_same_way(block_bytes: int) -> None:
     first, second = json.dumps(DOCUMENT).encode()[:300], json.dumps(DOCUMENT).encode()[300:]
-    found, stream = read(gzip.compress(first) + gzip.compress(second), block_bytes)
-    assert found == names(EVENTS)
+    events, stream = read(gzip.compress(first) + gzip.compress(second), block_bytes)
+    assert events == names(EVENTS)
     assert stream.metadata == REST
 
 
 def test_a_compressed_trace_that_is_cut_off_gives_what_it_has() -> None:
     events = [event(f"op{number}") for number in range(500)]
     packed = gzip.compress(json.dumps({"traceEvents": events}).encode(), 0)
-    found, stream = read(packed[: len(packed) // 2])
-    assert 0 < len(found) < 500
-    assert found == names(events)[: len(found)]
+    result, stream = read(packed[: len(packed) // 2])
+    assert 0 < len(result) < 500
+    assert result == names(events)[: len(result)]
     assert stream.is_cut
 
 
@@ -141,17 +143,17 @@ def test_it_is_read_from_a_path_and_from_an_open_file(tmp_path: Path) -> None:
     path = tmp_path / "trace.json.gz"
     path.write_bytes(gzip.compress(json.dumps(DOCUMENT).encode()))
     for source in (path, io.BytesIO(path.read_bytes())):
-        events = [one.name for some, _ in TraceStream(source).pieces() for one in some]
+        events = [event.name for some, _ in TraceStream(source).pieces() for event in some]
         assert events == names(EVENTS)
 
 
 def test_one_event_that_no_json_knows_costs_nothing_else() -> None:
     text = json.dumps(EVENTS).replace('"correlation": 7', '"memory bandwidth (GB/s)": inf')
-    found, stream = read(text.encode())
-    assert found == names(EVENTS)
+    events, stream = read(text.encode())
+    assert events == names(EVENTS)
     broken = json.dumps(EVENTS).replace('"correlation": 7', '"correlation": what')
-    found, stream = read(broken.encode())
-    assert found == names(EVENTS)[:-1]
+    events, stream = read(broken.encode())
+    assert events == names(EVENTS)[:-1]
     assert stream.left_out == 1
 
 
@@ -159,23 +161,23 @@ def test_an_event_that_is_too_deep_costs_nothing_else() -> None:
     deep = json.dumps(event("deep", anything="?")).replace('"?"', "[" * 3000 + "]" * 3000)
     content = f"[{json.dumps(event('before'))}, {deep}, {json.dumps(event('after'))}]"
     for block_bytes in (500, 1 << 20):
-        found, stream = read(content.encode(), block_bytes)
-        assert found == ["before", "after"]
+        events, stream = read(content.encode(), block_bytes)
+        assert events == ["before", "after"]
         assert stream.left_out == 1
 
 
 def test_a_name_that_is_no_unicode_costs_nothing_but_its_odd_letters() -> None:
     text = json.dumps([event("good"), event("b?d", note="?")]).encode().replace(b"?", b"\xff")
-    found, stream = read(text)
-    assert found == ["good", "b\ufffdd"]
+    events, stream = read(text)
+    assert events == ["good", "b\ufffdd"]
     assert stream.left_out == 0
 
 
 def test_values_of_other_types_than_usual_are_understood() -> None:
     odd = {"ph": "X", "name": 17, "pid": None, "tid": "main", "ts": "2.5", "dur": None, "args": []}
     (events, _), *_ = TraceStream(json.dumps([odd, None, 3]).encode()).pieces()
-    (one,) = events
-    assert (one.name, one.pid, one.tid, one.ts, one.dur) == ("17", "", "main", 2.5, 0.0)
+    (event,) = events
+    assert (event.name, event.pid, event.tid, event.ts, event.dur) == ("17", "", "main", 2.5, 0.0)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"hello", b'{"traceEvents": 3}', b"\x1f\x8bno"])
@@ -190,7 +192,7 @@ def test_the_name_of_the_events_inside_of_a_text_misleads_nobody() -> None:
 
 
 def test_both_decoders_give_the_same() -> None:
-    said = {
+    arguments = {
         "Input Dims": [[1, 2], []],
         "grid": [1, 2, 3],
         "block": [32, 1, 1],
@@ -201,20 +203,20 @@ def test_both_decoders_give_the_same() -> None:
         "Sequence number": 4,
         "Fwd thread id": 1,
     }
-    listed = json.dumps([event("op", **said), event("other")]).encode()
+    listed = json.dumps([event("op", **arguments), event("other")]).encode()
     for plain, typed in zip(
         plain_events.decode_events(listed), typed_events.decode_events(listed), strict=True
     ):
         for name in plain_events.Arguments.__slots__:
-            one, other = getattr(plain.args, name), getattr(typed.args, name)
-            assert one == (bytes(other) if isinstance(one, bytes) else other), name
+            each, plain_event = getattr(plain.args, name), getattr(typed.args, name)
+            assert each == (bytes(plain_event) if isinstance(each, bytes) else plain_event), name
         assert (plain.ph, plain.cat, plain.name) == (typed.ph, typed.cat, typed.name)
         assert (plain.pid, plain.tid, plain.ts, plain.dur) == (
             *(typed.pid, typed.tid),
             *(typed.ts, typed.dur),
         )
-    assert [json.loads(one) for one in plain_events.decode_arguments(listed) if one] == [
-        json.loads(one) for one in typed_events.decode_arguments(listed) if len(one) > 2
+    assert [json.loads(each) for each in plain_events.decode_arguments(listed) if each] == [
+        json.loads(each) for each in typed_events.decode_arguments(listed) if len(each) > 2
     ]
 
 
@@ -224,6 +226,6 @@ def test_the_standard_library_does_it_where_msgspec_is_missing(
     monkeypatch.setattr(trace_stream, "decode_events", plain_events.decode_events)
     monkeypatch.setattr(trace_stream, "decode_arguments", plain_events.decode_arguments)
     for block_bytes in (50, 1 << 20):
-        found, stream = read(json.dumps(DOCUMENT, indent=2).encode(), block_bytes)
-        assert found == names(EVENTS)
+        events, stream = read(json.dumps(DOCUMENT, indent=2).encode(), block_bytes)
+        assert events == names(EVENTS)
         assert stream.metadata == REST

@@ -30,7 +30,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Trace]:
 
 def test_every_operator_is_there_with_the_times_pytorch_tells(recorded: tuple[Any, Trace]) -> None:
     profiler, trace = recorded
-    theirs = {one.key: one for one in profiler.key_averages()}
+    theirs = {item.key: item for item in profiler.key_averages()}
     ours = [row for row in rows(trace) if row["category"] == "operator"]
     counts = Counter(row["name"] for row in ours)
     assert counts["aten::addmm"] == 2
@@ -41,20 +41,20 @@ def test_every_operator_is_there_with_the_times_pytorch_tells(recorded: tuple[An
     for name, count in same.items():
         mine = [row for row in ours if row["name"] == name]
         total = sum(row["duration_ns"] for row in mine) / 1000
-        own = sum(row["self_ns"] for row in mine) / 1000
+        self_times = sum(row["self_ns"] for row in mine) / 1000
         assert total == pytest.approx(theirs[name].cpu_time_total, abs=0.01 * count)
-        assert own == pytest.approx(theirs[name].self_cpu_time_total, abs=0.1 * count)
+        assert self_times == pytest.approx(theirs[name].self_cpu_time_total, abs=0.1 * count)
 
 
 def test_forward_and_backward_operators_know_their_module(recorded: tuple[Any, Trace]) -> None:
     _, trace = recorded
-    found = rows(trace)
-    forward = [row["module"] for row in found if row["name"] == "aten::addmm"]
+    result = rows(trace)
+    forward = [row["module"] for row in result if row["name"] == "aten::addmm"]
     assert forward == ["first", "rest"]
-    backward = [row for row in found if row["name"] == "AddmmBackward0"]
+    backward = [row for row in result if row["name"] == "AddmmBackward0"]
     assert [row["module"] for row in backward] == ["rest", "first"]
     assert all('"pass":"backward"' in row["detail"] for row in backward)
-    inside = {row["module"] for row in found if row["name"] == "aten::mm"}
+    inside = {row["module"] for row in result if row["name"] == "aten::mm"}
     assert inside == {"first", "rest"}
 
 

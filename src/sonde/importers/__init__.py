@@ -1,4 +1,4 @@
-"""Importers: each turns other people's recordings into a job. A file here is an importer."""
+"""Importers: each module converts recordings of another tool into a job."""
 
 from sonde.importers._importer import Importer, Intake
 from sonde.importers._job import JobDraft

@@ -1,6 +1,6 @@
-"""Events in Chrome's trace format, as many programs write them: spans, instants, counters.
+"""Events in Chrome's trace format: spans, instants and counters.
 
-Knows the format, not what the names in it mean: importers say that, place by place.
+Only handles the format; importers interpret the names.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sonde.errors import DamagedError
+from sonde.formats import format_count, pluralize
 from sonde.importers._importer import Intake
 from sonde.importers._job import Columns
 from sonde.importers._sources import Source
@@ -25,8 +26,8 @@ from sonde.traces.stream import TraceStream
 Key = tuple[str, str]  # process and thread, as the trace numbers them
 Event = Mapping[str, Any]
 
-_NANOSECONDS = 1000  # in the microseconds of the format
-_NEVER = 4e15  # in the year 2096, and as far as two of it can be added
+_NANOSECONDS = 1000  # per microsecond, the unit of the format
+_NEVER = 4e15  # microseconds: the year 2096; sums of two fit in 64 bits
 _KINDS = {
     "s": "flow arrows",
     "t": "flow arrows",
@@ -46,7 +47,7 @@ _COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 @dataclass(frozen=True, slots=True)
 class TraceLocation:
-    """Where a span ran, in our words."""
+    """The lane and device of a span."""
 
     lane: str
     device: str = "cpu"
@@ -54,7 +55,7 @@ class TraceLocation:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A thread of a trace, as it is named there; the names are empty where nothing is said."""
+    """A thread of a trace with its names, which may be empty."""
 
     process: str
     labels: str  # of the process
@@ -65,37 +66,37 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From when to when something lasted; nothing where it is an instant."""
+    """A named interval of a trace; instants have a duration of zero."""
 
     name: str
     category: str
     key: Key
     start_ns: int
     duration_ns: int
-    detail: str  # its arguments as compact JSON, or nothing
+    detail: str  # arguments as compact JSON, or empty
     correlation: int
     sequence: int
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What is said about it; kept as text, which takes far less room."""
+        """The arguments of the event, parsed on demand to save memory."""
         arguments: dict[str, Any] = json.loads(self.detail) if self.detail else {}
         return arguments
 
     def with_arguments(self, arguments: Mapping[str, Any]) -> "Span":
-        """The same with other arguments."""
+        """A copy with other arguments."""
         return replace(self, detail=_compact(arguments))
 
 
 class ChromeTrace:
-    """All that a trace holds, sorted by what it is."""
+    """The content of a trace, by kind of event."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
-        self.counters: list[tuple[str, int, float]] = []  # name, when, how much
+        self.counters: list[tuple[str, int, float]] = []  # name, time, value
         self.left_out: Counter[str] = Counter()
         self.metadata: Mapping[str, Any] = {}
-        self._keys: dict[Key, Key] = {}  # each kept once
+        self._keys: dict[Key, Key] = {}  # interned
         self._names: dict[tuple[str, str, str], str] = {}
         self._open: dict[object, list[Event]] = {}
         self._sorters: dict[str, Callable[[Event], None]] = {
@@ -107,7 +108,7 @@ class ChromeTrace:
         }
 
     def take(self, event: Event) -> None:
-        """Sorts one event in."""
+        """Add one event."""
         kind = str(event.get("ph", ""))
         if kind == "M":
             self._name(event)
@@ -115,34 +116,34 @@ class ChromeTrace:
             self.left_out["events without a time"] += 1
         elif kind in self._sorters:
             self._sorters[kind](event)
-        elif event:  # some writers end their list with an empty one
+        elif event:  # some writers end their list with an empty event
             self.left_out[kind_of(kind)] += 1
 
     def finish(self) -> None:
-        """What was begun and has no end is told."""
-        self.left_out["beginnings without an end"] += sum(map(len, self._open.values()))
+        """Count events without an end, and sort the spans."""
+        self.left_out["begin events without an end"] += sum(map(len, self._open.values()))
         self.spans.sort(key=lambda span: (span.start_ns, -span.duration_ns))
         self.left_out = +self.left_out
 
     @property
     def extent(self) -> tuple[int, int]:
-        """From the first instant to the last, by its own time; see `base_ns`."""
+        """The time range on the trace's clock; see `base_ns`."""
         instants = [each[1] for each in self.counters] + [each.start_ns for each in self.spans]
         ends = [each.start_ns + each.duration_ns for each in self.spans]
         return min(instants), max(instants + ends)
 
     @property
     def base_ns(self) -> int:
-        """What its times count from, where it says so."""
+        """The epoch of its timestamps, if the trace defines one."""
         text = str(self.metadata.get("baseTimeNanoseconds"))
         return int(text) if text.isdecimal() and int(text) < _NEVER * _NANOSECONDS else 0
 
     def counters_at(self, shift_ns: int) -> list[tuple[str, int, float]]:
-        """The counters by another time."""
+        """The counters with shifted timestamps."""
         return [(name, time_ns + shift_ns, value) for name, time_ns, value in self.counters]
 
     def track(self, key: Key) -> Track:
-        """How a thread is named."""
+        """The names of a thread."""
         process, labels = (
             self._names.get((kind, key[0], ""), "") for kind in ("process_name", "process_labels")
         )
@@ -151,7 +152,7 @@ class ChromeTrace:
 
     @property
     def keys(self) -> set[Key]:
-        """All threads that have spans."""
+        """All threads with spans."""
         return {span.key for span in self.spans}
 
     def _name(self, event: Event) -> None:
@@ -191,7 +192,7 @@ class ChromeTrace:
     def _end(self, event: Event) -> None:
         began = self._open.get(_identity(event))
         if not began:
-            self.left_out["ends without a beginning"] += 1
+            self.left_out["end events without a beginning"] += 1
             return
         opening = began.pop()
         arguments = {**_mapping(opening.get("args")), **_mapping(event.get("args"))}
@@ -209,12 +210,12 @@ class ChromeTrace:
 
 
 def kind_of(letter: str) -> str:
-    """What people call a kind of event."""
+    """A description of a kind of event."""
     return _KINDS.get(letter, f"events of kind {letter!r}")
 
 
 def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
-    """Reads a file opening.
+    """Read a complete file.
 
     Raises:
         DamagedError: It is no trace, or holds no event that can be read.
@@ -229,13 +230,13 @@ def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
     trace.finish()
     trace.metadata = stream.metadata
     if stream.is_cut:
-        offset = f"after {stream.bytes_read:,} bytes of JSON"
-        intake.remarks.append(f"{source.path} is cut off {offset}: what follows is missing")
-    trace.left_out["events that cannot be read"] += stream.left_out
+        offset = f"{format_count(stream.bytes_read)} bytes of JSON"
+        intake.remarks.append(f"{source.path} is truncated after {offset}")
+    trace.left_out["unreadable events"] += stream.left_out
     intake.left_out.update(+trace.left_out)
     if not trace.spans and not trace.counters:
-        where = f"after {stream.bytes_read} bytes"
-        raise DamagedError(f"{source.path} holds no event that took time, {where}.")
+        read = pluralize(stream.bytes_read, "byte")
+        raise DamagedError(f"{source.path} has no events with a duration ({read} read).")
     return trace
 
 
@@ -244,8 +245,8 @@ def _pieces(stream: TraceStream, source: Source) -> Iterator[list[Any]]:
         for _, listed in stream.pieces():
             yield json.loads(listed, strict=False)
     except (DamagedError, ValueError) as error:
-        where = f"near byte {stream.bytes_read}"
-        raise DamagedError(f"{source.path} cannot be read, {where}: {error}") from error
+        where = f"near byte {format_count(stream.bytes_read)}"
+        raise DamagedError(f"Cannot read {source.path} {where}: {error}") from error
 
 
 def operations_of(
@@ -254,7 +255,7 @@ def operations_of(
     place_of: Callable[[Track], TraceLocation],
     category_of: Callable[[Span, TraceLocation], OperationCategory],
 ) -> tuple[Columns, Operations]:
-    """The columns of OPERATIONS, and the part of them that tells steps."""
+    """The columns of OPERATIONS, and the operations used for finding steps."""
     spans = trace.spans
     by_key = {key: place_of(trace.track(key)) for key in trace.keys}
     locations = [by_key[span.key] for span in spans]
@@ -288,7 +289,7 @@ def operations_of(
 
 
 def _integer(arguments: Mapping[str, Any], *names: str) -> int:
-    """The first of some arguments that is there and a number, else -1."""
+    """The first of several arguments that is a number, else -1."""
     numbers = (_number(arguments[name]) for name in names if name in arguments)
     return next((int(number) for number in numbers if abs(number) < _NEVER), NO_CORRELATION)
 
@@ -302,7 +303,7 @@ def _key(event: Event) -> Key:
 
 
 def _identity(event: Event) -> object:
-    """What a beginning and its end have in common."""
+    """The key that pairs a begin event with its end event."""
     if event["ph"] in "BE":
         return _key(event)
     number = event.get("id", event.get("id2"))

@@ -1,4 +1,4 @@
-"""What an importer is: it finds the recordings under a path and hands over what they hold."""
+"""The interface of importers: find recordings under a path and read them."""
 
 import io
 from abc import ABC, abstractmethod
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sonde.errors import DamagedError, StoreError
+from sonde.formats import format_count
 from sonde.importers._job import JobDraft, WorkerDescription, WorkerRows
 from sonde.importers._sources import Source, find_sources
 
@@ -14,45 +15,45 @@ _YEAR_2000_NS = 946_684_800_000_000_000
 
 
 class Intake:
-    """What importers hand things to: one for each import."""
+    """Collects the data of one import."""
 
     def __init__(self, draft: JobDraft, advance: Callable[[int], None]) -> None:
-        self.advance = advance  # told how many bytes of the files are read
-        self.left_out: Counter[str] = Counter()  # what was not understood
+        self.advance = advance  # called with the number of bytes read
+        self.left_out: Counter[str] = Counter()  # skipped events by description
         self.remarks: list[str] = []
         self.parts: list[WorkerRows] = []
         self._draft = draft
         self._shift_ns: int | None = None
 
     def worker(self, source: WorkerDescription) -> WorkerRows:
-        """A place for the rows of one recording."""
+        """Create a writer for the rows of one recording."""
         rows = self._draft.worker(source)
         self.parts.append(rows)
         return rows
 
     def open(self, source: Source) -> "CountedFile":
-        """The bytes of a recording."""
+        """Open a recording."""
         try:
             return CountedFile(source.path, self.advance)
         except OSError as error:
             raise StoreError(f"Cannot read {source.path}: {error.strerror or error}") from error
 
     def shift_ns(self, path: Path, first_ns: int, last_ns: int) -> int:
-        """What to add to a recording's own time.
+        """The offset to add to a recording's timestamps.
 
-        Nothing where it counts from the epoch. Others count from some start: they are taken to end
-        when their file was written, and those that are imported together stay as they lie.
+        Zero if they count from the epoch. Otherwise the recording is assumed to end when its file
+        was written; recordings imported together keep their relative times.
         """
         if first_ns > _YEAR_2000_NS:
             return 0
         if self._shift_ns is None:
             self._shift_ns = path.stat().st_mtime_ns - last_ns
-            self.remarks.append("no date in the recording: taken to end when its file was written")
+            self.remarks.append("The recording has no date; its file's modification time is used.")
         return self._shift_ns
 
 
 class CountedFile(io.FileIO):
-    """A file that tells how much of it is read."""
+    """A file that reports how much was read."""
 
     def __init__(self, path: Path, advance: Callable[[int], None]) -> None:
         super().__init__(path)
@@ -66,24 +67,24 @@ class CountedFile(io.FileIO):
 
 
 class Importer(ABC):
-    """Reads one kind of recording. The first line of its docstring says which."""
+    """Reads one kind of recording, described in the first line of its docstring."""
 
     endings: tuple[str, ...] = (".json", ".json.gz")
 
     def sources(self, path: Path) -> list[Source]:
-        """The recordings at a path, a file or a folder; each with what its name tells."""
+        """The recordings at a path (file or folder), with rank and node from their names."""
         return find_sources(path, self.endings)
 
     @abstractmethod
     def read(self, source: Source, intake: Intake) -> None:
-        """Hands over one recording.
+        """Read one recording.
 
         Raises:
-            DamagedError: It is not what it should be; says which and where.
+            DamagedError: It cannot be read; names the file and the position.
         """
 
     def read_all(self, sources: Sequence[Source], intake: Intake) -> None:
-        """Hands over all recordings; one of several that is something else is only told of.
+        """Read all recordings; unreadable ones are skipped with a remark.
 
         Raises:
             DamagedError: None of them can be read.
@@ -93,9 +94,9 @@ class Importer(ABC):
             try:
                 self.read(source, intake)
             except DamagedError as error:
-                refused.append(f"left out: {error}")
+                refused.append(f"Skipped: {error}")
                 if len(refused) == len(sources):
                     raise
         intake.remarks += refused
         for what, count in (+intake.left_out).items():
-            intake.parts[0].tell_left_out(f"{what} ({count:,})")
+            intake.parts[0].record_skipped(f"{what} ({format_count(count)})")

@@ -1,4 +1,4 @@
-"""The job that a recording becomes: written beside its place, and put there once it is whole."""
+"""Create a job from recordings: written to a draft, then published when it is complete."""
 
 import os
 from array import array
@@ -28,14 +28,14 @@ from sonde.store.writer import Writer
 _DRAFT = ".import-"
 _FORGOTTEN_SECONDS = 24 * 3600
 _BATCH_ROWS = 1 << 16
-_WAITING_BYTES = 1 << 30  # nothing is given up: what cannot be written ends the import
+_WAITING_BYTES = 1 << 30  # never dropped: a failing write ends the import
 
 Columns = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerDescription:
-    """What a recording tells of the worker it was taken from."""
+    """Facts about the worker that a recording belongs to."""
 
     rank: int
     node: str
@@ -48,22 +48,22 @@ class WorkerDescription:
 
 
 class WorkerRows:
-    """Takes the rows of one recording of one worker."""
+    """Writes the rows of one recording of one worker."""
 
     def __init__(self, backend: Backend, source: WorkerDescription, clock: Clock) -> None:
         self.source = source
-        # a writer for each recording: segments of two that began at once must not share a name
+        # one writer per recording: segments with the same start need different names
         self._writer = Writer(backend, layout.worker_folder(source.rank), clock, _WAITING_BYTES)
         self.start_ns: int | None = None
         self.end_ns: int | None = None
-        self.steps: dict[str, set[int]] = {}  # that it holds, by mode
-        self.counts: Counter[str] = Counter()  # rows, by family
+        self.steps: dict[str, set[int]] = {}  # by mode
+        self.counts: Counter[str] = Counter()  # number of rows by family
 
     def add(self, family: Family, columns: Columns) -> None:
-        """Writes rows in order of time, given column by column.
+        """Write rows in order of time, given as columns.
 
         Args:
-            family: What they are.
+            family: The family of the rows.
             columns: In the order of the family's columns; numbers may be arrays.
         """
         indices = {name: index for index, (name, _) in enumerate(family.columns)}
@@ -86,14 +86,14 @@ class WorkerRows:
             self._cover(int(starts_ns.min()), int(ends_ns.max()))
 
     def add_rows(self, family: Family, rows: Sequence[Sequence[Any]]) -> None:
-        """The same, row by row."""
+        """Write rows in order of time."""
         if rows:
             self.add(family, list(zip(*rows, strict=True)))
 
-    def tell_left_out(self, what: str) -> None:
-        """Something in the recording was not understood."""
+    def record_skipped(self, what: str) -> None:
+        """Record a notice about skipped events."""
         extent = (self.start_ns or 0, self.end_ns or 0)
-        reason = "the import does not know what they mean"
+        reason = "not supported by the importer"
         self.add_rows(NOTICES, [(NoticeKind.NOT_COLLECTED.value, what, reason, *extent)])
 
     def _cover(self, start_ns: int, end_ns: int) -> None:
@@ -103,7 +103,7 @@ class WorkerRows:
 
 @dataclass(slots=True)
 class _Life:
-    """What all recordings of a worker tell together."""
+    """The merged facts of all recordings of a worker."""
 
     source: WorkerDescription
     start_ns: int
@@ -111,7 +111,7 @@ class _Life:
     steps: dict[str, set[int]] = field(default_factory=dict)
 
     def documents(self) -> dict[str, object]:
-        """What a worker writes about itself."""
+        """The documents of a worker."""
         source = self.source
         info = WorkerInfo(
             rank=source.rank,
@@ -133,7 +133,7 @@ class _Life:
 
 
 class JobDraft:
-    """A job that nobody sees until it is published; what is left unpublished is removed."""
+    """A hidden job that becomes visible when it is published; otherwise it is removed."""
 
     def __init__(self, store: str, name: str, clock: Clock) -> None:
         self.name = layout.check_name(name)
@@ -159,17 +159,17 @@ class JobDraft:
         self._backend.erase()
 
     def worker(self, source: WorkerDescription) -> WorkerRows:
-        """A place for one more recording; several of one rank are one worker."""
+        """Add a recording; recordings with the same rank belong to one worker."""
         rows = WorkerRows(self._backend, source, self._clock)
         self._parts.append(rows)
         return rows
 
     def publish(self, command: Sequence[str], folder: str) -> None:
-        """Makes it a job that everybody sees.
+        """Make the job visible.
 
         Args:
-            command: Stands for the command of the job, which nobody knows.
-            folder: Where the recordings lie.
+            command: Recorded as the command of the job.
+            folder: The folder of the recordings.
         """
         lives = _lives(self._parts)
         nodes = sorted({life.source.node for life in lives})
@@ -185,7 +185,7 @@ class JobDraft:
         self._move(JobInfo(self.name, self._clock.now_ns(), nodes[0]))
 
     def _describe(self, lives: Sequence[_Life], command: Sequence[str], folder: str) -> None:
-        """Writes the documents of a node and of its workers."""
+        """Write the documents of a node and its workers."""
         first = lives[0].source
         attempt = Attempt(
             node=first.node,
@@ -198,7 +198,7 @@ class JobDraft:
             interval_seconds=0.0,
         )
         end_ns = max(life.end_ns for life in lives)
-        message = "imported; the recording does not tell how the job ended"
+        message = "imported; the recording has no exit code"
         documents = {
             "start": attempt,
             "exit": Exit(JobState.ENDED, ExitReason.EXIT, end_ns, message=message),
@@ -217,7 +217,7 @@ class JobDraft:
         write_closing(self._backend, attempt, exit_, now_ns, with_workers=True)
 
     def _move(self, info: JobInfo) -> None:
-        """Copies everything to its place; the job is there once its own document is."""
+        """Copy everything to the final folder; the job document is written last."""
         if self._final.entries(""):
             raise self._name_is_taken()
         keys = [entry.key for entry in self._backend.entries("")]
@@ -236,17 +236,17 @@ class JobDraft:
 
     def _name_is_taken(self) -> JobExistsError:
         return JobExistsError(
-            f"Job {self.name!r} exists in {self._store}. "
+            f"Job {self.name!r} already exists in {self._store}. "
             f"Choose another --name, or remove it with: sonde rm {self.name}"
         )
 
 
 def _lives(recordings: Sequence[WorkerRows]) -> list[_Life]:
-    """The recordings of each worker together; in order of rank."""
+    """Merge the recordings of each worker, in order of rank."""
     lives: dict[int, _Life] = {}
     for rows in recordings:
         if rows.start_ns is None or rows.end_ns is None:
-            continue  # it holds nothing
+            continue  # empty recording
         life = lives.setdefault(rows.source.rank, _Life(rows.source, rows.start_ns, rows.end_ns))
         life.start_ns = min(life.start_ns, rows.start_ns)
         life.end_ns = max(life.end_ns, rows.end_ns)
@@ -258,7 +258,7 @@ def _lives(recordings: Sequence[WorkerRows]) -> list[_Life]:
 
 
 def _remove_forgotten(store: str, now_ns: int) -> None:
-    """Removes drafts whose import was killed long ago."""
+    """Remove drafts of imports that were killed."""
     for name in open_backend(store).folders(""):
         if name.startswith(_DRAFT):
             draft = open_backend(job_uri(store, name))

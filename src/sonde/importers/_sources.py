@@ -1,4 +1,4 @@
-"""The files of a recording, and what their names tell: the rank, the node, the process."""
+"""The files of a recording, with rank, node and process from their names."""
 
 import re
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from sonde.errors import UsageError
 UNKNOWN_NODE = "imported"
 
 _RANK = re.compile(r"(?:^|[^a-z])rank[-_ .]?(\d+)|(?:^|[^a-z])worker[-_]?(\d+)\.", re.IGNORECASE)
-# as PyTorch's handler for TensorBoard names them: host_process.time.pt.trace.json
+# names by PyTorch's TensorBoard handler: host_process.time.pt.trace.json
 _HOST = re.compile(r"(?P<host>.+)_(?P<pid>\d+)(?:\.\d+)?\.pt\.trace\.json(?:\.gz)?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file; of several files with one rank, all are of one worker."""
+    """One file; files with the same rank belong to one worker."""
 
     path: Path
     rank: int = 0
@@ -26,26 +26,26 @@ class Source:
 
 
 def find_sources(path: Path, endings: Sequence[str]) -> list[Source]:
-    """The file itself, or all files in a folder and below that end so, with what they tell."""
+    """The file, or all files with these endings in a folder, with ranks and nodes."""
     return with_ranks([_source_of(file) for file in find_files(path, endings)])
 
 
 def find_files(path: Path, endings: Sequence[str]) -> list[Path]:
-    """The file itself, or all files in a folder and below that end so."""
+    """The file, or all files with these endings in a folder and its subfolders."""
     if not path.exists():
-        raise UsageError(f"There is no file or folder {path}.")
+        raise UsageError(f"{path} does not exist.")
     if not path.is_dir():
         return [path]
     files = [
         file for file in path.rglob("*") if file.name.endswith(tuple(endings)) and file.is_file()
     ]
     if not files:
-        raise UsageError(f"{path} holds no recordings: no file ends in {' or '.join(endings)}.")
+        raise UsageError(f"{path} has no recordings: no file ends in {' or '.join(endings)}.")
     return sorted(files)
 
 
 def with_ranks(sources: Sequence[Source]) -> list[Source]:
-    """Gives a rank to those whose name tells none, in order; one process is one worker."""
+    """Assign ranks to sources without a rank in their name; each process is one worker."""
     ranks = [_rank_in_name(source.path) for source in sources]
     free = (number for number in range(len(sources) + len(ranks)) if number not in ranks)
     numbers: dict[object, int] = {}
@@ -59,7 +59,7 @@ def with_ranks(sources: Sequence[Source]) -> list[Source]:
 
 
 def node_name(host: str) -> str:
-    """A host's name as that of a node."""
+    """A valid node name from a host name."""
     return _NOT_IN_NAMES.sub("-", host).strip(".-")[:128] or UNKNOWN_NODE
 
 

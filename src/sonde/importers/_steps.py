@@ -1,7 +1,7 @@
-"""Steps and their phases, told from what a recording names.
+"""Find steps and phases in a recording by the names of operations.
 
-PyTorch's profiler marks steps, data loaders, optimizers and the parts of the backward pass. Forward
-is what is computed for a backward pass before it begins: its operators carry sequence numbers.
+PyTorch's profiler marks steps, data loaders, optimizers and the functions of the backward pass.
+The forward pass is the operators with sequence numbers before a backward pass.
 """
 
 import json
@@ -32,22 +32,22 @@ _PHASES = {
 _DECORATION = " #*-_:[]<>="  # people write "## forward ##"
 _BACKWARD_PART = re.compile(r"autograd::engine::evaluate_function|\w+Backward\d*$")
 
-Interval = tuple[int, int]  # from when to when
+Interval = tuple[int, int]  # start, end
 
 
 @dataclass(frozen=True)
 class Operations:
-    """What a recording holds, as far as steps can be told from it; in order of time."""
+    """The columns of a recording needed for finding steps, in order of time."""
 
     names: Sequence[str]
     lanes: Sequence[str]
     devices: Sequence[str]
     starts_ns: IntArray
     durations_ns: IntArray
-    sequences: IntArray  # an operator's number among those that a backward pass may need, or -1
+    sequences: IntArray  # autograd sequence number, or -1
 
     def take(self, which: BoolArray) -> "Operations":
-        """Some of them."""
+        """A subset of the operations."""
         indices = np.flatnonzero(which).tolist()
         return Operations(
             [self.names[index] for index in indices],
@@ -70,19 +70,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Training:
-    """The steps that a recording shows, and the stretches of their phases; in order of time."""
+    """The steps of a recording and their phases, in order of time."""
 
     steps: Sequence[Step] = ()
     phases: Sequence[tuple[str, int, int]] = ()  # name, start, end
 
     def step_of(self, instant_ns: int) -> int:
-        """The step that goes on at an instant, or none."""
+        """The step at an instant, or NO_STEP."""
         index = bisect_right(self.steps, instant_ns, key=lambda step: step.start_ns) - 1
         is_inside = index >= 0 and instant_ns < self.steps[index].end_ns
         return self.steps[index].number if is_inside else NO_STEP
 
     def event_rows(self) -> list[EventRow]:
-        """As they are stored, in order of time."""
+        """The rows of EVENTS, in order of time."""
         rows: list[EventRow] = []
         passes: Counter[int] = Counter()
         for name, start_ns, end_ns in self.phases:
@@ -103,11 +103,11 @@ def _row(name: str, category: EventCategory, start_ns: int, end_ns: int, step: i
 
 
 def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Training:
-    """The steps and phases of the thread that trains.
+    """The steps and phases of the training thread.
 
     Args:
-        operations: All of them.
-        steps: Where the recording tells them in another way than by names.
+        operations: All operations.
+        steps: The steps, if the recording does not mark them by names.
     """
     host = operations.take(_are(operations.devices, "cpu".__eq__))
     step_lane = _lane_with_most(host, [_STEP])
@@ -133,7 +133,7 @@ def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Trainin
 def _passes(
     host: Operations, main: Operations, breaks: Sequence[int]
 ) -> dict[Phase, list[Interval]]:
-    """Forward and backward, told from the parts of the latter, which may run on any thread."""
+    """Forward and backward passes, from backward functions, which may run on any thread."""
     functions = _intervals(
         host.take(_are(host.names, lambda name: bool(_BACKWARD_PART.match(name))))
     )
@@ -142,7 +142,7 @@ def _passes(
     backward = _joined(functions, [*breaks, *(start for start, _ in operators)])
     begins = {start for start, _ in backward}
     computed = _joined(operators, [*breaks, *begins])
-    # what is computed with no backward pass after it, such as a figure to print, is no forward
+    # operators without a following backward pass, such as a metric, are not a forward pass
     turns = np.array(sorted({*breaks, *begins, *(start for start, _ in computed)}), dtype=np.int64)
     forward = []
     for start, end in computed:
@@ -153,7 +153,7 @@ def _passes(
 
 
 def _lane_with_most(host: Operations, patterns: Iterable[re.Pattern[str]]) -> str:
-    """The thread on which most is named so: the one that trains, or one that a program made up."""
+    """The thread with the most matching names: the training thread, or a synthetic one."""
     fitting = np.any([_named(host, pattern) for pattern in patterns], axis=0)
     lanes = Counter(host.take(fitting).lanes)
     return lanes.most_common(1)[0][0] if lanes else ""
@@ -170,13 +170,13 @@ def _marked_steps(marked: Operations) -> list[Step]:
 
 
 def _steps_by(optimizer: Sequence[Interval], main: Operations) -> list[Step]:
-    """A step ends with its optimizer's; the first begins with the recording."""
+    """A step ends with its optimizer step; the first one begins with the recording."""
     edges = [int(main.starts_ns.min()), *(end for _, end in optimizer)] if optimizer else []
     return [Step(number, *edge) for number, edge in enumerate(pairwise(edges))]
 
 
 def is_step_or_phase(name: str) -> bool:
-    """Whether something is named as people name steps and phases."""
+    """Whether a name looks like a step or a phase."""
     return any(_fits(name, pattern) for pattern in (_STEP, *_PHASES.values()))
 
 
@@ -193,19 +193,19 @@ def _fits(name: str, pattern: re.Pattern[str]) -> bool:
 
 
 def _are(values: Sequence[str], question: Callable[[str], bool]) -> BoolArray:
-    """Which of the texts are so; each distinct one is asked once."""
+    """Which texts satisfy a predicate, evaluated once per distinct text."""
     answers = {value: question(value) for value in set(values)}
     return np.array([answers[value] for value in values], dtype=np.bool_)
 
 
 def _intervals(operations: Operations) -> list[Interval]:
-    """From when to when each lasted, in order of time."""
+    """Start and end of each operation, in order of time."""
     ends_ns = operations.starts_ns + operations.durations_ns
     return sorted(zip(operations.starts_ns.tolist(), ends_ns.tolist(), strict=True))
 
 
 def _joined(intervals: Sequence[Interval], breaks: Sequence[int]) -> list[Interval]:
-    """Neighbours as one, unless a break lies between their starts."""
+    """Merge neighbors, unless a break is between their starts."""
     starts = np.array([start for start, _ in intervals], dtype=np.int64)
     groups = np.searchsorted(np.sort(np.array(breaks, dtype=np.int64)), starts, side="right")
     merged: dict[int, Interval] = {}
@@ -216,7 +216,7 @@ def _joined(intervals: Sequence[Interval], breaks: Sequence[int]) -> list[Interv
 
 
 def _inside(instants_ns: IntArray, intervals: Sequence[Interval]) -> BoolArray:
-    """Which instants lie in one of the stretches."""
+    """Which instants are in one of the intervals."""
     if not intervals:
         return np.zeros(len(instants_ns), dtype=np.bool_)
     starts, ends = (np.array(edge, dtype=np.int64) for edge in zip(*intervals, strict=True))

@@ -1,4 +1,4 @@
-"""Writes what was told of a worker's training: steps, phases, the window, counters."""
+"""Write the steps, phases, profiling window and counters of a worker."""
 
 import json
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from sonde.store.format import EVENTS, OPERATIONS, SCALARS
 _WINDOW_LANE = "profile"
 _BY = "import"
 
-Counter = tuple[str, int, float]  # its name, when, how much
+Counter = tuple[str, int, float]  # name, time, value
 
 
 def add_all(
     rows: WorkerRows, columns: Columns, training: Training, counters: Sequence[Counter]
 ) -> None:
-    """The operations of a recording, its steps and phases, its counters."""
+    """Write the operations, steps, phases and counters of a recording."""
     rows.add(OPERATIONS, columns)
     _add_counters(rows, counters, training)
     add_training(rows, training)
 
 
 def add_training(rows: WorkerRows, training: Training) -> None:
-    """The steps and their phases, and that all of it was recorded by a profiler."""
+    """Write the steps, phases and the profiling window."""
     numbers = {step.number for step in training.steps}
     if numbers:
         rows.steps.setdefault(Mode.TRAIN.value, set()).update(numbers)
@@ -34,7 +34,7 @@ def add_training(rows: WorkerRows, training: Training) -> None:
 
 
 def _add_counters(rows: WorkerRows, counters: Sequence[Counter], training: Training) -> None:
-    """Counters as scalars, each in the step that went on."""
+    """Write counters as scalars of the current step."""
     scalars = [
         (name, time_ns, training.step_of(time_ns), Mode.TRAIN.value, value, _BY)
         for name, time_ns, value in sorted(counters, key=lambda counter: counter[1])

@@ -1,4 +1,4 @@
-"""Traces in Chrome's format, from whichever program."""
+"""Import traces in Chrome's format."""
 
 import re
 
@@ -21,13 +21,13 @@ from sonde.traces.event_kinds import OWN_CATEGORIES
 
 _DEVICE = re.compile(r"\b(GPU|TPU|cuda)[ :#]*(\d+)", re.IGNORECASE)
 _DEVICES = {"gpu": "cuda", "tpu": "tpu", "cuda": "cuda"}
-# as PyTorch calls them, and as our own exports do
+# names used by PyTorch and by Sonde's exports
 _CATEGORIES = {
     **{name: OperationCategory(ours) for name, ours in OWN_CATEGORIES.items()},
     **{each.value: each for each in OperationCategory},
     **{each.value: OperationCategory.ANNOTATION for each in EventCategory},
 }
-_STEP = ("step", "train_step", "iteration")  # with its number beside it
+_STEP = ("step", "train_step", "iteration")  # with a `step` argument
 _STEP_NUMBER = '"step":'
 _KINDS = (
     (
@@ -40,10 +40,10 @@ _KINDS = (
 
 
 class ChromeTraceImporter(Importer):
-    """Any trace in Chrome's format: JSON as chrome://tracing and Perfetto read it, also gzip.
+    """Any trace in Chrome's format: JSON for chrome://tracing or Perfetto, optionally gzipped.
 
-    Spans on processes named after a GPU count as kernels, all others as operators. Counters become
-    scalars. Steps are told by their names: `ProfilerStep#5`, `step 5`, `train_step 5`.
+    Spans of processes named after a GPU are imported as kernels, others as operators. Counters
+    become scalars. Steps are recognized by name: `ProfilerStep#5`, `step 5`, `train_step 5`.
     """
 
     def read(self, source: Source, intake: Intake) -> None:
@@ -92,7 +92,7 @@ def _category_of(span: Span, location: TraceLocation) -> OperationCategory:
 
 
 def _steps(trace: ChromeTrace, shift_ns: int) -> list[Step]:
-    """Those that are named alike and have their number beside it."""
+    """Steps whose number is an argument."""
     named = [span for span in trace.spans if span.name in _STEP and _STEP_NUMBER in span.detail]
     numbered = [(span.arguments.get("step"), span) for span in named]
     return [

@@ -1,4 +1,4 @@
-"""Timelines of Horovod."""
+"""Import Horovod timelines."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -28,10 +28,10 @@ _NUMBER = re.compile(r"\d+")
 
 
 class HorovodImporter(Importer):
-    """Timelines of Horovod (`HOROVOD_TIMELINE`): per tensor its negotiation and its processing.
+    """Horovod timelines (`HOROVOD_TIMELINE`): negotiation and processing of each tensor.
 
-    The negotiation says when each rank was ready, and which one was the last. A timeline that
-    stops in the middle, as that of a killed job does, is read as far as it goes.
+    The negotiation shows when each rank was ready, and which rank was last. A truncated timeline,
+    such as that of a killed job, is read as far as possible.
     """
 
     def read(self, source: Source, intake: Intake) -> None:
@@ -39,8 +39,8 @@ class HorovodImporter(Importer):
         ready = [span for span in trace.spans if _is_ready(span)]
         trace.spans = _with_facts([span for span in trace.spans if not _is_ready(span)], ready)
         if not any(_is_collective(span) for span in trace.spans):
-            hint = "other traces are imported with: sonde import chrome-trace"
-            raise DamagedError(f"{source.path} is no timeline of Horovod, from byte 0: {hint}")
+            hint = "Import other traces with: sonde import chrome-trace"
+            raise DamagedError(f"{source.path} is not a Horovod timeline. {hint}")
         shift_ns = intake.shift_ns(source.path, *trace.extent)
         columns, operations = operations_of(trace, shift_ns, _location_of, _category_of)
         ranks = 1 + max((int(span.name) for span in ready), default=0)
@@ -51,7 +51,7 @@ class HorovodImporter(Importer):
 
 
 def _is_ready(span: Span) -> bool:
-    """Whether this is a rank saying that it has its tensor: an instant named after it."""
+    """Whether a span marks that a rank is ready: an instant named after the rank."""
     return span.name.isdecimal() and not span.duration_ns
 
 
@@ -60,12 +60,12 @@ def _start(span: Span) -> int:
 
 
 def _location_of(track: Track) -> TraceLocation:
-    """A lane for each tensor; versions differ in whether it is a process or a thread."""
+    """One lane per tensor, which is a process or a thread depending on Horovod's version."""
     return TraceLocation(track.thread or track.process or f"tensor {track.pid} {track.tid}".strip())
 
 
 def _category_of(span: Span, _location: TraceLocation) -> OperationCategory:
-    """A collective as a whole; what else there is are its parts."""
+    """COLLECTIVE for a complete collective, OTHER for its phases."""
     return OperationCategory.COLLECTIVE if _is_collective(span) else OperationCategory.OTHER
 
 
@@ -86,7 +86,7 @@ def _with_facts(spans: Sequence[Span], ready: Sequence[Span]) -> list[Span]:
 
 
 def _facts(span: Span, ready: Sequence[Span]) -> Mapping[str, Any]:
-    """What our other tools call the facts of a collective."""
+    """The details of a collective, named as in other profiles."""
     facts = span.arguments
     if span.name in _COLLECTIVES:
         facts |= {"phase": "processing", "collective": _COLLECTIVES[span.name]}

@@ -1,4 +1,4 @@
-"""Traces of PyTorch's profiler."""
+"""Import traces of PyTorch's profiler."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ import numpy as np
 
 from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError
+from sonde.formats import format_count, pluralize
 from sonde.importers._chrome import kind_of
 from sonde.importers._importer import Importer, Intake
 from sonde.importers._job import WorkerDescription
@@ -18,39 +19,39 @@ from sonde.importers._training import add_training
 from sonde.store.format import OPERATIONS
 from sonde.traces.operations import Trace, decode_trace
 
-# Arrows say again what correlations and sequence numbers say.
+# Flow arrows repeat correlations and sequence numbers.
 _ARROWS = ("s", "t", "f")
 _YEAR_NS = 365 * 24 * 3600 * NANOSECONDS
 _VERSIONS = {"cuda_runtime_version": "cuda", "cuda_driver_version": "cuda_driver"}
 
 
 class KinetoImporter(Importer):
-    """Traces of PyTorch's profiler: a file, or a folder with those of many ranks, also gzip.
+    """Traces of PyTorch's profiler: a file, or a folder with many ranks, optionally gzipped.
 
-    Steps are those of `profiler.step()`; without them, a step ends with its optimizer's.
+    Steps come from `profiler.step()`; without it, a step ends with its optimizer step.
     """
 
     def read(self, source: Source, intake: Intake) -> None:
         with intake.open(source) as file:
             try:
                 trace = decode_trace(file)
-            except (DamagedError, OverflowError) as error:  # the latter of impossible times
-                raise DamagedError(f"{source.path}, from byte 0: {error}") from error
+            except (DamagedError, OverflowError) as error:  # OverflowError: impossible times
+                raise DamagedError(f"Cannot read {source.path} from byte 0: {error}") from error
         trace = _without_outliers(trace, intake)
         if not len(trace):
             raise DamagedError(
-                f"{source.path} holds no operations, only {_listed(trace.other_events)}"
+                f"{source.path} has no operations, only {_listed(trace.other_events)}"
             )
         if trace.is_cut:
-            offset = f"after {source.path.stat().st_size:,} bytes"
-            intake.remarks.append(f"{source.path} is cut off {offset}: what follows is missing")
+            offset = pluralize(source.path.stat().st_size, "byte")
+            intake.remarks.append(f"{source.path} is truncated after {offset}")
         first_ns, last_ns = int(trace.start_ns[0]), int(trace.start_ns[-1])
         shift_ns = intake.shift_ns(source.path, first_ns, last_ns)
         trace = replace(trace, start_ns=trace.start_ns + shift_ns)
         rows = intake.worker(_worker_of(source, trace))
         for batch in trace.batches():
             rows.add(OPERATIONS, batch.columns)
-        intake.left_out["events that cannot be read"] += trace.left_out
+        intake.left_out["unreadable events"] += trace.left_out
         for letter, count in trace.other_events.items():
             if letter not in _ARROWS:
                 intake.left_out[kind_of(letter)] += count
@@ -58,7 +59,7 @@ class KinetoImporter(Importer):
 
 
 def _without_outliers(trace: Trace, intake: Intake) -> Trace:
-    """Operations whose times are broken would stretch the job over years."""
+    """Drop operations with impossible times, which would extend the job by years."""
     middle_ns = trace.start_ns[len(trace) // 2 : len(trace) // 2 + 1]
     away_ns = np.abs(trace.start_ns - middle_ns)
     is_possible = (away_ns < _YEAR_NS) & (trace.duration_ns < _YEAR_NS)
@@ -76,7 +77,7 @@ def _without_outliers(trace: Trace, intake: Intake) -> Trace:
 
 
 def _worker_of(source: Source, trace: Trace) -> WorkerDescription:
-    """What the trace and its name tell of the worker."""
+    """Facts about the worker, from the trace and its file name."""
     facts = trace.metadata
     group = facts.get("distributedInfo")
     group = group if isinstance(group, dict) else {}
@@ -102,7 +103,7 @@ def _machine(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _version(number: object) -> str:
-    """CUDA writes 12.4 as 12040."""
+    """Format a CUDA version: 12040 is 12.4."""
     version = _integer(number, 0)
     return f"{version // 1000}.{version % 1000 // 10}"
 
@@ -126,5 +127,6 @@ def _operations(trace: Trace) -> Operations:
 
 def _listed(counts: Counter[str]) -> str:
     return (
-        ", ".join(f"{kind_of(letter)} ({count:,})" for letter, count in counts.items()) or "nothing"
+        ", ".join(f"{kind_of(letter)} ({format_count(count)})" for letter, count in counts.items())
+        or "nothing"
     )

@@ -1,4 +1,4 @@
-"""Traces of TensorFlow's and JAX's profiler, as TensorBoard shows them."""
+"""Import traces of the TensorFlow and JAX profiler."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,10 @@ from sonde.records.profile import OperationCategory
 _DEVICE = re.compile(r"/device:(GPU|TPU):(\d+)")
 _DEVICES = {"GPU": "cuda", "TPU": "tpu"}
 _STREAM = re.compile(r"stream", re.IGNORECASE)
-_ON_DEVICE = ("xla ops", "async xla ops")  # of a device without streams; else they say it again
+_ON_DEVICE = (
+    "xla ops",
+    "async xla ops",
+)  # of devices without streams; with streams, they are duplicates
 _STEPS = "steps"
 _STEP_NUMBER = '"step_num":'
 _COPY = re.compile(r"memcpy|^copy|infeed|outfeed", re.IGNORECASE)
@@ -33,10 +36,10 @@ _PYTHON = re.compile(r"\$|.*\.py:\d+ ")
 
 
 class XprofImporter(Importer):
-    """Traces of TensorFlow's and JAX's profiler: `plugins/profile/RUN/HOST.trace.json.gz`.
+    """Traces of the TensorFlow and JAX profiler: `plugins/profile/RUN/HOST.trace.json.gz`.
 
-    A file, or the folder of a run; each host is a worker. Steps are those of the devices, else
-    those that the program named with `step_num`.
+    A file, or the folder of a run; each host is a worker. Steps come from the devices, else from
+    annotations with `step_num`.
     """
 
     endings = (".trace.json.gz", ".trace.json")
@@ -46,7 +49,9 @@ class XprofImporter(Importer):
         runs = sorted({file.parent for file in files})
         if len(runs) > 1:
             names = ", ".join(run.name for run in runs)
-            raise UsageError(f"{path} holds several runs: {names}. Import one: {runs[-1]}")
+            raise UsageError(
+                f"{path} has several runs: {names}. Import one of them, such as {runs[-1]}"
+            )
         return with_ranks([Source(file, node=self._node_of(file)) for file in files])
 
     def read(self, source: Source, intake: Intake) -> None:
@@ -94,7 +99,7 @@ def _host_category(span: Span) -> OperationCategory:
 
 
 def _device_category(span: Span, track: Track, with_streams: set[str]) -> OperationCategory:
-    """What ran there, and what only names it again: modules, scopes, steps."""
+    """The category of a device span; lines of modules, scopes and steps are annotations."""
     if track.pid in with_streams:
         is_work = _STREAM.match(track.thread) is not None
     else:
@@ -107,7 +112,7 @@ def _device_category(span: Span, track: Track, with_streams: set[str]) -> Operat
 
 
 def _steps(trace: ChromeTrace, shift_ns: int) -> list[Step]:
-    """Those of the first device that has any; else those of the host."""
+    """The steps of the first device that has any, else of the host."""
     lines = [key for key in sorted(trace.keys) if trace.track(key).thread.lower() == _STEPS]
     on_device = [
         span for span in trace.spans if lines and span.key == lines[0] and span.name.isdecimal()
@@ -120,7 +125,7 @@ def _steps(trace: ChromeTrace, shift_ns: int) -> list[Step]:
 
 
 def _numbered(numbers: Sequence[tuple[int, Span]], shift_ns: int) -> list[Step]:
-    """Each step once: what has the same number inside of it is a part of it."""
+    """Each step once; nested spans with the same number are ignored."""
     steps: dict[int, Step] = {}
     for number, span in numbers:
         start_ns = span.start_ns + shift_ns

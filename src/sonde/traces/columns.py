@@ -1,4 +1,4 @@
-"""Turns pieces of a trace into columns of numbers; every text is kept once."""
+"""Convert chunks of a trace into numeric columns; every text is stored once."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,25 +15,25 @@ _COMPLETE = "X"
 _BEGIN, _END = "B", "E"
 _NAMES = "M"
 _UNDERSTOOD = (_NAMES, _BEGIN, _END)
-_SPAN = "Trace"  # how long the profiler itself was on: of no thread, and around everything
+_SPAN = "Trace"  # the duration of the profiler itself, without a thread
 _NANOSECONDS_PER_MICROSECOND = 1000
 _MAX_DETAILS = 200_000
-_NEVER = 4e15  # microseconds, in the year 2096: numbers that are broken must not overflow
+_NEVER = 4e15  # microseconds: the year 2096; invalid numbers must not overflow
 
 
 class TraceColumns:
-    """Everything that took time in a trace, column by column, and what its lanes are called."""
+    """All events of a trace with a duration, as columns, and the names of its threads."""
 
     def __init__(self) -> None:
         self.kinds = Kinds()
         self.process_names: dict[int | str, str] = {}
         self.thread_names: dict[tuple[int | str, int | str], str] = {}
-        self.other_events: Counter[str] = Counter()  # events that are no operations, by their kind
+        self.other_events: Counter[str] = Counter()  # events without a duration, by kind
         self._parts: dict[str, list[npt.NDArray[Any]]] = {}
         self._open: dict[tuple[int | str, int | str], list[Any]] = {}
 
     def add(self, events: Sequence[Any], listed: bytes) -> None:
-        """Takes the events of one piece, and the JSON array they were read from."""
+        """Add the events of one chunk and the JSON array they were read from."""
         complete = [event for event in events if event.ph == _COMPLETE and event.cat != _SPAN]
         if complete:
             durations = np.fromiter([event.dur for event in complete], np.float64, len(complete))
@@ -43,7 +43,7 @@ class TraceColumns:
             self._take_others([event for event in events if event.ph != _COMPLETE])
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """One column, whole; its parts are let go."""
+        """Return one column and release its chunks."""
         chunks = self._parts.pop(name, [])
         return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
 
@@ -77,7 +77,7 @@ class TraceColumns:
             self._pair([event for event in events if event.ph in (_BEGIN, _END)])
 
     def _pair(self, edges: Sequence[Any]) -> None:
-        """Makes rows of beginnings and ends, which come apart and nest."""
+        """Combine begin and end events, which nest, into rows."""
         begun, ends = [], []
         for edge in edges:
             waiting = self._open.setdefault((edge.pid, edge.tid), [])
@@ -105,7 +105,7 @@ class TraceColumns:
         events: Sequence[Any],
         listed: bytes,
     ) -> None:
-        """Keeps all that is said about events of other makers, as far as memory allows."""
+        """Keep all arguments of events that Kineto did not write, up to a limit."""
         details = self.kinds.details
         if not self.kinds.has_foreign or len(details) > _MAX_DETAILS:
             return
@@ -116,10 +116,10 @@ class TraceColumns:
 
 
 def nanoseconds(microseconds: npt.NDArray[np.float64]) -> IntArray:
-    """Exact to the last digit that the numbers have."""
+    """Convert microseconds to nanoseconds without loss of precision."""
     rest = np.clip(microseconds, -_NEVER, _NEVER)
     whole_microseconds = np.floor(rest)
-    # in place: never more than two of them besides what was given
+    # in place, to hold at most two copies
     rest -= whole_microseconds
     rest *= _NANOSECONDS_PER_MICROSECOND
     total_ns = whole_microseconds.astype(np.int64)

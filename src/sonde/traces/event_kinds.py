@@ -1,7 +1,7 @@
-"""What events of a trace have in common: every combination is kept once and has a number.
+"""Kinds of trace events: distinct combinations of name, thread, shapes and so on.
 
-A trace of a million events has some thousand kinds of them: the same operator with the same shapes
-on the same thread. So all of that is looked up at once, and texts are looked at once per kind.
+A trace of a million events has a few thousand kinds, such as an operator with certain shapes on a
+certain thread. So events only need one lookup, and texts are processed once per kind.
 """
 
 import json
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sonde.records.profile import DEVICE_CATEGORIES
 
-# What Kineto writes; of everything else all that is said is kept as it is.
+# Kineto's categories; all arguments of events with other categories are kept.
 OWN_CATEGORIES = {
     "cpu_op": "operator",
     "operator": "operator",
@@ -54,27 +54,27 @@ _COMPACT = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Numbered(dict[Any, int]):
-    """Values and the number of each, in order of appearance."""
+    """Assigns a number to each distinct value, in order of appearance."""
 
     def __missing__(self, value: Hashable) -> int:
         self[value] = number = len(self)
         return number
 
     def of(self, values: Iterable[Any], count: int) -> npt.NDArray[np.int32]:
-        """The number of each value."""
+        """The numbers of values."""
         return np.fromiter(map(self.__getitem__, values), np.int32, count)
 
 
 class Kinds(dict[Any, int]):
-    """Kinds of events by what their events share, and the number of each."""
+    """Assigns a number to each kind of event."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names = Numbered()
-        self.categories = Numbered()  # as the trace calls them
+        self.categories = Numbered()  # names in the trace
         self.threads = Numbered()  # process and thread
         self.details = Numbered()
-        self.has_foreign = False  # whether any is of another maker than Kineto
+        self.has_foreign = False  # whether any event was not written by Kineto
         self._tables = {
             "name": array("i"),
             "category": array("i"),
@@ -87,7 +87,7 @@ class Kinds(dict[Any, int]):
         }
 
     def of(self, rows: Sequence[Any], arguments: Sequence[Any]) -> npt.NDArray[np.int32]:
-        """The kind of each event, of which something is said."""
+        """The kind of each event."""
         shapes = map(bytes, [argument.shapes for argument in arguments])
         numbers = [
             self[
@@ -126,7 +126,7 @@ class Kinds(dict[Any, int]):
     def details_of(
         self, kinds: npt.NDArray[np.int32], arguments: Sequence[Any]
     ) -> npt.NDArray[np.int32]:
-        """What is said about most events is said about their kind; the rest is looked at closer."""
+        """The detail of each event: that of its kind, or its own for richer events."""
         details = self.column("detail", kinds)
         rich = np.flatnonzero(self.column("is_rich", kinds))
         if len(rich):
@@ -134,7 +134,7 @@ class Kinds(dict[Any, int]):
         return details
 
     def column(self, name: str, kinds: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """What is so called of events of these kinds."""
+        """A property of events by their kinds."""
         if not len(kinds):
             return np.empty(0, dtype=np.int32)
         table = np.frombuffer(self._tables[name], dtype=np.int32)
@@ -146,7 +146,7 @@ class Kinds(dict[Any, int]):
 
 
 def _detail_key(arguments: Any) -> Hashable:
-    """What tells the details of such an event apart."""
+    """The key of an event's details."""
     key = (
         bytes(arguments.shapes),
         bytes(arguments.grid),

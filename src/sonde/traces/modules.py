@@ -1,7 +1,8 @@
-"""Which module of the model asked for an operation.
+"""Find the module of the model that each operation belongs to.
 
-Forward passes of modules are annotated. A backward operator belongs to the module whose forward
-operator has the same sequence number; what ran on a device, to that of the call that started it.
+Forward passes of modules are annotated. A backward operator belongs to the module of the forward
+operator with the same sequence number. A device operation belongs to the module of the call that
+launched it.
 """
 
 from collections.abc import Sequence
@@ -26,13 +27,13 @@ def find_modules(
     autograd: tuple[IntArray, IntArray, _Texts],
     launches: tuple[IntArray, _Marks],
 ) -> tuple[list[str], _Texts]:
-    """All modules, the first being none, and the number of each operation's.
+    """All modules (the first is "no module"), and the module index of each operation.
 
     Args:
-        names: The texts of all names.
-        name: The number of each operation's name.
-        parents: What each runs inside of.
-        autograd: Start, sequence number, and (of backward operators) the forward thread of each.
+        names: All distinct names.
+        name: The name index of each operation.
+        parents: The enclosing operation of each operation.
+        autograd: Start, sequence number and forward thread (of backward operators) of each.
         launches: The correlation of each, and whether it ran on a device.
     """
     modules = {"": 0}
@@ -51,7 +52,7 @@ def find_modules(
 
 
 def _inherited(direct: _Texts, parents: IntArray) -> _Texts:
-    """The module of each operation, or of the nearest around it that has one."""
+    """The module of each operation, or of the nearest enclosing operation with one."""
     modules = direct.copy()
     rows = np.flatnonzero((direct == _UNKNOWN) & (parents != NO_PARENT))
     around = parents[rows]
@@ -72,7 +73,7 @@ def _of_forward(
     forward = np.flatnonzero(has_number & (forward_thread == 0))
     backward = np.flatnonzero(has_number & (forward_thread > 0))
     if len(forward) and len(backward):
-        # the last with a number made the node; those before it only looked at the counter
+        # the last operator with a number created the autograd node
         forward = forward[np.lexsort((starts[forward], sequence[forward]))]
         numbers = sequence[forward]
         indices = np.searchsorted(numbers, sequence[backward], side="right") - 1
@@ -82,7 +83,7 @@ def _of_forward(
 
 
 def _follow_launches(modules: _Texts, correlation: IntArray, is_device: _Marks) -> None:
-    """Gives what ran on a device the module of the call that started it."""
+    """Assign the module of a driver call to the device operation it launched."""
     calls = np.flatnonzero((correlation >= 0) & ~is_device)
     started = np.flatnonzero((correlation >= 0) & is_device)
     if not len(calls) or not len(started):

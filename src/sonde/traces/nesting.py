@@ -1,8 +1,8 @@
-"""What runs inside of what on one lane, and whose time it is.
+"""Nesting of operations on a lane, and their self times.
 
-Every instant of a lane belongs to the operation that began last and is still going on. So the own
-times of all add up to the time that any of them covers, even where two overlap without one being
-inside the other, as kernels of one stream may do.
+Every instant of a lane belongs to the running operation that began last. So self times add up to
+the time covered by all operations, even if two overlap without nesting, as kernels of one stream
+may do.
 """
 
 from itertools import pairwise
@@ -18,15 +18,15 @@ NO_PARENT = -1
 def nest(
     lanes: npt.NDArray[np.int32], starts: IntArray, durations: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Inside of which other one each operation began, and how much of its time is its own.
+    """The parent and the self time of each operation.
 
     Args:
-        lanes: The lane of each operation, a number.
-        starts: When it began.
-        durations: How long it took; none is negative.
+        lanes: The lane index of each operation.
+        starts: Its start.
+        durations: Its duration, not negative.
 
     Returns:
-        The place of the one around it, or NOBODY, and its own time.
+        The index of its parent or NO_PARENT, and its self time.
     """
     parents = np.full(len(starts), NO_PARENT, dtype=np.int64)
     self_times = durations.copy()
@@ -42,7 +42,7 @@ def nest(
 
 
 def _in_order(lanes: npt.NDArray[np.int32], starts: IntArray, durations: IntArray) -> IntArray:
-    """By lane, by time, and the longest first of those that begin together: they are few."""
+    """Sort by lane, start and descending duration; only the few ties are sorted again."""
     order = np.argsort(starts, kind="stable")
     order = order[np.argsort(lanes[order], kind="stable")]
     is_next = (np.diff(starts[order]) == 0) & (np.diff(lanes[order]) == 0)
@@ -55,9 +55,9 @@ def _in_order(lanes: npt.NDArray[np.int32], starts: IntArray, durations: IntArra
 
 
 def _nest_lane(starts: IntArray, durations: IntArray) -> tuple[IntArray, IntArray]:
-    """The same for one lane whose operations are in order: those around others come first."""
+    """Nest the operations of one lane, sorted so that parents come first."""
     ends = starts + durations
-    # an operation without duration ends where it begins, and nothing is inside of it
+    # an operation without a duration has no children
     has_time = durations > 0
     closed = np.searchsorted(np.sort(ends[has_time]), starts, side="right")
     depths: IntArray = np.cumsum(has_time) - has_time - closed
@@ -78,7 +78,7 @@ def _nest_lane(starts: IntArray, durations: IntArray) -> tuple[IntArray, IntArra
 
 
 def _last_of_level_above(depths: IntArray) -> IntArray:
-    """For each operation the latest before it that is one level less deep."""
+    """The latest earlier operation that is one level higher, for each operation."""
     parents = np.full(len(depths), NO_PARENT, dtype=np.int64)
     by_depth = np.argsort(depths, kind="stable")
     edges = np.searchsorted(depths[by_depth], np.arange(depths.max(initial=0) + 2)).tolist()
@@ -89,14 +89,14 @@ def _last_of_level_above(depths: IntArray) -> IntArray:
 
 
 def _nest_crossing(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Operations that overlap as they like, one after the other."""
+    """Nest overlapping operations one by one."""
     parents, self_times = [NO_PARENT] * len(starts), [0] * len(starts)
     stops = ends.tolist()
     opened: list[int] = []
     now = 0
 
     def close_until(moment: int) -> None:
-        """Gives the time that has passed to those it belongs to."""
+        """Assign the time until a moment to the open operations."""
         nonlocal now
         while opened:
             latest = opened[-1]

@@ -1,12 +1,12 @@
-"""Traces of profilers (Kineto's, or any in Chrome's format) as operations.
+"""Decode profiler traces (Kineto or any in Chrome's format) into operations.
 
-Read in pieces, then turned into columns: which operation runs inside of which, whose time it is,
-which module asked for it, and when it was on the job's clock.
+A trace is read in chunks and converted to columns. Then nesting, self times, modules and times on
+the job's clock are computed.
 
 `detail` of an operation is JSON or empty: `shapes`, `pass` ("backward"), of device operations
 `grid`, `block`, `occupancy_percent`, `bytes`, `gigabytes_per_second`, of collectives `collective`,
 `elements_in`, `elements_out`, `dtype`, `group`, `group_size`, `group_label`, `ranks`. Events of
-other makers than Kineto keep all their arguments.
+other writers than Kineto keep all their arguments.
 """
 
 from array import array
@@ -30,7 +30,7 @@ from sonde.traces.stream import BLOCK_BYTES, TraceStream
 ANCHOR = "sonde.anchor."
 BATCH_ROWS = 1 << 16
 
-_EARLIEST_NS = 10**17  # March 1973: earlier instants are counted from something else
+_EARLIEST_NS = 10**17  # March 1973: earlier times have another epoch
 _STEP_ANNOTATION = "ProfilerStep#"
 _COLLECTIVE = ("record_param_comms", "gloo:", "nccl:", "c10d::")
 _CATEGORIES = tuple(OperationCategory)
@@ -42,7 +42,7 @@ Texts = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Batch:
-    """Some operations in order of time, ready for `Writer.add_columns`."""
+    """Operations in order of time, as columns for `Writer.add_columns`."""
 
     columns: tuple[Sequence[Any], ...]
     first_ns: int
@@ -51,11 +51,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class Trace:
-    """A decoded trace; its operations are in order of time, their texts are numbers."""
+    """A decoded trace: operations in order of time, texts as indices."""
 
     names: list[str]
     name: Texts
-    category: npt.NDArray[np.int8]  # the place in OperationCategory
+    category: npt.NDArray[np.int8]  # index in OperationCategory
     lanes: list[str]
     devices: list[str]  # of each lane
     lane: Texts
@@ -63,23 +63,23 @@ class Trace:
     duration_ns: IntArray
     self_ns: IntArray
     correlation: IntArray
-    sequence: IntArray  # of operators that a backward pass may follow, and of its own; else -1
+    sequence: IntArray  # autograd sequence number, else -1
     modules: list[str]
     module: Texts
     details: list[str]
     detail: Texts
-    metadata: dict[str, Any]  # what the document says besides its events
+    metadata: dict[str, Any]  # of the document, without events
     process_names: dict[int | str, str]
-    is_absolute: bool  # whether it says when it was recorded
-    is_cut: bool  # whether its end is missing
-    left_out: int  # events that could not be read
-    other_events: Counter[str]  # events that are no operations, by the letter of their kind
+    is_absolute: bool  # whether its times have a date
+    is_cut: bool  # whether it is truncated
+    left_out: int  # unreadable events
+    other_events: Counter[str]  # events without a duration, by kind
 
     def __len__(self) -> int:
         return len(self.start_ns)
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[Batch]:
-        """All operations, some at a time, as columns of the family OPERATIONS."""
+        """All operations in batches, as columns of the family OPERATIONS."""
         categories = [category.value for category in _CATEGORIES]
         for first in range(0, len(self), rows):
             batch = slice(first, first + rows)
@@ -108,17 +108,16 @@ def decode_trace(
     start_ns: int | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Trace:
-    """All operations of a trace.
+    """Decode a trace.
 
     Args:
-        source: The trace, or where it is; gzip or not.
-        anchors: Annotations in it whose instants on the job's clock are known; they are left out
-            of the operations.
-        start_ns: When it began, for a trace that does not say so.
-        block_bytes: How much of it is read at a time.
+        source: The trace or its path, optionally gzipped.
+        anchors: Annotations with known times on the job's clock; they are not returned.
+        start_ns: The start time, for a trace without a date.
+        block_bytes: The number of bytes to read at a time.
 
     Raises:
-        DamagedError: It is no trace.
+        DamagedError: It is not a trace.
     """
     stream = TraceStream(source, block_bytes)
     columns = TraceColumns()
@@ -129,7 +128,7 @@ def decode_trace(
 
 
 class _Assembly:
-    """Puts the columns of a trace together."""
+    """Builds a `Trace` from columns."""
 
     def __init__(self, stream: TraceStream, columns: TraceColumns) -> None:
         self._stream = stream
@@ -144,7 +143,7 @@ class _Assembly:
         self._category = self._categories()
 
     def trace(self, anchors: Anchors, start_ns: int | None) -> Trace:
-        """The whole, in order of time, on the job's clock."""
+        """The operations in order of time, on the job's clock."""
         columns = self._columns
         parents, self_ns = nest(self._thread, self._start, self._duration)
         correlation, sequence = columns.column("correlation"), columns.column("sequence")
@@ -153,7 +152,7 @@ class _Assembly:
         begin, is_absolute = self._on_clock(anchors, start_ns)
         keep = np.flatnonzero(~self._is_named(ANCHOR))
         order = keep[np.argsort(begin[keep], kind="stable")]
-        # one after the other, so that never all columns are there twice
+        # one by one, to avoid two copies of all columns
         begin, self_ns = begin[order], self_ns[order]
         correlation, sequence = correlation[order], sequence[order]
         lane, module = lane[order], module[order]
@@ -186,7 +185,7 @@ class _Assembly:
     def _modules(
         self, parents: IntArray, correlation: IntArray, sequence: IntArray
     ) -> tuple[list[str], Texts]:
-        """The names of modules, and which of them asked for each operation."""
+        """The names of modules, and the module index of each operation."""
         return find_modules(
             self._names,
             self._name,
@@ -196,7 +195,7 @@ class _Assembly:
         )
 
     def _is_named(self, *beginnings: str) -> npt.NDArray[np.bool_]:
-        """Which operations have a name that begins so."""
+        """Which operations have a name with one of these prefixes."""
         named = np.array([name.startswith(beginnings) for name in self._names], dtype=np.bool_)
         return named[self._name] if len(named) else np.zeros(0, dtype=np.bool_)
 
@@ -218,7 +217,7 @@ class _Assembly:
         return categories
 
     def _lanes(self) -> tuple[list[str], list[str], Texts]:
-        """What each lane is called, the device it belongs to, and the lane of each operation."""
+        """The names and devices of lanes, and the lane of each operation."""
         is_device = np.isin(self._category, _DEVICE)
         device = self._of_kind("device")
         numbers = np.full(len(self._kinds.threads), -1, dtype=np.int64)
@@ -250,7 +249,7 @@ class _Assembly:
         return lane
 
     def _on_clock(self, anchors: Anchors, start_ns: int | None) -> tuple[IntArray, bool]:
-        """When each operation began on the job's clock, and whether the trace knows that."""
+        """The start of each operation on the job's clock, and whether the trace has a date."""
         instants = self._anchor_instants(anchors)
         first_ns = int(self._start.min(initial=np.iinfo(np.int64).max))
         if instants:
@@ -266,7 +265,7 @@ class _Assembly:
         return self._start - first_ns + start_ns, False
 
     def _anchor_instants(self, anchors: Anchors) -> list[tuple[int, int]]:
-        """The middle of each anchor by the trace's clock, and its instant by ours, in order."""
+        """The time of each anchor on the trace's clock and on the job's clock, in order."""
         middle = self._start + self._duration // 2
         instants = []
         for name, ours in anchors:
@@ -277,7 +276,7 @@ class _Assembly:
 
 
 def _base_ns(metadata: dict[str, Any]) -> int:
-    """The instant that a trace counts from: the epoch, or one that it names."""
+    """The epoch of a trace's timestamps."""
     base = metadata.get("baseTimeNanoseconds", 0)
     return int(base) if isinstance(base, int | float | str) and str(base).isdecimal() else 0
 

@@ -1,7 +1,7 @@
-"""Events of a trace by the standard library's JSON: slower, but it takes whatever it is given.
+"""Decode trace events with the standard library: slower, but tolerant.
 
-What a trace may hold is written by many programs: numbers as texts, names that are missing,
-values that no JSON knows. Here they become what `typed_events` gives for well-made ones.
+Some programs write numbers as texts, omit names or write invalid JSON values. These events are
+converted to the same types as in `typed_events`.
 """
 
 import json
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# Some writers print the numbers of C as they are.
+# Non-finite numbers as printed by C.
 _NOT_JSON = re.compile(r"(?<=[:\[,\s])(-?)(inf|nan|-nan\(ind\))(?=[,\]}\s])")
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What is said about an event, in the order of Kineto; what nobody needs is left out."""
+    """The relevant arguments of an event, in Kineto's order."""
 
     sequence: int = -1
     forward_thread: int = 0
@@ -42,7 +42,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of a trace: what, where and when."""
+    """One event of a trace."""
 
     ph: str = ""
     cat: str = ""
@@ -54,7 +54,7 @@ class Event:
     args: Arguments = field(default_factory=Arguments)
 
 
-# How the arguments are called in traces.
+# The names of the arguments in traces.
 ARGUMENT_NAMES = {
     "sequence": "Sequence number",
     "forward_thread": "Fwd thread id",
@@ -77,12 +77,12 @@ _ARGUMENTS = tuple(
 
 
 def decode_events(listed: bytes) -> list[Any]:
-    """The events of a JSON array; what is no event is left out."""
+    """The events of a JSON array; other values are skipped."""
     return [_event(event) for event in _listed(listed)]
 
 
 def decode_arguments(listed: bytes) -> list[str]:
-    """All that is said about each event of a JSON array, as JSON."""
+    """All arguments of each event of a JSON array, as JSON."""
     arguments = (each.get("args") for each in _listed(listed))
     return [json.dumps(each, separators=(",", ":")) if each else "" for each in arguments]
 

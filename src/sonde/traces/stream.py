@@ -1,8 +1,8 @@
-"""Reads the events of a trace piece by piece, so that its size costs time but no memory.
+"""Read the events of a trace in chunks, with bounded memory.
 
-A trace is a JSON document whose `traceEvents` may lie anywhere in it, or a bare array of events.
-A piece is cut where one event seems to end and the next to begin. Whether that is so the decoder
-tells: only whole events make an array. Where it says no, brackets and quotes are counted.
+A trace is a JSON document with `traceEvents` at any position, or a bare array of events. A chunk
+is cut where one event seems to end and the next to begin. If the decoder rejects the chunk, the
+end of the last event is found by counting brackets and quotes.
 """
 
 import io
@@ -27,15 +27,15 @@ except ImportError:  # msgspec is missing
 BLOCK_BYTES = 1 << 17
 
 _MAX_HEAD_BYTES = 64 << 20
-_TAIL_BYTES = 1 << 14  # where the end of a piece is looked for
-_GAP_BYTES = 64  # more than anybody leaves between two events
+_TAIL_BYTES = 1 << 14  # searched for the end of a chunk
+_GAP_BYTES = 64  # longer than any gap between two events
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _UNREADABLE = (ValueError, RecursionError)
 _SEPARATORS = b", \t\r\n"
 _QUOTE = ord('"')
 
-# What each byte does to the depth of brackets.
+# The change of bracket depth of each byte.
 _DEPTHS = np.zeros(256, dtype=np.int8)
 _DEPTHS[[ord("{"), ord("[")]] = 1
 _DEPTHS[[ord("}"), ord("]")]] = -1
@@ -44,18 +44,18 @@ _IS_STRUCTURE[_QUOTE] = True
 
 
 class TraceStream:
-    """The events of one trace, in pieces; what else it says is known once all are read."""
+    """Reads the events of one trace in chunks; the metadata is available at the end."""
 
     def __init__(self, source: bytes | Path | BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
-        self.metadata: dict[str, Any] = {}  # what the document says besides its events
-        self.is_cut = False  # whether the end is missing
-        self.left_out = 0  # events that cannot be read
+        self.metadata: dict[str, Any] = {}  # of the document, without events
+        self.is_cut = False  # whether the trace is truncated
+        self.left_out = 0  # unreadable events
         self.bytes_read = 0
         self._blocks = _blocks(source, block_bytes)
         self._rest = b""
 
     def pieces(self) -> Iterator[tuple[list[Any], bytes]]:
-        """Some events at a time, and the JSON array that they were read from."""
+        """Chunks of events, with the JSON array that they were read from."""
         head, self._rest = self._read_head()
         closing = b"" if head is None else b"]}"
         is_closed = False
@@ -66,14 +66,14 @@ class TraceStream:
                 piece, is_closed = self._careful_piece()
             if piece[0]:
                 yield piece
-            del piece  # before the next is read: its memory is warm
+            del piece  # free memory before the next chunk
             if is_closed:
                 break
         else:
             piece, is_closed = self._careful_piece()
             if piece[0]:
                 yield piece
-        # the format lets the last bracket of a bare array go missing
+        # the format allows a bare array without the closing bracket
         is_whole = head is None and not self._rest.strip(_SEPARATORS)
         self.is_cut = not is_closed and not is_whole
         self._read_metadata(head, closing)
@@ -84,7 +84,7 @@ class TraceStream:
             yield block
 
     def _read_head(self) -> tuple[bytes | None, bytes]:
-        """What comes before the events (None of a bare array), and what has been read of them."""
+        """The text before the events (None for a bare array), and the text after it."""
         read = b""
         for block in self._counted():
             read += block
@@ -96,10 +96,10 @@ class TraceStream:
                     return read[: match.end()], read[match.end() :]
             if len(read) > _MAX_HEAD_BYTES:
                 break
-        raise DamagedError("This is no trace: it holds no traceEvents and is no array of events")
+        raise DamagedError("Not a trace: no traceEvents and no array of events")
 
     def _quick_piece(self, block: bytes) -> tuple[list[Any], bytes] | None:
-        """The events up to the last that seems whole; None where that needs a closer look."""
+        """The events up to the last complete one; None if decoding fails."""
         end = _last_end(block)
         if not end:
             return None
@@ -113,7 +113,7 @@ class TraceStream:
         return events, listed
 
     def _careful_piece(self) -> tuple[tuple[list[Any], bytes], bool]:
-        """The events that are whole, by counting brackets, and whether the array ends here."""
+        """The complete events, found by counting brackets, and whether the array ends."""
         text = self._rest.lstrip(_SEPARATORS)
         ends, close = _event_ends(text)
         is_closed = close is not None
@@ -128,7 +128,7 @@ class TraceStream:
         return self._one_by_one(text, ends), is_closed
 
     def _one_by_one(self, text: bytes, ends: npt.NDArray[np.int64]) -> tuple[list[Any], bytes]:
-        """What can be read of a piece in which something is broken."""
+        """The readable events of a damaged chunk."""
         events, readable, start = [], [], 0
         for end in ends.tolist():
             event = text[start:end].lstrip(_SEPARATORS)
@@ -157,7 +157,7 @@ class TraceStream:
 
 
 def arguments_of(listed: bytes) -> list[str]:
-    """All that is said about each event of an array, as JSON."""
+    """All arguments of each event of an array, as JSON."""
     try:
         return decode_arguments(listed)
     except _UNREADABLE:
@@ -173,7 +173,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def _last_end(block: bytes) -> int:
-    """Where the last event seems to end that another one follows; 0 where there is none."""
+    """The probable end of the last event that is followed by another; 0 if there is none."""
     begin, first = len(block), max(0, len(block) - _TAIL_BYTES)
     while (begin := block.rfind(b"{", first, begin)) >= 0:
         gap = block[max(0, begin - _GAP_BYTES) : begin]
@@ -184,7 +184,7 @@ def _last_end(block: bytes) -> int:
 
 
 def _event_ends(text: bytes) -> tuple[npt.NDArray[np.int64], int | None]:
-    """Where each whole event ends, and where the array of events does if it does."""
+    """The end of each complete event, and the end of the array if it is included."""
     plain = _ESCAPED.sub(b"__", text) if b"\\" in text else text
     values = np.frombuffer(plain, dtype=np.uint8)
     offsets = np.flatnonzero(_IS_STRUCTURE[values])
@@ -199,7 +199,7 @@ def _event_ends(text: bytes) -> tuple[npt.NDArray[np.int64], int | None]:
 
 
 def _blocks(source: bytes | Path | BinaryIO, size: int) -> Iterator[bytes]:
-    """What a source holds, decompressed where it is gzip, as far as it goes."""
+    """The blocks of a source, decompressed if it is gzipped."""
     if isinstance(source, Path):
         with source.open("rb") as opened:
             yield from _blocks(opened, size)
@@ -219,7 +219,7 @@ def _inflated(packed: bytes, file: BinaryIO, size: int) -> Iterator[bytes]:
     while packed or (packed := file.read(size)):
         try:
             block = member.decompress(packed, size)
-        except zlib.error:  # what was read up to here is good
+        except zlib.error:  # keep what was read so far
             return
         packed = member.unconsumed_tail
         if member.eof:

@@ -1,4 +1,4 @@
-"""Events of a trace by msgspec: typed, so that what nobody needs is skipped and never built."""
+"""Decode trace events with msgspec, which skips fields that are not needed."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _NOTHING = msgspec.Raw()
 
 
 class Arguments(msgspec.Struct, frozen=True, gc=False, rename=ARGUMENT_NAMES):
-    """What is said about an event; see `plain_events`."""
+    """The relevant arguments of an event; see `plain_events`."""
 
     sequence: int = -1
     forward_thread: int = 0
@@ -61,11 +61,11 @@ def decode_events(listed: bytes) -> list[Any]:
     """The events of a JSON array.
 
     Raises:
-        ValueError: It is no array of events, or one of them is of an unusual make.
+        ValueError: It is not an array of events, or an event has unexpected types.
     """
     return _EVENTS.decode(listed)
 
 
 def decode_arguments(listed: bytes) -> list[str]:
-    """All that is said about each event of a JSON array, as JSON."""
+    """All arguments of each event of a JSON array, as JSON."""
     return [bytes(event.args).decode(errors="replace") for event in _ARGUMENTS.decode(listed)]
