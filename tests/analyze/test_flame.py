@@ -9,7 +9,7 @@ from sonde.records.python_profile import Function
 MAIN, STEP, LOSS = Function("main", "a.py", 1), Function("step", "a.py", 9), Function("loss")
 
 
-def part(nodes: list[tuple[int, Function, int]]) -> Amounts:
+def frame_share(nodes: list[tuple[int, Function, int]]) -> Amounts:
     """Nodes as (parent, function, own time)."""
     functions = tuple(dict.fromkeys(function for _, function, _ in nodes))
     tree = Tree(
@@ -24,16 +24,16 @@ def part(nodes: list[tuple[int, Function, int]]) -> Amounts:
     return Amounts(tree, zero, zero, indices, np.ones_like(indices), times)
 
 
-def told(flame: Flame) -> list[tuple[str, int, int, int]]:
+def printed(flame: Flame) -> list[tuple[str, int, int, int]]:
     names = [flame.functions[frame].name for frame in flame.frames.tolist()]
     columns = (flame.parents.tolist(), flame.own_ns.tolist(), flame.total_ns.tolist())
     return list(zip(names, *columns, strict=True))
 
 
 def test_what_is_called_from_the_same_place_is_one_frame() -> None:
-    first = part([(-1, MAIN, 1), (0, STEP, 20), (0, STEP, 5), (0, LOSS, 2)])
-    second = part([(-1, MAIN, 0), (0, LOSS, 30)])
-    assert told(flame_of([first, second])) == [
+    first = frame_share([(-1, MAIN, 1), (0, STEP, 20), (0, STEP, 5), (0, LOSS, 2)])
+    second = frame_share([(-1, MAIN, 0), (0, LOSS, 30)])
+    assert printed(flame_of([first, second])) == [
         ("main", -1, 1, 58),
         ("loss", 0, 32, 32),
         ("step", 0, 25, 25),
@@ -41,17 +41,19 @@ def test_what_is_called_from_the_same_place_is_one_frame() -> None:
 
 
 def test_a_function_that_calls_itself_is_a_frame_below_its_own() -> None:
-    flame = flame_of([part([(-1, MAIN, 1), (0, MAIN, 2)])])
-    assert told(flame) == [("main", -1, 1, 3), ("main", 0, 2, 2)]
+    flame = flame_of([frame_share([(-1, MAIN, 1), (0, MAIN, 2)])])
+    assert printed(flame) == [("main", -1, 1, 3), ("main", 0, 2, 2)]
     assert flame.functions == (MAIN,)
 
 
 def test_frames_too_small_to_be_seen_are_left_out_and_counted() -> None:
-    flame = flame_of([part([(-1, MAIN, 990), (0, STEP, 8), (1, LOSS, 2)])], least_share=0.005)
-    assert told(flame) == [("main", -1, 990, 1000), ("step", 0, 8, 10)]
+    flame = flame_of(
+        [frame_share([(-1, MAIN, 990), (0, STEP, 8), (1, LOSS, 2)])], least_share=0.005
+    )
+    assert printed(flame) == [("main", -1, 990, 1000), ("step", 0, 8, 10)]
     assert flame.left_out == 1
 
 
 def test_nothing_is_an_empty_tree() -> None:
-    assert told(flame_of([])) == []
-    assert told(flame_of([part([(-1, MAIN, 0)])])) == []
+    assert printed(flame_of([])) == []
+    assert printed(flame_of([frame_share([(-1, MAIN, 0)])])) == []

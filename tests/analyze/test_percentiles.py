@@ -15,10 +15,10 @@ VALUES = hnp.arrays(
     st.tuples(st.integers(0, 3), st.integers(0, 40)),
     elements=st.floats(-1e6, 1e6, width=32) | st.just(float("nan")),
 )
-WANTED = st.lists(st.floats(0, 100), min_size=1, max_size=5)
+QUANTILES = st.lists(st.floats(0, 100), min_size=1, max_size=5)
 
 
-@given(VALUES, WANTED)
+@given(VALUES, QUANTILES)
 @settings(max_examples=150)
 def test_they_are_what_numpy_says(values: npt.NDArray[np.float32], requested: list[float]) -> None:
     result = percentiles(values, requested)

@@ -1,10 +1,14 @@
 """Clocks of two nodes, from what their workers did together."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from sonde.analyze.skew import Meetings, offset_from_ends, offset_from_meetings
-from sonde.records.arrays import IntArray
+
+if TYPE_CHECKING:
+    from sonde.records.arrays import IntArray
 
 MILLISECOND = 1_000_000
 SECOND = 1_000 * MILLISECOND
@@ -17,8 +21,8 @@ def met(offset_ns: int, late_ns: int = 0, count: int = 200, exchange_ns: int = 3
     other_came = came + late_ns + random.integers(0, MILLISECOND, count)
     last = np.maximum(came, other_came)
     remaining = last + random.integers(exchange_ns // 2, exchange_ns, count)
-    other_left = last + random.integers(exchange_ns // 2, exchange_ns, count)
-    return Meetings(came, remaining, other_came + offset_ns, other_left + offset_ns)
+    second_left = last + random.integers(exchange_ns // 2, exchange_ns, count)
+    return Meetings(came, remaining, other_came + offset_ns, second_left + offset_ns)
 
 
 @pytest.mark.parametrize("offset_ns", [0, 40 * MILLISECOND, -3 * SECOND])

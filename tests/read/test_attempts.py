@@ -71,9 +71,9 @@ def test_an_attempt_that_claims_to_be_of_another_node_is_not_believed() -> None:
     job = FakeJob(node="a")
     hostile = Attempt("../../x", 1, 0, ("x",), "/", 1, Launcher(1, "0", "elsewhere"), 0.5)
     job.backend.write(attempt_key("a", 1, "start"), encode_facts(hostile))
-    found = facts(job, 1)
-    assert found.nodes == ()
-    assert any("belongs to another node" in text for text in found.damages)
+    result = facts(job, 1)
+    assert result.nodes == ()
+    assert any("belongs to another node" in text for text in result.damages)
 
 
 def test_a_copied_folder_is_a_job_of_its_own_name() -> None:
@@ -91,4 +91,4 @@ def test_damage_to_samples_is_in_the_summary_once_they_were_read() -> None:
     job.backend.write(key, flipped(content, 8 * (len(content) - 3)))
     opened = job.job()
     opened.system().statistics()
-    assert [one["reason"] for one in opened.summary["lost"]] == ["damaged"]
+    assert [item["reason"] for item in opened.summary["lost"]] == ["damaged"]

@@ -18,21 +18,21 @@ def episode(rule: str, first: int, last: int, **more: object) -> Episode:
     return Episode(rule, finding, first * SECOND, last * SECOND, 1, is_open, **steps)
 
 
-def evaluation(one: Episode, *explains: str) -> Evaluation:
+def evaluation(episode: Episode, *explains: str) -> Evaluation:
     return Evaluation(
-        one.finding.rule,
+        episode.finding.rule,
         Setting.CALIBRATED,
         RuleStatus.ISSUES_FOUND,
         {},
-        episodes=(one,),
+        episodes=(episode,),
         explains=explains,
     )
 
 
 def causes(*evaluations: Evaluation) -> dict[str, str | None]:
     """Of every rule's only episode."""
-    found = link_causes(evaluations)
-    return {one.rule: one.episodes[0].finding.cause for one in found}
+    linked = link_causes(evaluations)
+    return {episode.rule: episode.episodes[0].finding.cause for episode in linked}
 
 
 def test_a_finding_names_the_one_that_explains_it() -> None:
@@ -79,8 +79,8 @@ def test_another_worker_is_not_to_blame() -> None:
 
 
 def test_two_that_explain_each_other_make_no_circle() -> None:
-    found = causes(evaluation(episode("A", 0, 50), "B"), evaluation(episode("B", 10, 60), "A"))
-    assert sorted(found.values(), key=str) in (["A", None], ["B", None])
+    linked = causes(evaluation(episode("A", 0, 50), "B"), evaluation(episode("B", 10, 60), "A"))
+    assert sorted(linked.values(), key=str) in (["A", None], ["B", None])
 
 
 def test_a_cause_that_the_rule_named_itself_stays() -> None:

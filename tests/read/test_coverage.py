@@ -13,8 +13,8 @@ from tests.fakes.job import FakeJob
 
 
 def test_a_training_whose_steps_were_recorded_was_seen() -> None:
-    seen = coverage_from({"torch": "2.13.0", "sklearn": "1.9.1"}, {"train": 20})
-    assert (seen.framework, seen.inside, seen.why_not) == ("torch 2.13", True, None)
+    coverage = coverage_from({"torch": "2.13.0", "sklearn": "1.9.1"}, {"train": 20})
+    assert (coverage.framework, coverage.inside, coverage.why_not) == ("torch 2.13", True, None)
 
 
 @pytest.mark.parametrize(
@@ -31,30 +31,30 @@ def test_a_training_whose_steps_were_recorded_was_seen() -> None:
 def test_a_framework_that_cannot_be_looked_into_is_named_with_the_way_out(
     module: str, name: str
 ) -> None:
-    seen = coverage_from({module: "2.15.1"}, {})
-    assert (seen.framework, seen.inside) == (f"{module} 2.15", False)
-    assert seen.why_not is not None
-    assert seen.why_not.startswith(f"This job uses {name} 2.15, which Sonde cannot instrument.")
-    assert "sonde.step()" in seen.why_not
-    assert "sonde.log(loss=...)" in seen.why_not
+    coverage = coverage_from({module: "2.15.1"}, {})
+    assert (coverage.framework, coverage.inside) == (f"{module} 2.15", False)
+    assert coverage.why_not is not None
+    assert coverage.why_not.startswith(f"This job uses {name} 2.15, which Sonde cannot instrument.")
+    assert "sonde.step()" in coverage.why_not
+    assert "sonde.log(loss=...)" in coverage.why_not
 
 
 def test_steps_that_the_script_reports_itself_count_as_seen() -> None:
-    seen = coverage_from({"jax": "0.6.0"}, {"train": 3})
-    assert (seen.framework, seen.inside, seen.why_not) == ("jax 0.6", True, None)
+    coverage = coverage_from({"jax": "0.6.0"}, {"train": 3})
+    assert (coverage.framework, coverage.inside, coverage.why_not) == ("jax 0.6", True, None)
 
 
 def test_pytorch_without_a_training_step_is_said_once_the_job_had_time_for_one() -> None:
-    seen = coverage_from({"torch": "2.13.0"}, {"eval": 5})
-    assert seen.why_not is not None
-    assert "ran no optimizer step and no backward pass" in seen.why_not
+    coverage = coverage_from({"torch": "2.13.0"}, {"eval": 5})
+    assert coverage.why_not is not None
+    assert "ran no optimizer step and no backward pass" in coverage.why_not
     assert coverage_from({"torch": "2.13.0"}, {}, running_ns=10 * NANOSECONDS).why_not is None
     assert coverage_from({"torch": "2.13.0"}, {}, running_ns=100 * NANOSECONDS).why_not is not None
 
 
 def test_a_python_that_cannot_be_looked_into_says_which_option_forbids_it() -> None:
-    seen = coverage_from({}, {}, ["python -I isolates it from its environment"])
-    assert seen.why_not == "python -I isolates it from its environment."
+    coverage = coverage_from({}, {}, ["python -I isolates it from its environment"])
+    assert coverage.why_not == "python -I isolates it from its environment."
 
 
 def test_steps_that_were_lost_are_not_reported_as_steps_that_never_ran() -> None:
@@ -98,8 +98,8 @@ def test_a_damaged_reason_of_a_failed_hook_is_reported() -> None:
 
 
 def test_of_a_program_that_trains_nothing_nothing_is_said() -> None:
-    seen = coverage_from({}, {})
-    assert (seen.framework, seen.inside, seen.why_not) == (None, False, None)
+    coverage = coverage_from({}, {})
+    assert (coverage.framework, coverage.inside, coverage.why_not) == (None, False, None)
 
 
 def test_the_status_names_the_framework_and_the_first_line_says_what_was_not_seen() -> None:
@@ -129,7 +129,7 @@ def test_damaged_events_are_named_instead_of_a_job_without_steps() -> None:
     job.beat().close()
     for key in [key for key in job.stored() if "/events/" in key]:
         job.backend.write(key, b"")
-    seen = job.job().summary["seen"]
-    assert not seen["inside"]
-    assert seen["why_not"].startswith("The recorded steps are damaged: ")
-    assert "no optimizer step" not in seen["why_not"]
+    coverage = job.job().summary["seen"]
+    assert not coverage["inside"]
+    assert coverage["why_not"].startswith("The recorded steps are damaged: ")
+    assert "no optimizer step" not in coverage["why_not"]

@@ -48,11 +48,11 @@ def end(job: FakeJob, state: JobState) -> None:
 
 def damage_of(job: Job) -> list[tuple[str, str]]:
     lost = job.summary["lost"]
-    return [(one["file"], one["reason"]) for one in lost if one.get("file")]
+    return [(damage["file"], damage["reason"]) for damage in lost if damage.get("file")]
 
 
-def key_of(job: FakeJob, part: str) -> str:
-    return next(key for key in job.stored() if part in key)
+def key_of(job: FakeJob, fragment: str) -> str:
+    return next(key for key in job.stored() if fragment in key)
 
 
 def test_an_intact_job_reports_no_damage() -> None:
@@ -60,20 +60,20 @@ def test_an_intact_job_reports_no_damage() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["start.json", "tensors.json", "/events/", "/system/", "values/", "beat.json"]
+    "fragment", ["start.json", "tensors.json", "/events/", "/system/", "values/", "beat.json"]
 )
-def test_a_deleted_file_of_a_finished_job_is_reported_as_missing(part: str) -> None:
+def test_a_deleted_file_of_a_finished_job_is_reported_as_missing(fragment: str) -> None:
     job = recorded()
-    key = key_of(job, part)
+    key = key_of(job, fragment)
     job.backend.delete([key])
     assert (key, "missing") in damage_of(job.job())
 
 
-@pytest.mark.parametrize("part", ["/events/", "/system/", "values/", "tensors.json"])
+@pytest.mark.parametrize("fragment", ["/events/", "/system/", "values/", "tensors.json"])
 @pytest.mark.parametrize("share", [0.0, 0.6])
-def test_a_cut_file_of_a_finished_job_is_reported(part: str, share: float) -> None:
+def test_a_cut_file_of_a_finished_job_is_reported(fragment: str, share: float) -> None:
     job = recorded()
-    key = key_of(job, part)
+    key = key_of(job, fragment)
     data = job.backend.read(key)
     job.backend.write(key, data[: int(share * len(data))])
     assert (key, "damaged") in damage_of(job.job())
@@ -86,7 +86,7 @@ def test_many_missing_files_of_one_folder_are_counted_not_listed() -> None:
         worker.values(step, {GRADIENT: np.arange(4.0, dtype=np.float32)})
     job.close()
     job.backend.delete([key for key in job.stored(".safetensors") if key.startswith("workers/1")])
-    missing = [one for one in job.job().summary["lost"] if one["reason"] == "missing"]
+    missing = [damage for damage in job.job().summary["lost"] if damage["reason"] == "missing"]
     assert len(missing) == 6
     assert "15 more files of workers/1/values missing" in missing[-1]["what"]
 
@@ -105,7 +105,7 @@ def test_damage_says_what_the_file_held_and_over_which_time() -> None:
     job.seal()
     key = next(key for key in job.stored("/system/") or job.stored(".parquet") if "system" in key)
     job.backend.delete([key])
-    (lost,) = [one for one in job.job().summary["lost"] if one["file"] == key]
+    (lost,) = [damage for damage in job.job().summary["lost"] if damage["file"] == key]
     assert "system samples of node node-a" in lost["what"]
     assert lost["from"].startswith("2023-11-14T22:13:20")
     assert lost["to"] > lost["from"]
@@ -119,15 +119,15 @@ def test_a_damaged_frame_costs_the_time_between_its_neighbours_only() -> None:
     job.backend.write(key, flipped(data, 8 * (middle.offset + 30)))
     opened = job.job()
     assert len(opened.system("cpu.*").to_arrow()) == 8
-    (lost,) = [one for one in opened.summary["lost"] if one.get("file") == key]
+    (lost,) = [damage for damage in opened.summary["lost"] if damage.get("file") == key]
     assert "2023-11-14T22:13:21" <= lost["from"] < lost["to"] <= "2023-11-14T22:13:24.1"
 
 
 @pytest.mark.parametrize("byte", [0, 5, 12, 30])
 def test_a_bit_in_the_first_frame_of_a_log_does_not_cost_the_log(byte: int) -> None:
     job = recorded()
-    for part in ("/system/", "/events/"):
-        key = key_of(job, part)
+    for fragment in ("/system/", "/events/"):
+        key = key_of(job, fragment)
         job.backend.write(key, flipped(job.backend.read(key), 8 * byte))
     opened = job.job()
     assert len(opened.system("cpu.*").to_arrow()) == 12
@@ -235,9 +235,9 @@ def test_a_deleted_node_of_several_is_reported_and_its_failure_counts() -> None:
 
 def test_a_node_of_a_worker_without_any_file_of_its_launcher_is_reported() -> None:
     job = recorded()
-    other = FakeJob(job.backend.uri, "node-b", job.clock)
-    other.worker(1, node="node-b").beat()
-    other.end()
+    second_job = FakeJob(job.backend.uri, "node-b", job.clock)
+    second_job.worker(1, node="node-b").beat()
+    second_job.end()
     end(job, JobState.COMPLETED)
     job.backend.delete([entry.key for entry in job.backend.entries("nodes/node-b")])
 

@@ -11,10 +11,10 @@ def test_workers_that_evaluate_parts_of_a_data_set_give_one_mean_over_all_sample
     evaluate(fake.worker(0, world_size=2), "validation", 400, 1.0, samples=300).flush()
     evaluate(fake.worker(1, world_size=2), "validation", 400, 2.0, samples=100).flush()
 
-    [one] = fake.job().evaluations
+    [evaluation] = fake.job().evaluations
 
-    assert (one.step, one.samples, one.batches) == (400, 400, 4)
-    assert one.loss == pytest.approx(1.25)
+    assert (evaluation.step, evaluation.samples, evaluation.batches) == (400, 400, 4)
+    assert evaluation.loss == pytest.approx(1.25)
 
 
 def test_workers_that_evaluate_the_same_data_count_its_samples_once() -> None:
@@ -22,9 +22,9 @@ def test_workers_that_evaluate_the_same_data_count_its_samples_once() -> None:
     for rank in range(2):
         evaluate(fake.worker(rank, world_size=2), "validation", 400, 1.5, samples=300).flush()
 
-    [one] = fake.job().evaluations
+    [evaluation] = fake.job().evaluations
 
-    assert (one.samples, one.loss) == (300, 1.5)
+    assert (evaluation.samples, evaluation.loss) == (300, 1.5)
 
 
 def test_a_loss_that_the_trainer_reports_on_every_worker_does_not_hide_their_shares() -> None:
@@ -46,15 +46,15 @@ def test_the_status_lists_every_evaluation_in_order() -> None:
         evaluate(worker, "validation", step, None, samples=1797, metrics={"accuracy": 0.9})
     worker.flush()
 
-    found = fake.job().summary["evaluations"]
+    evaluations = fake.job().summary["evaluations"]
 
-    assert [(one["name"], one["step"]) for one in found] == [
+    assert [(evaluation["name"], evaluation["step"]) for evaluation in evaluations] == [
         ("train (evaluated)", 100),
         ("validation", 100),
         ("train (evaluated)", 200),
         ("validation", 200),
     ]
-    assert found[3] == {
+    assert evaluations[3] == {
         "name": "validation",
         "data": "loader at train.py:88",
         "step": 200,

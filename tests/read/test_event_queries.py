@@ -23,18 +23,18 @@ class Listens(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         state.setdefault("shown", []).append(window.first_step)
-        for one in window.observations("said"):
-            yield self.finding("It was said.", step=one.step)
+        for item in window.observations("said"):
+            yield self.finding("It was said.", step=item.step)
 
     def summary(self, state: State) -> dict[str, list[float]]:
         return {"shown": state.get("shown", [])}
 
 
-def trained(*said: int, steps: int = 120) -> FakeJob:
+def trained(*texts: int, steps: int = 120) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
-        if step in said:
+        if step in texts:
             worker.observation("said", "model", step)
         worker.step(step, {"forward": 0.1})
         if step == 80:
@@ -67,5 +67,5 @@ def test_what_happens_after_the_last_step_belongs_to_the_last_window() -> None:
 def test_an_evaluation_counts_for_those_who_need_its_steps() -> None:
     job = trained(7)
     data = JobData(job.backend, job.clock)
-    places = EventWindows(data, data.attempts[0], 2, (Steps("eval"),))
-    assert [place for place in range(60) if place in places] == [0, 25, 40, 41, 50]
+    indices = EventWindows(data, data.attempts[0], 2, (Steps("eval"),))
+    assert [index for index in range(60) if index in indices] == [0, 25, 40, 41, 50]

@@ -26,11 +26,11 @@ def exit_of(job: FakeJob) -> dict[str, Any]:
 
 
 def test_an_exit_that_nobody_explained_takes_the_reason_of_the_worker() -> None:
-    told = explain_exit(EXIT, FAILURE)
-    assert (told.reason, told.worker) == (ExitReason.DEVICE_OUT_OF_MEMORY, 2)
-    assert told.message == "OutOfMemoryError: full"
-    assert told.traceback == "Trace\nsizes"
-    assert (told.code, told.state) == (1, JobState.FAILED)
+    explained = explain_exit(EXIT, FAILURE)
+    assert (explained.reason, explained.worker) == (ExitReason.DEVICE_OUT_OF_MEMORY, 2)
+    assert explained.message == "OutOfMemoryError: full"
+    assert explained.traceback == "Trace\nsizes"
+    assert (explained.code, explained.state) == (1, JobState.FAILED)
 
 
 def test_what_only_the_launcher_knows_is_kept() -> None:
@@ -40,7 +40,7 @@ def test_what_only_the_launcher_knows_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "known",
+    "judged",
     [
         replace(EXIT, state=JobState.STOPPED, reason=ExitReason.STOPPED),
         replace(EXIT, state=JobState.COMPLETED, code=0),
@@ -49,8 +49,8 @@ def test_what_only_the_launcher_knows_is_kept() -> None:
         replace(EXIT, reason=ExitReason.EXCEPTION, traceback="the first one's", worker=0),
     ],
 )
-def test_what_the_launcher_has_judged_stands(known: Exit) -> None:
-    assert explain_exit(known, FAILURE) == known
+def test_what_the_launcher_has_judged_stands(judged: Exit) -> None:
+    assert explain_exit(judged, FAILURE) == judged
 
 
 def test_the_worker_that_failed_first_is_the_cause() -> None:
@@ -60,10 +60,10 @@ def test_the_worker_that_failed_first_is_the_cause() -> None:
     early.fail("ValueError: a bad batch")
     job.clock.advance(1)
     late.fail("RuntimeError: connection closed by peer")
-    told = exit_of(job.fail())
-    assert (told["worker"], told["reason"]) == (3, "exception")
-    assert told["message"] == "ValueError: a bad batch"
-    assert told["traceback"].startswith("Traceback")
+    explained = exit_of(job.fail())
+    assert (explained["worker"], explained["reason"]) == (3, "exception")
+    assert explained["message"] == "ValueError: a bad batch"
+    assert explained["traceback"].startswith("Traceback")
 
 
 def test_what_a_worker_came_back_from_is_not_the_cause() -> None:

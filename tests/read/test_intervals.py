@@ -7,36 +7,36 @@ from hypothesis import strategies as st
 from sonde.read.intervals import exclusive_time_ns
 
 
-def own(*stretches: tuple[int, int]) -> list[int]:
+def self_times(*stretches: tuple[int, int]) -> list[int]:
     starts = np.array([start for start, _ in stretches], dtype=np.int64)
     ends = np.array([end for _, end in stretches], dtype=np.int64)
-    return [int(one) for one in exclusive_time_ns(starts, ends)]
+    return [int(item) for item in exclusive_time_ns(starts, ends)]
 
 
 def test_what_lies_beside_each_other_keeps_its_time() -> None:
-    assert own((0, 10), (10, 15), (20, 21)) == [10, 5, 1]
+    assert self_times((0, 10), (10, 15), (20, 21)) == [10, 5, 1]
 
 
 def test_what_lies_inside_takes_from_what_is_around_it() -> None:
-    assert own((0, 100), (10, 50), (20, 30), (60, 70)) == [50, 30, 10, 10]
+    assert self_times((0, 100), (10, 50), (20, 30), (60, 70)) == [50, 30, 10, 10]
 
 
 def test_of_two_that_overlap_the_later_one_has_the_time_they_share() -> None:
-    assert own((0, 20), (5, 8), (7, 10)) == [15, 2, 3]
+    assert self_times((0, 20), (5, 8), (7, 10)) == [15, 2, 3]
 
 
 def test_of_two_that_begin_together_the_shorter_lies_inside() -> None:
-    assert own((0, 4), (0, 10)) == [4, 6]
-    assert own((0, 10), (0, 4)) == [6, 4]
+    assert self_times((0, 4), (0, 10)) == [4, 6]
+    assert self_times((0, 10), (0, 4)) == [6, 4]
 
 
 def test_of_two_that_are_the_same_one_counts() -> None:
-    assert sum(own((3, 9), (3, 9))) == 6
+    assert sum(self_times((3, 9), (3, 9))) == 6
 
 
 def test_nothing_and_empty_stretches_have_no_time() -> None:
-    assert own() == []
-    assert own((5, 5), (0, 10), (10, 10)) == [0, 10, 0]
+    assert self_times() == []
+    assert self_times((5, 5), (0, 10), (10, 10)) == [0, 10, 0]
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), max_size=12))
@@ -45,10 +45,10 @@ def test_the_shares_are_those_of_counting_every_instant(pairs: list[tuple[int, i
     expected = [0] * len(stretches)
     for instant in range(40):
         over = [
-            (start, -end, place)
-            for place, (start, end) in enumerate(stretches)
+            (start, -end, index)
+            for index, (start, end) in enumerate(stretches)
             if start <= instant < end
         ]
         if over:
             expected[max(over)[2]] += 1
-    assert own(*stretches) == expected
+    assert self_times(*stretches) == expected

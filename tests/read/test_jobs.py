@@ -26,13 +26,13 @@ def facts(job: FakeJob, seconds: float = 0) -> JobFacts:
 def test_a_job_that_has_ended_says_how_and_when() -> None:
     job = FakeJob()
     job.clock.advance(60)
-    found = facts(job.end(JobState.FAILED))
+    snapshot = facts(job.end(JobState.FAILED))
 
-    assert found.state is JobState.FAILED
-    assert (found.start_ns, found.end_ns) == (START_NS, START_NS + 60 * NANOSECONDS)
-    assert found.seconds(0) == 60
-    assert found.decisive is not None
-    assert found.nodes == ("node-a",)
+    assert snapshot.state is JobState.FAILED
+    assert (snapshot.start_ns, snapshot.end_ns) == (START_NS, START_NS + 60 * NANOSECONDS)
+    assert snapshot.seconds(0) == 60
+    assert snapshot.decisive is not None
+    assert snapshot.nodes == ("node-a",)
 
 
 def test_a_job_without_signs_of_life_is_lost_since_the_last_one() -> None:
@@ -41,10 +41,10 @@ def test_a_job_without_signs_of_life_is_lost_since_the_last_one() -> None:
     job.backend.write(attempt_key("node-a", 1, "heartbeat"), encode_facts(beat))
     assert facts(job, 10).state is JobState.RUNNING
 
-    found = facts(job, 100)
+    snapshot = facts(job, 100)
 
-    assert found.state is JobState.LOST
-    assert found.end_ns == START_NS + 5 * NANOSECONDS
+    assert snapshot.state is JobState.LOST
+    assert snapshot.end_ns == START_NS + 5 * NANOSECONDS
 
 
 def test_a_job_runs_while_one_of_its_nodes_does() -> None:
@@ -78,21 +78,21 @@ def test_a_damaged_document_is_left_out_and_said(what: str) -> None:
     key = attempt_key("node-a", 1, what)
     job.backend.write(key, flipped(encode_facts(JobInfo("a", 1, "b")), 99))
 
-    found = facts(job)
+    snapshot = facts(job)
 
-    assert len(found.damages) == 1
-    assert key in found.damages[0]
+    assert len(snapshot.damages) == 1
+    assert key in snapshot.damages[0]
 
 
 def test_without_a_readable_job_document_the_folder_names_the_job() -> None:
     job = FakeJob()
     job.backend.write(JOB, b"{}")
 
-    found = facts(job)
+    snapshot = facts(job)
 
-    assert found.name == "job"
-    assert found.info is None
-    assert len(found.damages) == 1
+    assert snapshot.name == "job"
+    assert snapshot.info is None
+    assert len(snapshot.damages) == 1
 
 
 def test_a_job_of_a_newer_format_is_refused_with_the_way_out(
@@ -112,7 +112,7 @@ def test_notices_of_all_nodes_are_told() -> None:
         job.writer.notice(NoticeKind.CHANGED, f"what {number}", "why")
         job.flush()
 
-    assert [one.what for one in facts(first).notices] == ["what 0", "what 1"]
+    assert [notice.what for notice in facts(first).notices] == ["what 0", "what 1"]
 
 
 def test_a_damaged_notice_is_said() -> None:
@@ -123,10 +123,10 @@ def test_a_damaged_notice_is_said() -> None:
     data = job.backend.read(key)
     job.backend.write(key, flipped(data, 8 * len(data) - 3))
 
-    found = facts(job)
+    snapshot = facts(job)
 
-    assert found.notices == ()
-    assert len(found.damages) == 1
+    assert snapshot.notices == ()
+    assert len(snapshot.damages) == 1
 
 
 def test_folders_that_are_no_jobs_are_not_listed(tmp_path: object) -> None:
@@ -148,7 +148,9 @@ def test_what_a_launcher_left_that_never_began_is_no_job_of_the_list(tmp_path: P
     broken.write("workers/0/attempt-001.0/start.json", b"")
 
     backends = {path.name: open_backend(str(path)) for path in tmp_path.iterdir()}
-    listed = {name for name, one in backends.items() if has_begun(one, read_job(one, START_NS))}
+    listed = {
+        name for name, notice in backends.items() if has_begun(notice, read_job(notice, START_NS))
+    }
 
     assert listed == {"begun", "a", "c"}
 

@@ -16,19 +16,19 @@ def test_every_row_is_told_once_across_sealing_and_merging() -> None:
     worker = job.worker()
     reader = FolderReader(job.backend, worker_folder(0), EVENTS)
     fresh = NewRows(reader, ("name", "start_ns"))
-    told: list[str] = []
+    rows: list[str] = []
     for number in range(6):
         worker.stretch(f"event-{number}", 0.0, 1.0).flush()
         job.clock.advance(1)
         reader.refresh()
-        told += names(fresh)
+        rows += names(fresh)
         if number in (1, 4):
             worker.seal()
             worker = job.worker(restart=number)  # the next writer, with a segment of its own
     worker.seal()
     reader.refresh()
-    told += names(fresh)
-    assert told == [f"event-{number}" for number in range(6)]
+    rows += names(fresh)
+    assert rows == [f"event-{number}" for number in range(6)]
 
 
 def test_where_nothing_has_come_nothing_is_told() -> None:

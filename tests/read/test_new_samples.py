@@ -22,7 +22,7 @@ def new_values(follower: NewSampleReader) -> list[float]:
 @settings(max_examples=40)
 def test_every_sample_is_seen_once_across_rotation_sealing_and_merging(actions: list[str]) -> None:
     job = FakeJob()
-    follower, seen, recorded = job.follower(), [], 0
+    follower, values, recorded = job.follower(), [], 0
     for action in actions:
         if action == "record":
             job.record({"cpu": range(recorded, recorded + 3)}, ticks_per_flush=2)
@@ -30,13 +30,13 @@ def test_every_sample_is_seen_once_across_rotation_sealing_and_merging(actions: 
         elif action == "rotate":
             job.rotate()
         elif action == "poll":
-            seen += new_values(follower)
+            values += new_values(follower)
         else:
             job.seal(is_over=False, merge_all=action == "seal all")
 
-    seen += new_values(follower)
+    values += new_values(follower)
 
-    assert seen == list(range(recorded))
+    assert values == list(range(recorded))
     assert new_values(follower) == []
 
 
@@ -48,7 +48,7 @@ def test_series_that_appear_later_come_with_their_own_names() -> None:
 
     (news,) = follower.poll()
 
-    assert [one.key for one in news.series] == ["cpu", "gpu/gpu0"]
+    assert [item.key for item in news.series] == ["cpu", "gpu/gpu0"]
     assert news.values.tolist() == [[2], [3]]
 
 

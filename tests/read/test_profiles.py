@@ -44,8 +44,8 @@ def test_operations_can_be_asked_for_by_their_texts() -> None:
     worker = FakeJob().worker()
     operate(worker, "a", 1)
     operate(worker, "k", 2, "kernel")
-    found = operations_of(reader_of(worker), columns=["name"], only={"category": {"kernel"}})
-    assert found["name"].to_pylist() == ["k"]
+    result = operations_of(reader_of(worker), columns=["name"], only={"category": {"kernel"}})
+    assert result["name"].to_pylist() == ["k"]
 
 
 def test_a_worker_without_profiles_has_no_operations_and_no_windows() -> None:
@@ -94,7 +94,7 @@ def test_an_instant_belongs_to_the_phase_that_began_last_and_goes_on() -> None:
     phases = phases_of(reader_of(worker))
     began_ns = worker.clock.now_ns()
     instants = began_ns + np.array([1, 2, 5, 11]) * NANOSECONDS
-    assert [phases.names[one] if one >= 0 else "" for one in phases.at(instants)] == [
+    assert [phases.names[item] if item >= 0 else "" for item in phases.at(instants)] == [
         "backward",
         "collective",
         "backward",

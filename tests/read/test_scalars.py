@@ -86,11 +86,11 @@ def test_workers_that_a_restart_left_behind_are_not_averaged_with_those_that_go_
     for worker in workers:
         worker.scalar("loss", 0, 3.0).scalar("loss", 1, 9.0).flush()
     job.clock.advance(1)
-    again = [job.worker(rank, restart=1, world_size=2) for rank in range(2)]
-    for worker in again:
+    restarted = [job.worker(rank, restart=1, world_size=2) for rank in range(2)]
+    for worker in restarted:
         worker.scalar("loss", 1, 1.0).flush()
-    found = [(row["step"], row["value"], row["workers"]) for row in reduced(job)]
-    assert found == [(0, 3.0, 3), (1, 1.0, 2)]
+    result = [(row["step"], row["value"], row["workers"]) for row in reduced(job)]
+    assert result == [(0, 3.0, 3), (1, 1.0, 2)]
 
 
 def test_a_job_without_workers_has_no_scalars() -> None:

@@ -23,15 +23,15 @@ def marks_of(job: FakeJob, facts: JobFacts) -> list[StepMarks]:
 def stages(job: FakeJob) -> tuple[StageSpan, ...]:
     now_ns = job.clock.now_ns()
     facts = read_job(job.backend, now_ns)
-    found = find_stages(facts, marks_of(job, facts), now_ns)
-    if found:
-        assert sum(one.seconds for one in found) == pytest.approx(facts.seconds(now_ns))
-        assert sum(one.percent for one in found) == pytest.approx(100)
-    return found
+    spans = find_stages(facts, marks_of(job, facts), now_ns)
+    if spans:
+        assert sum(stage.seconds for stage in spans) == pytest.approx(facts.seconds(now_ns))
+        assert sum(stage.percent for stage in spans) == pytest.approx(100)
+    return spans
 
 
 def seconds(job: FakeJob) -> list[float]:
-    return [one.seconds for one in stages(job)]
+    return [stage.seconds for stage in stages(job)]
 
 
 def since_start(instant_ns: int | None) -> float | None:
@@ -67,19 +67,19 @@ def end_again(job: FakeJob) -> FakeJob:
 
 
 def test_training_lasts_from_the_start_of_the_first_step_to_the_end_of_the_last() -> None:
-    found = stages(trained().end())
-    assert [one.stage.value for one in found] == [
+    spans = stages(trained().end())
+    assert [stage.stage.value for stage in spans] == [
         *("initialization", "training_loop", "finalization"),
     ]
-    assert [one.seconds for one in found] == [3.0, 2.0, 4.0]
-    assert (since_start(found[1].start_ns), since_start(found[1].end_ns)) == (3.0, 5.0)
-    assert since_start(found[2].end_ns) == 9.0
+    assert [stage.seconds for stage in spans] == [3.0, 2.0, 4.0]
+    assert (since_start(spans[1].start_ns), since_start(spans[1].end_ns)) == (3.0, 5.0)
+    assert since_start(spans[2].end_ns) == 9.0
 
 
 def test_while_it_runs_training_goes_on_until_now() -> None:
-    found = stages(trained())
-    assert [one.seconds for one in found] == [3.0, 6.0, 0.0]
-    assert found[1].end_ns is None
+    spans = stages(trained())
+    assert [stage.seconds for stage in spans] == [3.0, 6.0, 0.0]
+    assert spans[1].end_ns is None
 
 
 def test_a_worker_that_says_it_is_through_ends_training() -> None:

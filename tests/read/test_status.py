@@ -69,7 +69,7 @@ def test_damage_is_lost_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "place"),
+    ("kind", "index"),
     [
         (NoticeKind.NOT_COLLECTED, "not_collected"),
         (NoticeKind.SWITCHED_OFF, "not_collected"),
@@ -77,14 +77,14 @@ def test_damage_is_lost_too() -> None:
         (NoticeKind.CLOCK_JUMPED, "notices"),
     ],
 )
-def test_other_notices_are_in_their_places(kind: NoticeKind, place: str) -> None:
+def test_other_notices_are_in_their_places(kind: NoticeKind, index: str) -> None:
     job = FakeJob()
     job.writer.notice(kind, "something", "because")
 
     document = status(job.flush())
 
-    (said,) = document[place]
-    assert said["what"] == "something"
+    (texts,) = document[index]
+    assert texts["what"] == "something"
     assert document["lost"] == []
 
 

@@ -19,7 +19,7 @@ def steps_of(worker: FakeWorker, mode: str = "train", steps: StepRange | None = 
     table = read_steps(reader_of(worker), mode, steps or StepRange())
     total = np.sum(list(table.phases_ns.values()), axis=0)
     assert (total == table.durations_ns).all()
-    assert all((one >= 0).all() for one in table.phases_ns.values())
+    assert all((column >= 0).all() for column in table.phases_ns.values())
     return table
 
 
@@ -29,7 +29,7 @@ def reader_of(worker: FakeWorker) -> WorkerReader:
 
 
 def seconds(table: StepTable, phase: str) -> list[float]:
-    return [one / NANOSECONDS for one in table.phases_ns[phase].tolist()]
+    return [column / NANOSECONDS for column in table.phases_ns[phase].tolist()]
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
@@ -125,11 +125,11 @@ def test_the_last_life_of_a_worker_stands_for_steps_that_were_done_twice(restart
     for number in range(4):
         first.step(number, {"forward": 1.0})
     first.flush()
-    again = job.worker(attempt=1 if restart else 2, restart=restart)
+    restarted = job.worker(attempt=1 if restart else 2, restart=restart)
     for number in range(2, 5):
-        again.step(number, {"forward": 3.0, "backward": 1.0})
+        restarted.step(number, {"forward": 3.0, "backward": 1.0})
 
-    table = steps_of(again)
+    table = steps_of(restarted)
 
     assert table.steps.tolist() == [0, 1, 2, 3, 4]
     assert seconds(table, "forward") == [1.0, 1.0, 3.0, 3.0, 3.0]
@@ -139,12 +139,12 @@ def test_a_first_step_that_began_before_its_life_was_known_keeps_its_phases() ->
     job = FakeJob()
     job.worker().step(0, {"forward": 1.0}).flush()
     job.clock.advance(10)
-    again = job.worker(attempt=2)  # known by the first batch, whose wait had begun before
-    again.stretch("data_wait", -0.5, 1.0, step=1)
-    again.stretch("forward", 0.5, 2.0, step=1)
-    again.stretch("step", -0.5, 3.0, step=1, category="step")
+    restarted = job.worker(attempt=2)  # known by the first batch, whose wait had begun before
+    restarted.stretch("data_wait", -0.5, 1.0, step=1)
+    restarted.stretch("forward", 0.5, 2.0, step=1)
+    restarted.stretch("step", -0.5, 3.0, step=1, category="step")
 
-    table = steps_of(again)
+    table = steps_of(restarted)
 
     assert seconds(table, "data_wait") == [0.0, 1.0]
     assert seconds(table, "forward") == [1.0, 2.0]

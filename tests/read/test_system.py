@@ -15,22 +15,22 @@ CURVES = {"cpu.user": range(100), "gpu.power/gpu0": range(100), "gpu.power/gpu1"
 
 @given(st.integers(0, 10**18), st.integers(2, 5000), st.integers(0, 10**12))
 def test_a_span_never_needs_more_buckets_than_asked_for(
-    span_ns: int, most: int, start_ns: int
+    span_ns: int, max_buckets: int, start_ns: int
 ) -> None:
-    width_ns = bucket_width_ns(span_ns, most)
+    width_ns = bucket_width_ns(span_ns, max_buckets)
 
     first, last = start_ns // width_ns, (start_ns + span_ns) // width_ns
-    assert last - first + 1 <= most
+    assert last - first + 1 <= max_buckets
 
 
 @pytest.mark.parametrize(
-    ("span_seconds", "most", "width_seconds"),
+    ("span_seconds", "max_buckets", "width_seconds"),
     [(0, 1000, 0.1), (60, 1000, 0.1), (3600, 1000, 5), (86_400, 1000, 120), (86_400, 2, 86_400)],
 )
 def test_the_narrowest_width_that_does_is_chosen(
-    span_seconds: int, most: int, width_seconds: float
+    span_seconds: int, max_buckets: int, width_seconds: float
 ) -> None:
-    assert bucket_width_ns(span_seconds * NANOSECONDS, most) == width_seconds * NANOSECONDS
+    assert bucket_width_ns(span_seconds * NANOSECONDS, max_buckets) == width_seconds * NANOSECONDS
 
 
 def test_years_fit_into_few_buckets() -> None:
@@ -40,9 +40,9 @@ def test_years_fit_into_few_buckets() -> None:
 def test_series_are_found_by_pattern_and_device() -> None:
     system = FakeJob().record(CURVES).system()
 
-    assert [one.key for one in system.series("gpu.*")] == ["gpu.power/gpu0", "gpu.power/gpu1"]
-    assert [one.key for one in system.series(device="gpu1")] == ["gpu.power/gpu1"]
-    assert [one.key for one in system.series(device="")] == ["cpu.user"]
+    assert [series.key for series in system.series("gpu.*")] == ["gpu.power/gpu0", "gpu.power/gpu1"]
+    assert [series.key for series in system.series(device="gpu1")] == ["gpu.power/gpu1"]
+    assert [series.key for series in system.series(device="")] == ["cpu.user"]
     assert system.series("nothing") == ()
 
 

@@ -26,10 +26,10 @@ def test_fewer_workers_after_a_restart_are_all_there_are() -> None:
         job.worker(rank, world_size=3).scalar("loss", 0, 9.0).scalar("loss", 1, 9.0).flush()
     job.clock.advance(1)
     for rank in range(2):
-        again = job.worker(rank, restart=1, world_size=2)
+        restarted = job.worker(rank, restart=1, world_size=2)
         for step in range(1, 4):
-            again.scalar("loss", step, 1.0)
-        again.flush()
+            restarted.scalar("loss", step, 1.0)
+        restarted.flush()
     assert losses(job) == {"train": LastLoss(3, 1.0)}
 
 
@@ -50,9 +50,9 @@ def test_where_several_optimizers_step_each_has_its_loss() -> None:
     for step in range(3):
         worker.scalar("loss/1", step, 10.0 + step).scalar("loss/0", step, float(step))
     worker.flush()
-    found = losses(job)
-    assert found == {"train/0": LastLoss(2, 2.0), "train/1": LastLoss(2, 12.0)}
-    assert list(found) == ["train/0", "train/1"]  # by optimizer, not by who stepped first
+    result = losses(job)
+    assert result == {"train/0": LastLoss(2, 2.0), "train/1": LastLoss(2, 12.0)}
+    assert list(result) == ["train/0", "train/1"]  # by optimizer, not by who stepped first
 
 
 def test_what_was_logged_as_a_loss_counts_where_no_hook_saw_one() -> None:

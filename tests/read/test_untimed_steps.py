@@ -10,30 +10,30 @@ def phases(**named: list[int]) -> dict[str, np.ndarray[tuple[int], np.dtype[np.i
 
 
 def test_untimed_steps_are_divided_like_the_timed_step_before_them() -> None:
-    known = phases(forward=[30, 0, 0], backward=[60, 0, 0], between=[10, 200, 50])
+    measured = phases(forward=[30, 0, 0], backward=[60, 0, 0], between=[10, 200, 50])
 
-    found = with_estimates(known, np.array([True, False, False]))
+    estimated = with_estimates(measured, np.array([True, False, False]))
 
-    assert found["forward"].tolist() == [30, 60, 15]
-    assert found["backward"].tolist() == [60, 120, 30]
-    assert found["between"].tolist() == [10, 20, 5]
+    assert estimated["forward"].tolist() == [30, 60, 15]
+    assert estimated["backward"].tolist() == [60, 120, 30]
+    assert estimated["between"].tolist() == [10, 20, 5]
 
 
 def test_the_phases_of_a_step_still_add_up_to_it() -> None:
-    known = phases(forward=[7, 0, 0, 9], data_wait=[1, 0, 50, 2], between=[5, 101, 60, 3])
+    measured = phases(forward=[7, 0, 0, 9], data_wait=[1, 0, 50, 2], between=[5, 101, 60, 3])
 
-    found = with_estimates(known, np.array([True, False, False, True]))
+    estimated = with_estimates(measured, np.array([True, False, False, True]))
 
-    assert np.sum(list(found.values()), axis=0).tolist() == [13, 101, 110, 14]
+    assert np.sum(list(estimated.values()), axis=0).tolist() == [13, 101, 110, 14]
 
 
 def test_a_wait_that_was_recorded_is_not_estimated_on_top() -> None:
-    known = phases(data_wait=[50, 400], forward=[50, 0], between=[0, 100])
+    measured = phases(data_wait=[50, 400], forward=[50, 0], between=[0, 100])
 
-    found = with_estimates(known, np.array([True, False]))
+    estimated = with_estimates(measured, np.array([True, False]))
 
-    assert found["data_wait"].tolist() == [50, 400]
-    assert found["forward"].tolist() == [50, 100]
+    assert estimated["data_wait"].tolist() == [50, 400]
+    assert estimated["forward"].tolist() == [50, 100]
 
 
 def test_steps_before_the_first_timed_one_are_divided_like_it() -> None:
@@ -41,17 +41,17 @@ def test_steps_before_the_first_timed_one_are_divided_like_it() -> None:
 
 
 def test_nothing_is_estimated_where_no_step_was_timed() -> None:
-    known = phases(forward=[0, 0], between=[10, 20])
+    measured = phases(forward=[0, 0], between=[10, 20])
 
-    assert with_estimates(known, np.array([False, False])) == known
+    assert with_estimates(measured, np.array([False, False])) == measured
 
 
 def test_an_evaluation_of_one_step_is_not_one_of_those_after_it() -> None:
-    known = phases(forward=[30, 0], evaluation=[500, 0], checkpoint=[70, 0], between=[10, 80])
+    measured = phases(forward=[30, 0], evaluation=[500, 0], checkpoint=[70, 0], between=[10, 80])
 
-    found = with_estimates(known, np.array([True, False]))
+    estimated = with_estimates(measured, np.array([True, False]))
 
-    assert found["evaluation"].tolist() == [500, 0]
-    assert found["checkpoint"].tolist() == [70, 0]
-    assert found["forward"].tolist() == [30, 60]
-    assert found["between"].tolist() == [10, 20]
+    assert estimated["evaluation"].tolist() == [500, 0]
+    assert estimated["checkpoint"].tolist() == [70, 0]
+    assert estimated["forward"].tolist() == [30, 60]
+    assert estimated["between"].tolist() == [10, 20]

@@ -37,9 +37,9 @@ def trained(steps: int = 25, every_eval: int = 10) -> FakeJob:
 
 def test_windows_have_fixed_boundaries_and_the_last_holds_the_rest() -> None:
     windows = by_steps(trained(), 10)
-    assert [str(one) for one in windows] == ["steps 0–9", "steps 10–19", "steps 20–29"]
-    assert [one.is_last for one in windows] == [False, False, True]
-    assert [len(one.steps()[0].steps) for one in windows] == [10, 10, 5]
+    assert [str(window) for window in windows] == ["steps 0–9", "steps 10–19", "steps 20–29"]
+    assert [window.is_last for window in windows] == [False, False, True]
+    assert [len(window.steps()[0].steps) for window in windows] == [10, 10, 5]
 
 
 def test_a_full_window_is_shown_as_the_last_one_however_early_somebody_looks() -> None:
@@ -49,9 +49,9 @@ def test_a_full_window_is_shown_as_the_last_one_however_early_somebody_looks() -
         worker.step(step, {"forward": 0.5})
     job.clock.advance(3.0)  # all of it is in the store, and another step may follow
     worker.beat().flush()
-    assert [str(one) for one in by_steps(job, 10)] == ["steps 0–9"]
+    assert [str(window) for window in by_steps(job, 10)] == ["steps 0–9"]
     worker.beat(is_over=True)
-    assert [one.is_last for one in by_steps(job.end(), 10)] == [False, True]
+    assert [window.is_last for window in by_steps(job.end(), 10)] == [False, True]
 
 
 def test_a_full_window_of_a_worker_that_lives_on_is_shown_and_stays_what_it_was() -> None:
@@ -61,17 +61,17 @@ def test_a_full_window_of_a_worker_that_lives_on_is_shown_and_stays_what_it_was(
         worker.step(step, {"forward": 0.5})
     job.clock.advance(5.0)
     worker.beat().flush()
-    assert [one.is_last for one in by_steps(job, 10)] == [False, False]
+    assert [window.is_last for window in by_steps(job, 10)] == [False, False]
     worker.beat(is_over=True)
-    assert [one.is_last for one in by_steps(job.end(), 10)] == [False, False]
+    assert [window.is_last for window in by_steps(job.end(), 10)] == [False, False]
 
 
 def test_what_has_no_training_step_belongs_to_the_time_of_a_window() -> None:
     windows = by_steps(trained(), 10)
-    seen = [[curve.values.tolist() for curve in one.losses("eval")] for one in windows]
-    assert seen == [[], [[100.0]], [[101.0]]]
-    assert [len(one.observations()) for one in windows] == [0, 1, 1]
-    assert sum(len(table.steps) for one in windows for table in one.steps("eval")) == 2
+    losses = [[curve.values.tolist() for curve in window.losses("eval")] for window in windows]
+    assert losses == [[], [[100.0]], [[101.0]]]
+    assert [len(window.observations()) for window in windows] == [0, 1, 1]
+    assert sum(len(table.steps) for window in windows for table in window.steps("eval")) == 2
 
 
 def test_observations_are_given_by_kind_and_in_order_of_time() -> None:
@@ -81,8 +81,11 @@ def test_observations_are_given_by_kind_and_in_order_of_time() -> None:
         worker.observation("batch-hash", "input", step, value=step).step(step, {"forward": 0.1})
     worker.observation("module-mode", "model", 3).flush()
     windows = by_steps(job.end(), 2)
-    assert [[one.step for one in w.observations("batch-*")] for w in windows] == [[0, 1], [2, 3]]
-    assert [[one.kind for one in w.observations("module-mode")] for w in windows] == [
+    assert [[window.step for window in w.observations("batch-*")] for w in windows] == [
+        [0, 1],
+        [2, 3],
+    ]
+    assert [[window.kind for window in w.observations("module-mode")] for w in windows] == [
         [],
         ["module-mode"],
     ]
@@ -96,16 +99,16 @@ def test_steps_count_as_looked_at_where_a_hook_looks_into_them() -> None:
             worker.step(step, {"forward": 0.1})
         worker.flush()
     windows = by_steps(job.end(), 10)
-    assert [one.count_inspected_steps() for one in windows] == [10, 10, 5]
-    assert [one.datapoints for one in windows] == [10, 10, 5]
+    assert [window.count_inspected_steps() for window in windows] == [10, 10, 5]
+    assert [window.datapoints for window in windows] == [10, 10, 5]
 
 
 def test_windows_of_seconds_hold_what_happened_in_them() -> None:
     job = trained().record({"cpu.user_percent": [1.0, np.nan, 3.0]}, every_seconds=1.0)
     data = data_of(job)
     windows = [window for _, window in time_windows(data, data.attempts[0], 1.0, 0)]
-    assert sum(len(table.steps) for one in windows for table in one.steps()) == 25
-    values = [one.values.tolist() for w in windows for one in w.system("cpu.user_percent")]
+    assert sum(len(table.steps) for each in windows for table in each.steps()) == 25
+    values = [each.values.tolist() for w in windows for each in w.system("cpu.user_percent")]
     assert values == [[1.0], [3.0]]
     assert windows[1].start_ns - windows[0].start_ns == NANOSECONDS
 
@@ -134,7 +137,7 @@ def test_tensors_of_a_collection_across_blocks_of_reading() -> None:
     [tensor] = window.tensors("gradients")
     assert tensor.steps.tolist() == list(range(first, first + 10))
     assert [value for _, value in tensor.reduction("max")] == tensor.steps.tolist()
-    assert [one.name for one in window.tensors("all", regex="^w$")] == ["w"]
+    assert [each.name for each in window.tensors("all", regex="^w$")] == ["w"]
 
 
 def test_parts_of_a_tensor_are_put_together() -> None:
@@ -156,8 +159,8 @@ def test_what_every_worker_has_is_given_once_or_for_each() -> None:
         worker = job.worker(rank, world_size=2).knows("gradient/w", "gradients")
         worker.statistics("gradient/w", 0, [1.0]).step(0, {"forward": 0.1}).flush()
     [window] = by_steps(job.end(), 10)
-    assert [one.worker for one in window.tensors("gradients")] == [0]
-    assert [one.worker for one in window.tensors("gradients", each_worker=True)] == [0, 1]
+    assert [each.worker for each in window.tensors("gradients")] == [0]
+    assert [each.worker for each in window.tensors("gradients", each_worker=True)] == [0, 1]
 
 
 def test_operations_are_those_of_the_time() -> None:
@@ -167,18 +170,18 @@ def test_operations_are_those_of_the_time() -> None:
         worker.operation(f"op{step}", "kernel", 0.01, 0.01).step(step, {"forward": 0.1})
     worker.flush()
     windows = by_steps(job.end(), 10)
-    tables = [one.operations("kernel", ["name"])[0] for one in windows]
+    tables = [window.operations("kernel", ["name"])[0] for window in windows]
     assert [table.num_rows for table in tables] == [10, 10]
     assert tables[1]["name"].to_pylist()[0] == "op10"
     assert windows[0].operations("loading", ["name"]) == {}
 
 
 def test_only_what_a_rule_needs_counts_as_looked_at() -> None:
-    [window] = [one.for_needs((Losses(),)) for one in by_steps(trained(8), 10)]
+    [window] = [each.for_needs((Losses(),)) for each in by_steps(trained(8), 10)]
     window.losses()
     window.steps()
     assert window.datapoints == 8
-    [window] = [one.for_needs((Steps(),)) for one in by_steps(trained(8), 10)]
+    [window] = [each.for_needs((Steps(),)) for each in by_steps(trained(8), 10)]
     window.losses()
     assert window.datapoints == 0
 
@@ -195,8 +198,8 @@ def test_each_start_of_the_workers_is_cut_by_itself() -> None:
     attempts = data_of(job).attempts
     assert [(attempt.number, attempt.is_over) for attempt in attempts] == [(0, True), (1, True)]
     first, second = by_steps(job, 10), by_steps(job, 10, attempt=1)
-    assert [len(one.losses()[0]) for one in first] == [10, 5]
-    assert [set(one.losses()[0].values) for one in second] == [{1.0}, {1.0}]
+    assert [len(window.losses()[0]) for window in first] == [10, 5]
+    assert [set(window.losses()[0].values) for window in second] == [{1.0}, {1.0}]
 
 
 def test_a_worker_that_is_behind_holds_the_windows_back_until_it_is_silent() -> None:
@@ -251,7 +254,7 @@ def test_steps_of_a_worker_that_goes_on_are_waited_for_though_another_has_ended(
             slow.step(step, {"forward": 0.1})
     ended.beat(is_over=True).flush()
     slow.beat().flush()
-    assert [str(one) for one in by_steps(job, 10)] == ["steps 0–9", "steps 10–19"]
+    assert [str(window) for window in by_steps(job, 10)] == ["steps 0–9", "steps 10–19"]
 
 
 def test_a_worker_that_has_ended_early_holds_nobody_back() -> None:
@@ -263,7 +266,7 @@ def test_a_worker_that_has_ended_early_holds_nobody_back() -> None:
         going.step(step, {"forward": 0.1})
     ended.beat(is_over=True).flush()
     going.beat().flush()
-    assert [str(one) for one in by_steps(job, 20)] == ["steps 0–19", "steps 20–39"]
+    assert [str(window) for window in by_steps(job, 20)] == ["steps 0–19", "steps 20–39"]
 
 
 def test_what_all_workers_have_left_waits_for_the_end_of_the_job() -> None:
@@ -272,5 +275,5 @@ def test_what_all_workers_have_left_waits_for_the_end_of_the_job() -> None:
     for step in range(25):
         worker.step(step, {"forward": 0.1})
     worker.beat(is_over=True).flush()
-    assert [str(one) for one in by_steps(job, 10)] == ["steps 0–9", "steps 10–19"]
-    assert [one.is_last for one in by_steps(job.end(), 10)] == [False, False, True]
+    assert [str(window) for window in by_steps(job, 10)] == ["steps 0–9", "steps 10–19"]
+    assert [window.is_last for window in by_steps(job.end(), 10)] == [False, False, True]

@@ -19,7 +19,7 @@ from tests.rules.own_rules import LossTooLarge
 
 def test_both_spellings_name_a_rule() -> None:
     assert file_name("LowGPUUtilization") == "low_gpu_utilization"
-    assert [file_name(one) for one in ("CPUBottleneck", "IOBottleneck", "NLPSequenceRatio")] == [
+    assert [file_name(rule) for rule in ("CPUBottleneck", "IOBottleneck", "NLPSequenceRatio")] == [
         *("cpu_bottleneck", "io_bottleneck", "nlp_sequence_ratio"),
     ]
     assert load_rule("LowGPUUtilization") is load_rule("low_gpu_utilization")
@@ -33,8 +33,8 @@ def test_every_rule_is_named_after_its_file_and_says_what_it_is(name: str) -> No
     assert pages.question
     assert pages.why
     assert 1 <= len(pages.conditions) <= 5
-    assert all(one[0].isupper() or one[0] in "`0123456789" for one in pages.conditions)
-    assert all(one.endswith(".") for one in pages.conditions)
+    assert all(rule[0].isupper() or rule[0] in "`0123456789" for rule in pages.conditions)
+    assert all(rule.endswith(".") for rule in pages.conditions)
     assert pages.advice
     assert kind.needs
     assert all(default for _, _, default in describe_parameters(kind))
@@ -59,7 +59,7 @@ def test_texts_become_what_a_parameter_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("parameters", "message"),
     [
         ({"window": "many"}, "LowGPUUtilization.window = 'many' must be an integer, 1 or more"),
         ({"window": 0}, "LowGPUUtilization.window = 0 must be an integer, 1 or more"),
@@ -71,11 +71,11 @@ def test_texts_become_what_a_parameter_is() -> None:
     ],
 )
 def test_a_wrong_parameter_is_told_with_what_is_allowed(
-    given: dict[str, object], said: str
+    parameters: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UsageError, match="LowGPUUtilization") as error:
-        build_rule(LowGPUUtilization, given)
-    assert said in str(error.value)
+        build_rule(LowGPUUtilization, parameters)
+    assert message in str(error.value)
 
 
 def test_a_pattern_that_is_none_is_told() -> None:
@@ -95,7 +95,7 @@ def test_assignments_of_the_command_line() -> None:
 def test_rules_are_chosen_by_name_with_parameters() -> None:
     [rule] = select_rules(["step_outlier"], parameters={"StepOutlier": {"stddev": "4"}})
     assert rule.parameters["stddev"] == 4.0
-    assert {file_name(one.name()) for one in select_rules()} == set(rule_names())
+    assert {file_name(each.name()) for each in select_rules()} == set(rule_names())
     with pytest.raises(UsageError, match="No rule is named 'no_such'"):
         select_rules(["no_such"])
     with pytest.raises(UsageError, match="not selected"):

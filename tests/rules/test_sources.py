@@ -36,33 +36,36 @@ def test_a_file_beside_the_configuration_holds_a_rule(tmp_path: Path) -> None:
     file = config(tmp_path, '[rules.MyRule]\nsource = "my_rules.py"\nlimit = 2.5\n')
     [rule] = select_rules(["my_rule"], load_settings(file).rules)
     assert rule.parameters == {"limit": 2.5}
-    assert "MyRule" in [one.name() for one in select_rules((), load_settings(file).rules)]
+    assert "MyRule" in [each.name() for each in select_rules((), load_settings(file).rules)]
 
 
 def test_the_setting_of_all_rules_and_of_one(tmp_path: Path) -> None:
     text = '[rules]\nsetting = "classic"\n[rules.StepOutlier]\nsetting = "calibrated"\n'
     rules = select_rules((), load_settings(config(tmp_path, text)).rules)
-    settings = {one.name(): one.setting.value for one in rules}
+    settings = {rule.name(): rule.setting.value for rule in rules}
     assert settings["StepOutlier"] == "calibrated"
     assert settings["VanishingGradient"] == "classic"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[rules]\nlevel = 3\n", "[rules] unknown key level = 3"),
-        ('[rules]\nsetting = "hard"\n', "setting = 'hard' is unknown. Known: calibrated, classic"),
+        (
+            '[rules]\nsetting = "hard"\n',
+            "setting = 'hard' is invalid. Choose one of: calibrated, classic",
+        ),
         ("[rules.StepOutlier]\nstddev = -1\n", "[rules.StepOutlier] stddev = -1 must be a number"),
         ("[rules.Stepoutlier]\nstddev = 1\n", "No rule is named 'stepoutlier'"),
         ('[rules.NoRule]\nsource = "my_rules.py"\n', "my_rules.py has no rule no_rule"),
         ('[rules.MyRule]\nsource = "other.py"\n', "is not a Python file"),
     ],
 )
-def test_a_wrong_configuration_is_told(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_configuration_is_told(tmp_path: Path, text: str, message: str) -> None:
     file = config(tmp_path, text)
     with pytest.raises(UsageError) as error:
         select_rules((), load_settings(file).rules)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_broken_file_is_told_in_one_line(tmp_path: Path) -> None:

@@ -2,17 +2,18 @@
 
 import numpy as np
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_losses
+from tests.fakes.training import with_losses
 
 
-def judged(factors: Reals) -> Evaluation:
+def judged(factors: FloatArray) -> Evaluation:
     job = with_losses(np.ones(len(factors)), scalars={"clip_factor": factors.tolist()})
     return job.job().check("ClipSaturation")["ClipSaturation"]
 
 
-def factors(norm: float, value: float = 1.0, steps: int = 500, seed: int = 0) -> Reals:
+def factors(norm: float, value: float = 1.0, steps: int = 500, seed: int = 0) -> FloatArray:
     """What clipping leaves of gradients of about this norm."""
     norms = norm * np.exp(0.3 * np.random.default_rng(seed).standard_normal(steps))
     return np.asarray(np.minimum(1.0, value / norms))

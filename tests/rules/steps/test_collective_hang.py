@@ -20,18 +20,18 @@ def judged(job: FakeJob) -> Evaluation:
 
 
 def hanging(
-    stands: Mapping[int, tuple[str, str] | None], seconds: int = 300, goes_on_after: int = 0
+    locations: Mapping[int, tuple[str, str] | None], seconds: int = 300, goes_on_after: int = 0
 ) -> FakeJob:
     """Workers that do twenty steps; then each stands somewhere, or is gone where that is None."""
     job = FakeJob()
-    workers = {rank: job.worker(rank, world_size=len(stands)) for rank in stands}
+    workers = {rank: job.worker(rank, world_size=len(locations)) for rank in locations}
     for step in range(20):
         _one_step(job, workers, step)
     for second in range(10, seconds + 10, 10):
         job.record({"cpu.utilization_percent": [5.0]}, 10.0)
-        for rank, place in stands.items():
-            if place is not None:
-                _stand(workers[rank], place, second)
+        for rank, location in locations.items():
+            if location is not None:
+                _stand(workers[rank], location, second)
     for worker in workers.values() if goes_on_after else ():
         worker.observation("standing-still", "", 20)
     for step in range(20, 20 + goes_on_after):
@@ -39,10 +39,10 @@ def hanging(
     return job.end()
 
 
-def _stand(worker: FakeWorker, place: tuple[str, str], second: int) -> None:
+def _stand(worker: FakeWorker, location: tuple[str, str], second: int) -> None:
     if second in (30, 60, 120, 240, 480, 960):
-        part, line = place
-        facts = {"in": part, "stack": []}
+        section, line = location
+        facts = {"in": section, "stack": []}
         worker.observation("standing-still", line, 20, detail=facts, value=float(second))
     worker.beat().flush()
 
@@ -55,11 +55,11 @@ def _one_step(job: FakeJob, workers: Mapping[int, FakeWorker], step: int) -> Non
     job.record({"cpu.utilization_percent": [50.0]}, 0.0)
 
 
-@pytest.mark.parametrize("place", [LOADS, WORKS])
-def test_the_worker_that_does_not_come_is_named_with_its_line(place: tuple[str, str]) -> None:
-    [episode] = judged(hanging({0: WAITS, 1: WAITS, 2: place})).episodes
+@pytest.mark.parametrize("location", [LOADS, WORKS])
+def test_the_worker_that_does_not_come_is_named_with_its_line(location: tuple[str, str]) -> None:
+    [episode] = judged(hanging({0: WAITS, 1: WAITS, 2: location})).episodes
     assert (episode.finding.worker, episode.severity) == (2, Severity.WARNING)
-    assert f"worker 2 is stuck in {place[1]}" in episode.finding.message
+    assert f"worker 2 is stuck in {location[1]}" in episode.finding.message
     assert "2 of 3 workers have been waiting" in episode.finding.message
 
 
@@ -85,15 +85,15 @@ def test_a_hang_that_ends_is_over() -> None:
     assert not episode.is_open
 
 
-def failed(detail: str, other: str = "", reason: ExitReason = ExitReason.EXCEPTION) -> FakeJob:
+def failed(detail: str, second: str = "", reason: ExitReason = ExitReason.EXCEPTION) -> FakeJob:
     """Two workers of which the first fails; the other one, too, where a message is given."""
     job = FakeJob()
     workers = {rank: job.worker(rank, world_size=2) for rank in (0, 1)}
     for step in range(20):
         _one_step(job, workers, step)
     workers[0].fail("RuntimeError: closed by peer", detail=detail)
-    if other:
-        workers[1].fail(other, reason)
+    if second:
+        workers[1].fail(second, reason)
     return job.fail()
 
 
@@ -142,8 +142,8 @@ def test_who_evaluates_is_waited_for() -> None:
 
 
 def test_one_worker_hangs_alone() -> None:
-    found = judged(hanging({0: WAITS}))
-    assert (found.status, found.reason) == (
+    result = judged(hanging({0: WAITS}))
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_APPLICABLE,
         "the job has only one worker",
     )

@@ -84,9 +84,7 @@ def test_where_there_is_none_no_share_of_the_cores_is_told() -> None:
 def test_too_many_processes_are_found_over_all_workers_of_a_node() -> None:
     [episode] = judged(trained(6, 0.06, ranks=4)).episodes
     assert "too many loader processes: 24 for 8 cores (300%)" in episode.finding.message
-    assert (
-        "6 loader processes share 2 cores: fewer would do (num_workers=2)" in episode.finding.advice
-    )
+    assert "6 loader processes share 2 cores: num_workers=2 is enough" in episode.finding.advice
 
 
 HEALTHY = {

@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, looks, with_losses
+from tests.fakes.training import looks, with_losses
 
 STEPS = 500
 
 
-def norms(spread: float = 0.4, seed: int = 0) -> Reals:
+def norms(spread: float = 0.4, seed: int = 0) -> FloatArray:
     return np.asarray(np.exp(spread * np.random.default_rng(seed).standard_normal(STEPS)))
 
 
-def judged(values: Reals, factors: Reals | None = None) -> Evaluation:
+def judged(values: FloatArray, factors: FloatArray | None = None) -> Evaluation:
     scalars = {"gradient_norm": values.tolist()}
     if factors is not None:
         scalars["clip_factor"] = factors.tolist()
@@ -92,7 +93,7 @@ def test_norms_that_are_not_finite_are_another_rules() -> None:
     assert judged(values).episodes == ()
 
 
-def judged_by_looks(values: Reals) -> Evaluation:
+def judged_by_looks(values: FloatArray) -> Evaluation:
     """Norms are known of few steps; of those in between, what the optimizer remembers."""
     job = FakeJob()
     worker = job.worker()

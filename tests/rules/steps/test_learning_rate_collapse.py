@@ -5,10 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
-from tests.fakes.training import Reals, with_losses
+from tests.fakes.training import with_losses
 
-Schedule = Callable[[Reals], Reals]
+Schedule = Callable[[FloatArray], FloatArray]
 
 
 def judged(steps: int, **rates: Schedule) -> Evaluation:
@@ -63,7 +64,7 @@ def test_healthy_schedules_are_left_alone(name: str) -> None:
 
 
 def test_groups_that_are_frozen_do_not_count() -> None:
-    def frozen(at: Reals) -> Reals:
+    def frozen(at: FloatArray) -> FloatArray:
         return np.zeros_like(at)
 
     assert judged(700, _0=COLLAPSED["exponential"], _1=frozen).episodes

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, noisy, with_evaluations, with_losses
+from tests.fakes.training import noisy, with_evaluations, with_losses
 
 SEEDS = range(3)
 
@@ -66,7 +67,7 @@ def test_a_loss_that_falls_faster_and_faster_is_found_before_it_is_deep() -> Non
     assert episode.severity is Severity.WARNING
 
 
-def _density(at: Reals) -> Reals:
+def _density(at: FloatArray) -> FloatArray:
     return 1.4 - 12 * (1 - np.exp(-at / 200))
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, noisy, with_losses
+from tests.fakes.training import noisy, with_losses
 
 SEEDS = range(3)
 
@@ -16,7 +17,7 @@ def judged(job: FakeJob) -> Evaluation:
     return job.job().check("LossSpike")["LossSpike"]
 
 
-def falling(steps: int = 600, noise: float = 0.05, seed: int = 0) -> Reals:
+def falling(steps: int = 600, noise: float = 0.05, seed: int = 0) -> FloatArray:
     return noisy(lambda at: 0.4 + 1.9 * np.exp(-at / 60), steps, noise, seed)
 
 

@@ -12,9 +12,9 @@ from sonde.settings import RuleSettings, RulesSettings
 from tests.fakes.training import with_machine
 
 
-def chosen(*names: str, **given: object) -> dict[str, Rule]:
-    parameters = {"ProfilerReport": given} if given else None
-    return {one.name(): one for one in select_rules(names, parameters=parameters)}
+def chosen(*names: str, **overrides: object) -> dict[str, Rule]:
+    parameters = {"ProfilerReport": overrides} if overrides else None
+    return {rule.name(): rule for rule in select_rules(names, parameters=parameters)}
 
 
 def test_who_asks_for_it_asks_for_all_profiling_rules() -> None:
@@ -32,33 +32,33 @@ def test_it_sets_the_parameters_of_the_others() -> None:
 
 def test_its_setting_is_that_of_the_others() -> None:
     rules = chosen("ProfilerReport", setting="classic")
-    assert {one.setting for one in rules.values()} == {Setting.CLASSIC}
+    assert {rule.setting for rule in rules.values()} == {Setting.CLASSIC}
 
 
 def test_what_a_rule_is_given_itself_goes_before() -> None:
-    told = RulesSettings(
+    reported = RulesSettings(
         rules=(
             RuleSettings("ProfilerReport", parameters={"StepOutlier_stddev": 5}),
             RuleSettings("StepOutlier", parameters={"stddev": 7}),
         )
     )
-    rules = {one.name(): one for one in select_rules((), told)}
+    rules = {rule.name(): rule for rule in select_rules((), reported)}
     assert rules["StepOutlier"].parameters["stddev"] == 7.0
-    [alone] = select_rules(["StepOutlier"], RulesSettings(rules=told.rules[:1]))
+    [alone] = select_rules(["StepOutlier"], RulesSettings(rules=reported.rules[:1]))
     assert alone.parameters["stddev"] == 5.0
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("parameters", "message"),
     [
         ({"StepOutlier_nonsense": 5}, "StepOutlier has no parameter"),
         ({"StepOutlier_stddev": -1}, "must be a number, 0 or more"),
         ({"VanishingGradient_threshold": 1}, "ProfilerReport has no parameter"),
     ],
 )
-def test_what_makes_no_sense_is_an_error(given: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        chosen("ProfilerReport", **given)
+def test_what_makes_no_sense_is_an_error(parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        chosen("ProfilerReport", **parameters)
 
 
 def test_the_numbers_of_the_job_are_told() -> None:

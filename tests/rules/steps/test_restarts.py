@@ -53,7 +53,7 @@ def grow(job: FakeJob) -> Iterator[None]:
     yield
 
 
-def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
         (
             evaluation.rule,
@@ -77,7 +77,7 @@ def test_findings_do_not_depend_on_who_looked_when() -> None:
     runner.advance()
     afterwards = Runner(JobData(job.backend, job.clock), rules())
     afterwards.advance()
-    assert said(runner.evaluations) == said(afterwards.evaluations)
+    assert texts(runner.evaluations) == texts(afterwards.evaluations)
     result = {evaluation.rule for evaluation in afterwards.evaluations if evaluation.episodes}
     assert result >= {
         *("LossSpike", "LossDiverging", "GradientNormSpike", "LearningRateCollapse"),

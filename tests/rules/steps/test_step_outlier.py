@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_steps
+from tests.fakes.training import with_steps
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("StepOutlier", **parameters)["StepOutlier"]
 
 
-def durations(steps: int, noise: float = 0.03, seed: int = 0) -> Reals:
+def durations(steps: int, noise: float = 0.03, seed: int = 0) -> FloatArray:
     values = 0.1 * (1 + noise * np.random.default_rng(seed).standard_normal(steps))
     return np.asarray(np.maximum(values, 0.02))
 
@@ -59,7 +60,7 @@ def test_what_the_machine_did_meanwhile_is_told() -> None:
     assert pair == pytest.approx([80.0, 1.0])
 
 
-def paused(phase: str, seconds: float = 10.0, line: str = "", part: str = "") -> FakeJob:
+def paused(phase: str, seconds: float = 10.0, line: str = "", section: str = "") -> FakeJob:
     """Two workers with steps of 8 ms; at step 400 one stands still, the other one waits for it."""
     job = FakeJob()
     start_ns = job.clock.now_ns()
@@ -69,7 +70,7 @@ def paused(phase: str, seconds: float = 10.0, line: str = "", part: str = "") ->
         for step in range(900):
             if step == 400 and line:
                 job.clock.advance(0.8 * seconds)
-                where = {"in": part if rank == 1 else "collective"}
+                where = {"in": section if rank == 1 else "collective"}
                 worker.observation("standing-still", line, step, where, value=0.8 * seconds)
                 job.clock.advance(-0.8 * seconds)
             open_faults = seconds if step == 400 else 0.0
@@ -92,7 +93,7 @@ def test_a_single_long_step_is_found_with_the_line_that_it_stood_in() -> None:
 def test_single_long_steps_that_are_meant_or_short_are_left_alone() -> None:
     assert judged(paused("evaluation")).episodes == ()
     assert judged(paused("between", seconds=4.0)).episodes == ()
-    compiled = paused("forward", line="forward (train.py:3)", part="compiling")
+    compiled = paused("forward", line="forward (train.py:3)", section="compiling")
     assert judged(compiled).episodes == ()
 
 

@@ -9,7 +9,7 @@ from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
 Phases = Mapping[str, float]
-USUAL = {"data_wait": 0.01, "forward": 0.03, "backward": 0.05, "optimizer": 0.01}
+BASELINE = {"data_wait": 0.01, "forward": 0.03, "backward": 0.05, "optimizer": 0.01}
 
 
 def judged(job: FakeJob) -> Evaluation:
@@ -38,9 +38,9 @@ def together(
     seconds = [
         [
             {
-                phase: USUAL.get(phase, 0.0) * float(np.exp(0.05 * rng.standard_normal()))
+                phase: BASELINE.get(phase, 0.0) * float(np.exp(0.05 * rng.standard_normal()))
                 + extra(rank, step).get(phase, 0.0)
-                for phase in (*USUAL, *extra(rank, step).keys() - USUAL.keys())
+                for phase in (*BASELINE, *extra(rank, step).keys() - BASELINE.keys())
             }
             for rank in range(workers)
         ]

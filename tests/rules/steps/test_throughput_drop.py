@@ -5,18 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob, series_of
-from tests.fakes.training import Reals
 
-USUAL = {"data_wait": 0.01, "forward": 0.03, "backward": 0.05, "optimizer": 0.01}
+BASELINE = {"data_wait": 0.01, "forward": 0.03, "backward": 0.05, "optimizer": 0.01}
 
 
 def judged(job: FakeJob) -> Evaluation:
     return job.job().check("ThroughputDrop")["ThroughputDrop"]
 
 
-def trained(factors: Mapping[str, Reals], noise: float = 0.05, rest: float = 0.01) -> FakeJob:
+def trained(factors: Mapping[str, FloatArray], noise: float = 0.05, rest: float = 0.01) -> FakeJob:
     """A job whose phases take so many times what they take usually, step by step."""
     job = FakeJob()
     worker = job.worker()
@@ -27,14 +27,14 @@ def trained(factors: Mapping[str, Reals], noise: float = 0.05, rest: float = 0.0
         some = np.exp(noise * rng.standard_normal())
         phases = {
             name: float(seconds * factors.get(name, flat)[step] * some)
-            for name, seconds in USUAL.items()
+            for name, seconds in BASELINE.items()
         }
         worker.step(step, phases, rest=float(rest * factors.get("rest", flat)[step]))
     worker.flush()
     return job.end()
 
 
-def slower(times: float, steps: int = 800, since: int = 400) -> Reals:
+def slower(times: float, steps: int = 800, since: int = 400) -> FloatArray:
     return np.where(np.arange(steps) < since, 1.0, times)
 
 
@@ -54,7 +54,7 @@ def test_steps_that_become_slower_and_slower_are_found() -> None:
 
 
 def test_a_machine_that_is_much_slower_for_long_is_found() -> None:
-    all_phases = dict.fromkeys((*USUAL, "rest"), slower(3.0, steps=1600))
+    all_phases = dict.fromkeys((*BASELINE, "rest"), slower(3.0, steps=1600))
     [episode] = judged(trained(all_phases)).episodes
     assert "in all phases" in episode.finding.message
 
@@ -66,7 +66,7 @@ def waiting(times: float, wait: float) -> FakeJob:
     series = (series_of("process_tree.cpu_wait_percent"),)
     for step in range(1600):
         factor = times if step >= 400 else 1.0
-        worker.step(step, {name: factor * seconds for name, seconds in USUAL.items()})
+        worker.step(step, {name: factor * seconds for name, seconds in BASELINE.items()})
         if step % 5 == 0:
             value = wait if step >= 400 else 2.0
             job.writer.add_sample(job.clock.now_ns(), series, (value,))
@@ -240,13 +240,13 @@ def test_one_quick_window_does_not_end_a_drop() -> None:
     assert episode.is_open
 
 
-HEALTHY: dict[str, Mapping[str, Reals]] = {
+HEALTHY: dict[str, Mapping[str, FloatArray]] = {
     "even": {"rest": np.ones(800)},
     "a slow beginning": {"forward": np.where(np.arange(800) < 40, 30.0, 1.0)},
     "a slow while": {"data_wait": np.where((np.arange(800) // 100) == 4, 12.0, 1.0)},
     "a slow step in ten": {"data_wait": np.where(np.arange(800) % 10 == 3, 50.0, 1.0)},
     "a backbone that is unfrozen": {"backward": slower(2.5)},
-    "a busy neighbour for a minute": dict.fromkeys((*USUAL, "rest"), slower(2.0)),
+    "a busy neighbour for a minute": dict.fromkeys((*BASELINE, "rest"), slower(2.0)),
     "quicker": {"backward": slower(0.5)},
 }
 

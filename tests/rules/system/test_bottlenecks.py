@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_machine
+from tests.fakes.training import with_machine
 
 METRICS = {"CPUBottleneck": "cpu.utilization_percent", "IOBottleneck": "cpu.iowait_percent"}
 GPU = "gpu.utilization_percent/gpu0"
@@ -16,7 +17,7 @@ def judged(rule: str, job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check(rule, **parameters)[rule]
 
 
-def flat(level: float, samples: int = 300) -> Reals:
+def flat(level: float, samples: int = 300) -> FloatArray:
     return np.full(samples, level)
 
 

@@ -5,14 +5,14 @@ import pytest
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 
-Part = tuple[float, float, float, float]  # seconds, waiting, the job and the machine in percent
+Segment = tuple[float, float, float, float]  # seconds, waiting, the job and the machine in percent
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("CPUContention", **parameters)["CPUContention"]
 
 
-def shared(*sections: Part, throttled: float = 0.0) -> FakeJob:
+def shared(*sections: Segment, throttled: float = 0.0) -> FakeJob:
     """A machine of two cores; the longer a job waits, the longer its steps of 50 ms take."""
     job = FakeJob()
     worker = job.worker()

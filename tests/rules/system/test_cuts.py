@@ -48,7 +48,7 @@ def rules(setting: Setting) -> list[Rule]:
     return [load_rule(item)(setting=setting, **SMALLER.get(item, {})) for item in NAMES]
 
 
-def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
         (
             evaluation.rule,
@@ -90,6 +90,6 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(setting: Setting, seed
     watching.advance()
     afterwards = Runner(JobData(job.backend, job.clock), rules(setting))
     afterwards.advance()
-    assert said(watching.evaluations) == said(afterwards.evaluations)
+    assert texts(watching.evaluations) == texts(afterwards.evaluations)
     fired = {evaluation.rule for evaluation in afterwards.evaluations if evaluation.episodes}
     assert len(fired) >= 8

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_machine
+from tests.fakes.training import with_machine
 
 TOTAL = 1e12
 AT = np.arange(720.0)  # an hour, a sample every five seconds
@@ -15,7 +16,7 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("DiskFull", **parameters)["DiskFull"]
 
 
-def disk(free: Reals, trained: tuple[int, int] | None = None) -> FakeJob:
+def disk(free: FloatArray, trained: tuple[int, int] | None = None) -> FakeJob:
     curves = {"disk.free_bytes//data": free, "disk.free_percent//data": 100 * free / TOTAL}
     return with_machine(curves, trained or (0, len(free)), 5.0)
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_machine
+from tests.fakes.training import with_machine
 
 KEY = "gpu.memory_used_percent/gpu0"
 RNG = np.random.default_rng(0)
@@ -15,11 +16,11 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("GPUMemoryIncrease", **parameters)["GPUMemoryIncrease"]
 
 
-def used(curve: Reals) -> FakeJob:
+def used(curve: FloatArray) -> FakeJob:
     return with_machine({KEY: curve}, (0, len(curve)))
 
 
-def ramp(start: float, end: float, samples: int = 400) -> Reals:
+def ramp(start: float, end: float, samples: int = 400) -> FloatArray:
     return np.linspace(start, end, samples) + RNG.normal(0, 0.1, samples)
 
 

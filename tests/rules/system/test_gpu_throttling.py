@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_machine
+from tests.fakes.training import with_machine
 
 SAMPLES = 600  # five minutes
 LATE = np.arange(SAMPLES) >= 240
@@ -15,7 +16,9 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("GPUThrottling", **parameters)["GPUThrottling"]
 
 
-def gpu(number: int, clock: Reals | float = 1980.0, **held: Reals) -> dict[str, Reals]:
+def gpu(
+    number: int, clock: FloatArray | float = 1980.0, **held: FloatArray
+) -> dict[str, FloatArray]:
     """A GPU at work, held down by something now and then."""
     curves = {
         "utilization_percent": np.full(SAMPLES, 97.0),
@@ -27,7 +30,7 @@ def gpu(number: int, clock: Reals | float = 1980.0, **held: Reals) -> dict[str, 
     return {f"gpu.{name}/gpu{number}": curve for name, curve in curves.items()}
 
 
-def with_some(*gpus: dict[str, Reals]) -> FakeJob:
+def with_some(*gpus: dict[str, FloatArray]) -> FakeJob:
     curves = {key: curve for item in gpus for key, curve in item.items()}
     return with_machine(curves, (0, SAMPLES))
 

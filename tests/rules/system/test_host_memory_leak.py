@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob, series_of
-from tests.fakes.training import Reals, with_machine
+from tests.fakes.training import with_machine
 
 TREE = "process_tree.rss_bytes"
 GB = 1e9
@@ -20,7 +21,7 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("HostMemoryLeak", **parameters)["HostMemoryLeak"]
 
 
-def with_epochs(memory: Reals, steps_per_epoch: int, used: float = 0.1) -> FakeJob:
+def with_epochs(memory: FloatArray, steps_per_epoch: int, used: float = 0.1) -> FakeJob:
     """A job with a data loader; what else the machine's memory holds, as a share."""
     job = FakeJob()
     worker = job.worker()
@@ -129,7 +130,7 @@ def test_without_samples_it_is_not_applicable() -> None:
     assert result.status is RuleStatus.NOT_APPLICABLE
 
 
-def short(megabytes: Reals, steps_per_sample: Reals | None = None) -> FakeJob:
+def short(megabytes: FloatArray, steps_per_sample: FloatArray | None = None) -> FakeJob:
     """A job of a few seconds: a sample each half of a second, and so many steps in between."""
     job = FakeJob()
     worker = job.worker(device="cpu")
@@ -166,11 +167,11 @@ def test_a_leak_by_steps_is_found_though_a_neighbour_slows_it_down() -> None:
     ],
     ids=["the first steps", "fills up", "a little", "one jump"],
 )
-def test_a_short_job_that_takes_what_it_needs_is_left_alone(megabytes: Reals) -> None:
+def test_a_short_job_that_takes_what_it_needs_is_left_alone(megabytes: FloatArray) -> None:
     assert judged(short(megabytes)).episodes == ()
 
 
-def of_a_second(megabytes: Reals) -> FakeJob:
+def of_a_second(megabytes: FloatArray) -> FakeJob:
     """A job of a second, with two samples: its worker records its memory 20 times a second."""
     job = FakeJob()
     worker = job.worker(device="cpu")
@@ -202,7 +203,7 @@ def test_a_leak_within_a_second_is_found_by_what_the_worker_recorded() -> None:
     ],
     ids=["an allocator warms up", "a cache fills up", "a little", "one large allocation"],
 )
-def test_memory_of_a_healthy_second_is_left_alone(megabytes: Reals) -> None:
+def test_memory_of_a_healthy_second_is_left_alone(megabytes: FloatArray) -> None:
     result = judged(of_a_second(megabytes))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 

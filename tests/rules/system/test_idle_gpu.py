@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_gpus, with_machine
+from tests.fakes.training import with_gpus, with_machine
 
 GPU, MEMORY = "gpu.utilization_percent/gpu0", "gpu.job_memory_bytes/gpu0"
 MINUTE = 120  # samples
@@ -15,17 +16,17 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("IdleGPU", **parameters)["IdleGPU"]
 
 
-def parts(*levels: tuple[float, float]) -> Reals:
+def sections(*levels: tuple[float, float]) -> FloatArray:
     """Utilization, and for how many minutes."""
     return np.concatenate([np.full(round(minutes * MINUTE), level) for level, minutes in levels])
 
 
-def held(curve: Reals, trained: tuple[int, int] | None, memory: float = 8e9) -> FakeJob:
+def held(curve: FloatArray, trained: tuple[int, int] | None, memory: float = 8e9) -> FakeJob:
     return with_machine({GPU: curve, MEMORY: np.full(len(curve), memory)}, trained)
 
 
 def test_idle_before_the_first_step_is_told_when_the_gpu_is_used_at_last() -> None:
-    job = with_gpus({"gpu0": parts((0, 7), (95, 2))}, (7 * MINUTE, 9 * MINUTE))
+    job = with_gpus({"gpu0": sections((0, 7), (95, 2))}, (7 * MINUTE, 9 * MINUTE))
     [episode] = judged(job).episodes
     assert not episode.is_open
     assert episode.finding.message == (
@@ -36,39 +37,39 @@ def test_idle_before_the_first_step_is_told_when_the_gpu_is_used_at_last() -> No
 
 
 def test_idle_in_between_is_found_and_recovers() -> None:
-    curve = parts((95, 2), (0, 6), (95, 2))
+    curve = sections((95, 2), (0, 6), (95, 2))
     [episode] = judged(with_gpus({"gpu0": curve}, (0, 2 * MINUTE))).episodes
     assert not episode.is_open
     assert "6.0 minutes after training step 239 while" in episode.finding.message
 
 
 def test_idle_after_the_last_step_stays_open() -> None:
-    [episode] = judged(with_gpus({"gpu0": parts((95, 2), (0, 8))}, (0, 2 * MINUTE))).episodes
+    [episode] = judged(with_gpus({"gpu0": sections((95, 2), (0, 8))}, (0, 2 * MINUTE))).episodes
     assert episode.is_open
     assert "after training step 239 while" in episode.finding.message
 
 
 def test_a_gpu_that_holds_memory_and_is_never_used_is_found() -> None:
-    [episode] = judged(held(parts((0, 8)), (0, 8 * MINUTE))).episodes
+    [episode] = judged(held(sections((0, 8)), (0, 8 * MINUTE))).episodes
     assert "during 9" in episode.finding.message
     assert "training steps while allocated" in episode.finding.message
 
 
 def test_a_lower_limit_finds_a_short_pause() -> None:
-    job = with_gpus({"gpu0": parts((95, 1), (0, 0.1), (95, 1))}, (0, 2 * MINUTE))
+    job = with_gpus({"gpu0": sections((95, 1), (0, 0.1), (95, 1))}, (0, 2 * MINUTE))
     assert "idle for 6 seconds" in judged(job, minutes=0.05).episodes[0].finding.message
     assert not judged(job).episodes
 
 
 HEALTHY = {
-    "busy": with_gpus({"gpu0": parts((95, 8))}, (0, 8 * MINUTE)),
+    "busy": with_gpus({"gpu0": sections((95, 8))}, (0, 8 * MINUTE)),
     "a pause of four minutes": with_gpus(
-        {"gpu0": parts((95, 2), (0, 4), (95, 2))}, (0, 2 * MINUTE)
+        {"gpu0": sections((95, 2), (0, 4), (95, 2))}, (0, 2 * MINUTE)
     ),
     "one that nobody uses": with_gpus(
-        {"gpu0": parts((95, 8)), "gpu1": parts((0, 8))}, (0, 8 * MINUTE)
+        {"gpu0": sections((95, 8)), "gpu1": sections((0, 8))}, (0, 8 * MINUTE)
     ),
-    "somebody else's": held(parts((95, 1), (0, 8)), (0, 9 * MINUTE), memory=0.0),
+    "somebody else's": held(sections((95, 1), (0, 8)), (0, 9 * MINUTE), memory=0.0),
     "starved, not idle": with_gpus({"gpu0": np.tile([0.0] * 30 + [80.0], 40)}, (0, 1240)),
 }
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_gpus, with_machine
+from tests.fakes.training import with_gpus, with_machine
 
 RNG = np.random.default_rng(0)
 
@@ -14,7 +15,7 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("LoadBalancing", **parameters)["LoadBalancing"]
 
 
-def busy(level: float, samples: int = 400, noise: float = 5.0) -> Reals:
+def busy(level: float, samples: int = 400, noise: float = 5.0) -> FloatArray:
     return np.asarray(np.clip(level + RNG.normal(0, noise, samples), 0, 100))
 
 

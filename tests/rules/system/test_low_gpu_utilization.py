@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_gpus
+from tests.fakes.training import with_gpus
 
 RNG = np.random.default_rng(0)
 
@@ -15,11 +16,11 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("LowGPUUtilization", **values)["LowGPUUtilization"]
 
 
-def busy(samples: int, level: float = 95.0) -> Reals:
+def busy(samples: int, level: float = 95.0) -> FloatArray:
     return np.asarray(np.clip(level + RNG.uniform(-4, 4, samples), 0, 100))
 
 
-def starved(samples: int) -> Reals:
+def starved(samples: int) -> FloatArray:
     return np.where(np.arange(samples) % 5 < 2, 1.0, 97.0)
 
 

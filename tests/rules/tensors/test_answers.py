@@ -5,54 +5,55 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, looks, noisy
+from tests.fakes.training import looks, noisy
 from tests.fakes.worker import FakeWorker
 
-Look = Callable[[FakeWorker, int], None]
+Inspection = Callable[[FakeWorker, int], None]
 
 SEEDS = range(3)
 STEPS = 600
 
 
-def judged(losses: Reals, look: Look) -> Evaluation:
+def judged(losses: FloatArray, inspection: Inspection) -> Evaluation:
     job = FakeJob()
     worker = job.worker()
     looked = set(looks(len(losses)))
     for step, loss in enumerate(losses):
         if step in looked:
-            look(worker, step)
+            inspection(worker, step)
         worker.scalar("loss", step, float(loss)).step(step, {"forward": 0.1})
     worker.flush()
     return job.end().job().check("LossNotDecreasing")["LossNotDecreasing"]
 
 
-def came_down_to(level: float, seed: int = 0, noise: float = 0.08) -> Reals:
+def came_down_to(level: float, seed: int = 0, noise: float = 0.08) -> FloatArray:
     return noisy(lambda at: level * (1 + 5 * np.exp(-at / 15)), STEPS, noise, seed)
 
 
-def regression(share: float, shape: tuple[int, ...] = (64,)) -> Look:
+def regression(share: float, shape: tuple[int, ...] = (64,)) -> Inspection:
     """Predictions that vary by a share of what labels do."""
 
-    def look(worker: FakeWorker, step: int) -> None:
+    def inspection(worker: FakeWorker, step: int) -> None:
         spread = np.random.default_rng(step).standard_normal(64)
         worker.knows("labels", "labels", shape=(64,)).statistics("labels", step, 3 * spread)
         worker.knows("predictions", "predictions", shape=shape)
         worker.statistics("predictions", step, 3 * np.sqrt(share) * spread)
 
-    return look
+    return inspection
 
 
-def classes(accuracy: float) -> Look:
+def classes(accuracy: float) -> Inspection:
     """Four classes, as many samples of each, of which so many are known."""
 
-    def look(worker: FakeWorker, step: int) -> None:
+    def inspection(worker: FakeWorker, step: int) -> None:
         right = round(16 * accuracy)
         hits = {str(name): [right, 16 - right] for name in range(4)}
         worker.observation("class-hits", "predictions", step, hits, value=64)
 
-    return look
+    return inspection
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -64,8 +65,8 @@ def test_one_number_for_everything_is_found_though_the_loss_came_down_at_first(s
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_answer_compared_with_every_label_is_said(seed: int) -> None:
     [episode] = judged(came_down_to(9.0, seed), regression(0.1, (64, 1))).episodes
-    said = "Predictions of shape (64, 1) are compared with labels of shape (64)"
-    assert said in episode.finding.message
+    texts = "Predictions of shape (64, 1) are compared with labels of shape (64)"
+    assert texts in episode.finding.message
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -100,8 +101,8 @@ def test_models_one_after_another_each_begin_with_one_number_for_everything(seed
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_classes_that_are_guessed_are_found_though_the_loss_came_down_at_first(seed: int) -> None:
-    found = judged(came_down_to(float(np.log(4)), seed, noise=0.02), classes(0.25))
-    assert len(found.episodes) == 1
+    result = judged(came_down_to(float(np.log(4)), seed, noise=0.02), classes(0.25))
+    assert len(result.episodes) == 1
 
 
 def test_classes_that_are_guessed_with_a_better_loss_than_a_guess_are_left_alone() -> None:
@@ -109,24 +110,24 @@ def test_classes_that_are_guessed_with_a_better_loss_than_a_guess_are_left_alone
 
 
 def test_a_loss_a_little_below_a_guess_among_rare_classes_is_left_alone() -> None:
-    def look(worker: FakeWorker, step: int) -> None:
+    def inspection(worker: FakeWorker, step: int) -> None:
         worker.observation("class-hits", "predictions", step, {"0": [53, 0], "1": [0, 11]})
 
     guess = -(53 * np.log(53 / 64) + 11 * np.log(11 / 64)) / 64
-    assert judged(came_down_to(float(guess), noise=0.02), look).episodes == ()
+    assert judged(came_down_to(float(guess), noise=0.02), inspection).episodes == ()
 
 
-@pytest.mark.parametrize(("found", "is_guess"), [(8, False), (2, True)])
+@pytest.mark.parametrize(("result", "is_guess"), [(8, False), (2, True)])
 def test_classes_with_weights_are_known_though_one_for_all_would_be_right_more_often(
-    found: int, is_guess: bool
+    result: int, is_guess: bool
 ) -> None:
     """Of ten rare ones so many are found; a fifth of all others is taken for one."""
 
-    def look(worker: FakeWorker, step: int) -> None:
-        hits = {"0": [72, 18], "1": [found, 10 - found]}
+    def inspection(worker: FakeWorker, step: int) -> None:
+        hits = {"0": [72, 18], "1": [result, 10 - result]}
         worker.observation("class-hits", "predictions", step, hits, value=100)
 
-    assert bool(judged(came_down_to(0.8, noise=0.05), look).episodes) is is_guess
+    assert bool(judged(came_down_to(0.8, noise=0.05), inspection).episodes) is is_guess
 
 
 def test_a_model_that_knows_its_classes_already_may_stand_still() -> None:

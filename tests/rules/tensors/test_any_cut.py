@@ -67,7 +67,7 @@ def evaluate(worker: FakeWorker, step: int) -> None:
         worker.step(number, {"forward": 0.05}, mode="eval")
 
 
-def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
         (
             evaluation.rule,
@@ -110,6 +110,6 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int], is_kil
     watching.advance()
     total = Runner(JobData(job.backend, job.clock), all_rules())
     total.advance()
-    assert said(watching.evaluations) == said(total.evaluations)
+    assert texts(watching.evaluations) == texts(total.evaluations)
     spoken = {evaluation.rule for evaluation in total.evaluations if evaluation.episodes}
     assert spoken >= CHOSEN.keys() - {"WeightUpdateRatio"}

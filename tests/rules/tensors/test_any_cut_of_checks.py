@@ -31,7 +31,7 @@ def all_rules() -> list[Rule]:
     return [load_rule(name)() for name in NAMES]
 
 
-def look(worker: FakeWorker, step: int) -> None:
+def inspection(worker: FakeWorker, step: int) -> None:
     """One look at a training that has all faults at once."""
     sizes = 0.05 if step < 100 else 1e-4
     for name in ("a.weight", "b.weight", "c.weight"):
@@ -51,7 +51,7 @@ def look(worker: FakeWorker, step: int) -> None:
 
 def train(worker: FakeWorker, step: int) -> None:
     if step in (0, 1, 2, 3, 5, 8, 12, 18) or step % 20 == 0:
-        look(worker, step)
+        inspection(worker, step)
     if step in ONCE:
         kind, subject, detail, value = ONCE[step]
         worker.observation(kind, subject, step, detail, value=value)
@@ -72,7 +72,7 @@ def train(worker: FakeWorker, step: int) -> None:
         worker.observation("samples-again", "input", step, facts, value=1)
 
 
-def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
         (evaluation.rule, evaluation.status, evaluation.datapoints, evaluation.episodes)
         for evaluation in evaluations
@@ -101,6 +101,6 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int]) -> Non
     watching.advance()
     total = Runner(JobData(job.backend, job.clock), all_rules())
     total.advance()
-    assert said(watching.evaluations) == said(total.evaluations)
+    assert texts(watching.evaluations) == texts(total.evaluations)
     silent = {evaluation.rule for evaluation in total.evaluations if not evaluation.episodes}
     assert silent == set()

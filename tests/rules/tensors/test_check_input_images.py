@@ -41,10 +41,10 @@ def test_a_few_images_are_enough_where_each_inspection_shows_the_same() -> None:
 
 
 def test_a_single_image_out_of_range_is_not_enough() -> None:
-    def look(step: int) -> tuple[float, object]:
+    def inspection(step: int) -> tuple[float, object]:
         return 1.0, {"means": [200.0 if step == 3 else 0.1], "stds": [1.0]}
 
-    result = judged(with_observations("input-channels", {"x": look}, 100))
+    result = judged(with_observations("input-channels", {"x": inspection}, 100))
     assert (result.status, result.episodes) == (RuleStatus.NOT_ENOUGH_DATA, ())
 
 
@@ -65,10 +65,10 @@ def test_channels_in_another_axis_are_not_known() -> None:
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
-    def look(step: int) -> tuple[float, object]:
+    def inspection(step: int) -> tuple[float, object]:
         return 100.0, {"means": [0.0, 0.1 if step < 3 else 0.4], "stds": [1.0, 1.0]}
 
-    job = with_observations("input-channels", {"x": look}, 8, at=range(8))
+    job = with_observations("input-channels", {"x": inspection}, 8, at=range(8))
     result = judged(job, setting="classic")
     # means of 500 to 800 images: 0.22, 0.25, …; one window of ten steps
     assert result.triggered == 1

@@ -8,25 +8,25 @@ from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_observations
 
-Look = Callable[[int], tuple[float, object]]
+Inspection = Callable[[int], tuple[float, object]]
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("DeadRelu", **parameters)["DeadRelu"]
 
 
-def layer(inactive: Callable[[int], int], units: int = 64, samples: int = 64) -> Look:
+def layer(inactive: Callable[[int], int], units: int = 64, samples: int = 64) -> Inspection:
     """A layer of which so many units are silent in at least 99 % of a batch."""
 
-    def look(step: int) -> tuple[float, object]:
+    def inspection(step: int) -> tuple[float, object]:
         dead = inactive(step)
         counts = {"0.1": dead, "1": dead, "5": dead, "10": dead, "50": units // 2 + dead // 2}
         return float(units), {"inactive": counts, "samples": samples}
 
-    return look
+    return inspection
 
 
-def job_with(layers: dict[str, Look], steps: int = 100) -> FakeJob:
+def job_with(layers: dict[str, Inspection], steps: int = 100) -> FakeJob:
     return with_observations("unit-activity", layers, steps)
 
 

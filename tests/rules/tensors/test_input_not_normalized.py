@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.records.worker import TensorInfo
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals
 
-LOOKS = (0, 1, 2, 3, 5, 8)
+INSPECTED_STEPS = (0, 1, 2, 3, 5, 8)
 PIXELS = np.linspace(0.0, 255.0, 100)
 
 
@@ -20,7 +20,7 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
 
 
 def training(
-    values: Reals,
+    values: FloatArray,
     *,
     name: str = "input_0",
     dtype: str = "float32",
@@ -42,7 +42,7 @@ def training(
     worker._tensors |= {info.name: info for info in infos}
     worker.knows(f"{activation}_input", f"{activation}_input")
     for step in range(20):
-        if step in LOOKS:
+        if step in INSPECTED_STEPS:
             worker.statistics(name, step, values)
             if before is not None:
                 worker.statistics(f"{activation}_input", step, [before, -before])

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, noisy, with_losses
+from tests.fakes.training import noisy, with_losses
 
 SEEDS = range(5)
 
@@ -14,7 +15,7 @@ def calibrated(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("LossNotDecreasing", **parameters)["LossNotDecreasing"]
 
 
-def flat(steps: int, noise: float, seed: int = 0) -> Reals:
+def flat(steps: int, noise: float, seed: int = 0) -> FloatArray:
     return noisy(lambda at: np.full_like(at, 2.3), steps, noise, seed)
 
 
@@ -82,7 +83,7 @@ def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_loss_that_has_fallen_may_count_hard_samples_only_from_then_on(seed: int) -> None:
-    def of_hard_ones(at: Reals) -> Reals:
+    def of_hard_ones(at: FloatArray) -> FloatArray:
         return np.where(at < 55, 0.12 + 0.55 * np.exp(-at / 8), 0.55 + 0.1 * np.exp(-at / 60))
 
     assert calibrated(with_losses(noisy(of_hard_ones, 330, 0.05, seed))).episodes == ()

@@ -5,20 +5,20 @@ from collections.abc import Callable
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
-LOOKS = (1, 2, 3, 5, 8, 12, 18, 27, 41)
+INSPECTED_STEPS = (1, 2, 3, 5, 8, 12, 18, 27, 41)
 
-Kept = Callable[[int, int], int]  # of an optimizer at a step
+StaleGradients = Callable[[int, int], int]  # of an optimizer at a step
 
 
 def judged(job: FakeJob) -> Evaluation:
     return job.job().check("MissingZeroGrad")["MissingZeroGrad"]
 
 
-def training(stored: Kept, *, optimizers: int = 1, steps: int = 60) -> FakeJob:
+def training(stored: StaleGradients, *, optimizers: int = 1, steps: int = 60) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
-        for number in range(optimizers) if step in LOOKS else ():
+        for number in range(optimizers) if step in INSPECTED_STEPS else ():
             count = stored(number, step)
             detail = {"of": 6, "first": "fc1.weight" if count else ""}
             worker.observation("kept-gradients", str(number), step, detail, value=count)

@@ -13,7 +13,7 @@ def judged(job: FakeJob) -> Evaluation:
     return job.job().check("ModeMismatch")["ModeMismatch"]
 
 
-def said(worker: FakeWorker, mode: str, step: int, is_in: str = "", count: float = 2.0) -> None:
+def texts(worker: FakeWorker, mode: str, step: int, is_in: str = "", count: float = 2.0) -> None:
     detail = {"is": is_in, "modules": ["bn", "drop"]} if is_in else ""
     worker.observation("module-mode", "Net", step, detail, mode=mode, value=count)
 
@@ -25,9 +25,9 @@ def trained(
     worker = job.worker()
     for step in range(60):
         if step == at:
-            said(worker, "train", step, is_in, count)
+            texts(worker, "train", step, is_in, count)
         if step == over_at:
-            said(worker, "train", step, count=0.0)
+            texts(worker, "train", step, count=0.0)
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return job.end()
@@ -44,7 +44,7 @@ def evaluated(
         for batch in range(batches if step % 20 == 19 else 0):
             number = step // 20 * batches + batch
             if number == 0:
-                said(worker, "eval", number, is_in)
+                texts(worker, "eval", number, is_in)
             if with_loss:
                 worker.scalar("loss", number, 1.0, mode="eval")
             worker.step(number, {"forward": 0.01}, mode="eval")
@@ -81,11 +81,11 @@ def probed(*later: str, before: tuple[str, ...] = ("bn", "drop", "head")) -> Eva
     worker = job.worker()
     for step in range(60):
         if step == 20:
-            said(worker, "train", step, "eval")
+            texts(worker, "train", step, "eval")
         if step in (0, 20, 21, 40):
-            for part in before if step < 20 else later:
-                worker.knows(f"gradient/{part}.weight", "gradients")
-                worker.statistics(f"gradient/{part}.weight", step, [0.1, -0.2])
+            for section in before if step < 20 else later:
+                worker.knows(f"gradient/{section}.weight", "gradients")
+                worker.statistics(f"gradient/{section}.weight", step, [0.1, -0.2])
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return judged(job.end())
@@ -104,9 +104,9 @@ def in_a_backbone(*fed: str) -> Evaluation:
             detail = {"is": "eval", "modules": ["body.bn", "body.drop"]}
             worker.observation("module-mode", "Net", step, detail, mode="train", value=2.0)
         if step in (0, 1, 20):
-            for part in fed:
-                worker.knows(f"gradient/{part}.weight", "gradients")
-                worker.statistics(f"gradient/{part}.weight", step, [0.1, -0.2])
+            for section in fed:
+                worker.knows(f"gradient/{section}.weight", "gradients")
+                worker.statistics(f"gradient/{section}.weight", step, [0.1, -0.2])
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return judged(job.end())
@@ -118,15 +118,15 @@ def test_a_backbone_that_was_frozen_from_the_beginning_may_be_in_eval_mode() -> 
 
 
 @pytest.mark.parametrize(
-    "found",
+    "result",
     [
         probed("head", "bn"),  # one of them still learns
         probed(),  # nobody has looked at gradients since
         probed("head", before=("bn", "head")),  # nobody knows: a dropout has no gradients
     ],
 )
-def test_it_is_found_where_what_cares_may_learn(found: Evaluation) -> None:
-    [episode] = found.episodes
+def test_it_is_found_where_what_cares_may_learn(result: Evaluation) -> None:
+    [episode] = result.episodes
     assert episode.first_step == 20
 
 
@@ -146,5 +146,5 @@ def test_samples_that_are_drawn_now_and_then_are_no_evaluation() -> None:
     ],
 )
 def test_modes_that_are_meant_so_are_left_alone(job: FakeJob) -> None:
-    found = judged(job)
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(job)
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())

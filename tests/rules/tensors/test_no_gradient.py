@@ -5,7 +5,7 @@ import pytest
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 
-OTHERS = ("b.weight", "b.bias")
+OTHER_LAYERS = ("b.weight", "b.bias")
 
 
 def judged(job: FakeJob) -> Evaluation:
@@ -16,7 +16,7 @@ def training(use: str = "", *, steps: int = 150, over_at: int | None = None) -> 
     """a.weight has no gradient; the hook says so at step 6."""
     job = FakeJob()
     worker = job.worker()
-    for name in OTHERS:
+    for name in OTHER_LAYERS:
         worker.knows(f"gradient/{name}", "gradients")
     for step in range(steps):
         if step == 6:

@@ -7,7 +7,7 @@ import pytest
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
-LOOKS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93)
+INSPECTED_STEPS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93)
 CROSS, BINARY = "cross_entropy", "binary_cross_entropy_with_logits"
 
 
@@ -26,7 +26,7 @@ def training(
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
-        if step in LOOKS:
+        if step in INSPECTED_STEPS:
             detail = {"rows": 32, "classes": classes, "by": by}
             worker.observation("probabilities-as-logits", loss, step, detail, value=share(step))
         worker.step(step, {"forward": 0.1})

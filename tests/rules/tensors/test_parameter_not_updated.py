@@ -6,14 +6,14 @@ from tests.fakes.job import FakeJob
 OWNED = ("body.weight", "body.bias", "neck.weight", "head.weight")
 UNOWNED, UNMOVED = "unowned-parameter", "unmoved-parameter"
 
-Told = tuple[str, str, int, float, str]  # kind, subject, step, value, detail
+Recorded = tuple[str, str, int, float, str]  # kind, subject, step, value, detail
 
 
 def judged(job: FakeJob) -> Evaluation:
     return job.job().check("ParameterNotUpdated")["ParameterNotUpdated"]
 
 
-def training(*reported: Told, steps: int = 60) -> FakeJob:
+def training(*reported: Recorded, steps: int = 60) -> FakeJob:
     """What the hook said of a model with four parameters that get gradients."""
     job = FakeJob()
     worker = job.worker()

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals
 
-Weights = Callable[[str, int], Reals]
+Weights = Callable[[str, int], FloatArray]
 LAYERS = ("a.weight", "b.weight", "c.weight", "d.weight")
 
 
@@ -33,13 +33,13 @@ def training(weights: Weights, ranks: int = 1) -> FakeJob:
     return job.end()
 
 
-def usual(_name: str, step: int) -> Reals:
+def typical_weights(_name: str, step: int) -> FloatArray:
     return np.asarray(0.05 * np.random.default_rng(step).standard_normal(256))
 
 
 def flipped(to: float) -> Weights:
-    def weights(name: str, step: int) -> Reals:
-        values = usual(name, step)
+    def weights(name: str, step: int) -> FloatArray:
+        values = typical_weights(name, step)
         if name == "b.weight" and step >= 30:
             values[7] = to
         return values
@@ -56,8 +56,8 @@ def test_a_flipped_bit_is_found_between_two_looks(to: float, severity: Severity)
 
 
 def test_a_matrix_that_is_written_in_other_units_is_found() -> None:
-    def weights(name: str, step: int) -> Reals:
-        return usual(name, step) * (1e3 if name == "d.weight" and step >= 30 else 1.0)
+    def weights(name: str, step: int) -> FloatArray:
+        return typical_weights(name, step) * (1e3 if name == "d.weight" and step >= 30 else 1.0)
 
     [episode] = judged(training(weights)).episodes
     assert (episode.finding.tensor, episode.first_step) == ("d.weight", 24)
@@ -65,20 +65,22 @@ def test_a_matrix_that_is_written_in_other_units_is_found() -> None:
 
 
 HEALTHY: dict[str, Weights] = {
-    "weights that move": usual,
-    "weights that grow": lambda name, step: usual(name, step) * 1.3**step,
-    "all explode": lambda name, step: usual(name, step) * (1e6 if step >= 30 else 1.0),
-    "one outlier that grows": lambda name, step: np.append(usual(name, step), 0.2 * 1.1**step),
+    "weights that move": typical_weights,
+    "weights that grow": lambda name, step: typical_weights(name, step) * 1.3**step,
+    "all explode": lambda name, step: typical_weights(name, step) * (1e6 if step >= 30 else 1.0),
+    "one outlier that grows": lambda name, step: np.append(
+        typical_weights(name, step), 0.2 * 1.1**step
+    ),
     "a layer that begins at zero": lambda name, step: (
-        usual(name, step) * (1e-6 if name == "d.weight" and step < 30 else 1.0)
+        typical_weights(name, step) * (1e-6 if name == "d.weight" and step < 30 else 1.0)
     ),
     "a matrix that jumps while it is still moving": lambda name, step: (
-        usual(name, step)
+        typical_weights(name, step)
         * (5.0 ** (step // 6) if name == "d.weight" else 1.0)
         * (1 + 1e2 * (step >= 30))
     ),
     "one explodes first, and the others follow": lambda name, step: (
-        usual(name, step) * ((1e6 if name == "d.weight" else 50.0) if step >= 30 else 1.0)
+        typical_weights(name, step) * ((1e6 if name == "d.weight" else 50.0) if step >= 30 else 1.0)
     ),
 }
 
@@ -90,7 +92,7 @@ def test_healthy_weights_are_left_alone(name: str) -> None:
 
 
 def test_every_worker_is_looked_at() -> None:
-    def weights(name: str, step: int) -> Reals:
+    def weights(name: str, step: int) -> FloatArray:
         return flipped(1e9)(name, step)
 
     assert {episode.finding.worker for episode in judged(training(weights, 2)).episodes} == {0, 1}

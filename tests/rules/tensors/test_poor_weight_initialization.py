@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_tensors
+from tests.fakes.training import with_tensors
 
 RNG = np.random.default_rng(0)
 
@@ -20,7 +21,7 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
 def layered(deviations: Sequence[float], loss: Callable[[int], float] = lambda _: 1.0) -> FakeJob:
     """A model whose layer inputs have these standard deviations."""
 
-    def values(deviation: float) -> Callable[[int], Reals]:
+    def values(deviation: float) -> Callable[[int], FloatArray]:
         return lambda _: np.asarray(deviation * RNG.standard_normal(64))
 
     tensors = {

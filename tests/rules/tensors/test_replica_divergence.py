@@ -69,12 +69,12 @@ def at_every_step(
     return job.end()
 
 
-def few(rank: int, step: int) -> int:
+def few_steps_job(rank: int, step: int) -> int:
     return 1000 + step + 7 * rank * (step >= 303)
 
 
 def all_of(rank: int, step: int) -> str:
-    return f"{few(rank, step):08x}"
+    return f"{few_steps_job(rank, step):08x}"
 
 
 def equal(_rank: int, step: int) -> str:
@@ -166,7 +166,7 @@ def test_workers_that_come_together_again_recover() -> None:
 
 
 def test_fingerprints_tell_workers_that_part_at_that_very_step() -> None:
-    [episode] = judged(at_every_step(few, all_of)).episodes
+    [episode] = judged(at_every_step(few_steps_job, all_of)).episodes
     assert episode.severity is Severity.CRITICAL
     assert episode.first_step == 303
     assert episode.finding.evidence["last_equal_step"] == 302
@@ -174,7 +174,7 @@ def test_fingerprints_tell_workers_that_part_at_that_very_step() -> None:
 
 
 def test_what_a_training_has_kept_equal_at_every_step_must_stay_so() -> None:
-    [episode] = judged(at_every_step(few, all_of, wrapped=False)).episodes
+    [episode] = judged(at_every_step(few_steps_job, all_of, wrapped=False)).episodes
     assert (episode.severity, episode.first_step) == (Severity.CRITICAL, 303)
 
 
@@ -185,7 +185,7 @@ def test_what_fingerprints_do_not_see_is_told_by_the_next_checksum_and_stays() -
 
 def test_a_checksum_from_before_does_not_end_what_fingerprints_tell() -> None:
     checks = range(0, 304, 16)
-    [episode] = judged(at_every_step(few, equal, checks=checks, late=20)).episodes
+    [episode] = judged(at_every_step(few_steps_job, equal, checks=checks, late=20)).episodes
     assert (episode.first_step, episode.is_open) == (303, True)
 
 
@@ -202,18 +202,18 @@ def test_models_that_are_averaged_every_tenth_step_are_left_alone() -> None:
     def averaged(rank: int, step: int) -> int:
         return step + 1000 * rank * (step % 10 != 0)
 
-    def whole(rank: int, step: int) -> str:
+    def complete(rank: int, step: int) -> str:
         return f"{averaged(rank, step):08x}"
 
     for late in (0, 20):
-        assert judged(at_every_step(averaged, whole, wrapped=False, late=late)).episodes == ()
+        assert judged(at_every_step(averaged, complete, wrapped=False, late=late)).episodes == ()
 
 
 def test_fingerprints_of_other_bytes_are_not_compared() -> None:
     def read(rank: int, step: int) -> str:
         return "0 1 3 5" if step < 303 or rank else "0 2 4 6"
 
-    assert judged(at_every_step(few, equal, read=read)).episodes == ()
+    assert judged(at_every_step(few_steps_job, equal, read=read)).episodes == ()
 
 
 def test_one_worker_has_nobody_to_differ_from() -> None:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.store.format import STATISTICS
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, looks, with_tensors
+from tests.fakes.training import looks, with_tensors
 from tests.fakes.worker import statistics_of
 
 RNG = np.random.default_rng(0)
@@ -18,7 +19,7 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("SaturatedActivation", **parameters)["SaturatedActivation"]
 
 
-def spread(scale: float, count: int = 200) -> Reals:
+def spread(scale: float, count: int = 200) -> FloatArray:
     return np.asarray(scale * RNG.standard_normal(count))
 
 

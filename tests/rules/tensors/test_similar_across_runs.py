@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_tensors
+from tests.fakes.training import with_tensors
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
@@ -15,13 +16,13 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
 def trained(seed: int, rate: float = 0.1, steps: int = 40) -> FakeJob:
     begin = np.random.default_rng(seed).standard_normal(16)
 
-    def weights(step: int) -> Reals:
+    def weights(step: int) -> FloatArray:
         return np.asarray(begin * (1 - rate * step / 100))
 
-    def gradients(step: int) -> Reals:
+    def gradients(step: int) -> FloatArray:
         return np.asarray(rate * weights(step))
 
-    def inputs(_: int) -> Reals:
+    def inputs(_: int) -> FloatArray:
         return np.array([1.0, 2.0])
 
     tensors = {

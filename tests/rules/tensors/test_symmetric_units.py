@@ -7,7 +7,7 @@ import pytest
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
-LOOKS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41)
+INSPECTED_STEPS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41)
 
 Distinct = Callable[[int], int]
 
@@ -33,7 +33,7 @@ def training(
     for step in range(60):
         if step in optimizers:
             worker.observation("new-optimizer", str(step), step, {})
-        for layer in layers if step in LOOKS and step >= first else ():
+        for layer in layers if step in INSPECTED_STEPS and step >= first else ():
             detail = {"units": units}
             worker.observation("unit-copies", f"{layer}.weight", step, detail, value=distinct(step))
             worker.statistics(f"gradient/{layer}.weight", step, [gradient, -gradient])

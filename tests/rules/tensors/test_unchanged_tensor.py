@@ -6,14 +6,15 @@ from math import nan
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_tensors
+from tests.fakes.training import with_tensors
 
 BEGIN = np.random.default_rng(0).standard_normal(64)
 MOVES = np.random.default_rng(1).standard_normal(64)
 
-Values = Callable[[int], Reals]
+Values = Callable[[int], FloatArray]
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
@@ -29,11 +30,11 @@ def trained(weights: dict[str, Values], gradient: float = 1e-3, rate: float = 0.
     return with_tensors(tensors, 200, scalars=rates)
 
 
-def moving(step: int) -> Reals:
+def moving(step: int) -> FloatArray:
     return np.asarray(BEGIN + 1e-4 * step * MOVES)
 
 
-def still(_: int) -> Reals:
+def still(_: int) -> FloatArray:
     return BEGIN
 
 

@@ -9,7 +9,7 @@ from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
-LOOKS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140)
+INSPECTED_STEPS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140)
 BATCH = 32
 
 Labels = Callable[[int], dict[str, int]]  # of the batch of a step
@@ -23,7 +23,7 @@ def training(labels: Labels, steps: int = 150) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
-        if step in LOOKS:
+        if step in INSPECTED_STEPS:
             counts = labels(step)
             total = sum(counts.values())
             worker.observation("label-batch", "labels", step, counts, value=total)

@@ -9,7 +9,7 @@ from tests.fakes.evaluations import evaluate
 from tests.fakes.job import FakeJob
 from tests.fakes.worker import FakeWorker
 
-Told = Callable[[int], dict[str, int]]  # of the evaluation of an epoch, the first is 0
+Recorded = Callable[[int], dict[str, int]]  # of the evaluation of an epoch, the first is 0
 
 EPOCHS = 8
 SAMPLES = 200
@@ -21,7 +21,7 @@ def judged(job: FakeJob) -> Evaluation:
 
 
 def training(
-    reported: Told,
+    reported: Recorded,
     *,
     wrong: tuple[float, float] | None = None,
     losses: tuple[float, float | None] = (1.0, 1.0),
@@ -61,7 +61,7 @@ def _evaluate(worker: FakeWorker, step: int, names: tuple[str, ...]) -> None:
         worker.observation("evaluation", name, step, {"samples": 30, "has_loss": True})
 
 
-def seen(
+def reused_samples(
     share: float,
     *,
     even: bool = True,
@@ -69,13 +69,13 @@ def seen(
     covered: float = 1.0,
     samples: int = SAMPLES,
     batch: int = BATCH,
-) -> Told:
+) -> Recorded:
     """An evaluation of which a share was trained on before, spread over its batches or not."""
     memory = round(share * samples)
     pairs = samples // batch * batch * (batch - 1) // 2
     mixed = round(2 * share * (1 - share) * pairs) if even else 0
 
-    def told(epoch: int) -> dict[str, int]:
+    def recorded(epoch: int) -> dict[str, int]:
         return {
             "samples": samples,
             "known": memory,
@@ -87,7 +87,7 @@ def seen(
             "again": round(800 * covered) if epoch else 4 * repeated,
         }
 
-    return told
+    return recorded
 
 
 FACTS = ("samples", "known", "repeated", "pairs", "mixed", "trained", "rows", "again")
@@ -100,7 +100,7 @@ def pairs_drawn_with_replacement(epoch: int) -> dict[str, int]:
     return dict(zip(FACTS, later if epoch else first, strict=True))
 
 
-def by_turns(*reported: Told) -> Told:
+def by_turns(*reported: Recorded) -> Recorded:
     return lambda epoch: reported[epoch % len(reported)](epoch)
 
 
@@ -108,11 +108,11 @@ def _hits(wrong: float) -> dict[str, list[float]]:
     return {str(index): [50 * (1 - wrong), 50 * wrong] for index in range(4)}
 
 
-of_its_own = seen(0.0)
+of_its_own = reused_samples(0.0)
 
 
 def test_a_validation_on_what_was_trained_is_found_at_its_second_evaluation() -> None:
-    [episode] = judged(training(seen(1.0))).episodes
+    [episode] = judged(training(reused_samples(1.0))).episodes
     assert episode.first_step == 79
     assert "200 of 200 evaluation samples" in episode.finding.message
 
@@ -125,43 +125,43 @@ def test_a_training_set_evaluated_beside_a_small_validation_set_is_no_validation
 ) -> None:
     """The validation set has too few batches for its samples to be compared."""
 
-    def told(epoch: int) -> dict[str, int]:
-        return seen(1.0)(epoch) | {"is_training_data": 1}
+    def recorded(epoch: int) -> dict[str, int]:
+        return reused_samples(1.0)(epoch) | {"is_training_data": 1}
 
-    assert bool(judged(training(told, evaluated=evaluated)).episodes) is is_found
+    assert bool(judged(training(recorded, evaluated=evaluated)).episodes) is is_found
 
 
 def test_a_part_that_is_in_both_sets_is_found_once_all_that_is_trained_on_is_known() -> None:
-    [episode] = judged(training(seen(0.25))).episodes
+    [episode] = judged(training(reused_samples(0.25))).episodes
     assert "(25%)" in episode.finding.message
 
 
 def test_a_worker_that_knows_half_of_the_training_set_knows_half_of_it_in_the_evaluation() -> None:
-    assert judged(training(seen(0.5, covered=0.5))).episodes
+    assert judged(training(reused_samples(0.5, covered=0.5))).episodes
 
 
 def test_one_epoch_over_what_is_evaluated_is_found_at_its_end() -> None:
-    def told(index: int) -> dict[str, int]:
-        return seen((index + 1) / EPOCHS)(0)
+    def recorded(index: int) -> dict[str, int]:
+        return reused_samples((index + 1) / EPOCHS)(0)
 
-    [episode] = judged(training(told)).episodes
+    [episode] = judged(training(recorded)).episodes
     assert episode.first_step == 40 * EPOCHS - 1
 
 
 def test_one_batch_of_known_samples_is_a_hint_unless_a_loss_is_made_of_it() -> None:
     """All the data at once, to draw it or to look for neighbours, is no validation."""
-    at_once = seen(0.8, batch=SAMPLES)
+    at_once = reused_samples(0.8, batch=SAMPLES)
     [drawn] = judged(training(at_once, losses=(1.0, None))).episodes
     [validated] = judged(training(at_once)).episodes
-    [in_batches] = judged(training(seen(0.8), losses=(1.0, None))).episodes
+    [in_batches] = judged(training(reused_samples(0.8), losses=(1.0, None))).episodes
     assert drawn.severity is Severity.INFO
     assert validated.severity is in_batches.severity is Severity.WARNING
 
 
 def test_a_pass_over_what_is_trained_on_is_a_hint_unless_a_loss_is_made_of_it() -> None:
     """So clusters and hard samples are looked for; many also count right answers so."""
-    [sorted_out] = judged(training(seen(1.0), losses=(1.0, None))).episodes
-    [validated] = judged(training(seen(1.0))).episodes
+    [sorted_out] = judged(training(reused_samples(1.0), losses=(1.0, None))).episodes
+    [validated] = judged(training(reused_samples(1.0))).episodes
     assert sorted_out.severity is Severity.INFO
     assert validated.severity is Severity.WARNING
 
@@ -170,10 +170,10 @@ def test_a_pass_over_what_is_trained_on_is_a_hint_unless_a_loss_is_made_of_it() 
 def test_folds_that_one_model_has_seen_all_of_are_no_validation(folds: int, is_found: bool) -> None:
     """Whoever begins anew with each fold knows nothing of the others."""
 
-    def told(epoch: int) -> dict[str, int]:
-        return seen(float(epoch >= EPOCHS // 4))(epoch)
+    def recorded(epoch: int) -> dict[str, int]:
+        return reused_samples(float(epoch >= EPOCHS // 4))(epoch)
 
-    assert bool(judged(training(told, folds=folds)).episodes) == is_found
+    assert bool(judged(training(recorded, folds=folds)).episodes) == is_found
 
 
 def test_a_validation_that_is_far_better_from_the_first_is_found() -> None:
@@ -204,16 +204,18 @@ def test_a_training_thrown_back_right_after_each_evaluation_is_left_alone() -> N
 
 HEALTHY = {
     "its own samples": of_its_own,
-    "the training set and a validation set": seen(0.8, even=False),
-    "the training set and a small validation set": seen(0.98, even=False),
-    "parts of the training set that are not all known yet": seen(0.3, covered=0.0),
-    "samples that are there twice": seen(0.3, repeated=30),
+    "the training set and a validation set": reused_samples(0.8, even=False),
+    "the training set and a small validation set": reused_samples(0.98, even=False),
+    "parts of the training set that are not all known yet": reused_samples(0.3, covered=0.0),
+    "samples that are there twice": reused_samples(0.3, repeated=30),
     "pairs that are there twice": pairs_drawn_with_replacement,
-    "the training set in turns with a validation set": by_turns(seen(0.0), seen(1.0)),
-    "the training set once, in the end": lambda e: seen(float(e == EPOCHS - 1))(e),
-    "a few that are in both": seen(0.04),
-    "samples that are labelled round by round": lambda e: seen(0.1 + 0.02 * e)(e),
-    "hardly any samples": seen(1.0, samples=15),
+    "the training set in turns with a validation set": by_turns(
+        reused_samples(0.0), reused_samples(1.0)
+    ),
+    "the training set once, in the end": lambda e: reused_samples(float(e == EPOCHS - 1))(e),
+    "a few that are in both": reused_samples(0.04),
+    "samples that are labelled round by round": lambda e: reused_samples(0.1 + 0.02 * e)(e),
+    "hardly any samples": reused_samples(1.0, samples=15),
 }
 
 
@@ -223,7 +225,7 @@ def test_healthy_evaluations_are_left_alone(name: str) -> None:
 
 
 def test_a_model_that_plays_meets_again_what_it_has_learned_from() -> None:
-    assert judged(training(seen(1.0), plays=True)).episodes == ()
+    assert judged(training(reused_samples(1.0), plays=True)).episodes == ()
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_tensors
+from tests.fakes.training import with_tensors
 
 BEGIN = np.random.default_rng(0).standard_normal(64)
 MOVES = np.random.default_rng(1).standard_normal(64)
 
-Values = Callable[[int], Reals]
+Values = Callable[[int], FloatArray]
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
@@ -27,12 +28,12 @@ def trained(weights: dict[str, Values], gradient: float = 1e-3, steps: int = 300
     return with_tensors(tensors, steps)
 
 
-def moving(step: int) -> Reals:
+def moving(step: int) -> FloatArray:
     return np.asarray(BEGIN + 1e-3 * step * MOVES)
 
 
 def test_weights_that_jump_are_found_and_named() -> None:
-    def jumping(step: int) -> Reals:
+    def jumping(step: int) -> FloatArray:
         return np.asarray(0.05 * BEGIN + (MOVES if step >= 2 else 0.0))
 
     [episode] = judged(trained({"head": jumping, "body": moving})).episodes
@@ -47,7 +48,7 @@ def test_small_weights_jump_only_where_the_step_is_large_for_usual_ones(
 ) -> None:
     """Tables begin with a thousandth; a usual step of Adam is many times that from the first."""
 
-    def table(step: int) -> Reals:
+    def table(step: int) -> FloatArray:
         return np.asarray(6e-4 * BEGIN + per_step * min(step, 5) * np.sign(MOVES))
 
     results = judged(trained({"table": table, "body": moving})).episodes
@@ -55,7 +56,7 @@ def test_small_weights_jump_only_where_the_step_is_large_for_usual_ones(
 
 
 def test_a_jump_between_two_looks_that_are_far_apart_is_found() -> None:
-    def jumping(step: int) -> Reals:
+    def jumping(step: int) -> FloatArray:
         return np.asarray(0.05 * BEGIN + (MOVES if step >= 50 else 0.0))
 
     [episode] = judged(trained({"head": jumping, "body": moving})).episodes
@@ -64,7 +65,7 @@ def test_a_jump_between_two_looks_that_are_far_apart_is_found() -> None:
 
 @pytest.mark.parametrize("at", [(210, 315), (210, 280, 281, 282, 283, 285, 288, 315)])
 def test_a_late_jump_is_found_however_many_looks_lie_around_it(at: tuple[int, ...]) -> None:
-    def jumping(step: int) -> Reals:
+    def jumping(step: int) -> FloatArray:
         ever_faster = 0.5 * np.sqrt(max(0, step - 280)) * MOVES
         return np.asarray(0.1 * BEGIN + 1e-4 * step * MOVES + ever_faster)
 
