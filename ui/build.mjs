@@ -1,6 +1,6 @@
-// Builds the two bundles into the Python package, or into the folder given as the first argument:
-// the dashboard's into web/, the one that reports and notebooks inline into drawing/.
-// The same sources give the same bytes.
+// Builds the bundles into the Python package, or into the folder in the first argument:
+// the dashboard into web/, the script of reports and notebooks into drawing/.
+// The output is reproducible.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,14 +36,14 @@ async function bundle(name) {
 }
 
 async function writeLicenses() {
-  const parts = ["The dashboard and the report contain these packages:"];
+  const sections = ["The dashboard and the report contain these packages:"];
   for (const name of shipped) {
     const folder = join(here, "node_modules", name);
     const { version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
     const text = (await readFile(join(folder, "LICENSE"), "utf8")).trim();
-    parts.push(`${name} ${version} (${license})\n\n${text}`);
+    sections.push(`${name} ${version} (${license})\n\n${text}`);
   }
-  await writeFile(join(folders.app, "LICENSES.txt"), `${parts.join("\n\n----\n\n")}\n`);
+  await writeFile(join(folders.app, "LICENSES.txt"), `${sections.join("\n\n----\n\n")}\n`);
 }
 
 await Promise.all(Object.values(folders).map((folder) => mkdir(folder, { recursive: true })));

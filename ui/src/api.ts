@@ -184,7 +184,7 @@ export type MetricDocument = {
   has_whole: boolean;
 };
 
-export type SeriesPart = {
+export type SeriesEntry = {
   key: string;
   unit: string;
   parts: Record<"min" | "mean" | "max", BufferView>;
@@ -194,7 +194,7 @@ export type SeriesHeader = {
   t1: number;
   width: number;
   x: BufferView;
-  series: SeriesPart[];
+  series: SeriesEntry[];
 };
 
 /** A failed request; the message says what to do about it. */

@@ -172,7 +172,7 @@ function StatusLine(): JSX.Element | null {
 
 function LiveState(): JSX.Element {
   const age = lastUpdate.value === null ? null : Math.max(0, now.value - lastUpdate.value);
-  const words = {
+  const label = {
     none: "",
     connecting: "connecting…",
     live: "live",
@@ -183,7 +183,7 @@ function LiveState(): JSX.Element {
   return (
     <>
       <span class={`fact live ${connection.value}`} title="Live updates of this job">
-        {words}
+        {label}
         {age !== null && age >= 3 && connection.value !== "connecting"
           ? ` · updated ${formatAgo(age)}`
           : ""}

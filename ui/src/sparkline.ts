@@ -15,9 +15,9 @@ export function sparkPath(values: Values, width: number, height: number): string
   let path = "";
   let isDrawing = false;
   values.forEach((value, index) => {
-    const isKnown = value !== null && Number.isFinite(value);
-    if (isKnown) path += `${isDrawing ? "L" : "M"}${x(index)} ${y(value)}`;
-    isDrawing = isKnown;
+    const hasValue = value !== null && Number.isFinite(value);
+    if (hasValue) path += `${isDrawing ? "L" : "M"}${x(index)} ${y(value)}`;
+    isDrawing = hasValue;
   });
   return path;
 }

@@ -87,14 +87,14 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
       </div>
       <fieldset>
         <legend>Profile</legend>
-        {KINDS.map(([kind, words]) => (
+        {KINDS.map(([kind, label]) => (
           <label key={kind} class="check">
             <input
               type="checkbox"
               checked={kinds.has(kind)}
               onChange={() => setKinds(toggled(kinds, kind))}
             />{" "}
-            {words}
+            {label}
           </label>
         ))}
       </fieldset>

@@ -110,7 +110,7 @@ export function Breakdown({ node }: { node: string }): JSX.Element {
 }
 
 function Figures({ data }: { data: BreakdownDocument }): JSX.Element {
-  const isPart = selection.value !== null || !isFullView.value;
+  const isPartial = selection.value !== null || !isFullView.value;
   const { range = {}, run = {} } = data.system ?? {};
   const shown = FIGURES.filter(
     ([metric]) => range[metric]?.mean !== null && range[metric] !== undefined,
@@ -123,13 +123,13 @@ function Figures({ data }: { data: BreakdownDocument }): JSX.Element {
             <dt>{label}</dt>
             <dd>
               <b>{formatValue(range[metric]!.mean, range[metric]!.unit)}</b>
-              {isPart && <span class="sub">{changeText(range[metric]!, run[metric])}</span>}
+              {isPartial && <span class="sub">{changeText(range[metric]!, run[metric])}</span>}
             </dd>
           </div>
         ))}
       </dl>
       {data.phases.length ? (
-        <PhaseTable data={data} isPart={isPart} />
+        <PhaseTable data={data} isPartial={isPartial} />
       ) : (
         <p class="sub">No steps recorded in this range.</p>
       )}
@@ -152,7 +152,13 @@ export function changeText(here: SystemMean, run: SystemMean | undefined): strin
     : `${difference > 0 ? "▲" : "▼"} ${formatValue(Math.abs(difference), here.unit)} vs. entire run`;
 }
 
-function PhaseTable({ data, isPart }: { data: BreakdownDocument; isPart: boolean }): JSX.Element {
+function PhaseTable({
+  data,
+  isPartial,
+}: {
+  data: BreakdownDocument;
+  isPartial: boolean;
+}): JSX.Element {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const toggle = (name: string): void => setOpen((before) => toggled(before, name));
   const rows = [...data.phases].sort((a, b) => b.seconds - a.seconds);
@@ -194,7 +200,7 @@ function PhaseTable({ data, isPart }: { data: BreakdownDocument; isPart: boolean
                 </td>
                 <td class="r">
                   {formatPercent(row.share * 100)}
-                  {isPart && row.run_share !== undefined && (
+                  {isPartial && row.run_share !== undefined && (
                     <span class="sub run">run {formatPercent(row.run_share * 100)}</span>
                   )}
                 </td>

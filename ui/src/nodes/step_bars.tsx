@@ -226,7 +226,7 @@ type BarProps = {
 
 function Bar({ row, order, ceiling, isStop, isLabeled, onPoint }: BarProps): JSX.Element {
   const isCut = row.seconds > ceiling;
-  const words = order
+  const phaseTimes = order
     .filter((name) => row.phases[name])
     .map((name) => `${phaseName(name)} ${formatDuration(row.phases[name]!)}`)
     .join(", ");
@@ -236,7 +236,7 @@ function Bar({ row, order, ceiling, isStop, isLabeled, onPoint }: BarProps): JSX
       type="button"
       class="step-bar"
       tabIndex={isStop ? 0 : -1}
-      aria-label={`Step ${row.step}: ${formatDuration(row.seconds)}; ${words}`}
+      aria-label={`Step ${row.step}: ${formatDuration(row.seconds)}; ${phaseTimes}`}
       onPointerEnter={() => onPoint(row.step)}
       onFocus={() => onPoint(row.step)}
       onClick={() => showRange([from, from + row.seconds])}

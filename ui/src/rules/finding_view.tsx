@@ -13,7 +13,7 @@ export function FindingView({ finding }: { finding: Finding }): JSX.Element {
   const rows = evidenceRows(finding.evidence);
   return (
     <li class={`finding ${finding.severity}`} data-finding={finding.id}>
-      <p class="finding-words">
+      <p class="finding-text">
         <span class={`mark ${finding.severity}`}>{finding.severity}</span> {finding.message}{" "}
         <span class="sub">({finding.outcome})</span>
       </p>

@@ -45,7 +45,7 @@ function Headline({ rule }: { rule: RuleDocument }): JSX.Element {
         {worst ?? STATUS_LABELS[rule.status]}
       </span>
       <b>{rule.rule}</b>
-      <span class="rule-words">{text}</span>
+      <span class="rule-text">{text}</span>
       {rule.triggered > 0 && (
         <span class="times" title="Times triggered">
           {formatCount(rule.triggered)}×

@@ -22,7 +22,7 @@ export function DistributionCard({ name }: { name: string }): JSX.Element {
     always,
     [name],
   );
-  const choice = (value: "ridge" | "heat", words: string): JSX.Element => (
+  const choice = (value: "ridge" | "heat", label: string): JSX.Element => (
     <button
       type="button"
       aria-pressed={!isTable && shape.value === value}
@@ -31,7 +31,7 @@ export function DistributionCard({ name }: { name: string }): JSX.Element {
         setParameters({ shape: value === "heat" ? null : value });
       }}
     >
-      {words}
+      {label}
     </button>
   );
   return (

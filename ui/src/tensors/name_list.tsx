@@ -83,7 +83,7 @@ function Options({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element {
     if (box.current) box.current.scrollTop = topToShow(active, 0, box.current.clientHeight, ROW);
   }, []);
   const activeIndex = Math.min(active, tensors.length - 1);
-  const sight = visibleRows(top, height, ROW, tensors.length);
+  const visible = visibleRows(top, height, ROW, tensors.length);
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(tensors.length - 1, to));
     setActive(next);
@@ -107,7 +107,7 @@ function Options({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element {
     event.preventDefault();
     event.stopPropagation();
   };
-  const rows = tensors.slice(sight.first, sight.end);
+  const rows = tensors.slice(visible.first, visible.end);
   return (
     <div
       class="options"
@@ -117,14 +117,16 @@ function Options({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element {
       aria-label="Tensors by name"
       tabIndex={0}
       aria-activedescendant={
-        activeIndex >= sight.first && activeIndex < sight.end ? `tensor-${activeIndex}` : undefined
+        activeIndex >= visible.first && activeIndex < visible.end
+          ? `tensor-${activeIndex}`
+          : undefined
       }
       onKeyDown={onKey}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
     >
       <div class="options-all" role="presentation" style={{ height: `${tensors.length * ROW}px` }}>
         {rows.map((tensor, i) => {
-          const index = sight.first + i;
+          const index = visible.first + i;
           return (
             <div
               key={tensor.name}

@@ -50,7 +50,7 @@ export type FlameData = {
   counted: string;
   choices: FlameChoices;
   windows: FlameWindow[];
-  leftOut: number;
+  omitted: number;
   tree: FlameTree;
   lines: readonly number[];
   table: FunctionRow[];
@@ -111,7 +111,7 @@ export function decodeFlame(frame: Frame<FlameHeader>): FlameData {
     counted: header.counted,
     choices: header.choices,
     windows: header.windows,
-    leftOut: header.left_out,
+    omitted: header.left_out,
     tree,
     lines,
     table: header.table,

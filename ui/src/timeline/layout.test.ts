@@ -7,8 +7,8 @@ import {
   HEAD,
   LANE,
   laneAt,
+  layoutTracks,
   nextHit,
-  placeTracks,
   shortName,
   sliceAt,
   spotAfter,
@@ -43,15 +43,15 @@ test("tracks are stacked, and collapsed tracks are thin", () => {
       [0, 1, 2],
     ]),
   ];
-  const { placed, height } = placeTracks(two, new Set());
+  const { placed, height } = layoutTracks(two, new Set());
   expect(placed.map((entry) => entry.top)).toEqual([0, HEAD + LANE + 5]);
   expect(height).toBe(2 * HEAD + 4 * LANE + 10);
-  expect(placeTracks(two, new Set(["thread"])).height).toBeLessThan(height);
-  expect(placeTracks([track("nothing", [])], new Set()).height).toBe(HEAD + 5);
+  expect(layoutTracks(two, new Set(["thread"])).height).toBeLessThan(height);
+  expect(layoutTracks([track("nothing", [])], new Set()).height).toBe(HEAD + 5);
 });
 
 test("a vertical position maps to a track and a lane or its title", () => {
-  const { placed } = placeTracks([track("a", [[0, 1, 1]]), track("b", [[0, 1, 0]])], new Set());
+  const { placed } = layoutTracks([track("a", [[0, 1, 1]]), track("b", [[0, 1, 0]])], new Set());
   expect(laneAt(placed, 3)).toMatchObject({ lane: -1 });
   expect(laneAt(placed, HEAD + LANE + 1)).toMatchObject({
     lane: 1,
@@ -116,7 +116,7 @@ test("a slice path survives a round trip through the URL", () => {
 });
 
 test("keys move along a lane and to the lanes above and below", () => {
-  const { placed } = placeTracks(
+  const { placed } = layoutTracks(
     [
       track("phases", [
         [0, 4, 0],

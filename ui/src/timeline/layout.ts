@@ -19,7 +19,7 @@ export type Placed = {
 };
 
 /** Stacks tracks: collapsed tracks are thin, deep ones show only the first lanes, empty ones only their title. */
-export function placeTracks(
+export function layoutTracks(
   tracks: readonly Track[],
   closed: ReadonlySet<string>,
 ): { placed: Placed[]; height: number } {
@@ -124,8 +124,8 @@ export function windowAround(
 ): readonly [number, number] {
   const width = view[1] - view[0];
   const share = seconds / width;
-  const isSeen = start >= view[0] && start + seconds <= view[1];
-  if (isSeen && share > 0.004 && share < 0.9) return view;
+  const isInside = start >= view[0] && start + seconds <= view[1];
+  if (isInside && share > 0.004 && share < 0.9) return view;
   const targetWidth = Math.max(1e-5, share > 0.9 || share < 0.004 ? seconds * 5 : width);
   return [start + seconds / 2 - targetWidth / 2, start + seconds / 2 + targetWidth / 2];
 }

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import type { Spec } from "../generated/chart_specs";
 import { asTable } from "./as_table";
 
-const words = { title: "Loss", note: "", coarsened: "" };
+const texts = { title: "Loss", note: "", coarsened: "" };
 
 test("each curve becomes a column next to the axis", () => {
   const table = asTable({
-    ...words,
+    ...texts,
     mark: "line",
     x: [0, 10],
     x_title: "step",
@@ -29,7 +29,7 @@ test("each curve becomes a column next to the axis", () => {
 test("bins are listed with their edges", () => {
   const part = { label: "worker 0", tone: "", values: [3, 4] };
   const spec: Spec = {
-    ...words,
+    ...texts,
     mark: "histogram",
     edges: [0, 0.5, 1],
     parts: [part],
@@ -45,7 +45,7 @@ test("bins are listed with their edges", () => {
 
 test("bars keep their labels", () => {
   const bars: Spec = {
-    ...words,
+    ...texts,
     mark: "bars",
     labels: ["conv", "relu"],
     parts: [{ label: "self", tone: "", values: [1, 2] }],
@@ -58,5 +58,5 @@ test("bars keep their labels", () => {
 });
 
 test("text charts have no table", () => {
-  expect(asTable({ ...words, mark: "text", paragraphs: ["well"] })).toBeNull();
+  expect(asTable({ ...texts, mark: "text", paragraphs: ["well"] })).toBeNull();
 });

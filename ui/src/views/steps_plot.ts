@@ -32,14 +32,14 @@ export function plotOptions(plan: Plan): uPlot.Options {
     ticks: { show: false },
     font: FONT,
   };
-  const isWhole = spec.x.every((at) => Number.isInteger(at));
+  const hasIntegerSteps = spec.x.every((at) => Number.isInteger(at));
   const ends = (_plot: uPlot, minimum: number | null, maximum: number | null): [number, number] =>
     valueAxis(spec, minimum, maximum, isLogarithmic);
   const isTime = spec.x_unit === "seconds";
   const marks = (from: number, to: number, count: number): number[] =>
     isTime
       ? elapsedTicks(from, to, count).map((tick) => tick.at)
-      : niceTicks(from, to, count).filter((at) => !isWhole || Number.isInteger(at));
+      : niceTicks(from, to, count).filter((at) => !hasIntegerSteps || Number.isInteger(at));
   const labels = (at: number[]): string[] =>
     at.map((tick) =>
       isTime

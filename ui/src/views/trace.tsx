@@ -7,7 +7,7 @@ import { type Area, drawSelection, TimeCanvas } from "../canvas";
 import { formatDuration, formatPercent } from "../format";
 import type { Point } from "../gestures";
 import { drawTracks } from "../timeline/drawing";
-import { coveredAt, laneAt, placeTracks, type Spot, sliceAt, spotAfter } from "../timeline/layout";
+import { coveredAt, laneAt, layoutTracks, type Spot, sliceAt, spotAfter } from "../timeline/layout";
 import type { TraceWindow } from "../timeline/source";
 import { choose, chosen, closed, dragMode, find, toggleTrack } from "../timeline/state";
 
@@ -19,7 +19,7 @@ export function WorkerTrace({ worker, data }: Props): JSX.Element {
   const tracks = useComputed(
     () => data.value?.workers.find((tracks) => tracks.worker === worker)?.tracks ?? [],
   );
-  const layout = useComputed(() => placeTracks(tracks.value, closed.value));
+  const layout = useComputed(() => layoutTracks(tracks.value, closed.value));
   const { height } = layout.value;
   const draw = (g: CanvasRenderingContext2D, area: Area): void => {
     drawSelection(g, area);
@@ -111,7 +111,7 @@ export function WorkerTrace({ worker, data }: Props): JSX.Element {
             slices: track.starts.length,
           })),
           names: data.peek()?.names,
-          places: layout.peek().placed.map((entry) => ({
+          tracksLayout: layout.peek().placed.map((entry) => ({
             title: entry.track.title,
             top: entry.top,
             lane: entry.lane,
