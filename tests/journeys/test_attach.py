@@ -32,7 +32,7 @@ def test_a_running_process_tree_is_recorded_until_it_ends(
     assert watcher.wait(120) == 0
     status = sonde.status()
     assert (status["state"], status["exit"]["code"]) == ("ended", None)
-    assert status["exit"]["message"].startswith("the process is over")
+    assert status["exit"]["message"].startswith("the process exited")
     assert status["runs"][0]["command"] == ["sh", "-c", "sleep 600 & sleep 600 & wait"]
 
 
@@ -44,7 +44,7 @@ def test_control_c_leaves_the_process_alone(
     os.killpg(watcher.pid, signal.SIGINT)
     assert watcher.wait(120) == 0
     assert is_alive(stranger.pid)
-    assert sonde.status()["exit"]["message"].endswith("the process runs on")
+    assert sonde.status()["exit"]["message"].endswith("the process is still running")
     assert watcher.stderr is not None
     assert b"Traceback" not in watcher.stderr.read()
 
@@ -72,7 +72,7 @@ def test_a_hang_up_does_not_end_an_attachment_under_nohup(
     stranger.terminate()
     stranger.wait()
     assert watcher.wait(120) == 0
-    assert sonde.status()["exit"]["message"].startswith("the process is over")
+    assert sonde.status()["exit"]["message"].startswith("the process exited")
 
 
 @pytest.mark.parametrize("pid", ["999999999", "0", "99999999999999999999"])

@@ -26,7 +26,7 @@ def test_a_framework_that_is_not_seen_from_inside_is_named_first_everywhere(sond
     done = run(sonde, PYTHON, "-c", "import tensorflow")
     assert done.returncode == 0
     lines = done.stderr.decode().splitlines()
-    assert lines[0].startswith("sonde: recording job")
+    assert lines[0].startswith("sonde: Recording job")
     assert lines[1].startswith(f"sonde: {MESSAGE}")
     status = sonde.run("status", "job").stdout.decode()
     assert status.startswith(MESSAGE)

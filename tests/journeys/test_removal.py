@@ -42,13 +42,13 @@ def test_nothing_is_removed_without_a_yes(finished: Sonde) -> None:
 
 def test_on_a_terminal_the_question_can_be_answered(finished: Sonde, terminal: Terminal) -> None:
     terminal.start([*COMMAND, "rm", "job"])
-    terminal.expect("for good? [y/N] ")
+    terminal.expect("Permanently remove job? [y/N] ")
     terminal.type("\x04")  # the end of input is a no, not an accident
     assert terminal.wait() == 1
     assert "Nothing removed." in terminal.shown
     assert "Traceback" not in terminal.shown
     terminal.start([*COMMAND, "rm", "job"])
-    terminal.expect("for good? [y/N] ")
+    terminal.expect("Permanently remove job? [y/N] ")
     terminal.type("y\n")
     assert terminal.wait() == 0
     assert not finished.job_folder("job").exists()
