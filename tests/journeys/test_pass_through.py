@@ -53,7 +53,7 @@ def test_output_and_errors_stay_apart_and_ours_is_on_stderr_only(sonde: Sonde) -
     assert done.stdout == b"a\0b"
     assert b"c\xff" in done.stderr
     ours = done.stderr.replace(b"c\xff", b"")
-    assert ours.startswith(b"sonde: recording job")
+    assert ours.startswith(b"sonde: Recording job")
     assert all(line.startswith(b"sonde: ") for line in ours.splitlines())
 
 

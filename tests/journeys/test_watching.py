@@ -20,7 +20,7 @@ def test_a_key_leaves_the_view_and_the_job_goes_on(
     terminal.start([*COMMAND, "watch", "job"])
     terminal.expect(_ALTERNATE)
     terminal.expect("running")
-    terminal.expect("q leaves")
+    terminal.expect("q to quit")
     terminal.type(keys)
     terminal.expect(_BACK)
     terminal.expect("job has been running")
@@ -31,7 +31,7 @@ def test_a_key_leaves_the_view_and_the_job_goes_on(
 def test_the_view_ends_with_the_verdict_when_the_job_does(sonde: Sonde, terminal: Terminal) -> None:
     sonde.start_reporter()
     terminal.start([*COMMAND, "watch", "job"])
-    terminal.expect("q leaves")
+    terminal.expect("q to quit")
     (sonde.folder / "end").touch()
     terminal.expect(_BACK)
     terminal.expect("job failed after")
