@@ -7,6 +7,7 @@ data loading. Counters are system metrics. Clock offsets are provided by the cal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,6 @@ from sonde.read.profiles import operations_of
 from sonde.read.steps import MAIN_LANE
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
-from sonde.records.arrays import IntArray
 from sonde.records.metric import Series
 from sonde.records.profile import NO_CORRELATION
 from sonde.records.ranges import EVER, TimeRange
@@ -26,6 +26,9 @@ from sonde.records.step import EventCategory
 from sonde.store.format import EVENTS
 from sonde.store.rollups import Floats, Instants
 from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
+
+if TYPE_CHECKING:
+    from sonde.records.arrays import IntArray
 
 STEPS, PHASES, WINDOWS = "steps", "phases", "profile windows"
 _HOST = ("", "cpu")
