@@ -9,7 +9,7 @@ import time
 
 from benchmarks.report import Row
 from sonde.clock import NANOSECONDS, SystemClock
-from sonde.read.new_samples import Follower
+from sonde.read.new_samples import NewSampleReader
 from sonde.records.metric import MetricInfo, Series
 from sonde.store.backends import open_backend
 from sonde.store.layout import node_folder
@@ -46,7 +46,7 @@ def main() -> list[Row]:
 def _follow(folder: str) -> list[float]:
     backend = open_backend(folder)
     clock = SystemClock(_ANCHOR_NS)
-    follower = Follower(backend, _NODE)
+    follower = NewSampleReader(backend, _NODE)
     give_up = time.monotonic() + _PATIENCE_SECONDS
     delays: list[float] = []
     while len(delays) < _FLUSHES and time.monotonic() < give_up:

@@ -15,7 +15,7 @@ from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import encode_facts
 from sonde.store.format import SYSTEM
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from sonde.store.writer import Writer
 
 NODE = "node-0"
@@ -39,7 +39,7 @@ def record(uri: str, day: Day) -> Backend:
                 writer.flush()
         writer.outbox.write_waiting()
     writer.close(_CLOSE_SECONDS)
-    seal_folder(Place(backend, layout.node_folder(NODE), SYSTEM), is_over=True)
+    seal_folder(FamilyFolder(backend, layout.node_folder(NODE), SYSTEM), is_over=True)
     return backend
 
 

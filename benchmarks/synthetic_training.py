@@ -28,7 +28,7 @@ from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
 from sonde.store.format import EVENTS, FAMILIES, OBSERVATIONS, SCALARS, STATISTICS
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from sonde.store.writer import Writer
 
 NODE = "node-0"
@@ -115,7 +115,7 @@ class Training:
         """The job is over, and sealed."""
         self.flush()
         for family in FAMILIES.values():
-            place = Place(self._backend, layout.worker_folder(0), family)
+            place = FamilyFolder(self._backend, layout.worker_folder(0), family)
             seal_folder(place, is_over=True, merge_all=True)
         exit_ = Exit(JobState.COMPLETED, ExitReason.EXIT, self._clock.now_ns(), code=0)
         self._backend.write(layout.attempt_key(NODE, 1, "exit"), encode_facts(exit_))

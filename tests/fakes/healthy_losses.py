@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.fakes.training import Reals
+from sonde.records.arrays import FloatArray
 
 Random = np.random.Generator
 
@@ -17,21 +17,21 @@ Random = np.random.Generator
 class HealthyRun:
     """A loss per step, and other scalars."""
 
-    losses: Reals
-    scalars: Mapping[str, Reals] = field(default_factory=dict)
+    losses: FloatArray
+    scalars: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
-def _steps(rng: Random, least: int = 300, most: int = 3000) -> Reals:
+def _steps(rng: Random, least: int = 300, most: int = 3000) -> FloatArray:
     return np.arange(int(np.exp(rng.uniform(np.log(least), np.log(most)))), dtype=np.float64)
 
 
-def _noisy(rng: Random, level: Reals, noise: float) -> Reals:
+def _noisy(rng: Random, level: FloatArray, noise: float) -> FloatArray:
     """Noise as a small batch gives it: a share of the level, and skewed."""
     shape = 1 / noise**2
     return level * rng.gamma(shape, 1 / shape, len(level))
 
 
-def _fall(rng: Random, at: Reals, floor: float = 0.0) -> Reals:
+def _fall(rng: Random, at: FloatArray, floor: float = 0.0) -> FloatArray:
     start, pace = rng.uniform(0.7, 7), len(at) * rng.uniform(0.02, 0.4)
     end = max(floor, rng.uniform(0.02, 0.5)) * start
     return end + (start - end) * np.exp(-at / pace)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sonde.client.job import Job
-from sonde.read.new_samples import Follower
+from sonde.read.new_samples import NewSampleReader
 from sonde.read.system import SystemReader
 from sonde.records.job import (
     Attempt,
@@ -26,7 +26,7 @@ from sonde.store.facts import encode_facts
 from sonde.store.format import SYSTEM, Family
 from sonde.store.layout import JOB, attempt_key, node_folder
 from sonde.store.reader import FolderReader
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from sonde.store.writer import Writer
 from tests.fakes.clock import FakeClock
 from tests.fakes.worker import FakeWorker
@@ -119,7 +119,7 @@ class FakeJob:
         self, family: Family = SYSTEM, *, is_over: bool = True, merge_all: bool = False
     ) -> int:
         """Seals this node's segments; returns how many were written."""
-        place = Place(self.backend, node_folder(self.node), family)
+        place = FamilyFolder(self.backend, node_folder(self.node), family)
         return seal_folder(place, is_over=is_over, merge_all=merge_all)
 
     def reader(self, family: Family = SYSTEM) -> FolderReader:
@@ -132,9 +132,9 @@ class FakeJob:
         """A fresh look at this node's samples."""
         return SystemReader(self.backend, self.node)
 
-    def follower(self) -> Follower:
+    def follower(self) -> NewSampleReader:
         """One that has seen nothing yet."""
-        return Follower(self.backend, self.node)
+        return NewSampleReader(self.backend, self.node)
 
     def job(self) -> Job:
         """What a person gets."""

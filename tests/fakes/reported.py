@@ -4,15 +4,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.client.job import Job
 from sonde.clock import NANOSECONDS
+from sonde.records.arrays import FloatArray
 from sonde.records.metric import Series
 from tests.fakes.clock import START_NS
 from tests.fakes.job import FakeJob, series_of
-
-Reals = npt.NDArray[np.float64]
 
 TICKS = 240
 TICK_SECONDS = 0.5
@@ -27,17 +25,17 @@ class Reported:
     """A finished job of two nodes with a worker and two GPUs each."""
 
     jobs: list[FakeJob]
-    phases: dict[int, Reals]  # by worker: seconds as (step, phase)
-    samples: dict[str, dict[str, Reals]]  # by node and series
-    losses: Reals
-    gradients: dict[str, list[Reals]] = field(default_factory=dict)
+    phases: dict[int, FloatArray]  # by worker: seconds as (step, phase)
+    samples: dict[str, dict[str, FloatArray]]  # by node and series
+    losses: FloatArray
+    gradients: dict[str, list[FloatArray]] = field(default_factory=dict)
 
     @property
     def job(self) -> Job:
         """What a person gets."""
         return self.jobs[0].job()
 
-    def durations(self, worker: int) -> Reals:
+    def durations(self, worker: int) -> FloatArray:
         """How long its training steps took."""
         return np.asarray(self.phases[worker].sum(axis=1))
 
@@ -60,7 +58,7 @@ def reported_job(uri: str = "", name: str = "node", *, is_over: bool = True) -> 
     return made
 
 
-def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator) -> Reals:
+def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator) -> FloatArray:
     worker = job.worker(rank, device=f"cuda:{rank}", world_size=2)
     spent = np.abs(
         np.array([0.01, 0.1, 0.2, 0.03]) * (1 + 0.05 * random.standard_normal((STEPS, 4)))
@@ -84,9 +82,9 @@ def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator)
     return np.asarray(spent, dtype=np.float64)
 
 
-def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, Reals]:
-    def around(level: float, spread: float) -> Reals:
-        values: Reals = np.clip(level + spread * random.standard_normal(TICKS), 0, 100)
+def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, FloatArray]:
+    def around(level: float, spread: float) -> FloatArray:
+        values: FloatArray = np.clip(level + spread * random.standard_normal(TICKS), 0, 100)
         return np.array(values.astype(np.float32).tolist())  # as a store keeps them
 
     curves: dict[str, Any] = {

@@ -42,8 +42,8 @@ from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.format import EVENTS, FINDINGS, SCALARS, SYSTEM, TEXT, Family
-from sonde.store.manifest import Manifest, Part
-from sonde.store.seal import Place, _seal
+from sonde.store.manifest import Manifest, SourceSegment
+from sonde.store.seal import FamilyFolder, _seal
 from sonde.store.tables import from_numpy, from_texts, schema_of
 
 START_NS = 1_790_000_000 * NANOSECONDS
@@ -66,8 +66,8 @@ class _Ready:
     damages: tuple[str, ...] = ()
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        return (Part(self.name, self.rows_count),)
+    def parts(self) -> tuple[SourceSegment, ...]:
+        return (SourceSegment(self.name, self.rows_count),)
 
     def samples(self, keys: Sequence[str], within: object) -> tuple[Array | None, Array | None]:
         assert list(keys) == [one.key for one in self.series]
@@ -88,7 +88,7 @@ def seal_samples(
     name = _segment(int(times_ns[0]))
     values = np.stack([np.asarray(one, dtype=np.float32) for one in columns.values()])
     ready = _Ready(name, len(times_ns), tuple(columns), times_ns=times_ns, values=values)
-    _seal(Place(backend, layout.node_folder(node), SYSTEM), name, [ready])  # type: ignore[list-item]
+    _seal(FamilyFolder(backend, layout.node_folder(node), SYSTEM), name, [ready])  # type: ignore[list-item]
 
 
 def seal_rows(backend: Backend, folder: str, family: Family, columns: Mapping[str, Any]) -> None:
@@ -99,7 +99,7 @@ def seal_rows(backend: Backend, folder: str, family: Family, columns: Mapping[st
     table = pa.table(arrays, schema=schema_of(family))
     name = _segment(int(times[0]))
     ready = _Ready(name, table.num_rows, table=table)
-    _seal(Place(backend, folder, family), name, [ready])  # type: ignore[list-item]
+    _seal(FamilyFolder(backend, folder, family), name, [ready])  # type: ignore[list-item]
 
 
 def _column(values: Any, kind: str, rows: int) -> pa.Array:

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from sonde.records.arrays import FloatArray
 from tests.fakes.job import FakeJob, series_of
 from tests.fakes.worker import FakeWorker
 
-Reals = npt.NDArray[np.float64]
 
-
-def noisy(level: Callable[[Reals], Reals], steps: int, noise: float, seed: int = 0) -> Reals:
+def noisy(
+    level: Callable[[FloatArray], FloatArray], steps: int, noise: float, seed: int = 0
+) -> FloatArray:
     """A curve over steps with noise that is a share of its level."""
     at = np.arange(steps, dtype=np.float64)
     values = level(at)
@@ -19,7 +19,7 @@ def noisy(level: Callable[[Reals], Reals], steps: int, noise: float, seed: int =
 
 
 def with_losses(
-    losses: Sequence[float] | Reals,
+    losses: Sequence[float] | FloatArray,
     first_step: int = 0,
     scalars: Mapping[str, Sequence[float]] | None = None,
     optimizers: Mapping[int, str] | None = None,
@@ -78,7 +78,7 @@ def looks(steps: int, most_apart: int = 80) -> list[int]:
 
 
 def with_tensors(
-    tensors: Mapping[str, tuple[str, Callable[[int], Sequence[float] | Reals]]],
+    tensors: Mapping[str, tuple[str, Callable[[int], Sequence[float] | FloatArray]]],
     steps: int,
     at: Sequence[int] | None = None,
     scalars: Mapping[str, Callable[[int], float]] | None = None,
@@ -141,7 +141,9 @@ def with_evaluations(
 
 
 def with_steps(
-    seconds: Sequence[float] | Reals, slow_phase: str = "data_wait", ranks: Sequence[int] = (0,)
+    seconds: Sequence[float] | FloatArray,
+    slow_phase: str = "data_wait",
+    ranks: Sequence[int] = (0,),
 ) -> FakeJob:
     """A job whose steps take so long: what is above the usual lies in one phase."""
     job = FakeJob()
@@ -155,7 +157,7 @@ def with_steps(
 
 
 def with_gpus(
-    curves: Mapping[str, Sequence[float] | Reals],
+    curves: Mapping[str, Sequence[float] | FloatArray],
     trained: tuple[int, int] | None,
     every_seconds: float = 0.5,
 ) -> FakeJob:
@@ -165,7 +167,7 @@ def with_gpus(
 
 
 def with_machine(
-    curves: Mapping[str, Sequence[float] | Reals],
+    curves: Mapping[str, Sequence[float] | FloatArray],
     trained: tuple[int, int] | None,
     every_seconds: float = 0.5,
     device: str = "cuda:0",
@@ -189,7 +191,7 @@ def _timed_step(worker: FakeWorker, step: int, lasted: float, usual: float, phas
     worker.step(step, {phase: slow, "forward": lasted - slow})
 
 
-def _spread(mean: float, zeros: float) -> Reals:
+def _spread(mean: float, zeros: float) -> FloatArray:
     """Sixteen values with that mean magnitude, some of them nought."""
     values = mean * np.tile((-1.5, 0.5, 1.5, -0.5), 4)
     values[: round(zeros * len(values))] = 0.0

@@ -23,7 +23,7 @@ from sonde.store.format import (
     Family,
 )
 from sonde.store.layout import values_key, worker_folder, worker_key
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from sonde.store.statistics import BINS, bin_of, encode_histogram
 from sonde.store.tensors import RawTensor, encode_tensors
 from sonde.store.writer import Writer
@@ -191,8 +191,8 @@ class FakeWorker:
             seal_folder(self._home(family), is_over=True, merge_all=True)
         return self
 
-    def _home(self, family: Family) -> Place:
-        return Place(self.backend, worker_folder(self.rank), family)
+    def _home(self, family: Family) -> FamilyFolder:
+        return FamilyFolder(self.backend, worker_folder(self.rank), family)
 
 
 def statistics_of(values: Array) -> tuple[Any, ...]:

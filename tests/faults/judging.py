@@ -117,7 +117,7 @@ def judge(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Outco
     parameters = {**label.parameters, **_comparison(run, cache, accept_stale=accept_stale)}
     reported_at: dict[str, int | None] = {}
     data = JobData(open_backend(recording.job), SystemClock())
-    runner = Runner(data, select_rules(given=parameters), begin=partial(_Timed, reported_at))
+    runner = Runner(data, select_rules(parameters=parameters), begin=partial(_Timed, reported_at))
     runner.advance()
     evaluations = runner.evaluations
     errors += [

@@ -27,7 +27,7 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import open_backend
 from sonde.store.format import FAMILIES
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from tests.fakes.clock import START_NS, FakeClock
 from tests.fakes.job import FakeJob
 from tests.fakes.python_profile import FakeProfile
@@ -62,7 +62,7 @@ def record_job(folder: Path, *, is_sealed: bool) -> FakeClock:
     if is_sealed:
         for place in ("nodes/node-a", "workers/0", "workers/1"):
             for family in FAMILIES.values():
-                seal_folder(Place(job.backend, place, family), is_over=True)
+                seal_folder(FamilyFolder(job.backend, place, family), is_over=True)
     job.close()
     return job.clock
 

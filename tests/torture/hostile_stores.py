@@ -25,7 +25,7 @@ from sonde.store.frames import FrameKind, encode_frame
 from sonde.store.layout import JOB, attempt_key, rules_key, worker_key
 from sonde.store.manifest import Manifest
 from sonde.store.parquet import write_parquet
-from sonde.store.seal import Place, seal_folder
+from sonde.store.seal import FamilyFolder, seal_folder
 from sonde.store.tables import schema_of
 from tests.fakes.job import FakeJob
 from tests.fakes.stores import write_findings
@@ -46,7 +46,7 @@ def good_job(folder: Path) -> FakeJob:
     worker.values(2, {GRADIENT: np.arange(4.0, dtype=np.float32)})
     worker.notice("activations", "inside a compiled region").flush().beat()
     write_findings(job.backend, [Finding("LossSpike", Severity.WARNING, "The loss jumped.")])
-    seal_folder(Place(job.backend, "workers/0", EVENTS), is_over=True)
+    seal_folder(FamilyFolder(job.backend, "workers/0", EVENTS), is_over=True)
     job.seal(SYSTEM)
     save_progress(job.backend, Progress())
     return job.beat().close()
