@@ -34,7 +34,7 @@ def test_actions_are_listed_with_configured_ones(
 def test_action_is_shown_with_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["actions", "stop"]) == 0
     printed = capsys.readouterr().out
-    assert "min_severity: " in printed
+    assert "min_severity: minimum severity of a finding" in printed
     assert '(default: "critical")' in printed
     assert run_command_line(["actions", "sms", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
