@@ -34,15 +34,16 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="runs per checkout")
     parser.add_argument("--save", metavar="NAME", help="save the table in benchmarks/results")
     options = parser.parse_args()
+    other = options.folder.resolve()
     facts = circumstances()
     rows: list[Row] = []
     for name in options.names:
-        runs: dict[Path, list[list[dict[str, Any]]]] = {options.folder: [], _HERE: []}
+        runs: dict[Path, list[list[dict[str, Any]]]] = {other: [], _HERE: []}
         for number in range(options.repeats):
             for folder, documents in runs.items():
                 print(f"{name}, run {number + 1}, {folder} …", file=sys.stderr, flush=True)
                 documents.append(rows_of(folder, name))
-        rows += compare(name, runs[options.folder], runs[_HERE], options.label)
+        rows += compare(name, runs[other], runs[_HERE], options.label)
     print(table(rows))
     if options.save:
         save(options.save, rows, facts)
@@ -52,7 +53,8 @@ def main() -> int:
 
 def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
     """The rows of one run of a benchmark in a checkout."""
-    environment = {**os.environ, "PYTHONPATH": f"{folder / 'src'}:{folder}"}
+    paths = [str(folder / "src"), str(folder), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     done = subprocess.run(
         [sys.executable, "-c", _RUN, name],
         cwd=folder,
