@@ -1,4 +1,4 @@
-"""How loader processes and the process that trains hear of each other."""
+"""Communication between loader processes and the training process."""
 
 import os
 import tempfile

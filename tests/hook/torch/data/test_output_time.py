@@ -1,4 +1,4 @@
-"""Time spent on output is told by the line of the script that makes it."""
+"""Time spent on output is recorded by script line."""
 
 import builtins
 import io

@@ -1,4 +1,4 @@
-"""What a step waits for beside its own computing."""
+"""Waits within a step."""
 
 import io
 import pickle

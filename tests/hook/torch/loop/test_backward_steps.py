@@ -1,4 +1,4 @@
-"""Loops that update their weights without an optimizer of torch."""
+"""Loops that update their weights without a torch optimizer."""
 
 import weakref
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Losses of evaluations at the right step, labels and predictions, classes and batches counted."""
+"""Evaluation losses at the right step; labels, predictions, classes and batches."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Quiet steps leave nothing out that is recorded of every step."""
+"""Deferred steps record everything that is recorded for every step."""
 
 import gc
 import weakref
@@ -20,7 +20,7 @@ STEPS = 200
 
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine, too, there are as many quiet steps as there can be."""
+    """Defer as many steps as possible, even on a slow machine."""
     monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 

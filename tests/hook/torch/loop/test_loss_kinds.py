@@ -1,4 +1,4 @@
-"""What losses come from: the first of each kind is told, in quiet steps, too."""
+"""The first loss of each kind is reported, also in deferred steps."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ STEPS = 40
 
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine, too, there are as many quiet steps as there can be."""
+    """Defer as many steps as possible, even on a slow machine."""
     monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 

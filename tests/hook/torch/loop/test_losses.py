@@ -1,4 +1,4 @@
-"""The true loss, whoever divided or scaled it on its way to backward."""
+"""The original loss is recorded, even if a loop or framework divides or scales it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Forward passes of whole models are seen, and the hooks for that leave no trace."""
+"""Forward passes of models are recorded, and the hooks leave no trace."""
 
 import copy
 import io

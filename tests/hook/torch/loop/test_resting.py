@@ -1,4 +1,4 @@
-"""Hooks that rest: steps are counted exactly, losses are the script's own, modules are bare."""
+"""While hooks rest, steps are counted exactly, losses are recorded and modules have no hooks."""
 
 import copy
 import gc

@@ -1,4 +1,4 @@
-"""Steps are counted on from a checkpoint."""
+"""The step count continues from a checkpoint."""
 
 from pathlib import Path
 

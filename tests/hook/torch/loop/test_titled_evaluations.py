@@ -1,4 +1,4 @@
-"""Evaluations that a framework names and whose numbers it reports."""
+"""Evaluations that a framework names and reports metrics for."""
 
 import copy
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""The training loop as PyTorch shows it."""
+"""The training loop in PyTorch."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A script's own modes do not see what we do to tensors."""
+"""Modes of the script do not see Sonde's tensor operations."""
 
 from typing import Any
 

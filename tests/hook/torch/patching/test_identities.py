@@ -1,4 +1,4 @@
-"""Objects known by what they are."""
+"""Collections keyed by object identity."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""Names, and what is left of asking for them."""
+"""Names, and the frames searched for them."""
 
 import gc
 import weakref

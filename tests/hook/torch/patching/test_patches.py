@@ -1,4 +1,4 @@
-"""Functions that are replaced, and put back."""
+"""Functions can be replaced and restored."""
 
 import traceback
 import warnings

@@ -1,4 +1,4 @@
-"""Functions of ours that the compiler leaves alone."""
+"""The compiler skips Sonde's functions."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""The names of modules in traces, where modules are compiled, scripted, or odd."""
+"""Module names in traces, with compiled, scripted and unusual modules."""
 
 import threading
 from collections.abc import Callable, Iterator

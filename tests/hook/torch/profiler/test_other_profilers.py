@@ -1,4 +1,4 @@
-"""The script's own profiler comes first, whenever it is switched on."""
+"""The script's profiler takes precedence over Sonde's."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""The function that stands for `torch.autograd.backward`: one frame, whatever there is to do."""
+"""The replacement of `torch.autograd.backward`, a single frame in all cases."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,12 +16,17 @@ def watched_backward(
     original: Callable[..., Any],
     deferred: DeferredHooks,
     now_ns: Callable[[], int],
-    noted: Begin,
+    begin_deferred: Begin,
     listeners: tuple[Callable[..., None], Callable[..., None]],
 ) -> Callable[..., Any]:
-    """The function that is called instead.
+    """Wrap backward in a single function.
 
-    What `noted` returns of the arguments is noted; None: `told` are called before and after.
+    Args:
+        original: The original function.
+        deferred: Receives a note if the pass is deferred.
+        now_ns: The clock.
+        begin_deferred: Returns the values to note, or None if the pass is inspected.
+        listeners: Called before and after an inspected pass.
     """
     is_compiling = torch.compiler.is_compiling
     begins, ends = listeners
@@ -30,10 +35,10 @@ def watched_backward(
     def backward(*args: Any, **kwargs: Any) -> Any:
         note: tuple[Any, Any] | None = None
         try:
-            # checkpointing may call it inside of a backward pass
+            # activation checkpointing calls it inside a backward pass
             if is_compiling() or _current_graph_task_id() != -1:
                 return original(*args, **kwargs)
-            note = noted(args)
+            note = begin_deferred(args)
             if note is None:
                 begins(args[0] if args else kwargs.get("tensors"))
             start_ns = now_ns()
