@@ -1,4 +1,4 @@
-"""Mail about findings, taken by a real server."""
+"""The email action with a real server."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_a_password_may_be_in_the_environment(
     assert PASSWORD not in repr(mail)
 
 
-def test_a_wrong_password_is_not_tried_again(tmp_path: Path) -> None:
+def test_a_wrong_password_is_not_retried(tmp_path: Path) -> None:
     certificate = write_certificate(tmp_path)
     with MailServer(certificate) as server:
         mail = action(tmp_path, mailing(tmp_path, server, with_login(tmp_path, "guess")))
@@ -93,7 +93,9 @@ def test_an_unknown_certificate_is_not_trusted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("answer", "is_final"), [("451 later", False), ("554 never", True)])
-def test_temporary_smtp_errors_are_retried(tmp_path: Path, answer: str, is_final: bool) -> None:
+def test_only_temporary_smtp_errors_allow_a_retry(
+    tmp_path: Path, answer: str, is_final: bool
+) -> None:
     with MailServer(answers_to_data=[answer]) as server:
         mail = action(tmp_path, mailing(tmp_path, server))
         with pytest.raises(ActionError, match=answer) as failed:
@@ -104,7 +106,7 @@ def test_temporary_smtp_errors_are_retried(tmp_path: Path, answer: str, is_final
     assert len(server.envelopes) == 1
 
 
-def test_a_server_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
+def test_an_unreachable_server_allows_a_retry(tmp_path: Path) -> None:
     with MailServer() as server:
         settings = mailing(tmp_path, server)
     with pytest.raises(ActionError, match="cannot reach") as failed:
@@ -131,7 +133,7 @@ def test_refused_recipients_are_named_and_others_get_the_mail(tmp_path: Path) ->
         *('"odd name"@example.org', "user@[192.0.2.1]", "jörg@bücher.example"),
     ],
 )
-def test_any_valid_address_is_taken(tmp_path: Path, address: str) -> None:
+def test_any_valid_address_is_accepted(tmp_path: Path, address: str) -> None:
     with MailServer() as server:
         action(tmp_path, mailing(tmp_path, server, to=f"'''{address}'''")).perform(occasion())
     (envelope,) = server.envelopes
@@ -139,7 +141,7 @@ def test_any_valid_address_is_taken(tmp_path: Path, address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["me", "@example.org", "a@b, c@d", "a b@c.d", "a@b..c", ""])
-def test_what_is_no_address_is_an_error_before_the_job_starts(tmp_path: Path, address: str) -> None:
+def test_an_invalid_address_is_an_error_before_the_job_starts(tmp_path: Path, address: str) -> None:
     with pytest.raises(UsageError, match="is not a mail address") as error:
         action(tmp_path, f'kind = "email"\nto = "{address}"')
     assert f"{tmp_path}/sonde.toml: [actions.it] to" in str(error.value)

@@ -1,4 +1,4 @@
-"""Lines in a file."""
+"""The log action."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A finding that lets the workers concerned look deeper."""
+"""The profile action."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def sent_requests(folder: Path, settings: str = "", **about: object) -> Request:
     return request
 
 
-def test_the_worker_of_a_finding_is_profiled(tmp_path: Path) -> None:
+def test_only_the_worker_of_a_finding_is_profiled(tmp_path: Path) -> None:
     settings = 'kinds = ["operators"]\nsteps = 2'
     assert sent_requests(tmp_path, settings, worker=3, node="node-a").arguments == {
         "kinds": "operators",
@@ -30,12 +30,12 @@ def test_the_worker_of_a_finding_is_profiled(tmp_path: Path) -> None:
     }
 
 
-def test_a_finding_about_a_node_profiles_its_workers_otherwise_all(tmp_path: Path) -> None:
+def test_a_finding_without_a_worker_profiles_its_node_or_all_workers(tmp_path: Path) -> None:
     assert sent_requests(tmp_path, node="node-a").arguments["nodes"] == "node-a"
     assert sent_requests(tmp_path).arguments.keys() == {"kinds", "steps", "by"}
 
 
-def test_a_test_sends_no_request(tmp_path: Path) -> None:
+def test_a_trial_run_sends_no_request(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, "worker-0")
     message = action(tmp_path, 'kind = "profile"').trial(occasion(job))

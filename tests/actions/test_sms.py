@@ -1,4 +1,4 @@
-"""Short messages to telephones, through a provider or a mail gateway."""
+"""The SMS action, through a provider or a mail gateway."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ def test_a_provider_gets_number_and_text(tmp_path: Path) -> None:
     }
 
 
-def test_a_provider_that_takes_forms_and_a_login(
+def test_a_provider_can_get_form_fields_and_a_login(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SMS_PASSWORD", "word")
@@ -40,8 +40,8 @@ password_env = "SMS_PASSWORD"
 fields = {To = "{to}", From = "+15550001111", Body = "{text}"}
 """
     with WebServer() as server:
-        item = sms(f'url = "{server.url}/Messages.json"\n{more}')
-        action(tmp_path, item).perform(occasion(message="x" * 999))
+        settings = sms(f'url = "{server.url}/Messages.json"\n{more}')
+        action(tmp_path, settings).perform(occasion(message="x" * 999))
 
     (request,) = server.received
     fields = parse_qs(request.body.decode())
@@ -51,7 +51,7 @@ fields = {To = "{to}", From = "+15550001111", Body = "{text}"}
     assert request.headers["Authorization"] == f"Basic {login}"
 
 
-def test_a_mail_gateway_reaches_telephones_too(tmp_path: Path) -> None:
+def test_messages_can_be_sent_through_a_mail_gateway(tmp_path: Path) -> None:
     with MailServer() as server:
         more = f'gateway = "{{number}}@sms.example.org"\nsmtp = "{server.url}"'
         action(tmp_path, sms(more)).perform(occasion())
@@ -59,13 +59,13 @@ def test_a_mail_gateway_reaches_telephones_too(tmp_path: Path) -> None:
     assert envelope.recipients == ["4915112345678@sms.example.org"]
 
 
-def test_no_recipient_gets_duplicates_after_a_partial_failure(tmp_path: Path) -> None:
+def test_a_partly_sent_message_is_not_retried_but_an_unsent_one_may_be(tmp_path: Path) -> None:
     with WebServer([200, 500, 500]) as server:
-        item = action(tmp_path, sms(f'url = "{server.url}"', f'["{NUMBER}", "+15550001111"]'))
+        send = action(tmp_path, sms(f'url = "{server.url}"', f'["{NUMBER}", "+15550001111"]'))
         with pytest.raises(ActionError, match=r"sent to \+49\d+, not to \+1555\d+: .* 500") as half:
-            item.perform(occasion())
+            send.perform(occasion())
         with pytest.raises(ActionError) as none:
-            item.perform(occasion())
+            send.perform(occasion())
     assert (half.value.is_final, none.value.is_final) == (True, False)
 
 

@@ -1,4 +1,4 @@
-"""A finding that ends the job."""
+"""The stop action."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ from tests.fakes.occasions import action, occasion
 
 
 class AnsweringClock(FakeClock):
-    """While somebody waits, workers say where they are."""
+    """A clock that lets workers reply with their position during each wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ def stopped(folder: Path, steps: dict[int, dict[str, float]], settings: str = ""
     return request
 
 
-def test_a_worker_that_trains_alone_ends_after_its_step(tmp_path: Path) -> None:
+def test_a_single_worker_stops_after_its_current_step(tmp_path: Path) -> None:
     request = stopped(tmp_path, {0: {"step": 100, "seconds": 0.1, "workers": 1}})
     assert request.arguments == {
         "by": "LossSpike: The loss jumped to 17",
@@ -52,7 +52,7 @@ def test_a_worker_that_trains_alone_ends_after_its_step(tmp_path: Path) -> None:
     }
 
 
-def test_workers_that_train_together_end_after_a_step_that_none_has_reached(
+def test_several_workers_stop_after_a_step_that_none_has_reached(
     tmp_path: Path,
 ) -> None:
     steps = {
@@ -62,13 +62,13 @@ def test_workers_that_train_together_end_after_a_step_that_none_has_reached(
     assert 101 + 30 <= int(stopped(tmp_path, steps).arguments["last_step"]) <= 101 + 40
 
 
-def test_workers_with_long_steps_make_two_more(tmp_path: Path) -> None:
+def test_workers_with_long_steps_stop_two_steps_later(tmp_path: Path) -> None:
     steps = {rank: {"step": 7, "seconds": 60.0, "workers": 2} for rank in range(2)}
     assert stopped(tmp_path, steps).arguments["last_step"] == "9"
 
 
 @pytest.mark.parametrize("steps", [{}, {0: {"step": 100, "seconds": 0.1, "workers": 2}}])
-def test_without_replies_of_all_workers_sigterm_is_sent(
+def test_the_job_stops_at_once_unless_all_workers_reply(
     tmp_path: Path, steps: dict[int, dict[str, float]]
 ) -> None:
     request = stopped(tmp_path, steps, 'grace = "3s"')
@@ -83,7 +83,7 @@ def test_only_critical_findings_stop_a_job_by_default(tmp_path: Path) -> None:
     assert action(tmp_path, set_).min_severity is Severity.WARNING
 
 
-def test_a_test_does_not_stop_the_job(tmp_path: Path) -> None:
+def test_a_trial_run_does_not_stop_the_job(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, job.node)
     message = action(tmp_path, 'kind = "stop"').trial(occasion(job))

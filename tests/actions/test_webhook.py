@@ -1,4 +1,4 @@
-"""Requests about findings, taken by a real server."""
+"""The webhook action with a real server."""
 
 import json
 from pathlib import Path
@@ -17,10 +17,10 @@ def hook(url: str, more: str = "") -> str:
     return f'kind = "webhook"\nurl = "{url}"\n{more}'
 
 
-def test_a_program_gets_all_of_a_finding(tmp_path: Path) -> None:
+def test_a_webhook_gets_the_complete_finding(tmp_path: Path) -> None:
     with WebServer() as server:
-        item = occasion(worker=3, message="mean is nan", subject="w")
-        message = action(tmp_path, hook(f"{server.url}/hook")).perform(item)
+        spike = occasion(worker=3, message="mean is nan", subject="w")
+        message = action(tmp_path, hook(f"{server.url}/hook")).perform(spike)
 
     (request,) = server.received
     document = json.loads(request.body)
@@ -54,33 +54,35 @@ def test_a_signature_can_be_verified_with_the_secret(
     assert request.headers["Authorization"] == "Bearer let me in"
 
 
-def test_retries_have_the_same_episode_header(tmp_path: Path) -> None:
+def test_messages_about_the_same_episode_have_the_same_header(tmp_path: Path) -> None:
     with WebServer() as server:
-        item, another = occasion(), occasion(rule="Overfit")
+        spike, overfit = occasion(), occasion(rule="Overfit")
         send = action(tmp_path, hook(server.url))
-        for repeated in (item, item, another):
-            send.perform(repeated)
+        for episode in (spike, spike, overfit):
+            send.perform(episode)
 
-    first, second, third = (item.headers["X-Sonde-Episode"] for item in server.received)
+    first, second, third = (request.headers["X-Sonde-Episode"] for request in server.received)
     assert first == second != third
 
 
 @pytest.mark.parametrize(
-    ("shape", "words"),
+    ("shape", "text_of"),
     [
         ("slack", lambda body: body["text"]),
         ("discord", lambda body: body["content"]),
         ("teams", lambda body: body["attachments"][0]["content"]["body"][1]["text"]),
     ],
 )
-def test_a_chat_message_mentions_no_one(tmp_path: Path, shape: str, words: "object") -> None:
+def test_mentions_in_chat_messages_are_disabled(
+    tmp_path: Path, shape: str, text_of: "object"
+) -> None:
     with WebServer() as server:
         send = action(tmp_path, hook(server.url, f'shape = "{shape}"'))
         send.perform(occasion(message="<!channel> @everyone lost & found"))
 
-    assert callable(words)
+    assert callable(text_of)
     body = json.loads(server.received[0].body)
-    message = words(body)
+    message = text_of(body)
     assert "LossSpike in job resnet" in message
     assert shape != "slack" or "&lt;!channel&gt; @everyone lost &amp; found" in message
     assert shape != "discord" or body["allowed_mentions"] == {"parse": []}
@@ -89,7 +91,7 @@ def test_a_chat_message_mentions_no_one(tmp_path: Path, shape: str, words: "obje
 @pytest.mark.parametrize(
     ("code", "is_final"), [(500, False), (503, False), (429, False), (404, True), (302, True)]
 )
-def test_a_server_that_fails_may_take_it_later_and_one_that_refuses_will_not(
+def test_server_errors_allow_a_retry_and_refusals_do_not(
     tmp_path: Path, code: int, is_final: bool
 ) -> None:
     with WebServer([code], {"Retry-After": "7", "Location": "/elsewhere"}) as server:
@@ -100,7 +102,7 @@ def test_a_server_that_fails_may_take_it_later_and_one_that_refuses_will_not(
 
     assert failed.value.is_final is is_final
     assert failed.value.after_seconds == 7.0
-    assert len(server.received) == 2  # nobody was sent elsewhere
+    assert len(server.received) == 2  # redirects are not followed
 
 
 def test_a_secret_url_never_appears_in_messages(tmp_path: Path) -> None:
@@ -112,8 +114,8 @@ def test_a_secret_url_never_appears_in_messages(tmp_path: Path) -> None:
         send.perform(occasion())
 
     assert server.received[0].path == "/services/T0/B0/hidden"
-    for reported in (message, str(failed.value), repr(send)):
-        assert "hidden" not in reported
+    for text in (message, str(failed.value), repr(send)):
+        assert "hidden" not in text
 
 
 @pytest.mark.parametrize(
@@ -136,11 +138,11 @@ def test_misconfiguration_is_an_error_before_the_job_starts(
         action(tmp_path, f'kind = "webhook"\n{settings}')
 
 
-def test_nan_and_infinity_are_strings_in_json(tmp_path: Path) -> None:
+def test_nan_is_a_string_in_json(tmp_path: Path) -> None:
     with WebServer() as server:
-        job_finding = occasion()
-        evidence = dict(job_finding.episode.finding.evidence)
+        spike = occasion()
+        evidence = dict(spike.episode.finding.evidence)
         evidence["loss"] = float("nan")
-        object.__setattr__(job_finding.episode.finding, "evidence", evidence)
-        action(tmp_path, hook(server.url)).perform(job_finding)
+        object.__setattr__(spike.episode.finding, "evidence", evidence)
+        action(tmp_path, hook(server.url)).perform(spike)
     assert json.loads(server.received[0].body)["evidence"] == {"loss": "nan"}

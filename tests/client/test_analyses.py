@@ -1,4 +1,4 @@
-"""Analyses of steps and machines equal what the same numbers give by hand."""
+"""Analyses of steps and system metrics match values computed by hand."""
 
 import numpy as np
 import pytest
@@ -15,22 +15,24 @@ def reported() -> Reported:
 
 
 def test_a_histogram_of_steps_counts_every_step_of_every_worker(reported: Reported) -> None:
-    result = reported.job.steps().histogram(7).to_pandas()
+    histogram = reported.job.steps().histogram(7).to_pandas()
     for worker in (0, 1):
-        current = result[result["group"] == f"worker {worker}"]
+        current = histogram[histogram["group"] == f"worker {worker}"]
         edges = np.append(current["from"] - 1e-7, current["to"].iloc[-1] + 1e-7)
         expected = np.histogram(reported.durations(worker), edges)[0]
         assert current["count"].tolist() == expected.tolist()
         assert current["percent"].sum() == pytest.approx(100)
 
 
-def test_a_histogram_of_utilization_takes_the_edges_that_are_given(reported: Reported) -> None:
-    result = reported.job.system("gpu.utilization_percent", node="node-a").histogram(
+def test_a_histogram_of_utilization_uses_custom_edges(reported: Reported) -> None:
+    histogram = reported.job.system("gpu.utilization_percent", node="node-a").histogram(
         (0, 10, 90, 100)
     )
-    for index, gpu in enumerate(result.groups):
+    for index, gpu in enumerate(histogram.groups):
         values = reported.samples["node-a"][f"gpu.utilization_percent/{gpu}"]
-        assert result.counts[index].tolist() == np.histogram(values, (0, 10, 90, 100))[0].tolist()
+        assert (
+            histogram.counts[index].tolist() == np.histogram(values, (0, 10, 90, 100))[0].tolist()
+        )
 
 
 def test_a_histogram_of_several_units_is_refused(reported: Reported) -> None:
@@ -42,9 +44,9 @@ def test_a_histogram_of_several_units_is_refused(reported: Reported) -> None:
         reported.job.system("cpu.iowait_percent").histogram(0)
 
 
-def test_devices_are_chosen_by_a_pattern(reported: Reported) -> None:
-    result = reported.job.system("cpu.utilization_percent", device="cpu*")
-    assert {each_series.device for each_series in result.series} == {"cpu0", "cpu1"}
+def test_devices_are_selected_by_a_pattern(reported: Reported) -> None:
+    samples = reported.job.system("cpu.utilization_percent", device="cpu*")
+    assert {each_series.device for each_series in samples.series} == {"cpu0", "cpu1"}
 
 
 def test_a_heatmap_has_a_row_per_device_with_its_means(reported: Reported) -> None:
@@ -55,19 +57,19 @@ def test_a_heatmap_has_a_row_per_device_with_its_means(reported: Reported) -> No
     assert np.allclose(np.array(document["values"][0], dtype=np.float64), expected, atol=1e-3)
 
 
-def test_outliers_are_the_steps_that_waited_for_data(reported: Reported) -> None:
-    result = reported.job.steps().outliers().to_pandas()
-    assert sorted(result["step"]) == list(range(0, 200, 25))
-    assert set(result["phase"]) == {"data_wait"}
-    assert set(result["worker"]) == {1}
+def test_outliers_name_the_worker_and_the_phase_that_waited(reported: Reported) -> None:
+    outliers = reported.job.steps().outliers().to_pandas()
+    assert sorted(outliers["step"]) == list(range(0, 200, 25))
+    assert set(outliers["phase"]) == {"data_wait"}
+    assert set(outliers["worker"]) == {1}
     normal = np.delete(reported.durations(1), slice(None, None, 25))
-    assert result["usual_seconds"].iloc[0] == pytest.approx(np.median(normal), abs=1e-6)
+    assert outliers["usual_seconds"].iloc[0] == pytest.approx(np.median(normal), abs=1e-6)
 
 
-def test_system_metrics_during_outliers_differ_from_normal_steps(
+def test_outlier_means_use_only_samples_taken_during_outliers(
     reported: Reported,
 ) -> None:
-    result = reported.job.steps().outliers().system("cpu.iowait_percent").to_pandas().iloc[0]
+    comparison = reported.job.steps().outliers().system("cpu.iowait_percent").to_pandas().iloc[0]
     ends = LEAD_SECONDS + np.cumsum(reported.durations(1))
     ends += 0.25 * (np.arange(200) // 50)  # an evaluation after every fiftieth step
     starts = ends - reported.durations(1)
@@ -76,9 +78,9 @@ def test_system_metrics_during_outliers_differ_from_normal_steps(
     is_outlier = np.zeros(240, dtype=bool)
     for index in range(0, 200, 25):
         is_outlier |= (ticks >= starts[index]) & (ticks < ends[index])
-    assert result["samples"] == is_outlier.sum()
-    assert result["outliers"] == pytest.approx(values[is_outlier].mean(), rel=1e-4)
-    assert -1 <= result["correlation"] <= 1
+    assert comparison["samples"] == is_outlier.sum()
+    assert comparison["outliers"] == pytest.approx(values[is_outlier].mean(), rel=1e-4)
+    assert -1 <= comparison["correlation"] <= 1
 
 
 def test_samples_during_events_are_those_of_the_same_node(reported: Reported) -> None:
@@ -95,20 +97,20 @@ def test_samples_during_events_are_those_of_the_same_node(reported: Reported) ->
         job.system("cpu.iowait_percent").during(steps).buckets()
 
 
-def test_a_stretch_between_two_moments_adds_up_to_it(reported: Reported) -> None:
-    chunk = reported.job.between(5, 8)
-    rows = chunk.to_pandas()
-    current = rows[(rows["worker"] == 0) & (rows["category"] == "phase")]
-    assert current["seconds"].sum() == pytest.approx(3, abs=1e-6)
-    assert chunk.seconds == 3
-    assert len(chunk.events) > 0
-    times = chunk.system("cpu.iowait_percent").to_pandas()["time"].astype("int64")
+def test_the_phases_of_an_interval_add_up_to_its_length(reported: Reported) -> None:
+    interval = reported.job.between(5, 8)
+    rows = interval.to_pandas()
+    phases = rows[(rows["worker"] == 0) & (rows["category"] == "phase")]
+    assert phases["seconds"].sum() == pytest.approx(3, abs=1e-6)
+    assert interval.seconds == 3
+    assert len(interval.events) > 0
+    times = interval.system("cpu.iowait_percent").to_pandas()["time"].astype("int64")
     start_ns = reported.job.facts.start_ns or 0
     assert (times >= start_ns + 5 * NANOSECONDS).all()
     assert (times < start_ns + 8 * NANOSECONDS).all()
 
 
-def test_a_job_is_compared_with_others_figure_by_figure(reported: Reported) -> None:
+def test_jobs_are_compared_metric_by_metric(reported: Reported) -> None:
     rows = reported.job.compare(FakeJob().end().job()).to_pandas()
     first, second = rows.iloc[0], rows.iloc[1]
     assert first["steps"] == 200
@@ -118,7 +120,7 @@ def test_a_job_is_compared_with_others_figure_by_figure(reported: Reported) -> N
     assert np.isnan(second["loss"])
 
 
-def test_jobs_of_the_same_name_are_numbered(reported: Reported) -> None:
-    both = reported.job.compare(reported.job)
-    assert both.names == ("job #1", "job #2")
-    assert set(both.scalars().to_pandas()["job"]) == set(both.names)
+def test_compared_jobs_of_the_same_name_are_numbered(reported: Reported) -> None:
+    comparison = reported.job.compare(reported.job)
+    assert comparison.names == ("job #1", "job #2")
+    assert set(comparison.scalars().to_pandas()["job"]) == set(comparison.names)

@@ -1,4 +1,4 @@
-"""Who stays with a job is told what is new once, and waits for what it names."""
+"""Following a job and waiting for conditions."""
 
 import json
 import threading
@@ -20,7 +20,7 @@ from tests.fakes.s3 import lead_to, s3_server
 
 
 class _Acts(FakeClock):
-    """A clock on which something happens at every pause."""
+    """A clock that runs the next event at every pause."""
 
     def __init__(self, *acts: object) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def _training(uri: str = "") -> tuple[FakeJob, Job, _Acts]:
     return fake, fake.job(), clock
 
 
-def test_news_come_once_and_end_with_the_job() -> None:
+def test_updates_arrive_once_and_end_with_the_job() -> None:
     _, job, _ = _training()
     news = list(job.follow())
     steps = [row["step"] for update in news for row in update.steps.to_pylist()]
@@ -62,21 +62,21 @@ def test_news_come_once_and_end_with_the_job() -> None:
     assert all(update or update.state.is_over for update in news)
 
 
-def test_news_from_the_start_begin_with_what_is_there() -> None:
+def test_updates_from_the_start_begin_with_existing_data() -> None:
     _, job, _ = _training()
     first = next(iter(job.follow(from_start=True)))
     assert first.steps.num_rows == 1
     assert repr(first) == "running; 1 step, up to 0; loss 1"
 
 
-def test_of_a_job_that_is_over_only_that_is_news() -> None:
-    [only] = FakeJob().end().job().follow()
-    assert only.state is JobState.COMPLETED
-    assert not only
+def test_following_a_finished_job_yields_only_its_state() -> None:
+    [update] = FakeJob().end().job().follow()
+    assert update.state is JobState.COMPLETED
+    assert not update
 
 
 @pytest.mark.parametrize(
-    ("what", "steps"),
+    ("condition", "steps"),
     [
         ({"step": 1}, 2),
         ({"metric": "loss < 0.4"}, 3),
@@ -86,19 +86,19 @@ def test_of_a_job_that_is_over_only_that_is_news() -> None:
         ({"condition": lambda job: len(job.steps()) == 2}, 2),
     ],
 )
-def test_waiting_ends_when_what_is_named_is_the_case(what: dict, steps: int) -> None:  # type: ignore[type-arg]
+def test_waiting_ends_when_the_condition_holds(condition: dict, steps: int) -> None:  # type: ignore[type-arg]
     _, job, _ = _training()
-    assert len(job.wait_for(**what).steps()) == steps
+    assert len(job.wait_for(**condition).steps()) == steps
 
 
-def test_waiting_for_what_cannot_come_any_more_ends_with_the_job() -> None:
+def test_waiting_for_a_condition_that_never_holds_ends_with_the_job() -> None:
     _, job, _ = _training()
     with pytest.raises(JobOverError, match="completed without step 99"):
         job.wait_for(step=99)
 
 
 def _judged_after_the_end() -> Job:
-    """Rules find something two pauses after the job's end, and are done with the third."""
+    """Return a job whose rules report a finding two pauses after its end, then finish."""
     clock = _Acts()
     fake = FakeJob(clock=clock)
     fake.worker().step(0, {"forward": 0.1}).flush()
@@ -109,7 +109,7 @@ def _judged_after_the_end() -> Job:
 
 
 def tell(fake: FakeJob) -> None:
-    """A rule finds something critical."""
+    """Record a critical finding."""
     finding = Finding("DeadRelu", Severity.CRITICAL, "Nothing comes through.", "look")
     episode = Episode("e1", finding, fake.clock.now_ns(), fake.clock.now_ns(), 1)
     texts = (finding.rule, finding.severity.value, finding.message)
@@ -119,19 +119,19 @@ def tell(fake: FakeJob) -> None:
     writer.outbox.write_waiting()
 
 
-def test_what_rules_find_after_the_end_is_waited_for() -> None:
+def test_findings_made_after_the_end_can_be_waited_for() -> None:
     assert _judged_after_the_end().wait_for(finding="dead_relu").state is JobState.COMPLETED
     with pytest.raises(JobOverError, match="completed without finding StepOutlier"):
         _judged_after_the_end().wait_for(finding="StepOutlier")
 
 
-def test_what_rules_find_after_the_end_is_news() -> None:
+def test_findings_made_after_the_end_are_updates() -> None:
     news = list(_judged_after_the_end().follow())
     assert [len(update.findings) for update in news] == [0, 1]
     assert {update.state for update in news} == {JobState.COMPLETED}
 
 
-def test_waiting_ends_when_the_time_is_over() -> None:
+def test_waiting_ends_at_its_timeout() -> None:
     _, job, _ = _training()
     with pytest.raises(WaitedTooLongError, match=r"did not come in 1 s"):
         job.wait_for(step=99, timeout=1)
@@ -140,7 +140,7 @@ def test_waiting_ends_when_the_time_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "message"),
+    ("condition", "message"),
     [
         ({}, "one thing"),
         ({"step": 1, "state": "over"}, "one thing"),
@@ -148,9 +148,9 @@ def test_waiting_ends_when_the_time_is_over() -> None:
         ({"state": "asleep"}, "no state 'asleep'"),
     ],
 )
-def test_invalid_wait_conditions_are_refused(what: dict, message: str) -> None:  # type: ignore[type-arg]
+def test_invalid_wait_conditions_are_refused(condition: dict, message: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(UsageError, match=message):
-        _training()[1].wait_for(**what)
+        _training()[1].wait_for(**condition)
 
 
 def test_a_job_in_an_object_store_can_be_followed_and_waited_for(
@@ -160,6 +160,6 @@ def test_a_job_in_an_object_store_can_be_followed_and_waited_for(
         lead_to(port, monkeypatch)
         _, job, _ = _training("s3://followed/store/job")
         assert len(job.wait_for(step=1).steps()) == 2
-        assert [item.state for item in job.follow()][-1] is JobState.COMPLETED
+        assert [update.state for update in job.follow()][-1] is JobState.COMPLETED
         assert len(job.steps().histogram(3).to_arrow()) == 3
         assert job.losses.plot()._repr_html_()

@@ -12,9 +12,9 @@ from sonde.cli._main import run_command_line
 from sonde.client.job import Job
 
 ARCHIVE = Path(__file__).parent.parent / "golden" / "job_format_1.tar.xz"
-FORMS = ("points", "points-sealed")  # frames as recorded; the same as Parquet
+FORMS = ("points", "points-sealed")  # recorded as frames, and sealed as Parquet
 
-# what the script printed after each epoch: the last batch's loss, the held-out loss, accuracy
+# printed by the script after each epoch: the last batch's loss, the held-out loss, accuracy
 PRINTED = (
     (1.278351, 1.245857, 0.5234375),
     (0.810497, 0.708006, 0.8203125),
@@ -103,7 +103,7 @@ def test_tensors_keep_their_statistics_and_values(job: Job) -> None:
     assert stored == pytest.approx(float(np.linalg.norm(value.astype(np.float64))), rel=1e-6)
 
 
-def test_a_finding_keeps_its_recorded_message(job: Job) -> None:
+def test_the_finding_is_as_recorded(job: Job) -> None:
     findings = job.findings().to_pandas().to_dict("records")
     assert len(findings) == 1
     assert (findings[0]["rule"], findings[0]["severity"]) == ("ParameterNotUpdated", "warning")

@@ -1,4 +1,4 @@
-"""Jobs in Python: found by name, path or URI; looked at again while they grow."""
+"""Jobs in the Python API: opened by name, path or URI, and refreshed."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -35,29 +35,27 @@ def test_a_job_opens_by_name_path_and_uri(store: str) -> None:
         assert job.system("cpu").to_arrow()["cpu"].to_pylist() == [1, 2]
 
 
-def test_the_store_is_the_usual_one_where_none_is_given(
-    store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_are_read_from_the_default_store(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SONDE_STORE", store)
 
     assert sonde.open_job("a-late").name == "a-late"
     assert len(sonde.list_jobs()) == 2
 
 
-def test_an_unknown_job_lists_available_jobs(store: str) -> None:
+def test_opening_an_unknown_job_lists_the_available_jobs(store: str) -> None:
     with pytest.raises(JobNotFoundError, match=r"No job 'c' in .*\. Known: a-late, b-early"):
         sonde.open_job("c", store)
 
 
-def test_jobs_are_listed_the_latest_last(store: str) -> None:
+def test_jobs_are_listed_in_order_of_their_start(store: str) -> None:
     assert [job.name for job in sonde.list_jobs(store)] == ["b-early", "a-late"]
 
 
-def test_a_store_that_is_not_there_has_no_jobs(tmp_path: Path) -> None:
+def test_a_missing_store_has_no_jobs(tmp_path: Path) -> None:
     assert sonde.list_jobs(str(tmp_path / "nowhere")) == []
 
 
-def test_a_refresh_sees_what_has_grown_and_how_it_ended() -> None:
+def test_a_refresh_shows_new_data_and_the_final_state() -> None:
     fake = FakeJob().record({"cpu": [1]})
     job = fake.job()
     assert job.system().to_arrow().num_rows == 1

@@ -1,4 +1,4 @@
-"""Rules, commands and pages give one answer on loader processes."""
+"""Rules, commands and pages recommend the same number of loader processes."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ RULES = ("Dataloader", "DataLoaderStarvation")
 
 
 def starved(busy: float, uri: str = "", ranks: int = 1, processes: int = 1) -> FakeJob:
-    """Steps of 50 ms that wait another 200; batches take little CPU time; on two cores."""
+    """Record steps of 50 ms that wait 200 ms for cheap batches, on two cores."""
     job = FakeJob(uri)
     start_ns = job.clock.now_ns()
     for rank in range(ranks):
@@ -52,7 +52,7 @@ def by_rules(job: FakeJob) -> dict[str, object]:
     [(97.0, 2, "cores"), (20.0, 5, "nothing")],
     ids=["a full machine", "a core is free"],
 )
-def test_rules_and_command_advise_the_same_number(
+def test_rules_and_command_recommend_the_same_worker_count(
     busy: float, number: int, limit: str, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = starved(busy, str(tmp_path / "starved"))
@@ -67,7 +67,7 @@ def test_rules_and_command_advise_the_same_number(
         assert findings[name].episodes[0].finding.advice.startswith(message)
 
 
-def test_profiles_are_read_rarely_while_a_job_starves(
+def test_loader_profiles_are_read_rarely_while_training_waits_for_data(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     polls: list[int] = []
@@ -78,7 +78,7 @@ def test_profiles_are_read_rarely_while_a_job_starves(
 
     monkeypatch.setattr("sonde.rules.measures.training_loader.read_loaders", counted)
     assert by_rules(starved(97.0)) == dict.fromkeys(RULES, 2)
-    assert len(polls) < 12  # of 13 windows of 20 steps, each asked twice, and two of 200
+    assert len(polls) < 12  # 13 windows of 20 steps, evaluated twice, and 2 of 200
 
 
 def test_the_page_shows_that_number() -> None:
@@ -90,7 +90,7 @@ def test_the_page_shows_that_number() -> None:
     assert spec.note == "1 loader process on 2 CPU cores. Data wait: 80% of step time."
 
 
-def test_workers_that_share_a_machine_share_its_cores_in_every_answer() -> None:
+def test_workers_on_the_same_machine_share_its_cores_in_every_recommendation() -> None:
     job = starved(97.0, ranks=2, processes=0)
     assert by_rules(job) == dict.fromkeys(RULES, 1)
     reports = job.job().dataloader(worker=1).reports
@@ -98,7 +98,7 @@ def test_workers_that_share_a_machine_share_its_cores_in_every_answer() -> None:
 
 
 @pytest.mark.parametrize("is_evaluated_last", [False, True])
-def test_the_loader_of_an_evaluation_is_not_taken_for_that_of_the_training(
+def test_the_evaluation_loader_is_not_mistaken_for_the_training_loader(
     is_evaluated_last: bool,
 ) -> None:
     job = FakeJob()

@@ -1,4 +1,4 @@
-"""Steps, events, scalars, losses and stages of a job, as a person asks for them."""
+"""Steps, events, scalars, losses and stages of a job in the Python API."""
 
 import pytest
 
@@ -9,7 +9,7 @@ PLAIN = {"data_wait": 0.25, "forward": 1.0, "backward": 2.0, "optimizer": 0.5}
 
 
 def trained(workers: int = 2, steps: int = 4) -> FakeJob:
-    """Every step takes as long as its number plus four seconds, and the loss is 10 over it."""
+    """Record steps that take their number plus 4 seconds, with a loss of 10 divided by that."""
     job = FakeJob()
     for rank in range(workers):
         worker = job.worker(rank, world_size=workers)
@@ -36,7 +36,7 @@ def test_steps_are_a_table_with_a_column_per_phase() -> None:
         assert sum(row[phase] for phase in phases) == pytest.approx(row["seconds"])
 
 
-def test_profiled_steps_do_not_count_in_step_statistics() -> None:
+def test_profiled_steps_do_not_count_in_statistics() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(4):
@@ -46,15 +46,15 @@ def test_profiled_steps_do_not_count_in_step_statistics() -> None:
 
     assert steps.to_arrow()["profiled"].to_pylist() == [False] * 4 + [True]
     assert steps.slowest(9).to_arrow()["step"].to_pylist() == [0, 1, 2, 3]
-    complete = steps.statistics().rows[0]
-    assert (complete.phase, complete.mean, complete.maximum) == ("seconds", 2.0, 2.0)
+    total = steps.statistics().rows[0]
+    assert (total.phase, total.mean, total.maximum) == ("seconds", 2.0, 2.0)
     shares = job.job().summary["phases"]["train"]
     assert (shares["steps"], shares["profiled"]) == (5, 1)
     assert shares["seconds"]["maximum"] == 2.0
     assert shares["percent"] == {"forward": 50.0, "between": 50.0}
 
 
-def test_profiled_steps_count_if_there_are_no_others() -> None:
+def test_profiled_steps_count_if_all_steps_were_profiled() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 3.0}, profiled="python").flush()
 
@@ -70,7 +70,7 @@ def test_steps_are_chosen_by_mode_worker_and_number() -> None:
     assert "No steps" in repr(job.steps("predict"))
 
 
-def test_what_is_not_there_is_an_error_that_names_what_is() -> None:
+def test_an_unknown_worker_or_mode_lists_the_available_ones() -> None:
     job = trained().job()
     with pytest.raises(UsageError, match=r"no worker 7. Known: 0, 1"):
         job.steps(worker=7)
@@ -94,7 +94,7 @@ def test_statistics_show_where_the_time_goes() -> None:
     assert sum(shares) == pytest.approx(100)
 
 
-def test_a_phase_with_the_name_of_a_column_does_not_take_its_place() -> None:
+def test_a_phase_named_like_a_column_gets_a_column_of_its_own() -> None:
     job = FakeJob()
     worker = job.worker().stretch("step", 0.1, 0.5, category="user")
     worker.stretch("forward", 0.0, 2.0, category="device", lane="cuda:0")
@@ -111,7 +111,7 @@ def test_steps_print_the_last_ones_and_the_statistics() -> None:
     assert "p95" in text
 
 
-def test_of_several_workers_the_last_steps_of_each_are_printed() -> None:
+def test_the_last_steps_of_each_worker_are_printed() -> None:
     job = FakeJob()
     workers = [job.worker(rank, world_size=2) for rank in range(2)]
     for step in range(20):
@@ -141,7 +141,7 @@ def test_losses_are_the_true_values_of_every_worker() -> None:
     assert "eval" in repr(losses)
 
 
-def test_over_the_workers_the_loss_is_its_mean() -> None:
+def test_the_loss_is_averaged_across_workers() -> None:
     reduced = trained().job().scalars("loss", mode="train").reduced()
     assert list(reduced) == [(0, 10.5), (1, 5.5), (2, pytest.approx(10 / 3 + 0.5)), (3, 3.0)]
     assert reduced.to_arrow()["workers"].to_pylist() == [2] * 4
@@ -149,7 +149,7 @@ def test_over_the_workers_the_loss_is_its_mean() -> None:
     assert repr(reduced).splitlines()[0].split()[:3] == ["name", "mode", "source"]
 
 
-def test_where_the_hook_saw_no_loss_what_was_logged_as_one_is_it() -> None:
+def test_logged_losses_are_used_if_the_hook_captured_none() -> None:
     job = FakeJob()
     job.worker().scalar("loss", 0, 7.0, source="log").scalar(
         "accuracy", 0, 0.5, source="log"
@@ -175,7 +175,7 @@ def test_stages_are_a_table_and_found_by_name() -> None:
     assert repr(FakeJob().job().stages) == "No training recorded"
 
 
-def test_an_unknown_stage_is_an_error() -> None:
+def test_an_unknown_stage_lists_the_available_stages() -> None:
     with pytest.raises(
         UsageError, match=r"Unknown stage 'loop'\. Available: initialization, training_loop, "
     ):
@@ -184,7 +184,7 @@ def test_an_unknown_stage_is_an_error() -> None:
         FakeJob().job().stages["training_loop"]
 
 
-def test_workers_are_sorted_numerically_with_their_attempts() -> None:
+def test_workers_are_sorted_by_rank_and_have_a_device() -> None:
     job = FakeJob()
     for rank in (10, 2, 0):
         job.worker(rank, device="cuda:1")
@@ -193,7 +193,7 @@ def test_workers_are_sorted_numerically_with_their_attempts() -> None:
     assert {life.info.device for life in opened.lives} == {"cuda:1"}
 
 
-def test_a_refresh_sees_steps_and_tensors_that_came_since() -> None:
+def test_a_refresh_shows_new_steps_and_tensors() -> None:
     fake = FakeJob()
     worker = fake.worker().step(0, PLAIN).statistics("w", 0, [1.0]).flush()
     job = fake.job()
@@ -206,7 +206,7 @@ def test_a_refresh_sees_steps_and_tensors_that_came_since() -> None:
     assert job.tensor("v").steps() == [1]
 
 
-def test_a_job_that_does_not_train_answers_too() -> None:
+def test_a_job_without_training_has_empty_tables() -> None:
     job = FakeJob().end().job()
     assert len(job.steps()) == len(job.losses) == len(job.events()) == len(job.tensors()) == 0
     assert job.summary["stages"] is None

@@ -1,4 +1,4 @@
-"""Which actions follow what a rule finds."""
+"""Which actions the findings of a rule trigger."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +17,8 @@ from sonde.settings import RunSettings, load_settings
 def settings(folder: Path, text: str, requests: str = "") -> RunSettings:
     config = folder / "sonde.toml"
     config.write_text(text)
-    result = load_settings(config)
-    return replace(result, actions=result.actions.with_requested([requests]))
+    loaded = load_settings(config)
+    return replace(loaded, actions=loaded.actions.with_requested([requests]))
 
 
 def names(plan: ActionPlan) -> dict[str, list[str]]:
@@ -47,8 +47,8 @@ run = ["true"]
 
 def test_actions_of_the_command_line_apply_to_all_rules(tmp_path: Path) -> None:
     text = '[rules.StepOutlier]\nactions = ["stop"]'
-    reported = settings(tmp_path, text, requests="log, stop,log")
-    plan = plan_actions(reported, [StepOutlier(), LossNotDecreasing()], tmp_path)
+    run_settings = settings(tmp_path, text, requests="log, stop,log")
+    plan = plan_actions(run_settings, [StepOutlier(), LossNotDecreasing()], tmp_path)
     assert names(plan) == {"StepOutlier": ["stop", "log"], "LossNotDecreasing": ["log", "stop"]}
 
 
@@ -58,7 +58,7 @@ def test_a_rule_can_have_no_actions(tmp_path: Path) -> None:
     assert plan.is_empty
 
 
-def test_a_rule_parameter_can_request_the_stop(tmp_path: Path) -> None:
+def test_a_rule_parameter_can_add_the_stop_action(tmp_path: Path) -> None:
     rule = StalledTrainingRule(stop_training_on_fire=True)
     plan = plan_actions(RunSettings(), [rule, StepOutlier()], tmp_path)
     assert names(plan) == {"StalledTrainingRule": ["stop"], "StepOutlier": []}
@@ -67,7 +67,7 @@ def test_a_rule_parameter_can_request_the_stop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ('[rules]\nactions = ["fax"]', r"Unknown action 'fax'\. Available: command, email"),
         ('[rules.StepOutlier]\nactions = "stop"', "must be a list in square brackets"),
@@ -78,8 +78,8 @@ def test_a_rule_parameter_can_request_the_stop(tmp_path: Path) -> None:
         ("[actions.email]", "requires to"),
     ],
 )
-def test_what_makes_no_sense_is_an_error_although_no_rule_has_fired(
-    tmp_path: Path, text: str, words: str
+def test_invalid_action_settings_are_errors_before_any_rule_fires(
+    tmp_path: Path, text: str, message: str
 ) -> None:
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(UsageError, match=message):
         plan_actions(settings(tmp_path, text), [StepOutlier()], tmp_path)

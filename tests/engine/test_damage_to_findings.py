@@ -1,4 +1,4 @@
-"""Findings recorded after the end of an attempt: whatever is lost of them is reported."""
+"""Damage to findings recorded after the end of an attempt is reported."""
 
 from sonde.engine.runner import Recorder
 from sonde.store.format import FINDINGS
@@ -25,7 +25,7 @@ def test_intact_findings_are_not_reported() -> None:
     assert damage_of(record_findings().job()) == []
 
 
-def test_a_cut_log_of_findings_is_reported() -> None:
+def test_a_truncated_log_of_findings_is_reported() -> None:
     job = record_findings()
     key = cut_last_byte(job)
     assert (key, "damaged") in damage_of(job.job())

@@ -1,4 +1,4 @@
-"""From findings to actions: once for each episode, with a pause, tried again, kept in the store."""
+"""Dispatch of actions: once per episode, with cool-down, retries and a stored log."""
 
 import json
 import threading
@@ -33,7 +33,7 @@ MINUTE = 60.0
 
 
 class RecordingAction(Action):
-    """Keeps what it is told, and fails as often as it is told to."""
+    """Records its episodes and raises the given failures first."""
 
     affects_job = False
     episodes: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ class RecordingAction(Action):
 
 
 class OnTheJob(RecordingAction):
-    """Does something to the job that runs."""
+    """An action that affects the running job."""
 
     affects_job = True
 
@@ -77,7 +77,7 @@ def act(dispatch: Dispatch, *episodes: Episode) -> None:
     dispatch.work()
 
 
-def test_an_action_follows_an_episode_once() -> None:
+def test_an_action_is_performed_once_per_episode() -> None:
     job, action = FakeJob(), recording_action()
     dispatch = open_dispatch(job, action)
     first = now(job)
@@ -100,13 +100,13 @@ def test_a_restarted_monitor_repeats_no_action() -> None:
     assert action.episodes == ["A:///:1", "B:///:1"]
 
 
-def test_only_the_rules_that_have_it_are_followed_by_an_action() -> None:
+def test_only_findings_of_rules_with_actions_trigger_them() -> None:
     job, action = FakeJob(), recording_action()
     act(open_dispatch(job, action, rules=("B",)), now(job), now(job, "B"))
     assert action.episodes == ["B:///:1"]
 
 
-def test_what_does_not_matter_enough_is_left_out_until_it_gets_worse() -> None:
+def test_findings_below_the_minimum_severity_wait_until_they_get_worse() -> None:
     job, action = FakeJob(), recording_action()
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job, severity=Severity.INFO))
@@ -124,7 +124,7 @@ def test_a_stop_refused_for_its_severity_is_recorded() -> None:
     assert entry.message == "severity warning is below min_severity critical"
 
 
-def test_after_an_action_its_rule_is_quiet_for_a_while() -> None:
+def test_after_an_action_its_rule_has_a_cool_down() -> None:
     job, action = FakeJob(), recording_action(cool_down_seconds=10 * MINUTE)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job, node="a"))
@@ -134,11 +134,11 @@ def test_after_an_action_its_rule_is_quiet_for_a_while() -> None:
     assert [item.status.value for item in log_of(job)].count("held-back") == 1
 
     job.clock.advance(10 * MINUTE)
-    act(dispatch)  # nothing is new, and the one of b still goes on
+    act(dispatch)  # no new episode; that of node b is still open
     assert action.episodes == ["A:a///:1", "B:///:1", "A:b///:1"]
 
 
-def test_what_has_recovered_within_the_pause_is_left_out() -> None:
+def test_findings_that_recover_within_the_cool_down_are_skipped() -> None:
     job, action = FakeJob(), recording_action(cool_down_seconds=10 * MINUTE)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job, node="a"))
@@ -149,7 +149,7 @@ def test_what_has_recovered_within_the_pause_is_left_out() -> None:
     assert action.episodes == ["A:a///:1"]
 
 
-def test_what_is_worse_than_the_last_one_does_not_wait() -> None:
+def test_a_more_severe_finding_skips_the_cool_down() -> None:
     job, action = FakeJob(), recording_action(cool_down_seconds=10 * MINUTE)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job, node="a", severity=Severity.WARNING))
@@ -157,7 +157,7 @@ def test_what_is_worse_than_the_last_one_does_not_wait() -> None:
     assert len(action.episodes) == 2
 
 
-def test_what_fails_is_tried_again_after_longer_and_longer_pauses() -> None:
+def test_a_failed_action_is_retried_with_increasing_pauses() -> None:
     job = FakeJob()
     action = recording_action(failures=[ActionError("no answer"), ActionError("no answer")])
     dispatch = open_dispatch(job, action)
@@ -165,7 +165,7 @@ def test_what_fails_is_tried_again_after_longer_and_longer_pauses() -> None:
     (entry,) = log_of(job)
     assert (entry.status, entry.message) == (ActionStatus.WAITING, "no answer")
 
-    dispatch.work()  # it is too early
+    dispatch.work()  # before the first retry
     assert len(action.episodes) == 1
     for pause in PAUSES_SECONDS[:2]:
         job.clock.advance(pause)
@@ -182,7 +182,7 @@ def test_what_fails_is_tried_again_after_longer_and_longer_pauses() -> None:
         (ZeroDivisionError("a mistake in the action"), 1),
     ],
 )
-def test_what_does_not_work_is_given_up_in_the_end(failure: Exception, attempts: int) -> None:
+def test_a_failing_action_is_eventually_abandoned(failure: Exception, attempts: int) -> None:
     job, action = FakeJob(), recording_action(failures=[failure] * 20)
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
@@ -196,7 +196,7 @@ def test_what_does_not_work_is_given_up_in_the_end(failure: Exception, attempts:
     assert len(action.episodes) == attempts
 
 
-def test_retry_after_is_respected() -> None:
+def test_a_retry_waits_as_long_as_the_action_requires() -> None:
     job, action = FakeJob(), recording_action(failures=[ActionError("busy", after_seconds=100.0)])
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
@@ -208,15 +208,15 @@ def test_retry_after_is_respected() -> None:
     assert len(action.episodes) == 2
 
 
-def test_what_a_watcher_has_begun_and_not_done_the_next_one_does() -> None:
+def test_a_new_watcher_completes_unfinished_actions() -> None:
     job = FakeJob()
     first = recording_action(failures=[ActionError("no answer")])
-    result = now(job)
-    keep_finding(job, result)
-    act(open_dispatch(job, first), result)
+    episode = now(job)
+    keep_finding(job, episode)
+    act(open_dispatch(job, first), episode)
     repeated = recording_action()
     act(open_dispatch(job, repeated))
-    assert repeated.episodes == [result.id]
+    assert repeated.episodes == [episode.id]
     assert [item.status for item in log_of(job)] == [ActionStatus.DONE]
 
 
@@ -225,16 +225,16 @@ def test_failed_actions_are_retried_once_at_the_end() -> None:
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job))
     dispatch.close(5.0)
-    assert [item.status for item in log_of(job)] == [ActionStatus.DONE]
+    assert [entry.status for entry in log_of(job)] == [ActionStatus.DONE]
 
     hopeless = recording_action(failures=[ActionError("no answer")] * 9)
     dispatch = open_dispatch(job, hopeless)
     act(dispatch, now(job, "B"))
     dispatch.close(5.0)
-    assert [item.status.value for item in log_of(job)] == ["done", "failed"]
+    assert [entry.status.value for entry in log_of(job)] == ["done", "failed"]
 
 
-def test_a_broken_action_holds_up_no_other() -> None:
+def test_a_broken_action_does_not_delay_others() -> None:
     job = FakeJob()
     broken, second = (
         recording_action(failures=[KeyError("x")]),
@@ -247,7 +247,7 @@ def test_a_broken_action_holds_up_no_other() -> None:
     }
 
 
-def test_what_an_earlier_attempt_of_the_job_did_does_not_stop_this_one() -> None:
+def test_findings_of_an_earlier_attempt_do_not_stop_this_one() -> None:
     job, action = FakeJob(), recording_action(OnTheJob)
     old = replace(now(job), first_ns=0, last_ns=job.clock.now_ns() - 1)
     act(open_dispatch(job, action), old)
@@ -265,9 +265,9 @@ def test_a_job_that_was_stopped_and_resumed_can_be_stopped_again() -> None:
     assert action.episodes == ["A:///:1", "A:///:1"]
 
 
-def test_a_job_is_stopped_only_once() -> None:
+def test_an_action_that_runs_once_is_not_repeated_for_another_rule() -> None:
     class Once(OnTheJob):
-        """Ends the job."""
+        """An action that is performed once per job."""
 
         runs_once = True
 
@@ -275,10 +275,10 @@ def test_a_job_is_stopped_only_once() -> None:
     dispatch = open_dispatch(job, action)
     act(dispatch, now(job), now(job, "B"))
     assert action.episodes == ["A:///:1"]
-    assert [item.message for item in log_of(job)] == ["already performed for A", "told of A"]
+    assert [entry.message for entry in log_of(job)] == ["already performed for A", "told of A"]
 
 
-def test_a_job_that_is_over_is_not_stopped() -> None:
+def test_a_finished_job_is_not_stopped() -> None:
     job, action = FakeJob(), recording_action(OnTheJob)
     dispatch = open_dispatch(job, action)
     result = now(job)
@@ -290,12 +290,12 @@ def test_a_job_that_is_over_is_not_stopped() -> None:
 
 def test_a_resolved_finding_does_not_stop_the_job() -> None:
     job, action = FakeJob(), recording_action(OnTheJob)
-    result = now(job)
-    act(open_dispatch(job, action), result, replace(result, is_open=False))
+    episode = now(job)
+    act(open_dispatch(job, action), episode, replace(episode, is_open=False))
     assert action.episodes == []
 
 
-def test_a_store_that_fails_does_not_keep_actions_from_being_taken(
+def test_actions_are_performed_even_if_the_store_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job, action = FakeJob(), recording_action()
@@ -313,7 +313,7 @@ def test_a_store_that_fails_does_not_keep_actions_from_being_taken(
     assert [item.status for item in log_of(job)] == [ActionStatus.DONE]
 
 
-def test_findings_survive_an_unreadable_store(
+def test_actions_are_performed_once_the_store_can_be_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job, action = FakeJob(), recording_action(OnTheJob)
@@ -330,7 +330,9 @@ def test_findings_survive_an_unreadable_store(
     assert action.episodes == ["A:///:1"]
 
 
-def test_a_web_server_that_fails_first_gets_it_in_the_end(tmp_path: Path) -> None:
+def test_a_web_server_that_fails_twice_gets_the_finding_on_the_third_attempt(
+    tmp_path: Path,
+) -> None:
     job = FakeJob()
     with WebServer([503, 500]) as server:
         settings = f'kind = "webhook"\nurl = "{server.url}"'
@@ -348,7 +350,7 @@ def test_a_slow_action_does_not_delay_others_in_the_background() -> None:
     job, gate = FakeJob(), threading.Event()
 
     class Slow(RecordingAction):
-        """Waits for a sign."""
+        """Waits for the gate."""
 
         def perform(self, occasion: Occasion) -> str:
             gate.wait(30)
@@ -357,7 +359,7 @@ def test_a_slow_action_does_not_delay_others_in_the_background() -> None:
     slow = replace(recording_action(Slow), name="slow")
     quick = recording_action()
     plan = ActionPlan({"A": (slow, quick)})
-    # time that only tests move would be used up by threads that wait for each other
+    # with a fake clock, waiting threads would use up the time limit
     dispatch = Dispatch(job.backend, SystemClock(), plan)
     dispatch.take([now(job)])
     assert eventually(lambda: quick.episodes)
@@ -365,11 +367,11 @@ def test_a_slow_action_does_not_delay_others_in_the_background() -> None:
     gate.set()
     assert eventually(lambda: slow.episodes)
     dispatch.close(30.0)
-    assert {item.status for item in log_of(job)} == {ActionStatus.DONE}
+    assert {entry.status for entry in log_of(job)} == {ActionStatus.DONE}
 
 
 def keep_finding(job: FakeJob, result: Episode) -> None:
-    """As the watcher does before anybody acts on it."""
+    """Store a finding, as the watcher does before dispatching actions."""
     writer = Writer(job.backend, FINDINGS_FOLDER, job.clock)
     texts = (result.finding.rule, result.severity.value, result.finding.message)
     writer.add(FINDINGS, (result.last_ns, *texts, json.dumps(asdict(result))))
@@ -378,7 +380,7 @@ def keep_finding(job: FakeJob, result: Episode) -> None:
 
 
 def restart(job: FakeJob) -> None:
-    """The command is started again."""
+    """Start another attempt of the job."""
     repeated = replace(job._attempt(), number=2)
     job.backend.write(attempt_key(job.node, 2, "start"), encode_facts(repeated))
 

@@ -1,4 +1,4 @@
-"""Findings as episodes: when they began, and one thing however often it comes and goes."""
+"""Findings as episodes: when they begin, and when recurrences are merged."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from tests.fakes.training import with_losses
 
 
 class TooLarge(Rule):
-    """The loss is above one in a window of ten steps."""
+    """Reports a loss above 1 in a window of ten steps."""
 
     needs = (Losses(),)
     window_steps = 10
@@ -30,7 +30,7 @@ class TooLarge(Rule):
 
 
 class SaysSo(TooLarge):
-    """The same, and says by itself when it is over."""
+    """The same rule, which also reports when its finding is resolved."""
 
     recovers_after = 0
 
@@ -40,7 +40,7 @@ class SaysSo(TooLarge):
 
 
 class Hot(Rule):
-    """A machine that is hot."""
+    """Reports a hot machine."""
 
     needs = (Metric("cpu.utilization_percent"),)
     window_steps = None
@@ -62,15 +62,13 @@ def episodes(job: FakeJob, rule: Rule, cuts: int = 1) -> tuple[Episode, ...]:
 
 
 def losses(level: Callable[[int], bool], windows: int) -> list[float]:
-    """A loss above or below one in each window of ten steps."""
+    """Return losses above or below 1 in each window of ten steps."""
     return [2.0 if level(step // 10) else 0.5 for step in range(10 * windows)]
 
 
 @pytest.mark.parametrize("rule", [TooLarge(), SaysSo()])
 @pytest.mark.parametrize("period", [2, 3, 4])
-def test_a_value_that_goes_back_and_forth_over_a_threshold_is_one_episode(
-    rule: Rule, period: int
-) -> None:
+def test_a_value_that_oscillates_around_a_threshold_is_one_episode(rule: Rule, period: int) -> None:
     job = with_losses(losses(lambda window: window % period == 0, 40))
     [episode] = episodes(job, rule)
     assert episode.triggered == 40 / period or episode.triggered == 40 // period + 1
@@ -78,7 +76,7 @@ def test_a_value_that_goes_back_and_forth_over_a_threshold_is_one_episode(
 
 
 @pytest.mark.parametrize("rule", [TooLarge(), SaysSo()])
-def test_what_comes_again_after_a_long_quiet_is_another_episode(rule: Rule) -> None:
+def test_a_finding_that_returns_after_a_long_pause_is_a_new_episode(rule: Rule) -> None:
     job = with_losses(losses(lambda window: window in (2, 12), 20))
     first, second = episodes(job, rule)
     assert (first.first_step, second.first_step) == (20, 120)
@@ -86,12 +84,12 @@ def test_what_comes_again_after_a_long_quiet_is_another_episode(rule: Rule) -> N
     assert not second.is_open
 
 
-def test_with_the_classic_setting_every_time_counts() -> None:
+def test_with_the_classic_setting_every_recurrence_is_an_episode() -> None:
     job = with_losses(losses(lambda window: window % 2 == 0, 10))
     assert len(episodes(job, SaysSo(setting=Setting.CLASSIC))) == 5
 
 
-def test_how_long_it_was_quiet_survives_a_restart() -> None:
+def test_the_length_of_a_pause_survives_a_restart() -> None:
     job = with_losses(losses(lambda window: window in (2, 5), 20))
     for _ in range(2):
         recorder = Recorder(job.backend, job.clock, [SaysSo()])
@@ -101,7 +99,7 @@ def test_how_long_it_was_quiet_survives_a_restart() -> None:
 
 
 def late(steps: int, is_bad: Callable[[int], bool]) -> FakeJob:
-    """A job whose training begins a minute after its start."""
+    """Return a job whose training begins a minute after its start."""
     job = FakeJob()
     worker = job.worker()
     job.clock.advance(60.0)
@@ -122,7 +120,7 @@ def test_a_finding_begins_with_its_first_step_and_not_with_the_job() -> None:
 
 def test_steps_of_earlier_windows_have_their_own_time() -> None:
     class Since(TooLarge):
-        """Says from which step on."""
+        """Reports the first step."""
 
         def check(self, window: Window, state: State) -> Iterator[Finding]:
             if window.is_last:
@@ -136,7 +134,7 @@ def test_steps_of_earlier_windows_have_their_own_time() -> None:
     assert (episode.last_ns - start_ns) / 1e9 == pytest.approx(64.0)
 
 
-def test_a_finding_about_a_machine_begins_with_the_first_sample_it_rests_on() -> None:
+def test_a_finding_about_a_machine_begins_with_its_first_sample() -> None:
     job = FakeJob()
     start_ns = job.clock.now_ns()
     job.clock.advance(4.0)
@@ -145,7 +143,7 @@ def test_a_finding_about_a_machine_begins_with_the_first_sample_it_rests_on() ->
     assert (episode.first_ns - start_ns) / 1e9 == pytest.approx(4.0)
 
 
-def test_a_finding_says_whether_it_goes_on_or_when_it_was_resolved() -> None:
+def test_a_finding_says_whether_it_is_open_or_when_it_was_resolved() -> None:
     job = with_losses(losses(lambda window: window == 2, 20))
     Recorder(job.backend, job.clock, [TooLarge()]).advance()
     [finding] = job.job().summary["rules"][0]["findings"]

@@ -1,4 +1,4 @@
-"""Who works through a recorded job: alone or together, rules say the same."""
+"""Executors: one process, several or Ray return the same evaluations."""
 
 import sys
 from pathlib import Path
@@ -61,13 +61,13 @@ def alone(job: FakeJob) -> tuple[Evaluation, ...]:
 
 
 def test_two_processes_return_the_same_evaluations_as_one(job: FakeJob) -> None:
-    together = run_selection(Local(2), job.backend.uri, QUESTION, len(NAMES))
-    assert summaries(together) == summaries(alone(job))
-    assert any(item.episodes for item in together)
+    evaluations = run_selection(Local(2), job.backend.uri, QUESTION, len(NAMES))
+    assert summaries(evaluations) == summaries(alone(job))
+    assert any(evaluation.episodes for evaluation in evaluations)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 50])
-def test_the_order_of_rules_does_not_depend_on_the_shares(
+def test_evaluations_do_not_depend_on_the_number_of_processes(
     job: FakeJob, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Local(size)
@@ -77,11 +77,11 @@ def test_the_order_of_rules_does_not_depend_on_the_shares(
     )
 
 
-def test_a_small_job_is_done_by_one_process(job: FakeJob) -> None:
+def test_a_small_job_uses_one_process(job: FakeJob) -> None:
     assert executor_for(ExecutorKind.LOCAL, job.backend).size == 1
 
 
-def test_a_large_job_takes_the_cores_there_are(
+def test_a_large_job_uses_all_available_cores(
     job: FakeJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executors, "_BYTES_PER_PROCESS", 10)
@@ -89,13 +89,13 @@ def test_a_large_job_takes_the_cores_there_are(
     assert executor_for(ExecutorKind.LOCAL, job.backend).size == 6
 
 
-def test_ray_that_is_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'sonde\[ray\]'"):
         Ray()
 
 
-def test_a_cluster_returns_the_same_evaluations_as_one_process(
+def test_ray_returns_the_same_evaluations_as_one_process(
     job: FakeJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[dict[str, Any]] = []

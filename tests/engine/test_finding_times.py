@@ -13,7 +13,7 @@ LEAD_SECONDS = 30.0
 
 
 def troubled(bad: Callable[[int], bool]) -> FakeJob:
-    """A job with many faults at once, which begins to train half a minute after its start."""
+    """Return a job with many faults that starts training 30 seconds after its start."""
     job = FakeJob()
     worker = job.worker(device="cuda:0")
     rng = np.random.default_rng(0)
@@ -45,9 +45,9 @@ def test_no_finding_begins_with_the_job(setting: str, from_step: int) -> None:
     start_ns = job.job().facts.start_ns or 0
     value = {name: {"setting": setting} for name in rule_names()}
     judgement = job.job().check(*select_rules(parameters=value))
-    result = [episode for item in judgement for episode in item.episodes]
-    assert len({item.finding.rule for item in result}) >= 6
-    early = [item.id for item in result if item.first_ns < start_ns + LEAD_SECONDS * 1e9]
+    episodes = [episode for item in judgement for episode in item.episodes]
+    assert len({item.finding.rule for item in episodes}) >= 6
+    early = [item.id for item in episodes if item.first_ns < start_ns + LEAD_SECONDS * 1e9]
     assert [item for item in early if not item.startswith("MaxInitializationTime")] == []
 
 

@@ -1,4 +1,4 @@
-"""Garbage is looked for seldom, and not among what is loaded."""
+"""The garbage collector runs rarely and skips objects loaded at startup."""
 
 import gc
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ def as_before() -> Iterator[None]:
     gc.set_threshold(*thresholds)
 
 
-def test_what_is_loaded_is_not_gone_through_again() -> None:
+def test_objects_that_exist_at_startup_are_frozen() -> None:
     stored: list[list[int]] = [[] for _ in range(100)]
     collect_rarely()
     assert gc.get_freeze_count() > len(stored)

@@ -1,4 +1,4 @@
-"""Rules beside a job that grows: what they find is in the store soon, whoever watches."""
+"""Rules on a running job: findings are stored soon, across restarts of the watcher."""
 
 from collections.abc import Sequence
 from itertools import count, pairwise
@@ -24,7 +24,7 @@ FREE_OF_CHARGE = 0.0
 
 
 class Live:
-    """A training that goes on while somebody watches: a step for every look at the clock."""
+    """A job that trains while it is watched: ten steps per poll."""
 
     def __init__(self, losses: Sequence[float]) -> None:
         self.job = FakeJob()
@@ -32,7 +32,7 @@ class Live:
         self._worker = self.job.worker()
         self._step = 0
         self.taken: list[Episode] = []
-        self.found_at: dict[int, float] = {}  # by step: how long after its end it was found
+        self.found_at: dict[int, float] = {}  # seconds from the end of a step to its finding
 
     def watcher(self, *rules: Rule) -> Watcher:
         job = self.job
@@ -52,7 +52,7 @@ class Live:
         return watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
 
     def train(self, steps: int = 10) -> None:
-        """Some steps of a tenth of a second; at the end of the losses the job is over."""
+        """Record steps of 0.1 s; end the job after the last loss."""
         for _ in range(steps):
             if self._step == len(self._losses):
                 self.job.end()
@@ -72,7 +72,7 @@ class Live:
 HEALTHY, BAD = [0.5] * 100, [2.0] * 20
 
 
-def test_it_watches_to_the_end_and_finds_what_a_check_finds() -> None:
+def test_watching_a_job_finds_the_same_as_checking_it_afterwards() -> None:
     live = Live(HEALTHY + BAD + HEALTHY)
     assert live.watch(live.watcher())
     [recorded] = live.job.job().judgement()
@@ -86,7 +86,7 @@ def test_a_finding_is_published_and_stored_within_seconds() -> None:
     live = Live(HEALTHY + BAD + HEALTHY)
     live.watch(live.watcher())
     assert live.taken[0].first_step == 100
-    # a window of a second, two seconds until it has settled, two between looks
+    # a 1 s window, 2 s until its data is complete, 2 s between polls
     assert live.found_at[100] <= 6.0
 
 
@@ -107,7 +107,9 @@ def test_open_episodes_are_published_again_after_a_restart() -> None:
     assert live.taken[0].id == "LossTooLarge:loss:1"
 
 
-def test_only_one_watcher_runs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watcher_does_not_start_while_another_holds_the_lease(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     live = Live(HEALTHY)
     second = Launcher(1, "0", "another machine")
     with monkeypatch.context() as patch:
@@ -137,12 +139,12 @@ def test_no_finding_is_lost_while_the_store_cannot_be_written(
 ) -> None:
     live = Live(HEALTHY + BAD + HEALTHY)
     backend = live.job.backend
-    written = backend.write
+    write_to_store = backend.write
 
     def write(key: str, data: bytes) -> None:
         if key.startswith("rules/") and 90 < live._step < 150:
             raise StoreError("the disk is full")
-        written(key, data)
+        write_to_store(key, data)
 
     monkeypatch.setattr(backend, "write", write)
     assert live.watch(live.watcher())
@@ -151,7 +153,7 @@ def test_no_finding_is_lost_while_the_store_cannot_be_written(
     assert live.taken
 
 
-def test_it_leaves_when_the_job_s_folder_was_removed() -> None:
+def test_a_watcher_ends_when_its_job_is_removed() -> None:
     live = Live(HEALTHY * 1000)
     watcher = live.watcher()
 
@@ -167,7 +169,7 @@ def test_it_leaves_when_the_job_s_folder_was_removed() -> None:
     assert not live.job.backend.exists(JOB)
 
 
-def test_expensive_polls_become_less_frequent() -> None:
+def test_expensive_polls_are_made_less_often() -> None:
     live = Live(HEALTHY * 5)
     times: list[float] = []
     spent = count()
@@ -186,7 +188,7 @@ def test_expensive_polls_become_less_frequent() -> None:
     assert min(gaps) >= 10.0
 
 
-def test_what_it_holds_is_free_once_it_has_left() -> None:
+def test_a_watcher_releases_its_lease_at_the_end() -> None:
     live = Live(HEALTHY)
     live.watch(live.watcher())
     assert Leasing(live.job.backend, live.job.clock, "node-b").is_free()
@@ -214,7 +216,7 @@ def test_files_written_while_a_job_is_removed_are_deleted() -> None:
 
 
 @pytest.mark.parametrize("moment", ["between looks", "when findings are handed on", EVALUATIONS])
-def test_a_job_that_is_removed_beside_a_watcher_leaves_no_file_and_no_folder(
+def test_a_job_removed_while_it_is_watched_leaves_no_file_and_no_folder(
     tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = FakeJob(str(tmp_path / "job"))

@@ -1,4 +1,4 @@
-"""The report of a job that runs: rewritten when findings change, and never dear."""
+"""Report of a running job: rewritten when findings change, at a bounded cost."""
 
 import argparse
 import json
@@ -28,7 +28,7 @@ EPISODE = [episode()]
 
 
 class FakeProcess(SideProcess):
-    """Ends when it is told to, at a price."""
+    """Ends when the test says so, with the given CPU time."""
 
     def __init__(self) -> None:
         super().__init__((), FakeClock())
@@ -58,7 +58,7 @@ class FakeProcess(SideProcess):
 
 @dataclass
 class Stage:
-    """A watcher that looks every other second."""
+    """A watcher that polls every two seconds."""
 
     job: FakeJob = field(default_factory=FakeJob)
     process: FakeProcess = field(default_factory=FakeProcess)
@@ -67,7 +67,7 @@ class Stage:
         self.refreshing = ReportRefresh(self.process, self.job.backend, self.job.clock)
 
     def poll(self, seconds: float, episodes: Callable[[], list[Episode]] = list) -> int:
-        """How many reports are begun in that time."""
+        """Poll for that many seconds and return the number of reports started."""
         before = self.process.starts
         for _ in range(round(seconds / 2)):
             self.refreshing.take(episodes())
@@ -83,18 +83,18 @@ def test_no_report_is_written_without_findings() -> None:
     assert Stage().poll(10_000) == 0
 
 
-def test_the_first_one_comes_soon_after_the_first_finding() -> None:
+def test_the_first_report_follows_soon_after_the_first_finding() -> None:
     stage = Stage()
     assert stage.poll(2, lambda: EPISODE) == 0
     assert stage.poll(8) == 1
 
 
-def test_while_one_is_written_no_other_begins() -> None:
+def test_only_one_report_is_written_at_a_time() -> None:
     stage = Stage()
     assert stage.poll(10_000, lambda: EPISODE) == 1
 
 
-def test_in_the_long_run_they_take_a_five_hundredth_of_a_core() -> None:
+def test_in_the_long_run_reports_use_a_five_hundredth_of_a_core() -> None:
     stage = Stage()
 
     def result() -> list[Episode]:
@@ -106,7 +106,7 @@ def test_in_the_long_run_they_take_a_five_hundredth_of_a_core() -> None:
     assert stage.cost == stage.process.spent
 
 
-def test_cheap_ones_are_a_minute_apart() -> None:
+def test_cheap_reports_are_a_minute_apart() -> None:
     stage = Stage()
 
     def result() -> list[Episode]:
@@ -116,16 +116,16 @@ def test_cheap_ones_are_a_minute_apart() -> None:
     assert 9 <= stage.poll(600, result) <= 10
 
 
-def test_without_a_change_it_is_not_written_again() -> None:
+def test_an_unchanged_report_is_not_written_again() -> None:
     stage = Stage()
     stage.poll(10, lambda: EPISODE)
     stage.process.end(1.0)
-    assert stage.poll(600) == 1  # something was found while the first was written
+    assert stage.poll(600) == 1  # a finding arrived while the first report was written
     stage.process.end(1.0)
     assert stage.poll(10_000) == 0
 
 
-def test_what_it_cost_is_handed_to_the_launcher_at_the_end() -> None:
+def test_the_stored_cost_of_reports_is_removed_at_the_end() -> None:
     stage = Stage()
     stage.poll(10, lambda: EPISODE)
     stage.process.end(3.0)
@@ -135,7 +135,7 @@ def test_what_it_cost_is_handed_to_the_launcher_at_the_end() -> None:
     assert stage.cost == 0.0
 
 
-def test_what_a_watcher_that_died_has_kept_is_not_counted_twice() -> None:
+def test_the_cost_stored_by_a_killed_watcher_is_not_counted_twice() -> None:
     stage = Stage()
     keep_report_cost(stage.job.backend, stage.job.clock, 5.0)
     assert stage.cost == 5.0
@@ -153,7 +153,7 @@ def test_a_failing_store_does_not_stop_report_refreshes(monkeypatch: pytest.Monk
     assert stage.poll(20, lambda: EPISODE) == 1
 
 
-def test_what_a_watcher_let_others_do_is_counted_when_it_has_ended() -> None:
+def test_the_cpu_time_of_child_processes_is_counted() -> None:
     busy = "import time\nwhile time.process_time() < 0.1: pass"
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}])"
     process = SideProcess((sys.executable, "-c", code), SystemClock())
@@ -162,19 +162,19 @@ def test_what_a_watcher_let_others_do_is_counted_when_it_has_ended() -> None:
     assert process.cpu_seconds >= 0.1
 
 
-def test_a_job_that_runs_has_the_report_of_what_rules_recorded(
+def test_the_report_of_a_running_job_shows_recorded_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = []
     monkeypatch.setattr("sonde.cli.report._lower_priority", lambda: requests.append("step back"))
-    later = FakeClock(SystemClock().now_ns() + 10**15)  # what begins then is not over yet
+    later = FakeClock(SystemClock().now_ns() + 10**15)  # a job started then still runs
     job = FakeJob(str(tmp_path / "job"), clock=later)
     assert run_command_line(["report", job.backend.uri, "--refresh"]) == 0
     assert requests == ["step back"]
     assert json.loads(job.backend.read(report_key("report.json")))["rules"] == []
 
 
-def test_a_job_that_has_ended_gets_only_its_final_report(
+def test_refreshing_the_report_of_a_finished_job_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sonde.cli.report._lower_priority", lambda: None)
@@ -183,7 +183,7 @@ def test_a_job_that_has_ended_gets_only_its_final_report(
     assert not job.backend.exists(report_key("report.html"))
 
 
-def test_the_report_at_the_end_says_what_it_cost(tmp_path: Path) -> None:
+def test_the_costs_of_final_reports_add_up(tmp_path: Path) -> None:
     job = FakeJob(str(tmp_path / "job")).end()
     assert run_command_line(["report", job.backend.uri, "--at-end"]) == 0
     once = read_job(job.backend, job.clock.now_ns()).report_seconds

@@ -1,4 +1,4 @@
-"""Rules over the windows of a job: what is found does not depend on when anybody looked."""
+"""Running rules over the windows of a job: findings do not depend on the time of polls."""
 
 import signal
 from functools import partial
@@ -51,7 +51,7 @@ def test_a_runner_accepts_a_custom_rule_run() -> None:
 
 
 def all_rules() -> list[Rule]:
-    """Both settings of very different rules, sensitive enough to have much to say."""
+    """Return different rules in both settings, sensitive enough to report many findings."""
     return [
         LossNotDecreasing(num_steps=60),
         VanishingGradient(),
@@ -66,7 +66,7 @@ def all_rules() -> list[Rule]:
 
 
 def grow(job: FakeJob, polls: set[int], seed: int, poll: "object") -> None:
-    """A job of two workers that trains, dies, and comes back; somebody looks now and then."""
+    """Record two workers that train, die and resume; call `poll` at the given steps."""
     rng = np.random.default_rng(seed)
     index = 0
     for attempt in (1, 2):
@@ -116,7 +116,7 @@ def summaries(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     restarts=st.lists(st.booleans(), min_size=8, max_size=8),
     seed=st.integers(0, 3),
 )
-def test_findings_do_not_depend_on_how_the_stream_was_cut(
+def test_findings_do_not_depend_on_how_the_data_arrives(
     polls: set[int], restarts: list[bool], seed: int
 ) -> None:
     job = FakeJob()
@@ -125,7 +125,7 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(
 
     def poll() -> None:
         watching[0].advance()
-        if next(pending, False):  # somebody killed the watcher: it goes on from what was saved
+        if next(pending, False):  # the watcher was killed and resumes from its saved progress
             recorder_state = watching[0].progress
             watching[0] = Runner(JobData(job.backend, job.clock), all_rules(), recorder_state)
 
@@ -138,7 +138,7 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(
     }
 
 
-def test_a_window_is_shown_when_its_data_is_there_for_good() -> None:
+def test_a_window_is_evaluated_when_its_data_is_complete() -> None:
     job = FakeJob()
     worker = job.worker()
     runner = Runner(JobData(job.backend, job.clock), [LossTooLarge(limit=0.5)])
@@ -153,7 +153,7 @@ def test_a_window_is_shown_when_its_data_is_there_for_good() -> None:
     assert (result.first_step, result.last_step, result.triggered) == (0, 9, 10)
 
 
-def test_a_broken_rule_stops_alone_with_its_traceback() -> None:
+def test_a_broken_rule_is_stopped_with_its_traceback_and_no_other_is() -> None:
     broken, good = evaluate(with_losses([2.0] * 60), Broken(), LossTooLarge())
     assert broken.status is RuleStatus.ERROR
     assert "RuntimeError: this rule is broken" in (broken.reason or "")
@@ -169,7 +169,7 @@ def test_a_rule_that_is_too_slow_is_stopped(monkeypatch: pytest.MonkeyPatch) -> 
     assert "for one window" in (slow.reason or "")
 
 
-def test_a_rule_that_never_ends_is_ended_alone() -> None:
+def test_a_rule_that_never_returns_is_stopped_and_no_other_is() -> None:
     job = with_losses([2.0] * 60)
     data = JobData(job.backend, job.clock)
     runner = Runner(data, [Endless(), LossTooLarge()], limit=partial(cpu_time_limit, 0.2))
@@ -181,7 +181,7 @@ def test_a_rule_that_never_ends_is_ended_alone() -> None:
     assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
 
 
-def test_a_state_that_cannot_be_kept_is_the_rule_s_own_failure() -> None:
+def test_a_state_that_cannot_be_stored_fails_only_its_rule() -> None:
     job = with_losses([2.0] * 60)
     runner = Runner(JobData(job.backend, job.clock), [Hoarder(), LossTooLarge()])
     runner.advance()
@@ -193,7 +193,7 @@ def test_a_state_that_cannot_be_kept_is_the_rule_s_own_failure() -> None:
     assert good.status is RuleStatus.ISSUES_FOUND
 
 
-def test_a_rule_without_its_data_is_not_applicable() -> None:
+def test_a_rule_without_its_data_is_not_applicable_and_says_which() -> None:
     [quiet] = evaluate(with_losses([1.0] * 60), Quiet())
     assert quiet.status is RuleStatus.NOT_APPLICABLE
     assert quiet.reason == (
@@ -208,7 +208,7 @@ def test_a_rule_of_a_running_job_is_in_progress() -> None:
     assert rule.status is not RuleStatus.NO_ISSUES_FOUND
 
 
-def test_an_episode_opens_gets_worse_and_recovers_and_comes_again() -> None:
+def test_an_episode_opens_gets_worse_recovers_and_recurs() -> None:
     losses = [0.5] * 20 + [2.0] * 10 + [20.0] * 10 + [2.0] * 10 + [0.5] * 40 + [3.0] * 10
     [rule] = evaluate(with_losses(losses), LossTooLarge())
     first, second = rule.episodes
@@ -229,10 +229,10 @@ def test_time_and_steps_of_a_finding_come_from_its_data() -> None:
 
 def test_findings_are_recorded_once_and_can_be_read() -> None:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
-    for _ in range(2):  # the second one finds everything done
+    for _ in range(2):  # the second run has nothing left to do
         Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     judged = job.job().judgement()
-    assert [item.rule for item in judged] == ["LossTooLarge"]
+    assert [evaluation.rule for evaluation in judged] == ["LossTooLarge"]
     [finding] = job.job().findings()
     assert (finding.first_step, finding.triggered, finding.is_open) == (20, 10, False)
     assert judged["LossTooLarge"].triggered == 10
@@ -241,9 +241,7 @@ def test_findings_are_recorded_once_and_can_be_read() -> None:
     assert rule["findings"][0]["step"] == [20, 29]
 
 
-def test_where_rules_stand_is_kept_at_once_when_something_is_new_and_seldom_while_it_goes_on() -> (
-    None
-):
+def test_progress_is_saved_when_episodes_open_or_close_and_rarely_in_between() -> None:
     job = FakeJob()
     worker = job.worker()
     recorder = Recorder(job.backend, job.clock, [LossTooLarge()])
@@ -252,14 +250,14 @@ def test_where_rules_stand_is_kept_at_once_when_something_is_new_and_seldom_whil
         for step in range(40 * poll, 40 * poll + 40):
             worker.scalar("loss", step, 2.0 if poll < 7 else 0.1).step(step, {"forward": 0.1})
         worker.flush()
-        assert recorder.advance()  # it opens, goes on, and is over
+        assert recorder.advance()  # the episode opens, continues and closes
         stored.append(load_progress(job.backend).rules[0].index)
         seconds.append(job.clock.seconds())
     assert seconds[6] - seconds[0] < 30
     assert stored[0] == stored[6] < stored[7]
 
 
-def test_changed_parameters_discard_earlier_episodes() -> None:
+def test_changed_parameters_discard_recorded_episodes() -> None:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
     Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     Recorder(job.backend, job.clock, [LossTooLarge(limit=5.0)]).advance()
@@ -272,13 +270,13 @@ def test_evaluations_of_inactive_rules_are_retained() -> None:
     Recorder(job.backend, job.clock, [LossTooLarge(), Broken()]).advance()
     Recorder(job.backend, job.clock, [Quiet()]).advance()
     judged = job.job().judgement()
-    assert [item.rule for item in judged] == ["Quiet", "LossTooLarge", "Broken"]
+    assert [evaluation.rule for evaluation in judged] == ["Quiet", "LossTooLarge", "Broken"]
     assert judged["LossTooLarge"].triggered == 10
     [finding] = job.job().findings()
     assert finding.triggered == 10
 
 
-def test_a_rule_that_is_left_in_its_midst_is_stopped() -> None:
+def test_a_rule_that_is_no_longer_active_is_stopped() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(100):
@@ -286,14 +284,14 @@ def test_a_rule_that_is_left_in_its_midst_is_stopped() -> None:
     worker.flush()
     Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     Recorder(job.backend, job.clock, [Quiet()]).advance()
-    remaining = job.job().judgement()["LossTooLarge"]
-    assert (remaining.status, remaining.reason) == (
+    evaluation = job.job().judgement()["LossTooLarge"]
+    assert (evaluation.status, evaluation.reason) == (
         RuleStatus.STOPPED,
         "the rule is not active anymore",
     )
 
 
-def test_another_question_begins_anew() -> None:
+def test_changed_parameters_restart_the_evaluation() -> None:
     job = with_losses([2.0] * 40)
     runner = Runner(JobData(job.backend, job.clock), [LossTooLarge()])
     runner.advance()
@@ -303,6 +301,6 @@ def test_another_question_begins_anew() -> None:
     assert Progress().of("LossTooLarge", "").index == 0
 
 
-def test_the_cost_of_each_rule_is_known() -> None:
+def test_the_cost_of_each_rule_is_recorded() -> None:
     [rule] = evaluate(with_losses([2.0] * 60), LossTooLarge())
     assert rule.seconds > 0

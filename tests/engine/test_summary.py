@@ -1,4 +1,4 @@
-"""What rules measure, beside what they find."""
+"""Measurements that rules record in addition to findings."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.fakes.training import with_losses
 
 
 class Counted(Rule):
-    """How many losses are there?"""
+    """Counts the losses."""
 
     needs = (Losses(),)
 
@@ -25,7 +25,7 @@ class Counted(Rule):
         return {"losses": float(state["count"])}
 
 
-def test_what_a_rule_measured_is_kept_without_a_finding() -> None:
+def test_measurements_of_a_rule_are_recorded_without_a_finding() -> None:
     job = with_losses([1.0] * 70)
     Recorder(job.backend, job.clock, [Counted()]).advance()
     judged = job.job().judgement()["Counted"]
@@ -34,7 +34,7 @@ def test_what_a_rule_measured_is_kept_without_a_finding() -> None:
     assert rule["summary"] == {"losses": 70.0}
 
 
-def test_a_rule_that_cannot_sum_up_has_failed() -> None:
+def test_a_rule_with_a_failing_summary_has_failed() -> None:
     job = with_losses([])
     runner = Runner(JobData(job.backend, job.clock), [Counted()])
     runner.advance()

@@ -1,4 +1,4 @@
-"""A small reader of OpenMetrics text, written from the specification and not from our exporter.
+"""A small OpenMetrics parser, written from the specification and independent of the exporter.
 
 It refuses what the specification forbids: families that are not contiguous, a unit that is not the
 suffix of the name, metrics whose timestamps do not rise, text after `# EOF`.
@@ -25,7 +25,7 @@ class Family:
 
 
 def parse(text: str) -> dict[str, Family]:
-    """The families of an exposition; ValueError for anything that is not OpenMetrics."""
+    """Return the metric families of an exposition; raise ValueError if it is invalid."""
     if not text.endswith("# EOF\n") or text.count("# EOF") != 1:
         raise ValueError("it must end with one # EOF and a line feed")
     families: dict[str, Family] = {}

@@ -1,4 +1,4 @@
-"""What of a fake job is exported, and what came out."""
+"""Select and export data of a fake job."""
 
 import io
 

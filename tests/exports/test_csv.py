@@ -20,7 +20,7 @@ def test_a_row_per_sample_with_iso_times_and_empty_cells_for_missing_values() ->
     ]
 
 
-def test_a_series_that_a_node_does_not_have_is_empty_there() -> None:
+def test_a_series_missing_on_a_node_is_empty_for_it() -> None:
     first = FakeJob("memory://csv-of-two/job", "a").record({"cpu.user_percent": [1.0]})
     FakeJob("memory://csv-of-two/job", "b").record({"gpu.power_watts/gpu0": [300.0]})
     selection = select(first, nodes=("a", "b"))

@@ -32,11 +32,11 @@ def test_an_independent_parser_reads_the_output() -> None:
     assert cpu == {(job, ("node", "a")): [(start, 1.0), (start + 0.5, 2.0)]}
 
 
-def test_nothing_recorded_is_still_an_exposition() -> None:
+def test_an_empty_job_is_a_valid_exposition() -> None:
     assert export("prometheus", select(FakeJob())) == b"# EOF\n"
 
 
-def test_a_unit_that_the_name_does_not_end_with_is_left_out() -> None:
+def test_a_unit_is_omitted_unless_the_name_ends_with_it() -> None:
     job = FakeJob()
     job.writer.add_sample(1, (Series(MetricInfo("cpu.load_1m", "threads", "load")),), [0.5])
     job.flush()
@@ -56,7 +56,7 @@ def test_statistics_of_buckets_are_a_label() -> None:
 
 
 @given(device=some.text(some.characters(codec="utf-8", exclude_characters="/"), min_size=1))
-def test_any_device_name_comes_back_as_it_was(device: str) -> None:
+def test_any_device_name_survives_the_export(device: str) -> None:
     job = FakeJob()
     help_ = 'a "free"\\ text\nof two lines'
     series = (Series(MetricInfo("disk.free_bytes", "bytes", help_), device),)
@@ -69,7 +69,7 @@ def test_any_device_name_comes_back_as_it_was(device: str) -> None:
 
 
 @given(name=some.text(min_size=1))
-def test_any_metric_gets_a_lawful_name(name: str) -> None:
+def test_any_metric_gets_a_valid_name(name: str) -> None:
     assert re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", family_name(name))
 
 

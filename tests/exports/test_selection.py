@@ -8,7 +8,7 @@ from tests.fakes.clock import START_NS
 from tests.fakes.job import FakeJob
 
 
-def test_a_long_job_comes_in_batches_that_are_together_the_whole() -> None:
+def test_the_batches_of_a_long_job_contain_all_of_it() -> None:
     ticks = 3 * _export._BATCH_ROWS
     job = FakeJob()
     job.record({"cpu.user_percent": map(float, range(ticks))}, ticks_per_flush=ticks)
@@ -19,7 +19,7 @@ def test_a_long_job_comes_in_batches_that_are_together_the_whole() -> None:
     assert joined.tolist() == list(range(ticks))
 
 
-def test_a_range_is_kept_to_the_nanosecond() -> None:
+def test_a_range_is_exact_and_excludes_its_end() -> None:
     job = FakeJob().record({"cpu.user_percent": map(float, range(20))})
     within = TimeRange(START_NS + NANOSECONDS, START_NS + 2 * NANOSECONDS)
     batches = select(job, within=within).batches()
@@ -36,7 +36,7 @@ def test_a_range_beyond_the_job_has_no_batches() -> None:
     assert list(select(job, within=TimeRange(START_NS + 10**15)).batches()) == []
 
 
-def test_progress_ends_at_the_announced_total() -> None:
+def test_batches_add_up_to_the_announced_number_of_values() -> None:
     job = FakeJob().record({"cpu.user_percent": [1.0] * 40, "cpu.idle_percent": [9.0] * 40})
     selection = select(job)
     assert sum(batch.values.size for batch in selection.batches()) == selection.values == 80

@@ -33,7 +33,7 @@ def exported(profiler: PythonProfiler) -> dict[str, Any]:
 
 
 def check(document: dict[str, Any]) -> None:
-    """Exactly what the format knows, field by field."""
+    """Check every field against the speedscope format."""
     assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     assert document.keys() == {
         *("$schema", "exporter", "name", "activeProfileIndex", "shared", "profiles")
@@ -70,12 +70,12 @@ def weights_by_stack(document: dict[str, Any]) -> dict[str, list[tuple[list[str]
 
 
 @pytest.mark.parametrize("profiler", list(PythonProfiler))
-def test_the_document_is_what_the_format_knows(profiler: PythonProfiler) -> None:
+def test_the_document_follows_the_speedscope_format(profiler: PythonProfiler) -> None:
     check(exported(profiler))
 
 
 @pytest.mark.parametrize("profiler", list(PythonProfiler))
-def test_stacks_stand_in_order_of_time_under_their_phase(profiler: PythonProfiler) -> None:
+def test_stacks_are_ordered_by_time_under_their_phase(profiler: PythonProfiler) -> None:
     training = weights_by_stack(exported(profiler))["worker 0, training, steps 0 to 0"]
     assert training == [
         (["train: data_wait", "main", "load", "io.read"], 2_000_000),

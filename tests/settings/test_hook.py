@@ -1,4 +1,4 @@
-"""What the hook keeps: the words of a person, checked once, handed on unchanged."""
+"""Settings of the hook."""
 
 import pytest
 from hypothesis import given
@@ -47,7 +47,7 @@ collections = st.builds(
         needed=st.none() | st.lists(st.sampled_from(["relu_output", "batch-hash", "*"])).map(tuple),
     )
 )
-def test_settings_come_back_from_json_as_they_were(settings: HookSettings) -> None:
+def test_settings_survive_json(settings: HookSettings) -> None:
     assert HookSettings.from_json(settings.to_json()) == settings
 
 
@@ -58,11 +58,11 @@ def test_an_invalid_variable_is_refused(line: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN_COLLECTIONS))
-def test_a_built_in_collection_needs_nothing_but_its_name(name: str) -> None:
+def test_a_built_in_collection_needs_only_its_name(name: str) -> None:
     assert parse_save(name) == CollectionSettings(name, schedules=EVERYWHERE)
 
 
-def test_every_key_can_be_written_on_the_command_line() -> None:
+def test_every_key_can_be_set_on_the_command_line() -> None:
     line = "mine:include=relu|tanh,every=500,start=10,end=2000,reductions=mean+std,values,histogram"
     assert parse_save(line) == CollectionSettings(
         "mine",
@@ -81,7 +81,7 @@ def test_every_key_can_be_written_on_the_command_line() -> None:
 
 
 @pytest.mark.parametrize("include", ["x{1,3}", "a=b", "a:b", "(conv|fc)\\.weight$", "a,B"])
-def test_signs_of_the_command_line_may_be_in_a_regular_expression(include: str) -> None:
+def test_regular_expressions_can_contain_separators(include: str) -> None:
     saved = parse_save(f"mine:include={include},every=3")
     assert (saved.include, saved.schedules[Mode.TRAIN].every) == (include, 3)
 
@@ -98,7 +98,7 @@ def test_a_mode_overrides_the_general_schedule() -> None:
     assert listed.schedules[Mode.EVAL] == Schedule(steps=frozenset((1, 2)))
 
 
-def test_modes_without_a_schedule_are_not_recorded_if_others_have_one() -> None:
+def test_a_schedule_for_one_mode_disables_the_others() -> None:
     assert parse_save("weights:eval.every=2").schedules == {Mode.EVAL: Schedule(2)}
 
 
@@ -131,7 +131,7 @@ def test_modes_without_a_schedule_are_not_recorded_if_others_have_one() -> None:
         ("mine:include=(", ("include", "'('", "not a regular expression")),
     ],
 )
-def test_a_wrong_text_is_refused_with_key_value_and_what_is_allowed(
+def test_an_invalid_text_is_refused_with_key_value_and_valid_options(
     line: str, named: tuple[str, ...]
 ) -> None:
     with pytest.raises(UsageError) as error:
@@ -145,7 +145,7 @@ def test_an_empty_list_of_steps_is_refused() -> None:
         read_collections({"name": "weights", "steps": []})
 
 
-def test_callers_give_texts_tables_or_a_list_of_both() -> None:
+def test_collections_are_texts_tables_or_a_list_of_both() -> None:
     text, table = "weights:every=2", {"name": "weights", "every": 2}
     (expected,) = read_collections(text)
     assert read_collections(table) == (expected,)
@@ -158,13 +158,13 @@ def test_invalid_collections_are_refused(value: object) -> None:
         read_collections(value)
 
 
-def test_collections_of_the_command_line_take_the_place_of_those_of_the_file() -> None:
+def test_collections_of_the_command_line_replace_those_of_the_file() -> None:
     file = HookSettings(collections=read_collections(["weights:every=2", "labels"]))
     line = read_collections(["weights:every=3", "weights:every=100,values"])
     assert file.overridden_by(line).collections == (*line, *read_collections("labels"))
 
 
-def test_collections_of_the_script_only_fill_in_what_is_left_open() -> None:
+def test_collections_of_the_script_do_not_override_those_of_the_launcher() -> None:
     line = HookSettings(collections=read_collections("weights:every=2"))
     script = read_collections(["weights:every=3", "labels"])
     assert line.filled_with(script).collections == read_collections(["weights:every=2", "labels"])

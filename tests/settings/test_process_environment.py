@@ -1,4 +1,4 @@
-"""What variables say about where a process runs."""
+"""Placement and settings read from environment variables."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_the_store_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("value", "expected"), [("1", True), ("yes", True), ("0", False), ("", False)]
 )
-def test_it_is_disabled_by_anything_but_0(
+def test_sonde_is_disabled_by_any_value_except_0_and_empty(
     monkeypatch: pytest.MonkeyPatch, value: str, *, expected: bool
 ) -> None:
     monkeypatch.setenv("SONDE_DISABLE", value)
@@ -72,7 +72,7 @@ def test_the_placement_is_read_from_slurm(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("value", ["x", "1:4", "-1", ""])
-def test_strange_values_of_a_cluster_do_no_harm(
+def test_invalid_values_of_cluster_variables_are_ignored(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.setenv("PET_NNODES", value)
@@ -91,7 +91,7 @@ def test_the_local_rank_is_read_from_torchrun_and_run_id_none_is_ignored(
     assert here.local_rank == 3
 
 
-def test_a_process_without_a_job_around_it_has_no_place_in_one() -> None:
+def test_a_process_outside_of_a_job_has_only_a_node_name() -> None:
     assert worker_place() == WorkerPlace("node7")
 
 
@@ -152,18 +152,20 @@ def test_a_local_rank_alone_is_the_rank_on_the_first_node(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("value", ["x", "-1", "1.5", " "])
-def test_a_rank_that_is_no_number_is_no_rank(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_a_rank_that_is_not_a_number_is_ignored(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
     monkeypatch.setenv("RANK", value)
     monkeypatch.setenv("SONDE_ATTEMPT", value)
     assert (worker_place().rank, worker_place().attempt) == (None, 1)
 
 
-def test_without_a_launcher_the_hook_keeps_the_usual() -> None:
+def test_without_a_launcher_the_hook_uses_defaults() -> None:
     assert hook_settings() == HookSettings()
 
 
-def test_what_the_hook_keeps_travels_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = HookSettings(
+def test_hook_settings_are_passed_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = HookSettings(
         statistics=("weights",),
         histogram_every=0,
         stop_on_non_finite=True,
@@ -173,14 +175,14 @@ def test_what_the_hook_keeps_travels_in_a_variable(monkeypatch: pytest.MonkeyPat
         ),
         overhead_percent=2.5,
     )
-    line = requests.to_json()
+    line = settings.to_json()
     assert "\n" not in line
     assert line.isascii()
     monkeypatch.setenv("SONDE_HOOK", line)
-    assert hook_settings() == requests
+    assert hook_settings() == settings
 
 
-def test_variables_are_announced_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_announced_variables_can_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "mine")
     monkeypatch.delenv("SONDE_JOB", raising=False)
     before = announce({"PYTHONPATH": "ours:mine", "SONDE_JOB": "job"})
@@ -198,11 +200,11 @@ def test_a_disabled_worker_has_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reported", "file"),
+    ("session_name", "file"),
     [("/home/me/deep learning.ipynb", "/home/me/deep learning.ipynb"), ("x", None)],
 )
-def test_the_name_of_a_notebook_is_read_from_jupyter(
-    monkeypatch: pytest.MonkeyPatch, reported: str, file: str | None
+def test_the_path_of_a_notebook_is_read_from_jupyter(
+    monkeypatch: pytest.MonkeyPatch, session_name: str, file: str | None
 ) -> None:
-    monkeypatch.setenv("JPY_SESSION_NAME", reported)
+    monkeypatch.setenv("JPY_SESSION_NAME", session_name)
     assert notebook_file() == file

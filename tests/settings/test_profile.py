@@ -1,4 +1,4 @@
-"""When profilers look deeper: the words of a person, checked once, handed on unchanged."""
+"""Settings of profile windows."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ windows = st.builds(
 
 
 @given(st.lists(windows, max_size=4).map(tuple))
-def test_windows_come_back_from_json_as_they_were(profile: tuple[Window, ...]) -> None:
+def test_windows_survive_json(profile: tuple[Window, ...]) -> None:
     settings = HookSettings(profile=profile)
     assert HookSettings.from_json(settings.to_json()) == settings
 
@@ -46,7 +46,7 @@ def test_by_default_three_kinds_profile_early_steps() -> None:
     )
 
 
-def test_an_option_changes_its_own_kind_and_leaves_the_others() -> None:
+def test_an_option_changes_only_its_own_kind() -> None:
     changed = read_profiles(["operators:start_step=50,num_steps=2,shapes"], DEFAULT_WINDOWS)
     current = Window(ProfileKind.OPERATORS, 50, 2, options={"shapes": "true"})
     assert changed == (current, DATALOADER, PYTHON)
@@ -55,12 +55,12 @@ def test_an_option_changes_its_own_kind_and_leaves_the_others() -> None:
     assert repeated == (current, DATALOADER, timed)
 
 
-def test_several_windows_of_a_kind_are_all_kept() -> None:
-    requests = read_profiles(["memory:start_step=2", "memory:start_step=90"], DEFAULT_WINDOWS)
-    assert [item.start_step for item in requests if item.kind is ProfileKind.MEMORY] == [2, 90]
+def test_a_kind_can_have_several_windows() -> None:
+    windows = read_profiles(["memory:start_step=2", "memory:start_step=90"], DEFAULT_WINDOWS)
+    assert [window.start_step for window in windows if window.kind is ProfileKind.MEMORY] == [2, 90]
 
 
-def test_none_switches_all_off_but_what_follows_it() -> None:
+def test_none_disables_all_kinds_before_it() -> None:
     assert read_profiles(["none"], DEFAULT_WINDOWS) == ()
     assert read_profiles(["operators", "none", "python"], DEFAULT_WINDOWS) == (PYTHON,)
 
@@ -71,7 +71,7 @@ def test_a_kind_without_options_uses_the_default_window() -> None:
     assert (stacks.start_step, stacks.num_steps) == (9, 3)
 
 
-def test_a_timer_is_one_of_cprofile() -> None:
+def test_a_timer_selects_cprofile() -> None:
     [timed] = read_profiles(["python:timer=off_cpu"], ())
     assert timed.options == {"profiler": "cprofile", "timer": "off_cpu"}
 
@@ -98,7 +98,7 @@ def test_a_timer_is_one_of_cprofile() -> None:
         ("none:start_step=5", ("'none'", "Choose one of: operators")),
     ],
 )
-def test_a_wrong_option_is_refused_with_key_value_and_what_is_allowed(
+def test_an_invalid_option_is_refused_with_key_value_and_valid_options(
     line: str, named: tuple[str, ...]
 ) -> None:
     with pytest.raises(UsageError) as error:
@@ -107,7 +107,7 @@ def test_a_wrong_option_is_refused_with_key_value_and_what_is_allowed(
     assert "\n" not in str(error.value)
 
 
-def test_a_file_says_the_same(tmp_path: Path) -> None:
+def test_windows_can_be_set_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(
         "[profile]\ndataloader = false\n"
@@ -130,7 +130,7 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         ("[profile]\nprofile = 5", ("profile = 5", "operators")),
     ],
 )
-def test_a_wrong_file_is_refused(tmp_path: Path, text: str, named: tuple[str, ...]) -> None:
+def test_an_invalid_file_is_refused(tmp_path: Path, text: str, named: tuple[str, ...]) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
@@ -139,10 +139,10 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, named: tuple[str, ..
 
 
 def test_a_request_applies_options_to_the_kinds_that_have_them() -> None:
-    requests = requested_windows(
+    windows = requested_windows(
         {"kinds": "operators,python", "steps": "10", "by": "alice", "profiler": "cprofile"}
     )
-    assert requests == (
+    assert windows == (
         Window(ProfileKind.OPERATORS, None, 10, by="alice"),
         Window(ProfileKind.PYTHON, None, 10, options={"profiler": "cprofile"}, by="alice"),
     )
@@ -161,6 +161,6 @@ def test_a_request_applies_options_to_the_kinds_that_have_them() -> None:
         ({"kinds": "operators", "timer": "cpu"}, "Available: keep_trace"),
     ],
 )
-def test_a_request_that_cannot_be_is_refused(arguments: dict[str, str], named: str) -> None:
+def test_an_invalid_request_is_refused(arguments: dict[str, str], named: str) -> None:
     with pytest.raises(UsageError, match=named):
         requested_windows(arguments, "sonde profile:")

@@ -1,4 +1,4 @@
-"""How a job is watched: from files and texts, each value checked once."""
+"""Settings of a run, from files and the command line."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_durations_are_numbers_with_a_unit(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "5", "s", "-1s", "1d", "1e3s", "nan", "infs", "1s 2s", "١s1"])
-def test_other_durations_are_refused_by_key_and_value(text: str) -> None:
+def test_invalid_durations_are_refused_with_key_and_value(text: str) -> None:
     with pytest.raises(UsageError, match="--grace") as error:
         parse_duration(text, "--grace")
     assert repr(text) in str(error.value)
@@ -55,7 +55,7 @@ def test_sizes_are_numbers_with_a_unit(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "20", "GB", "-1GB", "1PB", "lots"])
-def test_other_sizes_are_refused(text: str) -> None:
+def test_invalid_sizes_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="20GB"):
         parse_size(text, "disk")
 
@@ -72,7 +72,7 @@ def test_defaults_of_the_reference_are_those_of_the_settings(tmp_path: Path) -> 
     assert load_settings(file) == RunSettings(file=str(file))
 
 
-def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
+def test_every_key_of_a_file_is_applied(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(
         "[job]\nname = 'resnet'\n[system]\ninterval = '1s'\n"
@@ -133,7 +133,7 @@ def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
         ("[[save.collection]]\nname = 'all'\neval.evry = 5", ("eval: ", "evry = 5", "every")),
     ],
 )
-def test_a_wrong_file_is_refused_with_key_value_and_what_is_allowed(
+def test_an_invalid_file_is_refused_with_key_value_and_valid_options(
     tmp_path: Path, text: str, named: tuple[str, ...]
 ) -> None:
     file = tmp_path / "mine.toml"
@@ -144,13 +144,13 @@ def test_a_wrong_file_is_refused_with_key_value_and_what_is_allowed(
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not valid TOML"):
         load_settings(tmp_path / "mine.toml")
 
 
-def test_a_file_beside_the_script_comes_before_one_in_the_folder(tmp_path: Path) -> None:
+def test_a_file_next_to_the_script_takes_precedence_over_one_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "sonde.toml").write_text("[job]\nname = 'folder'")
     assert load_settings(None, ("python", "project/train.py")).name == "folder"
@@ -160,12 +160,12 @@ def test_a_file_beside_the_script_comes_before_one_in_the_folder(tmp_path: Path)
     assert load_settings(None, ("true",)).name == "folder"
 
 
-def test_a_word_that_is_no_path_is_not_taken_for_a_script() -> None:
+def test_an_argument_that_is_not_a_path_is_not_mistaken_for_a_script() -> None:
     assert load_settings(None, ("bash", "-c", f"echo {'x' * 5000}.py")).name is None
     assert load_settings(None, ("python", f"{'x' * 5000}/train.py")).name is None
 
 
-def test_rules_can_be_run_later(tmp_path: Path) -> None:
+def test_live_rules_can_be_switched_off(tmp_path: Path) -> None:
     path = tmp_path / "later.toml"
     path.write_text("[rules]\nlive = false\n")
     assert load_settings(path).rules.live is False

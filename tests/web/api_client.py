@@ -1,4 +1,4 @@
-"""Asks the server's answers without a server: a job in memory, an address, words."""
+"""Query endpoints of a job without a server."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from tests.web.decoding import column_of, decode_frame
 
 
 class ApiClient:
-    """One job, and what is answered about it."""
+    """A job and the replies of its endpoints."""
 
     def __init__(self, job: FakeJob) -> None:
         store, _, self._name = job.backend.uri.rstrip("/").rpartition("/")
@@ -23,17 +23,17 @@ class ApiClient:
         }
 
     def reply(self, path: str, **options: object) -> Reply:
-        """The answer of an address below the job's."""
+        """Return the raw reply of a path below the job."""
         parameters = {name: str(value) for name, value in options.items()}
         query = Query(self._library, {"job": self._name}, parameters)
         return self._endpoints[f"/jobs/{{job}}/{path}"].handler(query)
 
     def document(self, path: str, **options: object) -> Any:
-        """An answer of plain values."""
+        """Return a JSON reply."""
         return json.loads(self.reply(path, **options).body)
 
     def frame(self, path: str, **options: object) -> Any:
-        """An answer of columns, which stand where the header has their places."""
+        """Return a binary reply as its header, with columns filled in."""
         header, data = decode_frame(self.reply(path, **options).body)
         return _filled(header, data)
 

@@ -1,4 +1,4 @@
-"""What a browser makes of a frame."""
+"""Decode binary frames as a browser does."""
 
 import json
 from typing import Any
@@ -10,14 +10,14 @@ _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f32": "<f4", "f64": "<f8"}
 
 
 def decode_frame(frame: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The header, and the bytes that its offsets count in."""
+    """Return the header and the bytes that its offsets refer to."""
     start = 4 + int.from_bytes(frame[:4], "little")
     header: dict[str, Any] = json.loads(frame[4:start])
     return header, memoryview(frame)[start:]
 
 
 def column_of(index: dict[str, Any], data: memoryview) -> npt.NDArray[Any]:
-    """One column as numbers, what is unknown as NaN."""
+    """Return a column as numbers, with missing values as NaN."""
     kind = np.dtype(_TYPES[index["type"]])
     values = np.frombuffer(data, kind, index["length"], index["offset"])
     if "scale" not in index:

@@ -1,4 +1,4 @@
-"""The server without a process or a port: a store, a clock, and a browser that is none."""
+"""Test clients of the web application, without a process or a port."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ OURS = {"X-Sonde": "1"}
 def served(
     store: str, clock: Clock, token: str | None = None, host: str = "localhost"
 ) -> TestClient:
-    """A client of a server over a store."""
+    """Return a client of a server for a store."""
     library = Library(store, clock)
     app = create_app(library, Door(PORT, token, is_local=is_loopback(host)))
     return TestClient(app, base_url=f"http://{host}:{PORT}", follow_redirects=False)
 
 
 def served_job(job: FakeJob) -> TestClient:
-    """A client of a server over the store that a job is in; its addresses begin at the job."""
+    """Return a client of a server for the store of a job, with paths relative to the job."""
     store, _, name = job.backend.uri.rstrip("/").rpartition("/")
     client = served(store, job.clock)
     client.base_url = client.base_url.join(f"/api/jobs/{name}/")
@@ -34,13 +34,13 @@ def served_job(job: FakeJob) -> TestClient:
 
 
 def columns(client: TestClient, path: str) -> tuple[dict[str, Any], memoryview]:
-    """The header of a frame, and where its columns are."""
+    """Return the header of a frame and the bytes of its columns."""
     answer = client.get(path)
     assert answer.status_code == 200, answer.text
     return decode_frame(answer.content)
 
 
 def column(index: dict[str, Any], data: memoryview) -> list[float]:
-    """One column as numbers."""
+    """Return a column as numbers."""
     result: list[float] = column_of(index, data).tolist()
     return result

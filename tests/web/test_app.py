@@ -1,4 +1,4 @@
-"""The server as a whole: errors are sentences, answers have marks, nothing outside is readable."""
+"""The web application: errors, caching, compression and isolation of the store."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ def web_client() -> TestClient:
     return served_job(job.end())
 
 
-def test_the_page_is_served_even_without_built_assets(tmp_path: Path) -> None:
+def test_the_root_path_serves_the_page(tmp_path: Path) -> None:
     answer = served(str(tmp_path), FakeClock()).get("/")
     assert answer.status_code == 200
     assert "<title>Sonde</title>" in answer.text
@@ -39,7 +39,9 @@ def test_the_page_is_served_even_without_built_assets(tmp_path: Path) -> None:
         ("/api/jobs?state=%3Cscript%3E", 400, "Choose one of:"),
     ],
 )
-def test_an_error_is_a_sentence(tmp_path: Path, path: str, status: int, message: str) -> None:
+def test_errors_are_json_with_a_message(
+    tmp_path: Path, path: str, status: int, message: str
+) -> None:
     answer = served(str(tmp_path), FakeClock()).get(path)
     assert answer.status_code == status
     assert message in answer.json()["error"]
@@ -47,7 +49,7 @@ def test_an_error_is_a_sentence(tmp_path: Path, path: str, status: int, message:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "query",
     [
         "series",
         "series?keys=cpu.utilization_percent&px=4097",
@@ -68,8 +70,8 @@ def test_an_error_is_a_sentence(tmp_path: Path, path: str, status: int, message:
         "requests/..%5C..",
     ],
 )
-def test_questions_that_cannot_be_are_refused(web_client: TestClient, words: str) -> None:
-    answer = web_client.get(words)
+def test_invalid_parameters_are_refused(web_client: TestClient, query: str) -> None:
+    answer = web_client.get(query)
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"]
 
@@ -84,7 +86,7 @@ def test_questions_that_cannot_be_are_refused(web_client: TestClient, words: str
         "/assets//etc/passwd",
     ],
 )
-def test_nothing_outside_of_the_store_is_readable(tmp_path: Path, path: str) -> None:
+def test_files_outside_the_store_cannot_be_read(tmp_path: Path, path: str) -> None:
     store = tmp_path / "store"
     FakeJob(str(store / "one")).end()
     FakeJob(str(tmp_path / "secret")).end()
@@ -93,12 +95,12 @@ def test_nothing_outside_of_the_store_is_readable(tmp_path: Path, path: str) -> 
     assert client.get("/api/jobs/..%2Fsecret").status_code in (400, 404)
 
 
-def test_a_store_that_is_not_there_yet_is_an_empty_list(tmp_path: Path) -> None:
+def test_a_missing_store_is_an_empty_list(tmp_path: Path) -> None:
     answer = served(str(tmp_path / "none"), FakeClock()).get("/api/jobs").json()
     assert (answer["jobs"], answer["total"]) == ([], 0)
 
 
-def test_an_answer_that_has_not_changed_is_not_sent_again(web_client: TestClient) -> None:
+def test_an_unchanged_reply_is_not_sent_again(web_client: TestClient) -> None:
     first = web_client.get("series?keys=cpu.utilization_percent")
     repeated = web_client.get(
         "series?keys=cpu.utilization_percent", headers={"If-None-Match": first.headers["etag"]}
@@ -124,13 +126,15 @@ def test_replies_are_compressed_if_the_client_accepts_gzip(web_client: TestClien
         *((b"{}", 400), (b"[" * 60_000, 400)),
     ],
 )
-def test_what_is_sent_along_is_checked(web_client: TestClient, body: bytes, status: int) -> None:
+def test_invalid_request_bodies_are_refused(
+    web_client: TestClient, body: bytes, status: int
+) -> None:
     answer = web_client.post("set", content=body, headers=OURS)
     assert answer.status_code == status
     assert answer.json()["error"]
 
 
-def test_a_fault_of_ours_is_a_sentence_without_a_traceback(
+def test_an_internal_error_is_returned_without_its_details(
     web_client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
@@ -141,15 +145,15 @@ def test_a_fault_of_ours_is_a_sentence_without_a_traceback(
     assert answer.status_code == 500
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
-    assert "ZeroDivisionError" in caplog.text  # the log of the server has it
+    assert "ZeroDivisionError" in caplog.text  # the server logs it
 
 
-def test_hostile_names_are_returned_as_plain_text(tmp_path: Path) -> None:
+def test_hostile_names_are_returned_as_data_and_never_as_html(tmp_path: Path) -> None:
     hostile(str(tmp_path))
     client = served(str(tmp_path), FakeClock(2_000_000_000 * 1_000_000_000))
     document = client.get("/api/jobs/hostile").json()
-    assert [item["name"] for item in document["nodes"]]
-    messages = {item["message"] for item in document["findings"]["findings"]}
+    assert [entry["name"] for entry in document["nodes"]]
+    messages = {entry["message"] for entry in document["findings"]["findings"]}
     assert messages == set(ATTACKS)
     for path in ("metrics", "rules", "charts/rules", "fleet", "scalars", "series?keys=x"):
         answer = client.get(f"/api/jobs/hostile/{path}")
@@ -158,7 +162,7 @@ def test_hostile_names_are_returned_as_plain_text(tmp_path: Path) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_every_answer_about_a_job_without_anything_is_an_answer() -> None:
+def test_no_endpoint_fails_for_an_empty_job() -> None:
     client = served_job(FakeJob().end())
     paths = [
         endpoint.path.removeprefix("/jobs/{job}/")
@@ -176,7 +180,7 @@ def test_every_answer_about_a_job_without_anything_is_an_answer() -> None:
             assert answer.json()["error"], path
 
 
-def test_the_answers_of_a_job_that_is_over_are_computed_once(
+def test_replies_about_a_finished_job_are_computed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_job(str(tmp_path), "one", Shape(seconds=30))
@@ -186,14 +190,14 @@ def test_the_answers_of_a_job_that_is_over_are_computed_once(
     assert client.get("/api/jobs/one/heat").content == first.content
 
 
-def test_text_that_is_no_text_is_no_trouble(tmp_path: Path) -> None:
+def test_a_search_with_invalid_utf8_finds_nothing(tmp_path: Path) -> None:
     client = served(str(tmp_path), FakeClock())
     answer = client.get("/api/jobs?search=%ff%fe%00%F0%9F%92%A9")
     assert answer.status_code == 200
     assert json.loads(answer.text)["total"] == 0
 
 
-def test_built_files_are_kept_by_the_browser_until_they_change(tmp_path: Path) -> None:
+def test_built_assets_are_cached_until_they_change(tmp_path: Path) -> None:
     client = served(str(tmp_path), FakeClock())
     page = client.get("/").text
     for path in re.findall(r'(?:href|src)="(/assets/[^"]+)"', page):

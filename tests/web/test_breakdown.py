@@ -1,4 +1,4 @@
-"""Totals of a range: exact, and the same as somebody finds who counts nanosecond by nanosecond."""
+"""Time breakdown of a range: totals match an independent count."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from sonde.clock import NANOSECONDS
 from tests.fakes.job import FakeJob
 from tests.web.api_client import ApiClient
 
-TICK = 0.25  # every stretch begins and ends at a multiple of it: a picture of ticks can be counted
+TICK = 0.25  # all intervals start and end at multiples of it, so ticks can be counted
 FULL_WINDOW = 40
 NAMES = ("forward", "backward", "collective", "mine")
 
-Stretch = tuple[str, int, int]  # a name, its first tick, and how many
+PhaseTicks = tuple[str, int, int]  # name, first tick, number of ticks
 
 stretches = st.lists(
     st.tuples(st.sampled_from(NAMES), st.integers(0, FULL_WINDOW - 1), st.integers(1, 12)),
@@ -22,10 +22,10 @@ stretches = st.lists(
 )
 
 
-def recorded(result: list[Stretch], steps: list[tuple[int, int]]) -> FakeJob:
+def recorded(intervals: list[PhaseTicks], steps: list[tuple[int, int]]) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
-    for name, first, count in result:
+    for name, first, count in intervals:
         category = "user" if name == "mine" else "phase"
         worker.stretch(name, first * TICK, count * TICK, category=category)
     for number, (first, count) in enumerate(steps):
@@ -35,11 +35,11 @@ def recorded(result: list[Stretch], steps: list[tuple[int, int]]) -> FakeJob:
     return job.end()
 
 
-def owners(result: list[Stretch]) -> list[str | None]:
-    """Who owns each tick: the stretch that began last; of those that began together the shorter."""
+def owners(intervals: list[PhaseTicks]) -> list[str | None]:
+    """Return the phase of each tick: the latest to begin, or the shortest of those."""
     ticks: list[str | None] = [None] * (FULL_WINDOW + 20)
-    order = sorted(range(len(result)), key=lambda item: (result[item][1], -result[item][2], item))
-    for name, first, count in (result[item] for item in order):
+    order = sorted(intervals, key=lambda interval: (interval[1], -interval[2]))
+    for name, first, count in order:
         ticks[first : first + count] = [name] * count
     return ticks
 
@@ -52,15 +52,15 @@ def query(job: FakeJob, first: int, last: int) -> Any:
 
 @settings(max_examples=60, deadline=None)
 @given(stretches, st.integers(0, FULL_WINDOW - 1), st.integers(1, FULL_WINDOW))
-def test_totals_are_those_that_ticks_give_one_by_one(
-    result: list[Stretch], first: int, length: int
+def test_totals_match_a_count_tick_by_tick(
+    intervals: list[PhaseTicks], first: int, length: int
 ) -> None:
     last = min(FULL_WINDOW, first + length)
-    answer = query(recorded(result, []), first, last)
-    expected = {name: owners(result)[first:last].count(name) * TICK for name in NAMES}
-    reported = {phase["name"]: phase["seconds"] for phase in answer["phases"]}
+    answer = query(recorded(intervals, []), first, last)
+    expected = {name: owners(intervals)[first:last].count(name) * TICK for name in NAMES}
+    seconds_by_phase = {phase["name"]: phase["seconds"] for phase in answer["phases"]}
     for name, seconds in expected.items():
-        assert reported.get(name, 0.0) == pytest.approx(seconds, abs=1e-6)
+        assert seconds_by_phase.get(name, 0.0) == pytest.approx(seconds, abs=1e-6)
     assert answer["other_seconds"] == pytest.approx(
         (last - first) * TICK - sum(expected.values()), abs=1e-6
     )
@@ -68,20 +68,20 @@ def test_totals_are_those_that_ticks_give_one_by_one(
 
 @settings(max_examples=30, deadline=None)
 @given(stretches, st.integers(0, FULL_WINDOW - 1), st.integers(1, FULL_WINDOW))
-def test_what_of_the_steps_is_in_no_phase_is_between(
-    result: list[Stretch], first: int, length: int
+def test_step_time_outside_all_phases_counts_as_between(
+    intervals: list[PhaseTicks], first: int, length: int
 ) -> None:
     last = min(FULL_WINDOW, first + length)
     steps = [(0, 10), (10, 5), (20, 15)]
-    answer = query(recorded(result, steps), first, last)
+    answer = query(recorded(intervals, steps), first, last)
     in_step = [any(a <= tick < a + n for a, n in steps) for tick in range(FULL_WINDOW)]
-    free = [owner is None for owner in owners(result)]
+    free = [owner is None for owner in owners(intervals)]
     ticks = sum(in_step[tick] and free[tick] for tick in range(first, last))
-    reported = {phase["name"]: phase["seconds"] for phase in answer["phases"]}
-    assert reported.get("between", 0.0) == pytest.approx(ticks * TICK, abs=1e-6)
+    seconds_by_phase = {phase["name"]: phase["seconds"] for phase in answer["phases"]}
+    assert seconds_by_phase.get("between", 0.0) == pytest.approx(ticks * TICK, abs=1e-6)
 
 
-def test_a_phase_is_counted_with_its_mean_its_p95_and_its_share() -> None:
+def test_a_phase_has_its_count_mean_p95_and_share() -> None:
     job = FakeJob()
     worker = job.worker()
     for number in range(10):
@@ -97,7 +97,7 @@ def test_a_phase_is_counted_with_its_mean_its_p95_and_its_share() -> None:
     assert answer["seconds"] == pytest.approx(22.0)
 
 
-def test_a_range_is_compared_with_the_run() -> None:
+def test_a_range_has_its_own_shares_and_those_of_the_run() -> None:
     job = FakeJob()
     worker = job.worker()
     for number in range(4):
@@ -119,11 +119,11 @@ def test_system_means_are_computed_from_samples_not_buckets() -> None:
         }
     )
     start = (job.job().facts.start_ns or 0) / NANOSECONDS
-    reported = ApiClient(job.end()).document("breakdown", t0=start + 5, t1=start + 7)["system"]
-    assert reported["range"]["cpu.utilization_percent"]["mean"] == pytest.approx(11.5)
-    assert reported["run"]["cpu.utilization_percent"]["mean"] == pytest.approx(19.5)
-    assert reported["range"]["gpu.utilization_percent"]["mean"] == 50.0
-    assert reported["range"]["gpu.utilization_percent"]["devices"] == {"gpu0": 100.0, "gpu1": 0.0}
+    system = ApiClient(job.end()).document("breakdown", t0=start + 5, t1=start + 7)["system"]
+    assert system["range"]["cpu.utilization_percent"]["mean"] == pytest.approx(11.5)
+    assert system["run"]["cpu.utilization_percent"]["mean"] == pytest.approx(19.5)
+    assert system["range"]["gpu.utilization_percent"]["mean"] == 50.0
+    assert system["range"]["gpu.utilization_percent"]["devices"] == {"gpu0": 100.0, "gpu1": 0.0}
 
 
 def test_a_profile_splits_a_phase_into_modules() -> None:
@@ -131,13 +131,15 @@ def test_a_profile_splits_a_phase_into_modules() -> None:
     worker = job.worker()
     worker.operation("aten::linear", "operator", 0.0, 0.6, module="body.0")
     worker.operation("aten::mm", "operator", 0.1, 0.2, module="body.1")
-    worker.operation("aten::relu", "operator", 0.6, 0.2)  # of no module
+    worker.operation("aten::relu", "operator", 0.6, 0.2)  # outside all modules
     worker.operation("aten::loss", "operator", 1.0, 1.0, module="head")
     worker.stretch("operators", 0.0, 2.0, category="window")
     for number in range(2):
         worker.step(number, {"forward": 1.0, "backward": 1.0})
     worker.flush()
-    phases = {item["name"]: item for item in ApiClient(job.end()).document("breakdown")["phases"]}
-    children = {item["name"]: item["seconds"] for item in phases["forward"]["children"]}
+    phases = {
+        entry["name"]: entry for entry in ApiClient(job.end()).document("breakdown")["phases"]
+    }
+    children = {entry["name"]: entry["seconds"] for entry in phases["forward"]["children"]}
     assert children == {"body.0": pytest.approx(0.8), "body.1": pytest.approx(0.4)}
     assert phases["forward"]["children"][0]["share"] == pytest.approx(0.2)

@@ -1,4 +1,4 @@
-"""The list of jobs: searched, filtered, sorted; a page of it is read, however long it is."""
+"""The list of jobs: search, filters, order and pages."""
 
 import threading
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.web.served import served
 
 @pytest.fixture
 def three(tmp_path: Path) -> Catalogue:
-    """Begun in this order; the second failed, the third took longest."""
+    """Three jobs in order of their start; the second failed, the third took longest."""
     clock = FakeClock()
     for name, seconds in (("resnet-b", 10), ("bert", 20), ("resnet-a", 30)):
         job = FakeJob(str(tmp_path / name), clock=clock)
@@ -55,7 +55,7 @@ def test_jobs_are_found_and_sorted(
     assert three.find(search, state, sort) == expected
 
 
-def test_a_row_has_the_state_and_verdict_of_a_job(three: Catalogue) -> None:
+def test_a_row_has_the_state_findings_and_loss_curve_of_a_job(three: Catalogue) -> None:
     (row,) = three.rows(["resnet-a"])
     assert (row["state"], row["duration_seconds"], row["nodes"]) == ("completed", 30.0, 1)
     assert (row["worst"], row["findings"]) == ("warning", {"warning": 1})
@@ -65,9 +65,7 @@ def test_a_row_has_the_state_and_verdict_of_a_job(three: Catalogue) -> None:
 
 
 @pytest.mark.parametrize("reported", [0, 5], ids=["it has told nothing", "it has told of fewer"])
-def test_of_a_job_that_was_killed_the_steps_are_shown_that_it_wrote(
-    tmp_path: Path, reported: int
-) -> None:
+def test_a_killed_job_shows_the_steps_that_it_wrote(tmp_path: Path, reported: int) -> None:
     job = FakeJob(str(tmp_path / "killed"))
     worker = job.worker()
     for step in range(12):
@@ -80,7 +78,7 @@ def test_of_a_job_that_was_killed_the_steps_are_shown_that_it_wrote(
     assert row["steps"] == {"train": 12, "eval": 1}
 
 
-def test_the_last_step_counts_come_from_heartbeats(tmp_path: Path) -> None:
+def test_the_step_count_of_a_finished_worker_comes_from_its_heartbeat(tmp_path: Path) -> None:
     job = FakeJob(str(tmp_path / "done"))
     worker = job.worker()
     worker.step(0, {"forward": 1.0}).flush().beat(is_over=True)
@@ -89,12 +87,14 @@ def test_the_last_step_counts_come_from_heartbeats(tmp_path: Path) -> None:
     assert row["steps"] == {"train": 1}
 
 
-def test_only_the_requested_page_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_jobs_on_the_requested_page_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     many_jobs(str(tmp_path), 200)
-    looked: list[str] = []
+    reads: list[str] = []
 
     def counted(backend: Backend, now_ns: int) -> JobFacts:
-        looked.append(backend.uri)
+        reads.append(backend.uri)
         return read_job(backend, now_ns)
 
     monkeypatch.setattr(catalogue, "read_job", counted)
@@ -102,46 +102,46 @@ def test_only_the_requested_page_is_read(tmp_path: Path, monkeypatch: pytest.Mon
     answer = client.get("/api/jobs?limit=20&offset=40").json()
     assert (len(answer["jobs"]), answer["total"]) == (20, 200)
     assert answer["jobs"][0]["name"] == "job-00159"
-    assert len(looked) == 20
+    assert len(reads) == 20
     client.get("/api/jobs?limit=20&offset=40")
-    assert len(looked) == 20
+    assert len(reads) == 20
 
 
-def test_a_job_that_is_gone_leaves_the_list_and_a_new_one_joins_it(tmp_path: Path) -> None:
+def test_removed_jobs_leave_the_list_and_new_ones_join_it(tmp_path: Path) -> None:
     clock = FakeClock()
     for name in ("one", "two"):
         FakeJob(str(tmp_path / name), clock=clock).end()
-    result = Catalogue(str(tmp_path), clock)
-    assert result.find("", "", "name") == ["one", "two"]
+    jobs = Catalogue(str(tmp_path), clock)
+    assert jobs.find("", "", "name") == ["one", "two"]
     FakeJob(str(tmp_path / "three"), clock=clock).end()
     FakeJob(str(tmp_path / "one"), clock=clock).backend.erase()
     clock.advance(5)
-    assert result.find("", "", "name") == ["three", "two"]
-    assert [row["name"] for row in result.rows(["one", "two"])] == ["two"]
+    assert jobs.find("", "", "name") == ["three", "two"]
+    assert [row["name"] for row in jobs.rows(["one", "two"])] == ["two"]
 
 
-def test_a_damaged_job_is_listed_with_its_error(tmp_path: Path) -> None:
+def test_a_damaged_job_is_listed_and_does_not_affect_others(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "good")).end()
     FakeJob(str(tmp_path / "bad")).end()
     (tmp_path / "bad" / "job.json").write_bytes(b'{"crc32": "zz",\n"format": 99}')
-    result = Catalogue(str(tmp_path), FakeClock())
-    rows = result.rows(result.find("", "", "name"))
+    jobs = Catalogue(str(tmp_path), FakeClock())
+    rows = jobs.rows(jobs.find("", "", "name"))
     assert [row["name"] for row in rows] == ["bad", "good"]
     assert rows[1]["state"] == "completed"
 
 
-def test_what_was_read_ahead_is_not_read_again_to_be_searched(
+def test_a_search_does_not_read_cached_jobs_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many_jobs(str(tmp_path), 50)
-    result = Catalogue(str(tmp_path), FakeClock())
-    result.read_ahead()
+    jobs = Catalogue(str(tmp_path), FakeClock())
+    jobs.read_ahead()
     monkeypatch.setattr(catalogue, "read_job", None)
-    assert len(result.find("", "failed", "-findings")) == 25
+    assert len(jobs.find("", "failed", "-findings")) == 25
 
 
 def _slow(clock: FakeClock, looked: list[str]) -> Callable[[Backend, int], JobFacts]:
-    """Reading one job takes a while, so that nobody waits for all of them."""
+    """Return a slow `read_job`, so that reading all jobs exceeds the time limit."""
 
     def read(backend: Backend, now_ns: int) -> JobFacts:
         looked.append(backend.uri.rpartition("/")[2])
@@ -151,36 +151,36 @@ def _slow(clock: FakeClock, looked: list[str]) -> Callable[[Backend, int], JobFa
     return read
 
 
-def test_a_search_of_many_answers_soon_with_names_and_then_with_all(
+def test_a_large_search_matches_names_first_and_completes_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many_jobs(str(tmp_path), 100)
-    clock, looked = FakeClock(), list[str]()
-    result = Catalogue(str(tmp_path), clock)
-    monkeypatch.setattr(catalogue, "read_job", _slow(clock, looked))
-    assert result.find("job-00007", "", "name") == ["job-00007"]
-    assert 0 < len(looked) < 100
-    assert "job-00099" in looked  # the latest first
-    assert result.unread == 100 - len(looked)
-    failed = result.find("", "failed", "name")
+    clock, reads = FakeClock(), list[str]()
+    jobs = Catalogue(str(tmp_path), clock)
+    monkeypatch.setattr(catalogue, "read_job", _slow(clock, reads))
+    assert jobs.find("job-00007", "", "name") == ["job-00007"]
+    assert 0 < len(reads) < 100
+    assert "job-00099" in reads  # the latest first
+    assert jobs.unread == 100 - len(reads)
+    failed = jobs.find("", "failed", "name")
     assert len(failed) < 50
-    while result.unread:
-        failed = result.find("", "failed", "name")
+    while jobs.unread:
+        failed = jobs.find("", "failed", "name")
     assert len(failed) == 50
-    assert len(looked) == 100
+    assert len(reads) == 100
 
 
-def test_an_unreadable_job_does_not_delay_the_list(tmp_path: Path) -> None:
+def test_an_unreadable_job_is_found_as_broken(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "good")).end()
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "job.json").write_bytes(b"{}")
-    result = Catalogue(str(tmp_path), FakeClock())
-    assert result.find("good", "", "name") == ["good"]
-    assert result.find("", "broken", "name") == ["bad"]
-    assert result.unread == 0
+    jobs = Catalogue(str(tmp_path), FakeClock())
+    assert jobs.find("good", "", "name") == ["good"]
+    assert jobs.find("", "broken", "name") == ["bad"]
+    assert jobs.unread == 0
 
 
-def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
+def test_a_job_that_is_slow_to_read_does_not_delay_the_list(
     three: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = threading.Event()

@@ -1,4 +1,4 @@
-"""Clients that are slow, silent or too many: each is bounded, and others are answered."""
+"""Slow, silent or too many clients are limited, and others are served."""
 
 import asyncio
 import errno
@@ -38,7 +38,7 @@ def connected(server: DashboardServer) -> Iterator[socket.socket]:
 
 
 def is_closed_by_server(client: socket.socket) -> bool:
-    """Whether the server ends the connection within the test's patience."""
+    """Return whether the server closes the connection within the time limit."""
     client.settimeout(PATIENCE_SECONDS)
     try:
         while client.recv(65536):
@@ -51,7 +51,7 @@ def is_closed_by_server(client: socket.socket) -> bool:
 
 
 def is_disconnected_while_sending(client: socket.socket, data: bytes) -> bool:
-    """Whether the server ends the connection while the client sends the same again and again."""
+    """Return whether the server closes the connection while the client keeps sending."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     try:
         while time.monotonic() < deadline:
@@ -86,19 +86,19 @@ def test_a_client_that_does_not_finish_its_request_is_disconnected(
         assert is_closed_by_server(client)
 
 
-def test_a_client_that_sends_a_byte_now_and_then_is_disconnected_too(tmp_path: Path) -> None:
+def test_a_client_that_trickles_bytes_is_disconnected(tmp_path: Path) -> None:
     with serving(tmp_path, SHORT) as server, connected(server) as client:
         assert is_disconnected_while_sending(client, b"X")
 
 
-def test_after_an_answer_the_next_request_has_a_time_limit_again(tmp_path: Path) -> None:
+def test_the_next_request_on_a_connection_has_its_own_time_limit(tmp_path: Path) -> None:
     with serving(tmp_path, SHORT) as server, connected(server) as client:
         assert status_line(client) == b"HTTP/1.1 200 OK"
         client.sendall(b"GET /api/jobs HTTP/1.1\r\n")
         assert is_closed_by_server(client)
 
 
-def test_when_there_are_too_many_the_one_that_waits_longest_makes_room(tmp_path: Path) -> None:
+def test_the_longest_idle_connection_is_closed_when_there_are_too_many(tmp_path: Path) -> None:
     with serving(tmp_path, ROOMY) as server:
         silent = [
             socket.create_connection(("127.0.0.1", server.port)) for _ in range(ROOMY.connections)
@@ -106,11 +106,11 @@ def test_when_there_are_too_many_the_one_that_waits_longest_makes_room(tmp_path:
         with connected(server) as client:
             assert status_line(client) == b"HTTP/1.1 200 OK"
         assert is_closed_by_server(silent[0])
-        for item in silent:
-            item.close()
+        for connection in silent:
+            connection.close()
 
 
-def test_a_client_that_does_not_read_its_answer_is_disconnected(tmp_path: Path) -> None:
+def test_a_client_that_does_not_read_its_reply_is_disconnected(tmp_path: Path) -> None:
     with serving(tmp_path, SHORT) as server, connected(server) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         asset = b"GET /assets/app.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -127,7 +127,7 @@ def test_connections_leave_descriptors_for_the_files_of_the_store(
     assert limits_for(descriptors).backlog <= max(8, descriptors // 8)
 
 
-def test_what_goes_wrong_a_thousand_times_is_one_line_of_log(
+def test_a_repeated_client_error_is_logged_once_a_minute(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now = [0.0]

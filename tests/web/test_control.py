@@ -1,4 +1,4 @@
-"""Requests from the page: they reach the job's own inbox, and what it answers is told."""
+"""Requests from the dashboard: delivery to the job and its replies."""
 
 import pytest
 from starlette.testclient import TestClient
@@ -13,7 +13,7 @@ from tests.web.served import OURS, served_job
 
 
 def running() -> FakeJob:
-    """One that gives signs of life."""
+    """Return a running job."""
     job = FakeJob()
     now_ns = job.clock.now_ns()
     beat = Heartbeat(now_ns, 10.0, Overhead(0.0, 0, 0.0), now_ns, 0.5)
@@ -28,19 +28,19 @@ def post(client: TestClient, path: str, body: object) -> dict[str, object]:
     return result
 
 
-def test_a_stop_request_returns_the_replies_of_the_job() -> None:
+def test_replies_to_a_stop_request_can_be_queried() -> None:
     job = running()
     client, inbox = served_job(job), Inbox(job.backend, job.node)
     sent = post(client, "stop", {})
     assert sent["asked"] == [job.node]
     (request,) = inbox.new_requests()
     assert (request.kind, request.arguments["grace_seconds"]) == (RequestKind.STOP, "10")
-    reported = client.get(f"requests/{sent['request']}").json()
-    assert (reported["replies"], reported["waiting"]) == ({}, [job.node])
+    status = client.get(f"requests/{sent['request']}").json()
+    assert (status["replies"], status["waiting"]) == ({}, [job.node])
     inbox.reply(request, job.clock, is_done=True, message="sent SIGTERM")
-    reported = client.get(f"requests/{sent['request']}").json()
-    assert reported["waiting"] == []
-    assert reported["replies"][job.node]["message"] == "sent SIGTERM"
+    status = client.get(f"requests/{sent['request']}").json()
+    assert status["waiting"] == []
+    assert status["replies"][job.node]["message"] == "sent SIGTERM"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_stop_request_returns_the_replies_of_the_job() -> None:
         ({"monitoring": True, "interval_seconds": 1}, {"interval": "1000ms", "monitoring": "on"}),
     ],
 )
-def test_how_a_job_is_watched_is_changed(body: object, expected: dict[str, str]) -> None:
+def test_sampling_settings_are_sent_to_the_job(body: object, expected: dict[str, str]) -> None:
     job = running()
     client, inbox = served_job(job), Inbox(job.backend, job.node)
     post(client, "set", body)
@@ -90,7 +90,7 @@ def test_workers_receive_profile_requests() -> None:
         ("profile", {"steps": 1, "kinds": "python"}),
     ],
 )
-def test_requests_that_cannot_be_are_not_sent(path: str, body: object) -> None:
+def test_invalid_requests_are_not_sent(path: str, body: object) -> None:
     job = running()
     job.worker(0)
     answer = served_job(job).post(path, json=body, headers=OURS)
@@ -106,7 +106,7 @@ def test_requests_to_a_job_that_has_ended_are_refused(path: str) -> None:
     assert "is not running" in answer.json()["error"]
 
 
-def test_a_job_that_runs_is_not_removed() -> None:
+def test_a_running_job_is_not_removed() -> None:
     job = running()
     client = served_job(job)
     answer = client.delete(str(client.base_url).rstrip("/"), headers=OURS)
@@ -120,7 +120,7 @@ def test_an_unknown_request_is_not_found() -> None:
     assert client.get(f"requests/{'0' * 20}-{'a' * 8}").status_code == 404
 
 
-def test_a_job_that_was_continued_a_moment_ago_is_not_removed() -> None:
+def test_a_job_that_was_just_resumed_is_not_removed() -> None:
     job = FakeJob().end()
     client = served_job(job)
     address = str(client.base_url).rstrip("/")

@@ -1,4 +1,4 @@
-"""Stores that are damaged, half written or of another version: answers all the same."""
+"""Damaged, incomplete or newer stores are still served."""
 
 import zlib
 from pathlib import Path
@@ -15,7 +15,7 @@ PATHS = ("", "/heat", "/spans", "/breakdown", "/steps", "/scalars", "/fleet", "/
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".rollup.parquet", ".json"])
-def test_damaged_files_cost_what_was_in_them_and_no_more(tmp_path: Path, ending: str) -> None:
+def test_damaged_files_cost_only_their_own_data(tmp_path: Path, ending: str) -> None:
     write_job(str(tmp_path), "one", Shape(seconds=60))
     for path in sorted(tmp_path.rglob(f"*{ending}")):
         if path.name != "job.json":
@@ -29,7 +29,7 @@ def test_damaged_files_cost_what_was_in_them_and_no_more(tmp_path: Path, ending:
     assert client.get("/api/jobs").json()["total"] == 1
 
 
-def test_a_job_of_a_newer_version_is_listed_with_its_error(tmp_path: Path) -> None:
+def test_a_job_of_a_newer_version_asks_to_upgrade_and_hides_no_other(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "old")).end()
     new = FakeJob(str(tmp_path / "new")).end()
     key = attempt_key(new.node, 1, "start")
@@ -48,7 +48,7 @@ def _with_checksum(rest: str) -> str:
     return f'{{"crc32": "{zlib.crc32(rest.encode()):08x}",\n{rest}'
 
 
-def test_a_job_that_has_only_begun_has_empty_pictures() -> None:
+def test_a_job_that_has_just_started_has_empty_views() -> None:
     client = served_job(FakeJob())
     assert client.get("heat").status_code == 200
     assert client.get("steps").json()["steps"] == []

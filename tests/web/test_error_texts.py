@@ -1,4 +1,4 @@
-"""What the server says when something is wrong tells nothing about where its files are."""
+"""Error messages of the server do not reveal its paths."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tests.web.served import OURS, served
         "/assets/nothing.js",
     ],
 )
-def test_errors_hold_no_path_of_the_server(tmp_path: Path, path: str) -> None:
+def test_errors_contain_no_server_paths(tmp_path: Path, path: str) -> None:
     FakeJob(str(tmp_path / "one")).end()
     FakeJob(str(tmp_path / "damaged")).end()
     (tmp_path / "damaged" / "job.json").write_bytes(b"{")
@@ -37,7 +37,7 @@ def test_errors_hold_no_path_of_the_server(tmp_path: Path, path: str) -> None:
         assert str(tmp_path.parent) not in answer.text
 
 
-def test_a_request_that_cannot_be_sent_holds_no_path_either(tmp_path: Path) -> None:
+def test_a_refused_request_contains_no_server_path(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "one")).end()
     answer = served(str(tmp_path), FakeClock()).post("/api/jobs/one/stop", json={}, headers=OURS)
     assert answer.status_code == 409
@@ -56,5 +56,5 @@ def test_a_request_that_cannot_be_sent_holds_no_path_either(tmp_path: Path) -> N
         ("t1 comes after t0: from 1 to 2 ns", "t1 comes after t0: from 1 to 2 ns"),
     ],
 )
-def test_paths_become_names_inside_of_the_store(text: str, expected: str) -> None:
+def test_paths_become_names_relative_to_the_store(text: str, expected: str) -> None:
     assert without_paths(text, "/home/me/jobs") == expected

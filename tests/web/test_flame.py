@@ -1,4 +1,4 @@
-"""The flame graph's answer, and files for other programs."""
+"""The flame graph endpoint and downloads for other tools."""
 
 import json
 from typing import Any
@@ -67,7 +67,7 @@ def test_a_trace_for_perfetto_is_a_download() -> None:
     assert {"step 0", "step 1", "forward"} <= {event["name"] for event in events}
 
 
-def test_a_part_of_the_time_can_be_downloaded() -> None:
+def test_a_time_range_of_the_trace_can_be_downloaded() -> None:
     reply = ApiClient(profiled()).reply("export", format="chrome-trace", start=0.007, end=0.020)
     names = {event["name"] for event in json.loads(reply.body)["traceEvents"]}
     assert "step 1" in names
@@ -82,7 +82,7 @@ def test_profiles_of_python_go_to_speedscope_and_samples_to_a_table() -> None:
     assert "cpu.utilization_percent" in table.splitlines()[0]
 
 
-def test_what_is_too_large_for_a_download_is_refused_with_another_way(
+def test_a_download_that_is_too_large_is_refused_with_an_alternative(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sonde.web.answers.export._MAX_VALUES", 10)
@@ -92,7 +92,7 @@ def test_what_is_too_large_for_a_download_is_refused_with_another_way(
     assert client.reply("export", format="csv", start=0, end=2).body
 
 
-def test_a_trace_of_too_many_slices_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_with_too_many_slices_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sonde.web.answers.export._MAX_VALUES", 10)
     job = FakeJob()
     worker = job.worker()

@@ -1,4 +1,4 @@
-"""The binary codec: what goes in comes out, at addresses that a browser can map."""
+"""Binary frames: columns survive encoding and are aligned for browsers."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -15,33 +15,31 @@ TEXTS = st.dictionaries(st.text(max_size=20), st.text(max_size=40), max_size=4)
 
 @settings(max_examples=40, deadline=None)
 @given(COLUMNS, TEXTS)
-def test_every_column_survives_encoding(
-    given_columns: list[np.ndarray], message: dict[str, str]
+def test_every_column_is_decoded_bit_for_bit(
+    columns: list[np.ndarray], message: dict[str, str]
 ) -> None:
     frame = FrameBuilder()
-    indices = [frame.add(item) for item in given_columns]
+    indices = [frame.add(column) for column in columns]
     header, data = decode_frame(frame.build({"said": message, "places": indices}))
     assert header["said"] == message
-    for index, item in zip(header["places"], given_columns, strict=True):
-        result = column_of(index, data)
-        assert result.dtype == item.dtype
-        assert result.tobytes() == item.tobytes()
+    for index, column in zip(header["places"], columns, strict=True):
+        decoded = column_of(index, data)
+        assert decoded.dtype == column.dtype
+        assert decoded.tobytes() == column.tobytes()
 
 
 @settings(max_examples=40, deadline=None)
 @given(COLUMNS, TEXTS)
-def test_columns_lie_where_typed_arrays_may_begin(
-    given_columns: list[np.ndarray], message: dict[str, str]
+def test_columns_are_aligned_for_typed_arrays(
+    columns: list[np.ndarray], message: dict[str, str]
 ) -> None:
     frame = FrameBuilder()
-    indices = [frame.add(item) for item in given_columns]
+    indices = [frame.add(column) for column in columns]
     complete = frame.build(message)
     start = 4 + int.from_bytes(complete[:4], "little")
     assert start % 8 == 0
     assert all(index["offset"] % 8 == 0 for index in indices)
-    ends = [
-        index["offset"] + item.nbytes for index, item in zip(indices, given_columns, strict=True)
-    ]
+    ends = [index["offset"] + column.nbytes for index, column in zip(indices, columns, strict=True)]
     assert all(start + end <= len(complete) for end in ends)
 
 
@@ -52,9 +50,9 @@ def test_percentages_are_quantized_to_a_hundredth(values: np.ndarray) -> None:
     frame = FrameBuilder()
     index = frame.add_percent(values)
     _, data = decode_frame(frame.build({}))
-    result = column_of(index, data)
-    assert np.isnan(result[0])
-    np.testing.assert_allclose(result[1:], values[1:], atol=0.00501)
+    decoded = column_of(index, data)
+    assert np.isnan(decoded[0])
+    np.testing.assert_allclose(decoded[1:], values[1:], atol=0.00501)
 
 
 def test_percentages_out_of_range_are_sent_as_floats() -> None:
@@ -66,11 +64,11 @@ def test_percentages_out_of_range_are_sent_as_floats() -> None:
     assert column_of(index, data).tolist() == values.tolist()
 
 
-def test_values_beyond_the_scale_are_not_taken_for_missing_ones() -> None:
+def test_values_above_the_scale_are_not_mistaken_for_missing_ones() -> None:
     codes = quantized(np.array([0.0, 100.0, 127.0, 1e9, np.nan]), 0.5, np.dtype("<u1"))
     assert codes.tolist() == [0, 200, 254, 254, 255]
 
 
-def test_numbers_that_json_cannot_write_become_null_in_a_header() -> None:
+def test_non_finite_numbers_become_null_in_a_header() -> None:
     header, _ = decode_frame(FrameBuilder().build({"mean": float("nan")}))
     assert header == {"mean": None}

@@ -1,10 +1,10 @@
-"""The curve beside a job in the list: its loss, whatever else was recorded."""
+"""The sparkline of a job in the list shows its loss."""
 
 from sonde.web.catalogue import Catalogue
 from tests.fakes.job import FakeJob
 
 
-def test_the_curve_beside_a_job_is_its_loss_though_other_scalars_come_first() -> None:
+def test_the_sparkline_shows_the_loss_even_if_other_scalars_come_first() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(3):

@@ -1,4 +1,4 @@
-"""Lanes of any shape, grown in any pieces: windows hold what looking at each stretch would find."""
+"""Lane index: views match a count of all intervals, however they were added."""
 
 import numpy as np
 from hypothesis import given
@@ -26,7 +26,7 @@ _pairs = st.lists(
 
 
 @given(st.lists(_pairs, min_size=1, max_size=4), st.integers(0, 9_000), st.integers(50, 4_000))
-def test_a_window_holds_what_each_stretch_has_in_it(
+def test_a_view_counts_draws_and_covers_every_interval_inside(
     chunks: list[list[tuple[int, int]]], first: int, length: int
 ) -> None:
     index, pixels = LaneIndex(), 50
@@ -35,29 +35,29 @@ def test_a_window_holds_what_each_stretch_has_in_it(
     start, end = _BEGAN_NS + first, _BEGAN_NS + first + length
     visible = index.view(TimeRange(start, end), pixels, max_wide=1000)
 
-    current = [
+    intervals = [
         (_BEGAN_NS + begun, _BEGAN_NS + begun + lasted)
         for chunk in chunks
         for begun, lasted in chunk
     ]
-    inside = [(a, b) for a, b in current if a < end and b > start]
+    inside = [(a, b) for a, b in intervals if a < end and b > start]
     wide = sorted(pair for pair in inside if pair[1] - pair[0] > length / pixels)
     assert visible.count == len(inside)
     assert visible.total_ns == sum(min(b, end) - max(a, start) for a, b in inside)
-    reported = zip(visible.wide.starts_ns.tolist(), visible.wide.ends_ns.tolist(), strict=True)
-    assert sorted(reported) == wide
+    drawn = zip(visible.wide.starts_ns.tolist(), visible.wide.ends_ns.tolist(), strict=True)
+    assert sorted(drawn) == wide
     assert visible.wide.starts_ns.tolist() == [a for a, _ in wide]
     narrow = [pair for pair in inside if pair[1] - pair[0] <= length / pixels]
     assert (visible.cover is None) == (not narrow)
     if visible.cover is not None:
         edges = start + np.rint(np.arange(pixels + 1) * length / pixels).astype(np.int64)
-        for row_index, share in enumerate(visible.cover.tolist()):
-            remaining, right = int(edges[row_index]), int(edges[row_index + 1])
-            used = sum(max(0, min(b, right) - max(a, remaining)) for a, b in narrow)
-            assert share == min(1.0, used / (right - remaining))
+        for pixel, share in enumerate(visible.cover.tolist()):
+            left_edge, right_edge = int(edges[pixel]), int(edges[pixel + 1])
+            used = sum(max(0, min(b, right_edge) - max(a, left_edge)) for a, b in narrow)
+            assert share == min(1.0, used / (right_edge - left_edge))
 
 
-def test_too_many_wide_ones_become_cover() -> None:
+def test_too_many_wide_intervals_become_coverage() -> None:
     index = LaneIndex()
     index.add(_intervals([(100 * number, 50) for number in range(10)]))
     visible = index.view(TimeRange(_BEGAN_NS, _BEGAN_NS + 1000), 100, max_wide=9)
@@ -74,7 +74,7 @@ def test_many_small_additions_make_few_runs() -> None:
     assert index.view(TimeRange(_BEGAN_NS, _BEGAN_NS + 10_000), 10, 5).count == 1000
 
 
-def test_weeks_of_short_stretches_add_up_to_the_nanosecond() -> None:
+def test_weeks_of_short_intervals_add_up_to_the_nanosecond() -> None:
     week_ns = 7 * 86_400 * 10**9
     step_ns = week_ns // 100_000
     index = LaneIndex()

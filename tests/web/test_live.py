@@ -1,4 +1,4 @@
-"""Live news: what has changed since a cursor, once; one look for all who listen."""
+"""Live events: changes since a cursor, with one poll shared by all listeners."""
 
 import asyncio
 import gc
@@ -35,7 +35,7 @@ def kinds(events: list[Event]) -> list[str]:
 
 
 def running() -> FakeJob:
-    """One that was seen alive a snapshot ago."""
+    """Return a job that is running."""
     return FakeJob().record({"cpu.utilization_percent": [1.0, 2.0]})
 
 
@@ -65,7 +65,7 @@ def test_only_new_events_follow_a_cursor() -> None:
     assert samples.data["to"] - samples.data["from"] == pytest.approx(1.0)
 
 
-def test_live_steps_follow_the_worker() -> None:
+def test_new_steps_are_sent_with_their_total() -> None:
     job = running()
     worker = job.worker().step(0, {"forward": 0.1}).flush()
     shown = opened(job)
@@ -75,7 +75,7 @@ def test_live_steps_follow_the_worker() -> None:
     assert events["steps"]["steps"] == {"train": 3}
 
 
-def test_a_finding_update_includes_the_verdict() -> None:
+def test_a_new_finding_is_sent_with_the_counts_by_severity() -> None:
     job = running()
     shown = opened(job)
     cursor = take_snapshot(shown).cursor
@@ -86,7 +86,7 @@ def test_a_finding_update_includes_the_verdict() -> None:
     assert event.data["findings"][0]["message"] == "It jumped."
 
 
-def test_the_end_of_a_job_is_an_event() -> None:
+def test_the_end_of_a_job_is_sent_as_its_status() -> None:
     job = running()
     shown = opened(job)
     cursor = take_snapshot(shown).cursor
@@ -98,15 +98,18 @@ def test_the_end_of_a_job_is_an_event() -> None:
 
 
 def test_an_event_is_one_block_even_with_line_breaks_in_texts() -> None:
-    event = Event("status", {"said": "a\n\ndata: b\r\u2028c", "nan": float("nan")}, "7")
+    event = Event("status", {"message": "a\n\ndata: b\r\u2028c", "nan": float("nan")}, "7")
     text = event.encoded().decode()
     assert text.startswith("event: status\nid: 7\ndata: ")
     assert text.count("\n") == 4
-    assert json.loads(text.split("data: ", 1)[1]) == {"said": "a\n\ndata: b\r\u2028c", "nan": None}
+    assert json.loads(text.split("data: ", 1)[1]) == {
+        "message": "a\n\ndata: b\r\u2028c",
+        "nan": None,
+    }
 
 
 class FakePoll:
-    """A job that has changed whenever somebody lets a second pass."""
+    """Poll a job that gets new samples before every poll."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -122,8 +125,8 @@ class FakePoll:
         await self.passed.acquire()
 
 
-async def next_of(news: AsyncIterator[bytes]) -> str:
-    return (await asyncio.wait_for(anext(news), 20)).decode()
+async def next_of(events: AsyncIterator[bytes]) -> str:
+    return (await asyncio.wait_for(anext(events), 20)).decode()
 
 
 def test_listeners_share_one_poll_which_stops_when_they_leave() -> None:
@@ -131,8 +134,8 @@ def test_listeners_share_one_poll_which_stops_when_they_leave() -> None:
         polls = FakePoll()
         feed = Feed(polls, polls.pause)
         first, second = feed.updates(""), feed.updates("")
-        reported = [await next_of(first), await next_of(second)]
-        assert reported[0] == reported[1]
+        replies = [await next_of(first), await next_of(second)]
+        assert replies[0] == replies[1]
         assert polls.count == 1
         polls.passed.release()
         assert "event: samples" in await next_of(first)
@@ -157,7 +160,7 @@ def test_a_returning_listener_gets_only_new_events() -> None:
         text = await next_of(first)
         cursor = text.split("id: ")[1].split("\n")[0]
         await first.aclose()
-        repeated = feed.updates(cursor)  # a look finds one sample more
+        repeated = feed.updates(cursor)  # the next poll finds one more sample
         text = await next_of(repeated)
         assert "event: status" not in text
         assert "event: samples" in text
@@ -177,59 +180,59 @@ def test_a_failed_poll_is_retried() -> None:
             return snapshot
 
         feed = Feed(sometimes, polls.pause)
-        news = feed.updates("")
+        events = feed.updates("")
         polls.passed.release()
-        assert "event: status" in await next_of(news)
-        await news.aclose()
+        assert "event: status" in await next_of(events)
+        await events.aclose()
 
     asyncio.run(listen())
 
 
-def test_a_job_that_is_not_there_has_no_news() -> None:
+def test_an_unknown_job_has_no_events() -> None:
     client = served_job(running())
     answer = client.get("/api/jobs/nobody/events")
     assert (answer.status_code, "error" in answer.json()) == (404, True)
 
 
-def test_requests_are_seen_in_how_machines_are_sampled() -> None:
+def test_a_pending_request_does_not_change_the_sampling_status() -> None:
     job = running()
     send_request(job.backend, job.clock, RequestKind.SET, {"monitoring": "off"})
     assert take_snapshot(opened(job)).sections["status"]["is_monitoring"] is True
 
 
-def test_a_finished_listener_keeps_no_job_open() -> None:
+def test_a_feed_does_not_keep_a_forgotten_job_in_memory() -> None:
     job = running()
     store, _, name = job.backend.uri.rpartition("/")
     library = Library(store, job.clock)
-    expected = weakref.ref(library.job(name))
+    job_reference = weakref.ref(library.job(name))
     feeds = Feeds(library)
     scope = {"type": "http", "path_params": {"job": name}, "headers": [], "query_string": b""}
     asyncio.run(feeds.endpoint(Request(scope)))
     library.forget(name)
-    # the thread that has opened it may be about to leave only now
-    assert eventually(lambda: gc.collect() >= 0 and expected() is None)
+    # the thread that opened the job may still be exiting
+    assert eventually(lambda: gc.collect() >= 0 and job_reference() is None)
 
 
 @pytest.mark.parametrize(("poll_seconds", "expected"), [(0.25, 1.0), (5.0, 5.0)])
-def test_a_remote_store_is_polled_less_often(
+def test_polls_follow_the_interval_of_the_store_but_not_below_a_second(
     monkeypatch: pytest.MonkeyPatch, poll_seconds: float, expected: float
 ) -> None:
-    job, slept = running(), asyncio.Queue[float]()
+    job, pauses = running(), asyncio.Queue[float]()
     monkeypatch.setattr(Memory, "poll_seconds", poll_seconds)
     store, _, name = job.backend.uri.rpartition("/")
     library = Library(store, job.clock)
 
     async def sleep(seconds: float) -> None:
-        await slept.put(seconds)
+        await pauses.put(seconds)
         await asyncio.Event().wait()
 
     async def listen() -> None:
         scope = {"type": "http", "path_params": {"job": name}, "headers": [], "query_string": b""}
         answer = await Feeds(library, sleep).endpoint(Request(scope))
         assert isinstance(answer, StreamingResponse)
-        news = cast("AsyncGenerator[bytes, None]", answer.body_iterator)
-        assert "event: samples" in await next_of(news)
-        assert await asyncio.wait_for(slept.get(), 20) == expected
-        await news.aclose()
+        events = cast("AsyncGenerator[bytes, None]", answer.body_iterator)
+        assert "event: samples" in await next_of(events)
+        assert await asyncio.wait_for(pauses.get(), 20) == expected
+        await events.aclose()
 
     asyncio.run(listen())

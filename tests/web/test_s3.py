@@ -1,4 +1,4 @@
-"""The server over an object store: the same answers."""
+"""The web server with jobs in an object store."""
 
 from collections.abc import Iterator
 
@@ -37,8 +37,10 @@ def test_jobs_in_an_object_store_are_listed_read_and_removed(store: str) -> None
     assert client.get("/api/jobs").json()["total"] == 1
 
 
-def test_a_store_that_does_not_answer_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    lead_to(9, monkeypatch)  # nobody listens there
+def test_a_store_that_does_not_respond_is_an_error_with_a_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lead_to(9, monkeypatch)  # a port without a server
     answer = served("s3://team/jobs", FakeClock()).get("/api/jobs")
     assert answer.status_code == 503
     assert answer.json()["error"]

@@ -1,4 +1,4 @@
-"""Who may ask: pages of ours from this machine, or with the token; nobody else, nothing else."""
+"""Access control: local dashboard pages or requests with the token."""
 
 from pathlib import Path
 
@@ -34,12 +34,12 @@ def remote(store: str) -> TestClient:
 
 @pytest.fixture
 def shared(store: str) -> TestClient:
-    """The server on a machine that others use, too: on loopback, with a token."""
+    """A server on a shared machine: on loopback, with a token."""
     return served(store, FakeClock(), TOKEN)
 
 
 @pytest.mark.parametrize("path", ["/", "/api/jobs", "/api/nothing", "/assets/nothing.js"])
-def test_every_reply_has_a_strict_content_security_policy(local: TestClient, path: str) -> None:
+def test_every_reply_has_security_headers(local: TestClient, path: str) -> None:
     headers = local.get(path).headers
     policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -52,14 +52,14 @@ def test_every_reply_has_a_strict_content_security_policy(local: TestClient, pat
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:9000", "[::1]:8765", "x.localhost"])
-def test_this_machine_has_several_names(local: TestClient, host: str) -> None:
+def test_all_loopback_host_names_are_accepted(local: TestClient, host: str) -> None:
     assert local.get("/api/jobs", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8765", "", "[::1"]
 )
-def test_a_name_that_was_made_to_mean_this_machine_is_refused(local: TestClient, host: str) -> None:
+def test_foreign_host_names_are_refused(local: TestClient, host: str) -> None:
     answer = local.get("/api/jobs", headers={"Host": host})
     assert answer.status_code in (400, 421)
     assert "one" not in answer.text
@@ -86,7 +86,7 @@ def test_cross_site_requests_are_refused(
     assert Path(store, "one", "job.json").exists()
 
 
-def test_our_own_page_may_remove_a_job(local: TestClient, store: str) -> None:
+def test_the_dashboard_itself_can_remove_a_job(local: TestClient, store: str) -> None:
     headers = {**OURS, "Origin": f"http://localhost:{PORT}", "Sec-Fetch-Site": "same-origin"}
     assert local.delete("/api/jobs/one", headers=headers).status_code == 200
     assert not Path(store, "one").exists()
@@ -100,13 +100,13 @@ def test_remote_clients_need_the_token(remote: TestClient, path: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "wrong", TOKEN[:-1], f"{TOKEN}x", "ключ"])
-def test_a_wrong_token_is_no_token(remote: TestClient, wrong: str) -> None:
+def test_a_wrong_token_is_refused(remote: TestClient, wrong: str) -> None:
     assert remote.get("/", params={"token": wrong}).status_code == 401
     remote.cookies.set(COOKIE, wrong.encode("ascii", "ignore").decode() or "-")
     assert remote.get("/api/jobs").status_code == 401
 
 
-def test_the_token_leaves_the_address_for_a_cookie_that_no_script_can_read(
+def test_the_token_in_the_address_becomes_a_cookie_that_scripts_cannot_read(
     remote: TestClient,
 ) -> None:
     answer = remote.get("/", params={"token": TOKEN, "more": "x"})
@@ -134,7 +134,7 @@ def test_on_a_shared_machine_the_owner_opens_the_link_once(shared: TestClient) -
     assert shared.get("/", params={"token": TOKEN}).headers["location"] == "/"
     assert shared.get("/").status_code == 200
     assert shared.get("/api/jobs").status_code == 200
-    # the link again, with the cookie: the token leaves the address bar once more
+    # opening the link with the cookie set also removes the token from the address
     assert shared.get("/", params={"token": TOKEN}).status_code == 303
 
 
@@ -153,12 +153,12 @@ def test_a_browser_without_a_token_gets_instructions(shared: TestClient) -> None
     assert answer.status_code == 401
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert "sonde ui" in answer.text
-    assert '<a href="/">' in answer.text  # a link of our own page sends a strict cookie along
+    assert '<a href="/">' in answer.text  # a same-site link sends the strict cookie
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert shared.get("/api/jobs", headers=BROWSER).headers["content-type"] == "application/json"
 
 
-def test_a_link_on_another_page_leads_in_although_the_cookie_is_strict(
+def test_a_cross_site_link_with_the_token_works_despite_the_strict_cookie(
     shared: TestClient,
 ) -> None:
     headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
@@ -178,7 +178,7 @@ def test_a_stolen_cookie_reveals_neither_the_token_nor_other_ports() -> None:
     assert door.admits_cookie(door.cookie_value)
 
 
-def test_a_script_may_send_the_token_along(remote: TestClient) -> None:
+def test_a_script_can_send_the_token_in_a_header(remote: TestClient) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     assert remote.get("/api/jobs", headers=headers).status_code == 200
 
@@ -196,7 +196,7 @@ def test_a_token_in_the_address_changes_nothing_by_itself(remote: TestClient) ->
         ("/x%0d%0aSet-Cookie:%20a=b", "/x%0D%0ASet-Cookie%3A%20a%3Db"),
     ],
 )
-def test_the_way_on_after_the_token_never_leaves_this_server(
+def test_the_redirect_after_login_stays_on_this_server(
     remote: TestClient, path: str, expected: str
 ) -> None:
     answer = remote.get(f"http://gpu-box{path}", params={"token": TOKEN})
@@ -207,5 +207,5 @@ def test_the_way_on_after_the_token_never_leaves_this_server(
     ("host", "expected"),
     [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("box", False)],
 )
-def test_loopback_is_what_only_this_machine_can_reach(host: str, expected: bool) -> None:
+def test_loopback_addresses_are_recognized(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected

@@ -1,4 +1,4 @@
-"""The server as something that listens."""
+"""The socket of the web server."""
 
 import socket
 from pathlib import Path
@@ -8,7 +8,7 @@ from sonde.web.server import DashboardServer
 from tests.fakes.clock import FakeClock
 
 
-def test_no_part_of_an_answer_waits_for_the_browser(tmp_path: Path) -> None:
+def test_replies_are_sent_without_delay(tmp_path: Path) -> None:
     clock = FakeClock()
     library = Library(str(tmp_path), clock)
     with socket.create_server(("127.0.0.1", 0)) as listening:

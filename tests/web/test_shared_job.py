@@ -1,4 +1,4 @@
-"""A job that several threads look at: none of them sees half of anything."""
+"""A job shared by several threads: every reply is consistent."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ def test_concurrent_requests_get_complete_replies_while_a_job_grows() -> None:
     worker = job.worker().step(0, {"forward": 0.1}).flush()
     client, growing = ApiClient(job), threading.Lock()
 
-    def ask(number: int) -> int:
+    def query(number: int) -> int:
         if number % 8 == 0:
             with growing:
                 job.record({"cpu.utilization_percent": [1.0] * 4}, every_seconds=0.1)
@@ -28,8 +28,8 @@ def test_concurrent_requests_get_complete_replies_while_a_job_grows() -> None:
         return len(frame["x"])
 
     with ThreadPoolExecutor(4) as pool:
-        result = list(pool.map(ask, range(48)))
-    assert max(result) <= 4 * 7
+        lengths = list(pool.map(query, range(48)))
+    assert max(lengths) <= 4 * 7
     job.clock.advance(1)
     assert client.document("steps")["total"] == 7
 
@@ -37,10 +37,10 @@ def test_concurrent_requests_get_complete_replies_while_a_job_grows() -> None:
 def test_a_recent_result_is_not_computed_again() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [1.0] * 2}).end()
     shown = opened(job)
-    made: list[int] = []
+    calls: list[int] = []
     for _ in range(3):
-        shown.cached("something", 1.0, lambda: made.append(1))
-    assert made == [1]
+        shown.cached("something", 1.0, lambda: calls.append(1))
+    assert calls == [1]
 
 
 def test_a_resumed_job_is_read_again() -> None:
@@ -55,7 +55,7 @@ def test_a_resumed_job_is_read_again() -> None:
     assert shown.facts.nodes == ("node-a", "node-b")
 
 
-def test_a_job_that_was_removed_is_gone_and_one_of_its_name_is_another() -> None:
+def test_a_removed_job_is_gone_and_its_name_can_be_reused() -> None:
     job = FakeJob()
     for step in range(3):
         job.worker().step(step, {"forward": 0.1}).flush()
@@ -70,6 +70,6 @@ def test_a_job_that_was_removed_is_gone_and_one_of_its_name_is_another() -> None
     repeated.end()
     assert client.document("steps")["total"] == 1
     repeated.backend.erase()
-    FakeJob(job.backend.uri, clock=job.clock)  # nobody looked in between
+    FakeJob(job.backend.uri, clock=job.clock)  # not queried in between
     job.clock.advance(600)
     assert client.document("steps")["total"] == 0

@@ -1,4 +1,4 @@
-"""The tensors' answers: names, curves, histograms, values, layers."""
+"""Tensor endpoints: names, statistics, histograms, values and layers."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def trained() -> FakeJob:
     return job.end()
 
 
-def test_names_come_by_collection_and_search_in_the_order_people_count() -> None:
+def test_names_are_filtered_by_collection_and_search_in_natural_order() -> None:
     client = ApiClient(trained())
     document = client.document("tensors")
     assert document["collections"] == [
@@ -43,7 +43,7 @@ def test_names_come_by_collection_and_search_in_the_order_people_count() -> None
     assert (page["total"], [tensor["name"] for tensor in page["tensors"]]) == (3, ["fc.10.weight"])
 
 
-def test_a_number_of_several_tensors_over_steps() -> None:
+def test_a_reduction_of_several_tensors_is_returned_over_steps() -> None:
     document = ApiClient(trained()).document(
         "tensors/statistics", names="fc.10.weight\nfc.2.weight", reduction="l2_norm"
     )
@@ -82,7 +82,7 @@ def test_histograms_over_steps_count_every_value_once() -> None:
     assert len(frame["counts"]) == 3 * bins
 
 
-def test_histograms_of_many_steps_are_put_together() -> None:
+def test_histograms_of_neighboring_steps_are_merged() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(6):
@@ -105,7 +105,7 @@ def test_a_histogram_of_very_many_values_counts_them_all() -> None:
     assert sum(frame["counts"]) == 12_000_000_000
 
 
-def test_a_saved_value_is_a_table_a_picture_and_figures() -> None:
+def test_a_saved_value_has_a_table_an_image_and_statistics() -> None:
     client = ApiClient(trained())
     assert client.document("tensors/value", name="fc.2.weight")["steps"] == [5]
     document = client.document("tensors/value", name="fc.2.weight", step=5, column=1)
@@ -118,7 +118,7 @@ def test_a_saved_value_is_a_table_a_picture_and_figures() -> None:
         client.document("tensors/value", name="fc.2.weight", step=6)
 
 
-def test_layers_over_steps_stand_in_the_order_of_the_model() -> None:
+def test_layers_are_in_model_order_with_a_value_per_step() -> None:
     client = ApiClient(trained())
     frame = client.frame("tensors/layers", collection="weights", reduction="zero_fraction")
     assert frame["names"] == ["fc.10.weight", "fc.2.weight"]
@@ -141,7 +141,7 @@ def test_invalid_tensor_queries_are_refused() -> None:
         client.frame("tensors/layers", reduction="size")
 
 
-def test_a_large_tensor_becomes_a_picture_that_keeps_what_is_far_from_zero() -> None:
+def test_the_image_of_a_large_tensor_keeps_values_far_from_zero() -> None:
     values = np.zeros((400, 300))
     values[399, 299] = -7.0
     document = value_document(values, (1000, 1000))
@@ -152,7 +152,7 @@ def test_a_large_tensor_becomes_a_picture_that_keeps_what_is_far_from_zero() -> 
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "table"),
     [
         (np.float32(3.5), [[3.5]]),
         (np.array([1, 2]), [[1, 2]]),
@@ -162,5 +162,5 @@ def test_a_large_tensor_becomes_a_picture_that_keeps_what_is_far_from_zero() -> 
         (np.empty((0,)), [[]]),
     ],
 )
-def test_values_of_any_type_are_shown(values: np.ndarray, message: list[list[object]]) -> None:
-    assert value_document(np.asarray(values), (0, 0))["table"]["values"] == message
+def test_values_of_any_type_are_shown(values: np.ndarray, table: list[list[object]]) -> None:
+    assert value_document(np.asarray(values), (0, 0))["table"]["values"] == table

@@ -1,4 +1,4 @@
-"""The timeline's answers: slices, shares, sums, hits, and one slice."""
+"""Timeline endpoints: slices, coverage, totals, search and details."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.web.api_client import ApiClient
 
 
 def trained() -> FakeJob:
-    """Two steps of a second each, and a profile of the first one."""
+    """Record two steps of a second each, with a profile of the first."""
     job = FakeJob()
     worker = job.worker()
     worker.operation("aten::mm", "operator", 0.30, 0.10, module="body.0")
@@ -34,7 +34,7 @@ def names(frame: Any, title: str) -> list[str]:
     return [frame["names"][name] for name in tracks(frame)[title]["names"]]
 
 
-def test_a_window_has_every_track_in_the_order_people_read_them() -> None:
+def test_a_window_has_every_track_in_reading_order() -> None:
     frame = ApiClient(trained()).frame("timeline", start=0, end=2, px=200)
     assert list(tracks(frame)) == ["steps", "phases", "thread 1", "cuda:0 stream 7"]
     assert names(frame, "steps") == ["step 0", "step 1"]
@@ -44,7 +44,7 @@ def test_a_window_has_every_track_in_the_order_people_read_them() -> None:
     assert phases["seconds"] == pytest.approx([0.25, 0.75, 0.25, 0.75])
 
 
-def test_what_lies_in_another_is_a_lane_below_it() -> None:
+def test_nested_slices_are_in_the_lane_below() -> None:
     frame = ApiClient(trained()).frame("timeline", start=0.3, end=0.4, px=1000)
     thread = tracks(frame)["thread 1"]
     assert names(frame, "thread 1") == ["aten::mm", "aten::copy", "cudaLaunchKernel"]
@@ -52,7 +52,7 @@ def test_what_lies_in_another_is_a_lane_below_it() -> None:
     assert thread["lanes_count"] == 3
 
 
-def test_slices_narrower_than_a_column_are_a_share_of_it() -> None:
+def test_slices_narrower_than_a_column_become_coverage() -> None:
     frame = ApiClient(trained()).frame("timeline", start=0, end=2, px=200)
     kernels = tracks(frame)["cuda:0 stream 7"]
     assert names(frame, "cuda:0 stream 7") == ["gemm<float>"]
@@ -62,7 +62,7 @@ def test_slices_narrower_than_a_column_are_a_share_of_it() -> None:
     assert sum(covered) == covered[75]
 
 
-def test_machines_are_seen_on_the_same_clock() -> None:
+def test_system_counters_use_the_clock_of_the_timeline() -> None:
     frame = ApiClient(trained()).frame("timeline", px=200)
     [counter] = frame["counters"]
     assert (counter["metric"], counter["unit"]) == ("cpu.utilization_percent", "percent")
@@ -76,7 +76,7 @@ def test_a_window_between_two_samples_has_both() -> None:
     assert {20.0, 30.0} <= set(counter["mean"])
 
 
-def test_a_job_that_trains_nothing_still_has_its_machines() -> None:
+def test_a_job_without_training_still_has_system_counters() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [10.0, 20.0]}).end()
     frame = ApiClient(job).frame("timeline")
     assert frame["workers"] == []
@@ -115,15 +115,15 @@ def test_a_search_finds_every_slice_with_the_text_in_its_name() -> None:
 
 
 def test_a_kernel_has_its_launching_call_and_delay() -> None:
-    result = ApiClient(trained()).document(
+    kernel = ApiClient(trained()).document(
         "timeline/slice", worker=0, track="cuda:0 stream 7", lane=0, at=0.6
     )
-    assert result["name"] == "gemm<float>"
-    assert result["launched_by"] == "cudaLaunchKernel"
-    assert result["launch_seconds"] == pytest.approx(0.17)
-    assert (result["module"], result["phase"], result["step"]) == ("body.0", "forward", 0)
-    assert result["seconds"] == pytest.approx(0.2)
-    assert result["device"] == "cuda:0"
+    assert kernel["name"] == "gemm<float>"
+    assert kernel["launched_by"] == "cudaLaunchKernel"
+    assert kernel["launch_seconds"] == pytest.approx(0.17)
+    assert (kernel["module"], kernel["phase"], kernel["step"]) == ("body.0", "forward", 0)
+    assert kernel["seconds"] == pytest.approx(0.2)
+    assert kernel["device"] == "cuda:0"
 
 
 def test_a_kernel_is_matched_with_the_launch_of_its_own_attempt() -> None:
@@ -136,13 +136,13 @@ def test_a_kernel_is_matched_with_the_launch_of_its_own_attempt() -> None:
         worker.flush()
     client = ApiClient(job)
     for attempt, at in ((1, 0.25), (2, 10.25)):
-        words = {"worker": 0, "track": "cuda:0 stream 7", "lane": 0, "at": at}
-        result = client.document("timeline/slice", **words)
-        assert result["launched_by"] == f"call {attempt}"
-        assert result["launch_seconds"] == pytest.approx(0.1)
+        query = {"worker": 0, "track": "cuda:0 stream 7", "lane": 0, "at": at}
+        kernel = client.document("timeline/slice", **query)
+        assert kernel["launched_by"] == f"call {attempt}"
+        assert kernel["launch_seconds"] == pytest.approx(0.1)
 
 
-def test_a_missing_slice_is_an_error() -> None:
+def test_invalid_timeline_queries_are_refused() -> None:
     client = ApiClient(trained())
     with pytest.raises(UsageError, match="Track 'steps' has no slice at 9"):
         client.document("timeline/slice", track="steps", lane=0, at=9)
@@ -152,7 +152,7 @@ def test_a_missing_slice_is_an_error() -> None:
         client.frame("timeline", start=3, end=2)
 
 
-def test_what_grows_is_read_again_after_a_while() -> None:
+def test_the_timeline_of_a_running_job_is_refreshed_after_a_while() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.step(0, {"forward": 1.0}).flush()
@@ -164,7 +164,7 @@ def test_what_grows_is_read_again_after_a_while() -> None:
     assert names(client.frame("timeline", start=0, end=5), "steps") == ["step 0", "step 1"]
 
 
-def test_several_workers_stand_below_each_other() -> None:
+def test_workers_are_listed_in_the_requested_order() -> None:
     job = FakeJob()
     for rank in range(3):
         job.worker(rank, world_size=3).stretch("forward", 0, 1).flush()

@@ -1,4 +1,4 @@
-"""Windows of curves, devices, lanes and steps: the right numbers at the right instants."""
+"""Windows of series, heat maps, spans and steps."""
 
 import numpy as np
 import pytest
@@ -24,34 +24,34 @@ def test_short_windows_return_every_sample() -> None:
     assert current["parts"]["max"] == [1.0, 2.0, 3.0]
 
 
-def test_where_there_is_none_a_bucket_has_its_lowest_its_mean_and_its_highest() -> None:
+def test_long_windows_return_buckets_with_minimum_mean_and_maximum() -> None:
     values = [float(number % 10) for number in range(4000)]
     job = FakeJob().record({"cpu.utilization_percent": values}, ticks_per_flush=500).end()
     job.seal()
     frame = ApiClient(job).frame("series", keys="cpu.utilization_percent", px=100)
-    (item,) = frame["series"]
+    (series,) = frame["series"]
     assert len(frame["x"]) <= 101
     assert frame["width"] > 5
-    assert set(item["parts"]["min"]) == {0.0}
-    assert set(item["parts"]["max"]) == {9.0}
-    assert item["parts"]["mean"] == pytest.approx([4.5] * len(frame["x"]), abs=0.3)
+    assert set(series["parts"]["min"]) == {0.0}
+    assert set(series["parts"]["max"]) == {9.0}
+    assert series["parts"]["mean"] == pytest.approx([4.5] * len(frame["x"]), abs=0.3)
 
 
-def test_a_hole_in_the_recording_is_a_hole_in_the_curve() -> None:
+def test_a_gap_in_the_recording_is_a_gap_in_the_curve() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [1.0] * 4})
     job.clock.advance(60)
     job.record({"cpu.utilization_percent": [2.0] * 4}).end()
     for pixels in (1000, 30):
-        (item,) = ApiClient(job).frame("series", keys="cpu.utilization_percent", px=pixels)[
+        (series,) = ApiClient(job).frame("series", keys="cpu.utilization_percent", px=pixels)[
             "series"
         ]
-        expected = [not np.isnan(value) for value in item["parts"]["mean"]]
+        expected = [not np.isnan(value) for value in series["parts"]["mean"]]
         assert not all(expected), pixels
         assert expected[0]
         assert expected[-1]
 
 
-def test_the_mean_of_devices_has_the_lowest_and_the_highest_of_them() -> None:
+def test_the_mean_of_devices_comes_with_their_minimum_and_maximum() -> None:
     curves = {f"gpu.utilization_percent/gpu{n}": [10.0 * n, 100.0] for n in range(3)}
     frame = ApiClient(FakeJob().record(curves)).frame(
         "series", keys="gpu.utilization_percent:*mean,gpu.utilization_percent:gpu2,nothing:gpu0"
@@ -62,7 +62,7 @@ def test_the_mean_of_devices_has_the_lowest_and_the_highest_of_them() -> None:
     assert np.isnan(nothing["mean"]).all()
 
 
-def test_the_heat_of_a_machine_has_its_cores_first_in_the_order_people_count() -> None:
+def test_heat_map_rows_list_cores_first_in_numeric_order() -> None:
     curves = {f"cpu.utilization_percent/cpu{n}": [10.0 * n] * 4 for n in range(11)}
     curves |= {"gpu.utilization_percent/gpu0": [99.5] * 4, "cpu.utilization_percent": [7.0] * 4}
     frame = ApiClient(FakeJob().record(curves)).frame("heat", px=50)
@@ -73,7 +73,7 @@ def test_the_heat_of_a_machine_has_its_cores_first_in_the_order_people_count() -
     assert rows[11][0] == 99.5
 
 
-def test_a_window_cuts_the_heat() -> None:
+def test_a_heat_map_is_limited_to_its_window() -> None:
     curves = {"cpu.utilization_percent/cpu0": [float(number) for number in range(100)]}
     job = FakeJob().record(curves)
     start = start_of(job)
@@ -101,7 +101,7 @@ def test_wide_spans_are_drawn_individually_and_narrow_ones_as_coverage() -> None
     assert sum(lanes["backward"]["coverage"]) * 0.2 == pytest.approx(0.04, abs=0.005)
 
 
-def test_a_stretch_that_reaches_into_a_window_from_before_is_in_it() -> None:
+def test_a_span_that_begins_before_the_window_is_included() -> None:
     job = FakeJob()
     job.worker().stretch("checkpoint", 0.0, 5000.0).flush()
     job.clock.advance(6000)
@@ -170,12 +170,12 @@ def test_throughput_is_steps_per_second() -> None:
     job = FakeJob()
     worker = job.worker().step(0, {"forward": 0.5}).step(1, {"forward": 0.25})
     worker.flush()
-    (item,) = ApiClient(job).frame("scalars", names="throughput")["scalars"]
-    assert item["unit"] == "steps/s"
-    assert item["parts"]["mean"] == [2.0, 4.0]
+    (scalar,) = ApiClient(job).frame("scalars", names="throughput")["scalars"]
+    assert scalar["unit"] == "steps/s"
+    assert scalar["parts"]["mean"] == [2.0, 4.0]
 
 
-def test_of_many_nodes_the_one_that_differs_is_first_with_a_reason(tmp_path: object) -> None:
+def test_the_node_that_differs_comes_first_with_a_reason(tmp_path: object) -> None:
     job = fleet(str(tmp_path), 20)
     client = served(str(tmp_path), FakeJob().clock)
     header, data = columns(client, f"/api/jobs/{job.uri.rpartition('/')[2]}/fleet?px=60")
@@ -203,7 +203,9 @@ def test_a_large_machine_has_a_row_for_every_device(tmp_path: object) -> None:
     client = served(str(tmp_path), FakeJob().clock)
     header, _ = columns(client, "/api/jobs/large-node/heat?px=100")
     assert len(header["rows"]) == 256 + 64
-    metrics = {item["metric"]: item for item in client.get("/api/jobs/large-node/metrics").json()}
+    metrics = {
+        metric["metric"]: metric for metric in client.get("/api/jobs/large-node/metrics").json()
+    }
     assert metrics["gpu.utilization_percent"]["devices"][-1] == "gpu63"
 
 
@@ -231,7 +233,7 @@ def test_charts_are_listed_and_can_be_loaded() -> None:
         worker.step(step, {"forward": 0.1}).scalar("loss", step, 1.0 / (1 + step))
     worker.flush()
     client = served_job(job.end())
-    names = [item["name"] for item in client.get("charts").json()]
+    names = [chart["name"] for chart in client.get("charts").json()]
     assert {"losses", "stages", "resources"} <= set(names)
     for name in names:
         answer = client.get(f"charts/{name}")
@@ -239,7 +241,7 @@ def test_charts_are_listed_and_can_be_loaded() -> None:
     assert client.get("charts/losses").json()["spec"]["mark"] == "line"
 
 
-def test_a_window_outside_the_job_is_empty() -> None:
+def test_a_fleet_window_outside_the_job_is_empty() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [50.0] * 100}).end()
     for outside in (1000, -1000):
         start = start_of(job) + outside
