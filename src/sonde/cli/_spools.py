@@ -45,21 +45,41 @@ def remove_spools_of(backend: Backend) -> None:
 
 
 def unsent_rows(backend: Backend, facts: JobFacts) -> list[dict[str, Any]]:
-    """The folders with a job's unsent data, and their sizes."""
+    """The folders with a job's unsent data, and their sizes.
+
+    These are the spools of lost attempts on any machine, and all other spools on this machine:
+    if a launcher is killed early, nothing in the store names its spool.
+    """
     rows: list[dict[str, Any]] = []
     for attempt in facts.attempts:
         if attempt.unsent:
-            row: dict[str, Any] = {
-                "node": attempt.attempt.node,
-                "folder": attempt.unsent,
-                "files": None,
-                "bytes": None,
-            }
+            row = _unsent_row(attempt.attempt.node, attempt.unsent)
             for spool in spools_at(attempt.unsent, backend.uri):
-                unsent = find_unsent(spool.source, backend)
-                row |= {"files": unsent.files, "bytes": unsent.bytes}
+                row |= _size_of(spool, backend)
             rows.append(row)
+    listed = {row["folder"] for row in rows}
+    for spool in _other_spools(backend, facts):
+        size = _size_of(spool, backend)
+        if str(spool.folder) not in listed and size["files"]:
+            rows.append(_unsent_row(spool.facts.node, str(spool.folder)) | size)
     return rows
+
+
+def _unsent_row(node: str, folder: str) -> dict[str, Any]:
+    return {"node": node, "folder": folder, "files": None, "bytes": None}
+
+
+def _size_of(spool: Spool, backend: Backend) -> dict[str, int]:
+    unsent = find_unsent(spool.source, backend)
+    return {"files": unsent.files, "bytes": unsent.bytes}
+
+
+def _other_spools(backend: Backend, facts: JobFacts) -> list[Spool]:
+    """The job's spools on this machine, except those of running attempts."""
+    attempts = [attempt for attempt in facts.attempts if not attempt.state.is_over]
+    running = {(attempt.attempt.node, attempt.attempt.number) for attempt in attempts}
+    spools = [spool for spool in local_spools() if _belongs_to(spool, backend.uri)]
+    return [spool for spool in spools if (spool.facts.node, spool.facts.number) not in running]
 
 
 def _send(uri: str) -> list[Spool]:
