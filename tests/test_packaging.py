@@ -10,28 +10,28 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
-MOST_PACKAGES = 20
+MAX_PACKAGES = 20
 
 
-def installed_with(name: str, observed: set[str]) -> set[str]:
+def installed_with(name: str, packages: set[str]) -> set[str]:
     """A distribution and all it needs on this machine, extras left out."""
     try:
         needed = [Requirement(text) for text in requires(name) or ()]
     except PackageNotFoundError:
-        return observed
+        return packages
     for requirement in needed:
         key = requirement.name.lower().replace("_", "-")
         is_needed = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if is_needed and key not in observed:
-            observed.add(key)
-            installed_with(key, observed)
-    return observed
+        if is_needed and key not in packages:
+            packages.add(key)
+            installed_with(key, packages)
+    return packages
 
 
 def test_a_plain_install_stays_small() -> None:
     packages = installed_with("sonde", set())
     assert {"numpy", "pyarrow"} <= packages
-    assert len(packages) + 1 <= MOST_PACKAGES, sorted(packages)
+    assert len(packages) + 1 <= MAX_PACKAGES, sorted(packages)
 
 
 def test_the_wheel_runs_without_the_repository(tmp_path: Path) -> None:

@@ -151,9 +151,9 @@ def layer_values(layer: int, step: int) -> "np.ndarray[tuple[int], np.dtype[np.f
 
 def _tensors(worker: FakeWorker, step: int) -> None:
     for number, layer in enumerate(LAYERS):
-        worker.knows(f"gradient/{layer}", "gradients")
+        worker.add_tensor(f"gradient/{layer}", "gradients")
         worker.statistics(f"gradient/{layer}", step, layer_values(number, step))
-        worker.knows(layer, "weights")
+        worker.add_tensor(layer, "weights")
         worker.statistics(layer, step, np.array([1.0, -1.0]) * (1 + step / 100))
     if step == SAVED_STEP:
         worker.values(step, {"body.weight": SAVED})
@@ -166,7 +166,7 @@ def _profiles(worker: FakeWorker) -> None:
     worker.operation("aten::relu", "operator", 0.17, 0.02, module="body")
     main_, model = ("<module>", "/home/user/train.py", 1), ("forward", "/home/user/model.py", 7)
     profile = FakeProfile(worker, first_step=PROFILED)
-    profile.stands((main_, model), 300).stands((main_,), 100).write()
+    profile.add_samples((main_, model), 300).add_samples((main_,), 100).write()
 
 
 def _resumed(uri: str) -> None:
@@ -205,11 +205,11 @@ def _hostile(store: str) -> None:
     job = FakeJob(f"{store}/{HOSTILE_INSIDE}", node=ATTACK)
     job.record({"cpu.utilization_percent/cpu0": [50.0] * 20, f"own.{ATTACK}/{ATTACK}": [1.0] * 20})
     worker = job.worker(node=ATTACK)
-    worker.knows(ATTACK, ATTACK)
+    worker.add_tensor(ATTACK, ATTACK)
     for step in range(8):
         worker.scalar(ATTACK, step, 1.0).statistics(ATTACK, step, [1.0, 2.0])
         worker.operation(ATTACK, "operator", 0.0, 0.01)
-        worker.stretch(ATTACK, 0.0, 0.02, step, category="user")
+        worker.span(ATTACK, 0.0, 0.02, step, category="user")
         worker.step(step, PHASES)
     worker.fail(f"RuntimeError: {ATTACK}").flush()
     job.fail(message=ATTACK)

@@ -23,7 +23,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, served: Callable[[str], Se
     job = FakeJob((store / "trained").as_uri())
     worker = job.worker()
     for name in (HOSTILE, "fc.2.weight", "fc.10.weight"):
-        worker.knows(name, "weights").knows(f"gradient/{name}", "gradients")
+        worker.add_tensor(name, "weights").add_tensor(f"gradient/{name}", "gradients")
     for step in (0, 5, 10):
         for name, size in ((HOSTILE, 0.0), ("fc.2.weight", 1e-6), ("fc.10.weight", 1.0)):
             worker.statistics(name, step, [3.0, -4.0])

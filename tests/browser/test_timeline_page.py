@@ -34,7 +34,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, served: Callable[[str], Se
     worker.operation(HOSTILE, "kernel", 0.50, 0.20, correlation=7, **gpu)
     worker.operation(HOSTILE, "kernel", 1.60, 0.10, **gpu)
     profile = FakeProfile(worker)
-    profile.stands((MAIN, LOAD), 250).stands((MAIN, MODEL), 750)
+    profile.add_samples((MAIN, LOAD), 250).add_samples((MAIN, MODEL), 750)
     for number in range(2):
         worker.step(number, {"data_wait": 0.25, "forward": 0.75})
     profile.write()

@@ -11,7 +11,7 @@ def test_operator_time_is_shown_by_phase() -> None:
     job = FakeJob()
     worker = job.worker()
     detail = '{"steps":[0,0],"by":"plan","cost_seconds":0}'
-    worker.stretch("operators", 0, 0.01, 0, "window", lane="profile", detail=detail)
+    worker.span("operators", 0, 0.01, 0, "window", lane="profile", detail=detail)
     worker.operation("aten::mm", "operator", 0.0, 0.004)
     worker.operation("MmBackward0", "operator", 0.004, 0.002, lane="thread 2")
     worker.step(0, {"forward": 0.004, "backward": 0.004}, rest=0.002)

@@ -91,7 +91,7 @@ def test_synchronization_is_shown_with_its_location(
     job = FakeJob(str(tmp_path / "waits"))
     worker = job.worker()
     for number, begin in enumerate((0.0, 0.1)):
-        worker.stretch("forward", begin, 0.1, number)
+        worker.span("forward", begin, 0.1, number)
         worker.operation("aten::mm", "operator", begin, 0.002, module="fc")
         worker.operation("cudaLaunchKernel", "runtime", begin, 0.001, correlation=number)
         where = {"lane": "stream 7", "device": "cuda:0", "correlation": number}

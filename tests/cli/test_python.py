@@ -22,9 +22,9 @@ def job(tmp_path: Path) -> FakeJob:
     worker = job.worker()
     profile = FakeProfile(worker, first_step=9)
     for number, waits in enumerate((2, 2, 30), 9):
-        profile.stands((MAIN, HELPER), waits).stands((MAIN, MODEL), 4)
+        profile.add_samples((MAIN, HELPER), waits).add_samples((MAIN, MODEL), 4)
         worker.step(number, {"data_wait": waits / 1000, "forward": 0.004})
-    profile.stands((MAIN, MODEL), 3)
+    profile.add_samples((MAIN, MODEL), 3)
     worker.step(0, {"forward": 0.003}, mode="eval")
     profile.write()
     worker.flush()

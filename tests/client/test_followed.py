@@ -16,7 +16,7 @@ from sonde.store.lease import Leasing
 from sonde.store.writer import Writer
 from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
-from tests.fakes.s3 import lead_to, s3_server
+from tests.fakes.s3 import s3_server, use_s3_server
 
 
 class _Acts(FakeClock):
@@ -157,7 +157,7 @@ def test_a_job_in_an_object_store_can_be_followed_and_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with s3_server("followed") as port:
-        lead_to(port, monkeypatch)
+        use_s3_server(port, monkeypatch)
         _, job, _ = _training("s3://followed/store/job")
         assert len(job.wait_for(step=1).steps()) == 2
         assert [update.state for update in job.follow()][-1] is JobState.COMPLETED

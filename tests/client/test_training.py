@@ -96,8 +96,8 @@ def test_statistics_show_where_the_time_goes() -> None:
 
 def test_a_phase_named_like_a_column_gets_a_column_of_its_own() -> None:
     job = FakeJob()
-    worker = job.worker().stretch("step", 0.1, 0.5, category="user")
-    worker.stretch("forward", 0.0, 2.0, category="device", lane="cuda:0")
+    worker = job.worker().span("step", 0.1, 0.5, category="user")
+    worker.span("forward", 0.0, 2.0, category="device", lane="cuda:0")
     worker.step(0, {"forward": 1.0}).flush()
     [row] = job.job().steps().to_arrow().to_pylist()
     assert (row["step"], row["phase_step"], row["forward"]) == (0, 0.5, 0.5)

@@ -32,7 +32,7 @@ QUESTION = RuleSelection(NAMES, RulesSettings(), {"step_outlier": {"n_outliers":
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> FakeJob:
     job = FakeJob(str(tmp_path_factory.mktemp("store") / "job"))
-    worker = job.worker().knows("gradient/first", "gradients")
+    worker = job.worker().add_tensor("gradient/first", "gradients")
     for step in range(200):
         worker.scalar("loss", step, 2.3).statistics("gradient/first", step, [1e-10, -1e-10])
         worker.step(step, {"forward": 0.1 if step % 40 else 9.0})

@@ -21,7 +21,7 @@ def troubled(bad: Callable[[int], bool]) -> FakeJob:
     detail = {"num_workers": 0, "cores": 8}
     worker.operation("iterator start", "loading", 0.0, 0.01, lane="loader 0", detail=detail)
     for name in ("first", "last"):
-        worker.knows(f"gradient/{name}", "gradients").knows(f"{name}.weight", "weights")
+        worker.add_tensor(f"gradient/{name}", "gradients").add_tensor(f"{name}.weight", "weights")
     for step in range(400):
         is_bad = bad(step)
         worker.scalar("loss", step, 50.0 + step if is_bad else 2.0 + 0.1 * rng.standard_normal())

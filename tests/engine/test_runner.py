@@ -72,7 +72,9 @@ def grow(job: FakeJob, polls: set[int], seed: int, poll: "object") -> None:
     for attempt in (1, 2):
         workers = [job.worker(rank, attempt, world_size=2) for rank in (0, 1)]
         for worker in workers:
-            worker.knows("gradient/first", "gradients").knows("gradient/last", "gradients")
+            worker.add_tensor("gradient/first", "gradients").add_tensor(
+                "gradient/last", "gradients"
+            )
         start = 0 if attempt == 1 else STEPS // 2
         for step in range(start, start + STEPS // 2):
             seconds = 1.5 if step % 30 == 7 else 0.1

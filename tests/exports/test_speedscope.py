@@ -19,9 +19,11 @@ def exported(profiler: PythonProfiler) -> dict[str, Any]:
     worker = job.worker()
     profile = FakeProfile(worker)
     if profiler is PythonProfiler.STACKS:
-        profile.stands((MAIN, LOAD, READ), 2).stands((MAIN,), 3).stands((LOAD,), 5, "prefetch")
+        profile.add_samples((MAIN, LOAD, READ), 2).add_samples((MAIN,), 3).add_samples(
+            (LOAD,), 5, "prefetch"
+        )
     else:
-        profile.takes((MAIN, LOAD, READ), 0.001, 2_000_000).takes((MAIN,), 0.004, 3_000_000)
+        profile.add_calls((MAIN, LOAD, READ), 0.001, 2_000_000).add_calls((MAIN,), 0.004, 3_000_000)
     worker.step(0, {"data_wait": 0.002, "forward": 0.003})
     profile.write(profiler)
     worker.flush()

@@ -8,7 +8,7 @@ START_NS = 1_700_000_000 * NANOSECONDS
 
 
 class FakeClock:
-    """Stands still until it is advanced; waiting for it advances it."""
+    """A clock that only moves when it is advanced or waited for."""
 
     def __init__(self, start_ns: int = START_NS) -> None:
         self._now_ns = start_ns

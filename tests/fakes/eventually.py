@@ -1,13 +1,13 @@
-"""Waiting for what another thread or process does, with a deadline instead of a guess."""
+"""Wait for other threads or processes, with a deadline."""
 
 import time
 from collections.abc import Callable
 
 
 def eventually(condition: Callable[[], object], within_seconds: float = 90.0) -> bool:
-    """Whether the condition came true before the deadline.
+    """Return whether the condition became true before the deadline.
 
-    Looks every few milliseconds; less often where a look is dear, for others need the processor.
+    Polls every few milliseconds, and less often if a poll is expensive.
     """
     deadline = time.monotonic() + within_seconds
     began = time.thread_time()

@@ -1,4 +1,4 @@
-"""A TCP proxy on the loopback that can be told to fail, as networks do."""
+"""A TCP proxy on the loopback interface that fails on request."""
 
 import contextlib
 import socket
@@ -10,7 +10,7 @@ from typing import Self
 
 
 class FlakyProxy:
-    """Forwards to a port of this machine; refuses or hangs while it is told to."""
+    """Forwards to a local port, and refuses connections or hangs on request."""
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
@@ -41,35 +41,35 @@ class FlakyProxy:
             thread.join(10)
 
     def refuse(self) -> None:
-        """Cuts all connections; new ones are refused by the system."""
+        """Close all connections; the system refuses new ones."""
         self._cut()
         self._listener.close()
         self._listener = self._bound(self.port)
 
     def hang(self) -> None:
-        """Takes connections and bytes, and passes nothing on."""
+        """Accept connections and data without forwarding anything."""
         self._arrived.clear()
         self._flowing.clear()
 
     def slow_down(self, seconds: float) -> None:
-        """Passes on whatever a client sends that much later, as a store far away does."""
+        """Delay all data from clients, as a remote store does."""
         self._delay_seconds = seconds
 
     def recover(self) -> None:
-        """Forwards again, also what was held back."""
+        """Forward again, including data that was held back."""
         if not self._flowing.is_set():
             self._flowing.set()
         else:
             self._listen()
 
     def wait_for_a_held_request(self, timeout_seconds: float) -> bool:
-        """Waits until something has arrived that is not passed on."""
+        """Wait until data has arrived that is not forwarded."""
         return self._arrived.wait(timeout_seconds)
 
     def _bound(self, port: int) -> socket.socket:
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", port))  # without listen() the port is ours and refuses
+        listener.bind(("127.0.0.1", port))  # bound without listen(), the port refuses connections
         return listener
 
     def _listen(self) -> None:
@@ -77,7 +77,7 @@ class FlakyProxy:
         self._acceptor = self._spawn(self._accept, self._listener)
 
     def _accept(self, listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):  # the listener was shut
+        with contextlib.suppress(OSError):  # the listener was closed
             while True:
                 client = listener.accept()[0]
                 self._connect(client)
@@ -98,7 +98,7 @@ class FlakyProxy:
         drain: socket.socket,
         wait: Callable[[], None] = lambda: None,
     ) -> None:
-        with contextlib.suppress(OSError):  # one side has hung up
+        with contextlib.suppress(OSError):  # one side has closed
             while data := source.recv(65536):
                 wait()
                 if not self._flowing.is_set():
@@ -114,7 +114,7 @@ class FlakyProxy:
 
     def _cut(self) -> None:
         _shut(self._listener)
-        self._acceptor.join(10)  # so that none slips in behind us
+        self._acceptor.join(10)  # accept no more connections
         with self._lock:
             for end in self._open:
                 _shut(end)

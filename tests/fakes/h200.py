@@ -1,4 +1,4 @@
-"""The recording of an H200 as a job: its samples, and its training steps evenly in their time."""
+"""A recording of an H200 as a job: its samples and evenly spaced training steps."""
 
 import gzip
 import json
@@ -23,21 +23,21 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], float]] = {
 }
 
 
-def h200_job(*stretches: str, uri: str = "") -> FakeJob:
-    """The job as it was recorded, or only some stretches of it that follow each other."""
+def h200_job(*sections: str, uri: str = "") -> FakeJob:
+    """Return the recorded job, or some consecutive sections of it."""
     rows, starts, steps = _recording()
     names = list(starts)
-    chosen = stretches or tuple(names[:-1])
+    chosen = sections or tuple(names[:-1])
     end = starts[names[names.index(chosen[-1]) + 1]]
     job = FakeJob(uri)
     shift = job.clock.now_ns() / NANOSECONDS - starts[chosen[0]]
     worker = job.worker(device="cuda:0")
     number = 0
-    for name in (one for one in chosen if one in TRAINING):
+    for name in (section for section in chosen if section in TRAINING):
         until = starts[names[names.index(name) + 1]]
         seconds = (until - starts[name]) / steps[name]
-        for place in range(steps[name]):
-            begin = starts[name] + place * seconds
+        for index in range(steps[name]):
+            begin = starts[name] + index * seconds
             job.clock._now_ns = round((begin + shift) * NANOSECONDS)
             worker.step(number, {"forward": seconds})
             number += 1
@@ -55,14 +55,18 @@ def h200_job(*stretches: str, uri: str = "") -> FakeJob:
 @cache
 def _recording() -> tuple[list[dict[str, Any]], dict[str, float], dict[str, int]]:
     with gzip.open(RECORDING, "rt", encoding="utf-8") as file:
-        found = json.load(file)
-    return found["rows"], dict(found["marks"]), dict(zip(TRAINING, found["steps"], strict=True))
+        recording = json.load(file)
+    return (
+        recording["rows"],
+        dict(recording["marks"]),
+        dict(zip(TRAINING, recording["steps"], strict=True)),
+    )
 
 
 def _busy(rows: list[dict[str, Any]]) -> list[float]:
-    """CPU utilization of the node since the row before."""
+    """Return the CPU utilization of the node since the previous row."""
     ticks = np.array([row["cpu"][0].split()[1:9] for row in rows], dtype=np.float64)
-    whole = np.diff(ticks.sum(axis=1))
+    total = np.diff(ticks.sum(axis=1))
     idle = np.diff(ticks[:, 3] + ticks[:, 4])
-    busy: list[float] = (100 * (1 - idle / np.maximum(whole, 1))).tolist()
+    busy: list[float] = (100 * (1 - idle / np.maximum(total, 1))).tolist()
     return busy

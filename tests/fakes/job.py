@@ -1,4 +1,4 @@
-"""A job without a command: built in three lines, in memory or in a folder."""
+"""A job without a command, in memory or in a folder."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -35,14 +35,14 @@ Curves = Mapping[str, Iterable[float]]
 
 
 def series_of(key: str) -> Series:
-    """The series that a key like `cpu.user_percent` or `gpu.power_watts/gpu0` names."""
+    """Return the series of a key like `cpu.user_percent` or `gpu.power_watts/gpu0`."""
     metric, _, device = key.partition("/")
     unit = metric.rpartition("_")[2]
     return Series(MetricInfo(metric, unit, f"what {metric} means"), device)
 
 
 class FakeJob:
-    """One node's part of a job; several on one address are the nodes of one job."""
+    """A node of a job; several with the same URI are the nodes of one job."""
 
     def __init__(self, uri: str = "", node: str = "node-a", clock: FakeClock | None = None) -> None:
         self.clock = clock or FakeClock()
@@ -57,7 +57,7 @@ class FakeJob:
     def record(
         self, curves: Curves, every_seconds: float = 0.5, ticks_per_flush: int = 4
     ) -> "FakeJob":
-        """Samples, tick by tick, each series with its own values; flushed now and then."""
+        """Record one sample per tick and flush periodically."""
         keys = tuple(curves)
         series = self._series.setdefault(keys, tuple(map(series_of, keys)))
         for tick, values in enumerate(zip(*curves.values(), strict=True), 1):
@@ -68,30 +68,30 @@ class FakeJob:
         return self.flush()
 
     def rotate(self) -> "FakeJob":
-        """Makes the next sample begin a new segment, as a changed set of series does."""
+        """Start a new segment with the next sample, as a changed set of series does."""
         self.flush()
         self._series = {}
         return self
 
     def flush(self) -> "FakeJob":
-        """Everything recorded so far is in the store afterwards."""
+        """Write everything recorded so far to the store."""
         self.writer.flush()
         self.writer.outbox.write_waiting()
         return self
 
     def beat(self) -> "FakeJob":
-        """A sign of life of the launcher."""
+        """Write a heartbeat of the launcher."""
         self._document("heartbeat", Heartbeat(self.clock.now_ns(), 5.0, Overhead(0.5, 100, 5)))
         return self
 
     def end(self, state: JobState = JobState.COMPLETED) -> "FakeJob":
-        """The command is over."""
+        """Record that the command has completed."""
         self.flush()
         self._document("exit", Exit(state, ExitReason.EXIT, self.clock.now_ns(), code=0))
         return self
 
     def close(self) -> "FakeJob":
-        """The command is over, and its launcher lists what was recorded."""
+        """End the job and let its launcher list what was recorded."""
         self.end()
         exit_ = Exit(JobState.COMPLETED, ExitReason.EXIT, self.clock.now_ns(), code=0)
         now_ns = self.clock.now_ns()
@@ -99,7 +99,7 @@ class FakeJob:
         return self
 
     def worker(self, rank: int = 0, attempt: int = 1, restart: int = 0, **facts: Any) -> FakeWorker:
-        """A training process on this node that starts now."""
+        """Start a training process on this node."""
         facts = {"node": self.node, **facts}
         return FakeWorker(self.backend, self.clock, rank, attempt, restart, **facts)
 
@@ -110,7 +110,7 @@ class FakeJob:
         code: int = 1,
         state: JobState = JobState.FAILED,
     ) -> "FakeJob":
-        """The command is over, and not well."""
+        """Record that the command has failed."""
         exit_ = Exit(state, reason, self.clock.now_ns(), code=code, message=message)
         self.flush()._document("exit", exit_)
         return self
@@ -118,31 +118,31 @@ class FakeJob:
     def seal(
         self, family: Family = SYSTEM, *, is_over: bool = True, merge_all: bool = False
     ) -> int:
-        """Seals this node's segments; returns how many were written."""
-        place = FamilyFolder(self.backend, node_folder(self.node), family)
-        return seal_folder(place, is_over=is_over, merge_all=merge_all)
+        """Seal the segments of this node and return how many were written."""
+        folder = FamilyFolder(self.backend, node_folder(self.node), family)
+        return seal_folder(folder, is_over=is_over, merge_all=merge_all)
 
     def reader(self, family: Family = SYSTEM) -> FolderReader:
-        """A fresh look at this node's segments."""
+        """Return a new reader of the segments of this node."""
         reader = FolderReader(self.backend, node_folder(self.node), family)
         reader.refresh()
         return reader
 
     def system(self) -> SystemReader:
-        """A fresh look at this node's samples."""
+        """Return a new reader of the samples of this node."""
         return SystemReader(self.backend, self.node)
 
     def follower(self) -> NewSampleReader:
-        """One that has seen nothing yet."""
+        """Return a reader of new samples, starting at the first."""
         return NewSampleReader(self.backend, self.node)
 
     def job(self) -> Job:
-        """What a person gets."""
+        """Return the job as the Python API opens it."""
         return Job(self.backend, self.clock)
 
     def stored(self, ending: str = "") -> list[str]:
-        """The keys in the store that end so."""
-        return [one.key for one in self.backend.entries("") if one.key.endswith(ending)]
+        """Return the keys in the store with this ending."""
+        return [entry.key for entry in self.backend.entries("") if entry.key.endswith(ending)]
 
     def _document(self, what: str, record: object) -> None:
         key = attempt_key(self.node, 1, what)
@@ -162,8 +162,8 @@ class FakeJob:
 
 
 def all_samples(reader: FolderReader) -> dict[str, dict[int, float]]:
-    """Every value that is known, by series and instant."""
-    keys = [one.key for one in reader.series]
+    """Return all recorded values by series and time."""
+    keys = [series.key for series in reader.series]
     times, values = reader.samples(keys)
     return {
         key: {

@@ -1,4 +1,4 @@
-"""A machine made of files: a /proc and a /sys in a folder, written by the test."""
+"""A machine with /proc and /sys in a folder, written by the test."""
 
 import shutil
 from pathlib import Path
@@ -7,7 +7,7 @@ from sonde.agent.system import Collector, Machine
 
 
 class FakeMachine:
-    """Writes the kernel's files, processes among them, and is a Machine to collectors."""
+    """Writes files of the kernel and provides a Machine for collectors."""
 
     def __init__(self, folder: Path) -> None:
         self.proc = folder / "proc"
@@ -19,7 +19,7 @@ class FakeMachine:
         return Machine(self.proc, self.sys, job_pid=job_pid, job_mark=job_mark)
 
     def write(self, path: str, content: str) -> None:
-        """Writes proc/… or sys/…; a file that is open elsewhere changes under its reader."""
+        """Write proc/… or sys/… in place, so that open readers see the change."""
         file = self.proc.parent / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
@@ -37,7 +37,7 @@ class FakeMachine:
         started: int = 1000,
         rss_pages: int = 10,
     ) -> None:
-        """Makes a process, or changes it."""
+        """Create or change a process."""
         fields = ["0"] * 50
         fields[0:2] = [state, str(parent)]
         fields[11], fields[13] = str(ticks), str(waited_ticks)
@@ -45,7 +45,7 @@ class FakeMachine:
         self.write(f"proc/{pid}/stat", f"{pid} ({name}) {' '.join(fields)}\n")
 
     def traffic(self, pid: int, read: int, written: int) -> None:
-        """What a process has read from and written to disks."""
+        """Set the bytes that a process has read from and written to disks."""
         self.write(
             f"proc/{pid}/io",
             f"rchar: 1\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: {read}\nwrite_bytes: {written}\n"
@@ -53,18 +53,18 @@ class FakeMachine:
         )
 
     def remove(self, pid: int) -> None:
-        """Ends a process; those who hold its files open read nothing more, as from the kernel."""
+        """End a process; files of it that are still open become empty, as in the kernel."""
         for file in (self.proc / str(pid)).glob("*"):
             if file.is_file():
                 file.write_text("")
         shutil.rmtree(self.proc / str(pid))
 
     def newest_pid(self, pid: int) -> None:
-        """What the kernel says about the pid given out last."""
+        """Set the most recently assigned process ID."""
         self.write("proc/loadavg", f"0.50 0.40 0.30 2/84 {pid}\n")
 
 
 def named(collector: Collector, values: object) -> dict[str, float]:
-    """What was read, by the key of its series."""
+    """Return the values of a collector by series key."""
     assert isinstance(values, list | tuple)
     return {series.key: value for series, value in zip(collector.series, values, strict=True)}

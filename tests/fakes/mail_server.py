@@ -1,4 +1,4 @@
-"""A mail server on the loopback: STARTTLS with a certificate of its own, login, and refusals."""
+"""A mail server on the loopback interface with STARTTLS, login and refusals."""
 
 import asyncio
 import base64
@@ -23,7 +23,7 @@ USER, PASSWORD = "sonde", "open sesame"
 
 
 def write_certificate(folder: Path) -> Path:
-    """A certificate for 127.0.0.1 and its key, in one file."""
+    """Write a certificate for 127.0.0.1 and its key to a file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
@@ -42,8 +42,8 @@ def write_certificate(folder: Path) -> Path:
         )
         .sign(key, hashes.SHA256())
     )
-    place = folder / "server.pem"
-    place.write_bytes(
+    path = folder / "server.pem"
+    path.write_bytes(
         certificate.public_bytes(serialization.Encoding.PEM)
         + key.private_bytes(
             serialization.Encoding.PEM,
@@ -51,12 +51,12 @@ def write_certificate(folder: Path) -> Path:
             serialization.NoEncryption(),
         )
     )
-    return place
+    return path
 
 
 @dataclass
 class Envelope:
-    """One mail as it arrived."""
+    """A received mail."""
 
     recipients: list[str]
     message: EmailMessage
@@ -66,11 +66,11 @@ class Envelope:
 
 @dataclass
 class MailServer:
-    """Takes mail; with a certificate it offers STARTTLS, and login once that is done."""
+    """Accepts mail; with a certificate it offers STARTTLS, and then login."""
 
     certificate: Path | None = None
     is_tls_at_once: bool = False
-    answers_to_data: list[str] = field(default_factory=list)  # instead of taking it
+    answers_to_data: list[str] = field(default_factory=list)  # instead of accepting it
     refused: tuple[str, ...] = ()  # recipients
     envelopes: list[Envelope] = field(default_factory=list)
     logins: list[str] = field(default_factory=list)
@@ -104,10 +104,10 @@ class MailServer:
 
     async def _end(self) -> None:
         self._server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -119,12 +119,12 @@ class MailServer:
 
     @property
     def encryption(self) -> ssl.SSLContext | None:
-        """What STARTTLS begins; None where there is none."""
+        """The TLS context for STARTTLS; None if it is not offered."""
         return None if self.is_tls_at_once else self._encryption
 
 
 class _Conversation:
-    """One client."""
+    """A conversation with a client."""
 
     def __init__(
         self,
@@ -140,20 +140,20 @@ class _Conversation:
         self._recipients: list[str] = []
 
     async def hold(self) -> None:
-        """From the greeting to the end."""
-        await self._say("220 ready")
+        """Run from the greeting to the end."""
+        await self._send("220 ready")
         while line := (await self._reader.readline()).decode().strip():
             verb = line.split()[0].upper()
             if verb == "QUIT":
-                await self._say("221 bye")
+                await self._send("221 bye")
                 return
             await self._answer(verb, line)
 
     async def _answer(self, verb: str, line: str) -> None:
         if verb == "EHLO":
-            await self._say(*self._extensions())
+            await self._send(*self._extensions())
         elif verb == "STARTTLS" and self._server.encryption:
-            await self._say("220 go ahead")
+            await self._send("220 go ahead")
             await self._writer.start_tls(self._server.encryption)
             self._is_encrypted = True
         elif verb == "AUTH":
@@ -162,19 +162,19 @@ class _Conversation:
             address = line.partition("<")[2].partition(">")[0]
             is_refused = address in self._server.refused
             self._recipients += [] if is_refused else [address]
-            await self._say("550 no such user" if is_refused else "250 ok")
+            await self._send("550 no such user" if is_refused else "250 ok")
         elif verb == "DATA":
             await self._take_mail()
         else:
-            await self._say("250 ok")
+            await self._send("250 ok")
 
     def _extensions(self) -> list[str]:
-        found = ["mail.example.org", "SMTPUTF8", "8BITMIME"]
+        extensions = ["mail.example.org", "SMTPUTF8", "8BITMIME"]
         if self._server.encryption and not self._is_encrypted:
-            found.append("STARTTLS")
+            extensions.append("STARTTLS")
         if self._is_encrypted:
-            found.append("AUTH PLAIN")
-        return [f"250-{one}" for one in found[:-1]] + [f"250 {found[-1]}"]
+            extensions.append("AUTH PLAIN")
+        return [f"250-{extension}" for extension in extensions[:-1]] + [f"250 {extensions[-1]}"]
 
     async def _log_in(self, line: str) -> None:
         assert self._is_encrypted
@@ -182,21 +182,21 @@ class _Conversation:
         self._server.logins.append(user)
         is_right = (user, password) == (USER, PASSWORD)
         self._user = user if is_right else None
-        await self._say("235 welcome" if is_right else "535 who are you")
+        await self._send("235 welcome" if is_right else "535 who are you")
 
     async def _take_mail(self) -> None:
-        await self._say("354 go on")
+        await self._send("354 go on")
         content = await self._reader.readuntil(b"\r\n.\r\n")
         if self._server.answers_to_data:
-            await self._say(self._server.answers_to_data.pop(0))
+            await self._send(self._server.answers_to_data.pop(0))
             return
         message = message_from_bytes(content[:-3], policy=SMTPUTF8)
         assert isinstance(message, EmailMessage)
         self._server.envelopes.append(
             Envelope(self._recipients, message, self._is_encrypted, self._user)
         )
-        await self._say("250 taken")
+        await self._send("250 accepted")
 
-    async def _say(self, *lines: str) -> None:
+    async def _send(self, *lines: str) -> None:
         self._writer.write("".join(f"{line}\r\n" for line in lines).encode())
         await self._writer.drain()

@@ -1,4 +1,4 @@
-"""An NVIDIA management library without a GPU: the part of pynvml that the collectors call."""
+"""NVML without a GPU: the functions of pynvml that the collectors call."""
 
 # The names are pynvml's:
 # ruff: noqa: N802
@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 
 class NVMLError(Exception):
-    """What every function of the library raises."""
+    """The error of the library."""
 
 
 @dataclass
 class FakeGpu:
-    """One GPU, its numbers free to change between readings."""
+    """A GPU whose values can be changed between readings."""
 
     utilization: int = 80
     memory_controller: int = 40
@@ -32,7 +32,7 @@ class FakeGpu:
 
 
 class FakeNvml:
-    """Stands for the pynvml module; `unsupported` names functions that this driver refuses."""
+    """Replaces the pynvml module; `unsupported` names functions that fail."""
 
     NVMLError = NVMLError
     NVML_SUCCESS = 0
@@ -129,5 +129,5 @@ class FakeNvml:
 
 
 def gpu_process(pid: int, used_bytes: int | None) -> SimpleNamespace:
-    """A process as the library lists it."""
+    """Return a process as the library lists it."""
     return SimpleNamespace(pid=pid, usedGpuMemory=used_bytes)

@@ -1,4 +1,4 @@
-"""Findings for actions to act on, and actions as a configuration file sets them up."""
+"""Findings for actions, and actions as a configuration file defines them."""
 
 import tomllib
 from pathlib import Path
@@ -18,22 +18,22 @@ def episode(
     is_open: bool = True,
     **about: Any,
 ) -> Episode:
-    """One that is open, of a rule and about something."""
-    told = {"message": "The loss jumped to 17.", "advice": "Lower the learning rate.", **about}
-    finding = Finding(rule, severity, evidence={"loss": 17.0}, **told)
+    """Return an open episode of a rule."""
+    texts = {"message": "The loss jumped to 17.", "advice": "Lower the learning rate.", **about}
+    finding = Finding(rule, severity, evidence={"loss": 17.0}, **texts)
     id_ = f"{rule}:{finding.about}:{number}"
     return Episode(id_, finding, at_ns, at_ns, 1, is_open, first_step=210, last_step=240)
 
 
 def occasion(job: FakeJob | None = None, **about: Any) -> Occasion:
-    """A finding of a job."""
+    """Return an occasion with a finding of a job."""
     job = job or FakeJob()
     about.setdefault("at_ns", job.clock.now_ns())
     return Occasion("resnet", episode(**about), job.backend, job.clock)
 
 
 def action(folder: Path, settings: str, name: str = "it") -> Action:
-    """What a file in that folder sets up, from the text of its table."""
+    """Return the action that a configuration file in the folder defines."""
     table = {name: tomllib.loads(settings)}
-    (told,) = read_actions(table, folder / "sonde.toml").actions
-    return build_action(told, folder)
+    (definition,) = read_actions(table, folder / "sonde.toml").actions
+    return build_action(definition, folder)

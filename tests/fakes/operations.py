@@ -1,4 +1,4 @@
-"""Operations of a profile that a test tells one by one."""
+"""Build profiles from single operations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from sonde.records.profile import NO_CORRELATION
 
 @dataclass
 class FakeProfile:
-    """One window: rows in any order; times are nanoseconds, ends are not included."""
+    """A profile window: rows in any order, times in nanoseconds, ends exclusive."""
 
     worker: int = 0
     _rows: list[tuple[str, str, str, str, str, int, int, int]] = field(default_factory=list)
@@ -26,7 +26,7 @@ class FakeProfile:
         lane: str = "thread 1",
         module: str = "",
     ) -> "FakeProfile":
-        """Something that a thread did."""
+        """Add an operation of a thread."""
         row = (name, category, lane, "cpu", module, start, end - start, NO_CORRELATION)
         self._rows.append(row)
         return self
@@ -34,7 +34,7 @@ class FakeProfile:
     def call(
         self, name: str, start: int, end: int, number: int = NO_CORRELATION, lane: str = "thread 1"
     ) -> "FakeProfile":
-        """A call of the driver."""
+        """Add a call of the CUDA driver."""
         self._rows.append((name, "runtime", lane, "cpu", "", start, end - start, number))
         return self
 
@@ -47,17 +47,17 @@ class FakeProfile:
         category: str = "kernel",
         lane: str = "stream 7",
     ) -> "FakeProfile":
-        """Something that a GPU did."""
+        """Add an operation of a GPU."""
         self._rows.append((name, category, lane, "cuda:0", "", start, end - start, number))
         return self
 
     def phase(self, name: str, start: int, end: int) -> "FakeProfile":
-        """A stretch of the training thread."""
+        """Add a phase of the training thread."""
         self._phases.append((name, start, end))
         return self
 
     def build(self) -> Profile:
-        """What the analysis takes."""
+        """Return the profile as the analysis expects it."""
         columns = list(zip(*self._rows, strict=True))
         names, categories, lanes, devices, modules = (texts(column) for column in columns[:5])
         starts, durations, correlations = (np.array(column, np.int64) for column in columns[5:])
@@ -73,6 +73,6 @@ class FakeProfile:
 
 
 def texts(values: Sequence[str]) -> Texts:
-    """A column."""
+    """Return a column of texts."""
     distinct = {text: number for number, text in enumerate(dict.fromkeys(values))}
     return Texts(tuple(distinct), np.array([distinct[text] for text in values], np.int64))

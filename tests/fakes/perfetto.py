@@ -1,10 +1,10 @@
-"""What Perfetto demands of a trace, where it would warn or drop something: checked strictly."""
+"""Check traces strictly for whatever Perfetto would warn about or drop."""
 
 from collections import defaultdict
 from typing import Any
 
 Event = dict[str, Any]
-Place = tuple[int, int]
+ThreadKey = tuple[int, int]
 
 _METADATA = {
     "process_name": "name",
@@ -15,15 +15,15 @@ _METADATA = {
 
 
 def check_trace(document: dict[str, Any]) -> None:
-    """Fails where anything is not as it must be."""
+    """Fail unless the trace is valid."""
     assert isinstance(document["traceEvents"], list)
     assert document["displayTimeUnit"] in ("ms", "ns")
     events: list[Event] = document["traceEvents"]
     for event in events:
-        _check_one(event)
+        _check_event(event)
     processes = _named(events, "process_name")
     threads = _named(events, "thread_name")
-    assert len({tid for _, tid in threads}) == len(threads), "threads are told apart by number"
+    assert len({tid for _, tid in threads}) == len(threads), "thread numbers must be unique"
     assert not {tid for _, tid in threads} & {pid for pid, _ in processes}
     for event in events:
         if event["ph"] != "M":
@@ -36,7 +36,7 @@ def check_trace(document: dict[str, Any]) -> None:
     _check_flows(events, slices)
 
 
-def _check_one(event: Event) -> None:
+def _check_event(event: Event) -> None:
     assert event["ph"] in ("X", "M", "C", "s", "f"), event
     assert type(event["pid"]) is int
     assert isinstance(event["name"], str)
@@ -61,45 +61,47 @@ def _check_one(event: Event) -> None:
         assert event["ph"] == "s" or event["bp"] == "e"
 
 
-def _named(events: list[Event], kind: str) -> dict[Place, str]:
-    found: dict[Place, str] = {}
+def _named(events: list[Event], kind: str) -> dict[ThreadKey, str]:
+    names: dict[ThreadKey, str] = {}
     for event in events:
         if event["ph"] == "M" and event["name"] == kind:
-            place = (event["pid"], event.get("tid", 0))
-            assert place not in found, "named twice"
+            key = (event["pid"], event.get("tid", 0))
+            assert key not in names, "named twice"
             assert event["args"]["name"]
-            found[place] = event["args"]["name"]
-    return found
+            names[key] = event["args"]["name"]
+    return names
 
 
 def _nanoseconds(microseconds: float) -> int:
-    assert round(microseconds * 1000) == int(microseconds * 1000), "read alike by all"
+    assert round(microseconds * 1000) == int(microseconds * 1000), (
+        "timestamps must be whole nanoseconds"
+    )
     return int(microseconds * 1000)  # as Perfetto does it
 
 
-def _slices(events: list[Event]) -> dict[Place, list[tuple[int, int]]]:
-    found: dict[Place, list[tuple[int, int]]] = defaultdict(list)
+def _slices(events: list[Event]) -> dict[ThreadKey, list[tuple[int, int]]]:
+    slices: dict[ThreadKey, list[tuple[int, int]]] = defaultdict(list)
     for event in events:
         if event["ph"] == "X":
             start = _nanoseconds(event["ts"])
-            found[event["pid"], event["tid"]].append((start, start + _nanoseconds(event["dur"])))
-    return found
+            slices[event["pid"], event["tid"]].append((start, start + _nanoseconds(event["dur"])))
+    return slices
 
 
 def _check_nesting(rows: list[tuple[int, int]]) -> None:
     open_ends: list[int] = []
-    for start, end in sorted(rows, key=lambda one: (one[0], -one[1])):
+    for start, end in sorted(rows, key=lambda row: (row[0], -row[1])):
         while open_ends and open_ends[-1] <= start:
             open_ends.pop()
         assert not open_ends or end <= open_ends[-1], "slices of a track overlap"
         open_ends.append(end)
 
 
-def _check_flows(events: list[Event], slices: dict[Place, list[tuple[int, int]]]) -> None:
+def _check_flows(events: list[Event], slices: dict[ThreadKey, list[tuple[int, int]]]) -> None:
     ends: dict[int, dict[str, Event]] = defaultdict(dict)
     for event in events:
         if event["ph"] in "sf":
-            assert event["ph"] not in ends[event["id"]], "a flow begins and ends once"
+            assert event["ph"] not in ends[event["id"]], "a flow must begin and end once"
             ends[event["id"]][event["ph"]] = event
     for flow in ends.values():
         assert set(flow) == {"s", "f"}
@@ -107,4 +109,4 @@ def _check_flows(events: list[Event], slices: dict[Place, list[tuple[int, int]]]
         for event in flow.values():
             at = _nanoseconds(event["ts"])
             rows = slices[event["pid"], event["tid"]]
-            assert any(start <= at < end for start, end in rows), "a flow lies in no slice"
+            assert any(start <= at < end for start, end in rows), "a flow is outside all slices"

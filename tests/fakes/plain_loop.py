@@ -1,4 +1,4 @@
-"""A training script with nothing special about it."""
+"""An ordinary training script."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class PlainLoop:
         self.optimizer: Any = torch.optim.SGD(self.model.parameters(), lr=0.1)
 
     def train(self, steps: int) -> None:
-        """Makes so many steps."""
+        """Make a number of steps."""
         for _ in range(steps):
             self.model(torch.ones(3, 4)).square().mean().backward()
             self.optimizer.step()

@@ -1,4 +1,4 @@
-"""Profilers that only remember when they were called."""
+"""Profilers that only record their calls."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,61 +12,61 @@ from sonde.hook.profilers import Profiler
 from sonde.hook.session import Session
 from sonde.records.profile import Window
 
-Call = tuple[str, str, int | None]  # what, which kind, how many training steps were done by then
+Call = tuple[str, str, int | None]  # method, kind, training steps completed
 
 
 @dataclass
 class FakeProfilers:
-    """Stands for the folder of profilers: what each of its kinds was told."""
+    """Replaces the registry of profilers and records the calls of each kind."""
 
     kinds: tuple[str, ...]
     calls: list[Call] = field(default_factory=list)
     prepared: list[str] = field(default_factory=list)
-    refusal: str | None = None  # what `begin` answers
+    refusal: str | None = None  # returned by `begin`
     failing: str = ""  # the call that raises
-    seconds: float = 0.0  # what it takes to switch on, and off
-    enough_at: int = 0  # so many training steps must be done before it has seen enough
+    seconds: float = 0.0  # to start and to stop
+    enough_at: int = 0  # training steps until `has_enough`
 
     def __contains__(self, name: str) -> bool:
         return name in self.kinds
 
     def load(self, _name: str) -> Callable[[Session], Profiler]:
-        return lambda session: _Noting(session, self)
+        return lambda session: _RecordingProfiler(session, self)
 
 
-class _Noting(Profiler):
-    def __init__(self, session: Session, told: FakeProfilers) -> None:
+class _RecordingProfiler(Profiler):
+    def __init__(self, session: Session, profilers: FakeProfilers) -> None:
         super().__init__(session)
-        self._told = told
+        self._profilers = profilers
 
     def prepare(self, window: Window) -> None:
-        self._told.prepared.append(window.kind.value)
+        self._profilers.prepared.append(window.kind.value)
         self._fail_in("prepare")
 
     def begin(self, window: Window) -> str | None:
         self._note("begin", window)
-        return self._told.refusal
+        return self._profilers.refusal
 
     def has_enough(self) -> bool:
-        return self.session.steps.counts["train"] >= self._told.enough_at
+        return self.session.steps.counts["train"] >= self._profilers.enough_at
 
     def end(self, window: Window) -> None:
         self._note("end", window)
 
     def _note(self, what: str, window: Window) -> None:
         done = self.session.steps.counts["train"]
-        self._told.calls.append((what, window.kind.value, done))
-        threading.Event().wait(self._told.seconds)
+        self._profilers.calls.append((what, window.kind.value, done))
+        threading.Event().wait(self._profilers.seconds)
         self._fail_in(what)
 
     def _fail_in(self, what: str) -> None:
-        if self._told.failing == what:
+        if self._profilers.failing == what:
             raise ValueError(f"no {what} today")
 
 
 @contextmanager
 def fake_profilers(*kinds: str) -> Iterator[FakeProfilers]:
-    """These are all the profilers there are."""
+    """Replace all profilers by fake ones of these kinds."""
     profilers = FakeProfilers(kinds)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(windows, "PROFILERS", profilers)

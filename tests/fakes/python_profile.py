@@ -1,4 +1,4 @@
-"""Profiles of Python as a test tells them: which stack stood when, or which took how much."""
+"""Build Python profiles from samples of stacks or timed calls."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MILLISECOND_NS = 1_000_000
 TRAINING = "training"
 
-Frame = tuple[str, str, int]  # function, file, line; the file of what is built in is ""
+Frame = tuple[str, str, int]  # function, file (empty for built-ins), line
 Stack = tuple[Frame, ...]
 
 
@@ -31,21 +31,21 @@ class FakeProfile:
         self._times_ns: list[int] = []
         self._rows: list[tuple[int, int, int, int, int]] = []
 
-    def stands(self, stack: Stack, looks: int, thread: str = TRAINING) -> "FakeProfile":
-        """A thread stands somewhere for some looks, a millisecond each."""
+    def add_samples(self, stack: Stack, count: int, thread: str = TRAINING) -> "FakeProfile":
+        """Add samples of a stack in a thread, a millisecond each."""
         if thread == TRAINING:
             first = len(self._times_ns)
             begin_ns = self._times_ns[-1] if self._times_ns else self._start_ns
-            self._times_ns += [begin_ns + (look + 1) * MILLISECOND_NS for look in range(looks)]
+            self._times_ns += [begin_ns + (index + 1) * MILLISECOND_NS for index in range(count)]
         else:
             first = 0
             self._threads += [] if thread in self._threads else [thread]
         number = self._threads.index(thread)
-        self._rows.append((first, number, self._node(stack), looks, 0))
+        self._rows.append((first, number, self._node(stack), count, 0))
         return self
 
-    def takes(self, stack: Stack, after: float, ns: int, calls: int = 1) -> "FakeProfile":
-        """A function takes some time, so many seconds after the beginning."""
+    def add_calls(self, stack: Stack, after: float, ns: int, calls: int = 1) -> "FakeProfile":
+        """Add timed calls of a function, `after` seconds from the start."""
         time_ns = self._start_ns + round(after * 1e9)
         self._times_ns.append(time_ns)
         self._rows.append((len(self._times_ns) - 1, 0, self._node(stack), calls, ns))
@@ -57,7 +57,7 @@ class FakeProfile:
         timer: PythonTimer = PythonTimer.TOTAL,
         number: int = 1,
     ) -> str:
-        """Stores it; its key."""
+        """Store the profile and return its key."""
         rows: Sequence[tuple[int, ...]] = list(zip(*self._rows, strict=True)) or [()] * 5
         nodes: Sequence[tuple[int, ...]] = list(zip(*self._nodes, strict=True)) or [()] * 3
         profile = PythonProfile(

@@ -1,4 +1,4 @@
-"""Recordings of other programs, made by hand: events in Chrome's format and the files of them."""
+"""Handmade traces of other profilers in Chrome's format."""
 
 import gzip
 import json
@@ -23,10 +23,10 @@ STREAM = (0, 7)
 
 
 def span(
-    name: str, start: float, duration: float, place: tuple[Any, Any] = HOST, **more: Any
+    name: str, start: float, duration: float, thread: tuple[Any, Any] = HOST, **more: Any
 ) -> Event:
-    """A complete event; times in microseconds."""
-    pid, tid = place
+    """Return a complete event; times are in microseconds."""
+    pid, tid = thread
     return {
         "ph": "X",
         "name": name,
@@ -39,52 +39,52 @@ def span(
 
 
 def operator(name: str, start: float, duration: float, **arguments: Any) -> Event:
-    """An operator of PyTorch on the training thread."""
+    """Return an operator of PyTorch on the training thread."""
     return span(name, start, duration, cat="cpu_op", args=arguments)
 
 
 def annotation(name: str, start: float, duration: float) -> Event:
-    """A stretch that PyTorch or the script names."""
+    """Return an annotation of PyTorch or the script."""
     return span(name, start, duration, cat="user_annotation")
 
 
 def named(what: str, name: str, pid: Any, tid: Any = 0) -> Event:
-    """How a process or a thread is called."""
+    """Return the name of a process or thread as a metadata event."""
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
 def backward(start: float, duration: float) -> Event:
-    """A part of a backward pass, on the thread of autograd."""
+    """Return an event of a backward pass, on the autograd thread."""
     name = "autograd::engine::evaluate_function: MmBackward0"
     return span(name, start, duration, AUTOGRAD, cat="cpu_op")
 
 
 def training_step(number: int, start: float, sequence: int = 0, passes: int = 1) -> list[Event]:
-    """1000 µs: data 100, forward 200 and backward 300 (that often halved), optimizer 100."""
+    """Return 1000 µs: data 100, forward 200 and backward 300 (split by passes), optimizer 100."""
     events = [
         annotation(f"ProfilerStep#{number}", start, 1000),
         annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", start + 10, 100),
         annotation("Optimizer.step#SGD.step", start + 800, 100),
         annotation("Optimizer.zero_grad#SGD.zero_grad", start + 920, 10),
     ]
-    for turn in range(passes):
-        begin = start + 120 + 600 / passes * turn
+    for pass_index in range(passes):
+        begin = start + 120 + 600 / passes * pass_index
         half = 100 / passes
-        numbers = [sequence + 2 * turn, sequence + 2 * turn + 1]
-        for place, seen in enumerate(numbers):
-            event = operator("aten::mm", begin + place * half, half)
-            events.append({**event, "args": {"Sequence number": seen}})
+        numbers = [sequence + 2 * pass_index, sequence + 2 * pass_index + 1]
+        for index, sequence_number in enumerate(numbers):
+            event = operator("aten::mm", begin + index * half, half)
+            events.append({**event, "args": {"Sequence number": sequence_number}})
         events += [backward(begin + 2.5 * half, half), backward(begin + 4.5 * half, half)]
     return events
 
 
 def write(path: Path, events: Sequence[Event], **head: Any) -> Path:
-    """A document with events, compressed where its name says so."""
+    """Write a trace, compressed if its name ends in .gz."""
     return write_text(path, json.dumps({**head, "traceEvents": list(events)}))
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Any text, compressed where the name of the file says so."""
+    """Write a text, compressed if the file name ends in .gz."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = text.encode()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
@@ -93,27 +93,27 @@ def write_text(path: Path, text: str) -> Path:
 
 @dataclass(frozen=True)
 class Imported:
-    """The job that a recording became, and what was said about it."""
+    """An imported job and the remarks of the import."""
 
     job: Job
     intake: Intake
     backend: Backend
 
     def operations(self, worker: int = 0) -> list[dict[str, Any]]:
-        """What a worker did, in order."""
+        """Return the operations of a worker in order."""
         reader = FolderReader(self.backend, worker_folder(worker), OPERATIONS)
         reader.refresh()
         rows: list[dict[str, Any]] = reader.rows().to_pylist()
         return rows
 
     def steps(self) -> list[dict[str, Any]]:
-        """The steps of all workers."""
+        """Return the steps of all workers."""
         rows: list[dict[str, Any]] = self.job.steps().to_arrow().to_pylist()
         return rows
 
 
 def imported(kind: str, path: Path, store: Path) -> Imported:
-    """Imports whatever lies there."""
+    """Import the traces at a path."""
     importer = IMPORTERS.load(kind)()
     with JobDraft(str(store), "job", FakeClock()) as draft:
         intake = Intake(draft, lambda _size: None)

@@ -1,4 +1,4 @@
-"""A job with everything a report tells of, and the numbers that it was made of."""
+"""A job with everything that a report shows, and the numbers behind it."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -32,16 +32,16 @@ class Reported:
 
     @property
     def job(self) -> Job:
-        """What a person gets."""
+        """Return the job as the Python API opens it."""
         return self.jobs[0].job()
 
     def durations(self, worker: int) -> FloatArray:
-        """How long its training steps took."""
+        """Return the durations of the training steps of a worker."""
         return np.asarray(self.phases[worker].sum(axis=1))
 
 
 def reported_job(uri: str = "", name: str = "node", *, is_over: bool = True) -> Reported:
-    """Two nodes; the second worker is slower, and some of its steps wait long for data."""
+    """Return a job of two nodes; some steps of the second worker wait long for data."""
     first = FakeJob(uri, f"{name}-a")
     second = FakeJob(first.backend.uri, f"{name}-b", first.clock)
     made = Reported([first, second], {}, {}, np.empty(0))
@@ -67,7 +67,7 @@ def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator)
         spent[::25, 0] += 1.0
     spent = np.asarray(np.round(spent, 6), dtype=np.float64)
     for layer in ("first.weight", "last.weight"):
-        worker.knows(f"gradient/{layer}", "gradients")
+        worker.add_tensor(f"gradient/{layer}", "gradients")
     for step in range(STEPS):
         worker.scalar("loss", step, float(made.losses[step]))
         if step % 20 == 0:
@@ -85,7 +85,7 @@ def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator)
 def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, FloatArray]:
     def around(level: float, spread: float) -> FloatArray:
         values: FloatArray = np.clip(level + spread * random.standard_normal(TICKS), 0, 100)
-        return np.array(values.astype(np.float32).tolist())  # as a store keeps them
+        return np.array(values.astype(np.float32).tolist())  # with the precision of the store
 
     curves: dict[str, Any] = {
         "cpu.utilization_percent": around(60, 20),
@@ -96,8 +96,8 @@ def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, FloatArray]:
     }
     for core in range(2):
         curves[f"cpu.utilization_percent/cpu{core}"] = around(60, 20)
-    for place, gpu in enumerate(GPUS):
-        busy = around(80 if place == 0 else 0, 10 if place == 0 else 0)
+    for index, gpu in enumerate(GPUS):
+        busy = around(80 if index == 0 else 0, 10 if index == 0 else 0)
         busy[::10] = 0.0
         curves[f"gpu.utilization_percent/{gpu}"] = busy
         curves[f"gpu.memory_used_percent/{gpu}"] = np.linspace(20, 50, TICKS).astype(np.float32)
@@ -107,11 +107,13 @@ def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, FloatArray]:
 
 
 def _series(key: str) -> Series:
-    """With the units of our collectors, which a rate's name does not end with."""
-    found = series_of(key)
-    is_rate = found.metric.name.endswith("bytes_per_second")
+    """Return a series with the unit that collectors use for rates."""
+    series = series_of(key)
+    is_rate = series.metric.name.endswith("bytes_per_second")
     return (
-        replace(found, metric=replace(found.metric, unit="bytes_per_second")) if is_rate else found
+        replace(series, metric=replace(series.metric, unit="bytes_per_second"))
+        if is_rate
+        else series
     )
 
 

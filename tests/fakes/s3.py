@@ -1,4 +1,4 @@
-"""A real S3 server on the loopback, and the variables that lead to it."""
+"""An S3 server on the loopback interface, and the variables to use it."""
 
 import logging
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from moto.server import ThreadedMotoServer
 
 @contextmanager
 def s3_server(bucket: str) -> Iterator[int]:
-    """The port of a server that has one bucket."""
+    """Run a server with one bucket and yield its port."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -21,8 +21,8 @@ def s3_server(bucket: str) -> Iterator[int]:
     server.stop()
 
 
-def lead_to(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever speaks to S3 from now on speaks to that port."""
+def use_s3_server(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the variables that direct S3 clients to this port."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test-key-id")

@@ -1,4 +1,4 @@
-"""PyTorch watched inside the test's own process, and what was recorded of it."""
+"""Record PyTorch in the process of the test."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,14 +28,14 @@ _NUMBERS = count()
 
 @dataclass
 class Recorded:
-    """Everything that a session has written; there once it is closed."""
+    """Everything that a session has written, available once it is closed."""
 
     session: Session
     rows: dict[str, list[Row]] = field(default_factory=dict)
     values: dict[At, dict[str, Array]] = field(default_factory=dict)
 
     def read(self) -> None:
-        """Reads all of it."""
+        """Read all recorded data."""
         uri = self.session.store.worker.job_uri
         assert uri is not None
         backend = open_backend(uri)
@@ -44,18 +44,18 @@ class Recorded:
         for entry in backend.entries(worker_folder(0)):
             if entry.key.endswith(".safetensors"):
                 tensors, facts = decode_tensors(backend.read(entry.key), entry.key)
-                arrays = {name: to_array(one) for name, one in tensors.items()}
+                arrays = {name: to_array(tensor) for name, tensor in tensors.items()}
                 self.values.setdefault((facts["mode"], int(facts["step"])), {}).update(arrays)
 
     def scalars(self, name: str, mode: str = "train") -> dict[int, float]:
-        """The values of a number, by step."""
+        """Return the values of a scalar by step."""
         rows = self.rows[SCALARS.name]
         return {
             row["step"]: row["value"] for row in rows if (row["name"], row["mode"]) == (name, mode)
         }
 
     def statistics(self, mode: str = "train", step: int = 0) -> dict[str, Row]:
-        """The statistics of all tensors of a step; each is there just once."""
+        """Return the statistics of all tensors of a step; each must be recorded once."""
         rows = [
             row for row in self.rows[STATISTICS.name] if (row["mode"], row["step"]) == (mode, step)
         ]
@@ -64,19 +64,19 @@ class Recorded:
         return by_name
 
     def observations(self, kind: str) -> list[Row]:
-        """Facts of a kind."""
+        """Return the observations of a kind."""
         return [row for row in self.rows[OBSERVATIONS.name] if row["kind"] == kind]
 
     def phases(self, mode: str = "train", step: int = 0) -> list[str]:
-        """The phases of a step."""
+        """Return the phases of a step."""
         return [
             row["name"]
             for row in self.rows[EVENTS.name]
             if (row["category"], row["mode"], row["step"]) == ("phase", mode, step)
         ]
 
-    def said(self) -> dict[str, str]:
-        """What was said about the recording, and why."""
+    def notices(self) -> dict[str, str]:
+        """Return the notices about the recording with their reasons."""
         return {row["what"]: row["reason"] for row in self.rows[NOTICES.name]}
 
 
@@ -84,20 +84,20 @@ class Recorded:
 def watched(
     *saves: str, closely: Any = True, rests: Any = False, **settings: Any
 ) -> Iterator[Recorded]:
-    """Everything inside is watched, every step of it closely; afterwards it is recorded.
+    """Record everything inside the context, every step in full by default.
 
     Args:
-        *saves: What a person asks for, as on the command line.
-        closely: Whether every step is watched closely.
-        rests: Whether hooks may rest.
-        **settings: Of the hook.
+        *saves: Collections to save, as on the command line.
+        closely: Whether every step is recorded in full.
+        rests: Whether hooks may pause.
+        ****settings: Settings of the hook.
     """
-    place = WorkerPlace(node="node-a", job_uri=f"memory://watched-{next(_NUMBERS)}", rank=0)
+    worker = WorkerPlace(node="node-a", job_uri=f"memory://watched-{next(_NUMBERS)}", rank=0)
     collections = read_collections(list(saves))
     hook = HookSettings(
         **{"collections": collections, "statistics": (), "profile": (), "needed": (), **settings}
     )
-    session = Session(place, hook, SystemClock())
+    session = Session(worker, hook, SystemClock())
     adapter = PyTorch()
     adapter.attach(session)
     session.frameworks.attach("torch", adapter)

@@ -1,6 +1,6 @@
-"""Large and strange stores, made in seconds: sealed segments with roll-ups, written at once.
+"""Large and unusual stores, made in seconds from sealed segments with roll-ups.
 
-`python -m tests.fakes.stores FOLDER KIND …` makes them for a look in the browser.
+`python -m tests.fakes.stores FOLDER KIND …` makes them for viewing in a browser.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ Array = npt.NDArray[Any]
 
 @dataclass
 class _Ready:
-    """Rows or samples that are to be sealed as they are."""
+    """Rows or samples to be sealed unchanged."""
 
     name: str
     rows_count: int
@@ -70,10 +70,10 @@ class _Ready:
         return (SourceSegment(self.name, self.rows_count),)
 
     def samples(self, keys: Sequence[str], within: object) -> tuple[Array | None, Array | None]:
-        assert list(keys) == [one.key for one in self.series]
+        assert list(keys) == [series.key for series in self.series]
         return self.times_ns, self.values
 
-    def rows(self, wanted: object) -> pa.Table | None:
+    def rows(self, within: object) -> pa.Table | None:
         return self.table
 
 
@@ -84,15 +84,15 @@ def _segment(start_ns: int) -> str:
 def seal_samples(
     backend: Backend, node: str, columns: Mapping[Series, Array], times_ns: Array
 ) -> None:
-    """One segment of samples with its pyramid."""
+    """Write a segment of samples with its roll-ups."""
     name = _segment(int(times_ns[0]))
-    values = np.stack([np.asarray(one, dtype=np.float32) for one in columns.values()])
+    values = np.stack([np.asarray(column, dtype=np.float32) for column in columns.values()])
     ready = _Ready(name, len(times_ns), tuple(columns), times_ns=times_ns, values=values)
     _seal(FamilyFolder(backend, layout.node_folder(node), SYSTEM), name, [ready])  # type: ignore[list-item]
 
 
 def seal_rows(backend: Backend, folder: str, family: Family, columns: Mapping[str, Any]) -> None:
-    """One segment of rows; a column of texts is one text, or texts and which one each row has."""
+    """Write a segment of rows; a text column is one text, or texts with an index per row."""
     kinds = dict(family.columns)
     times = np.asarray(columns[family.time_column])
     arrays = [_column(columns[name], kinds[name], len(times)) for name in kinds]
@@ -114,7 +114,7 @@ def _column(values: Any, kind: str, rows: int) -> pa.Array:
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a job is."""
+    """The size of a job."""
 
     seconds: float = 600.0
     every_seconds: float = 1.0
@@ -132,7 +132,7 @@ class Shape:
 
 
 def write_job(store: str, name: str, shape: Shape, node_names: Sequence[str] = ()) -> Backend:
-    """A job that is over: machines, workers that trained, losses; the last node is a slow one."""
+    """Write a finished job with samples, workers and losses; the last node is slow."""
     backend = open_backend(f"{store}/{name}")
     nodes = list(node_names) or [f"node-{number:04d}" for number in range(shape.nodes)]
     backend.write(layout.JOB, encode_facts(JobInfo(name, START_NS, nodes[0])))
@@ -142,25 +142,25 @@ def write_job(store: str, name: str, shape: Shape, node_names: Sequence[str] = (
     return backend
 
 
-_TEMPLATES = 16  # nodes that differ; the others are their copies
+_TEMPLATES = 16  # distinct nodes; the rest are copies
 
 
 def _nodes(backend: Backend, shape: Shape, nodes: Sequence[str]) -> None:
-    places: dict[int, str] = {}
+    templates: dict[int, str] = {}
     for number, node in enumerate(nodes):
         write_attempt(backend, node, shape)
         is_slow = number == len(nodes) - 1 and number > 0
         kind = -1 if is_slow else number % _TEMPLATES
-        if kind in places:
-            _copy_samples(backend, places[kind], node)
+        if kind in templates:
+            _copy_samples(backend, templates[kind], node)
         else:
-            places[kind] = node
+            templates[kind] = node
             columns = machine(shape, seed=number, load=0.3 if is_slow else 1.0)
             seal_samples(backend, node, columns, shape.times_ns)
 
 
 def _copy_samples(backend: Backend, source: str, node: str) -> None:
-    old, new = (f"{layout.node_folder(one)}/" for one in (source, node))
+    old, new = (f"{layout.node_folder(name)}/" for name in (source, node))
     for entry in backend.entries(f"{layout.node_folder(source)}/{SYSTEM.name}"):
         data = backend.read(entry.key)
         key = entry.key.replace(old, new, 1)
@@ -172,7 +172,7 @@ def _copy_samples(backend: Backend, source: str, node: str) -> None:
 
 
 def _put(backend: Backend, key: str, data: bytes) -> None:
-    """Written at once and trusted to the disk's care: thousands of them."""
+    """Write a file without syncing, which is faster for thousands of files."""
     path = Path(backend.uri, key)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -184,15 +184,15 @@ _Moved: Any = dataclasses.make_dataclass(
 
 
 def machine(shape: Shape, seed: int, load: float = 1.0) -> dict[Series, Array]:
-    """What a node measured: cores and GPUs that are busy, now and then starved."""
+    """Return the samples of a node: busy cores and GPUs, starved for a while."""
     random = np.random.default_rng(seed)
     ticks = len(shape.times_ns)
     moments = np.linspace(0, 1, ticks)
     starved = (moments > 0.4) & (moments < 0.5)
-    found: dict[Series, Array] = {}
+    columns: dict[Series, Array] = {}
 
     def add(metric: str, unit: str, values: Array, device: str = "") -> None:
-        found[Series(MetricInfo(metric, unit, f"what {metric} is"), device)] = values
+        columns[Series(MetricInfo(metric, unit, f"what {metric} is"), device)] = values
 
     busy = load * np.where(starved, 30.0, 92.0)
     gpus = [np.clip(busy + random.normal(0, 4, ticks), 0, 100) for _ in range(shape.gpus)]
@@ -209,13 +209,13 @@ def machine(shape: Shape, seed: int, load: float = 1.0) -> dict[Series, Array]:
     for way in ("receive", "transmit"):
         rates = random.gamma(2, 1e7, ticks)
         add(f"network.{way}_bytes_per_second", "bytes_per_second", rates, "eth0")
-    return found
+    return columns
 
 
 def write_attempt(
     backend: Backend, node: str, shape: Shape, state: JobState = JobState.COMPLETED
 ) -> None:
-    """One attempt of one node, from its start to its end."""
+    """Write an attempt of a node, from start to end."""
     end_ns = START_NS + round(shape.seconds * NANOSECONDS)
     launcher = Launcher(1, "0", "elsewhere")
     every = shape.every_seconds
@@ -231,7 +231,7 @@ def write_attempt(
 
 
 def write_worker(backend: Backend, shape: Shape, rank: int, node: str) -> None:
-    """A worker that trained from the first second to the last."""
+    """Write a worker that trained during the whole job."""
     steps = int(shape.seconds / shape.step_seconds)
     info = WorkerInfo(rank, node, 1, 0, 100, START_NS, shape.workers, 0, "torch", {}, "cuda:0")
     end_ns = START_NS + round(shape.seconds * NANOSECONDS)
@@ -249,16 +249,16 @@ def write_worker(backend: Backend, shape: Shape, rank: int, node: str) -> None:
 
 
 def training_events(shape: Shape, steps: int, seed: int = 0) -> dict[str, Any]:
-    """Steps one after the other, each with its phases; now and then one waits for data."""
+    """Return consecutive steps with their phases."""
     step_ns = round(shape.step_seconds * NANOSECONDS)
     random = np.random.default_rng(seed)
     lasted = step_ns * (1 - 0.05 * random.random(steps))
     starts = START_NS + np.arange(steps) * step_ns
     shares = np.cumsum([0.0, *(share for _, share in PHASES)])
-    # whole nanoseconds first: a phase begins when the one before it ends
+    # round to nanoseconds first, so that each phase begins where the previous one ends
     edges = starts + np.round(shares[:, None] * lasted).astype(np.int64)
     begins = np.vstack([edges[:-1], starts])
-    parts = np.vstack([np.diff(edges, axis=0), np.round(lasted).astype(np.int64)])
+    durations = np.vstack([np.diff(edges, axis=0), np.round(lasted).astype(np.int64)])
     names = [name for name, _ in PHASES]
     order = np.arange(steps).repeat(len(names) + 1)
     lanes = np.tile(np.arange(len(names) + 1), steps)
@@ -268,7 +268,7 @@ def training_events(shape: Shape, steps: int, seed: int = 0) -> dict[str, Any]:
         "category": (["phase", "step"], is_step),
         "lane": "main",
         "start_ns": begins.T.reshape(-1),
-        "duration_ns": parts.T.reshape(-1),
+        "duration_ns": durations.T.reshape(-1),
         "step": order,
         "mode": "train",
         "detail": "",
@@ -276,73 +276,73 @@ def training_events(shape: Shape, steps: int, seed: int = 0) -> dict[str, Any]:
 
 
 def write_findings(backend: Backend, findings: Iterable[Finding]) -> None:
-    """What rules found, each by a rule of its own."""
+    """Write findings, each of its own rule."""
     episodes = [
-        Episode(f"{number:04d}", one, START_NS, START_NS + NANOSECONDS, 3, first_step=1)
-        for number, one in enumerate(findings)
+        Episode(f"{number:04d}", finding, START_NS, START_NS + NANOSECONDS, 3, first_step=1)
+        for number, finding in enumerate(findings)
     ]
-    records = [json.dumps(dataclasses.asdict(one)) for one in episodes]
+    records = [json.dumps(dataclasses.asdict(episode)) for episode in episodes]
     numbers = np.arange(len(episodes))
     columns = {
         "time_ns": START_NS + numbers,
-        "rule": ([one.finding.rule for one in episodes], numbers),
-        "severity": ([one.severity.value for one in episodes], numbers),
-        "message": ([one.finding.message for one in episodes], numbers),
+        "rule": ([episode.finding.rule for episode in episodes], numbers),
+        "severity": ([episode.severity.value for episode in episodes], numbers),
+        "message": ([episode.finding.message for episode in episodes], numbers),
         "record": (records, numbers),
     }
     seal_rows(backend, layout.FINDINGS_FOLDER, FINDINGS, columns)
     rules = tuple(
         Evaluation(
-            one.finding.rule,
+            episode.finding.rule,
             Setting.CALIBRATED,
             RuleStatus.ISSUES_FOUND,
             {"threshold": 1.0},
-            description=f"What {one.finding.rule} asks.",
-            recommendation=one.finding.advice,
+            description=f"What {episode.finding.rule} asks.",
+            recommendation=episode.finding.advice,
             datapoints=100,
-            triggered=one.triggered,
-            told=(one.id,),
+            triggered=episode.triggered,
+            told=(episode.id,),
         )
-        for one in episodes
+        for episode in episodes
     )
     backend.write(layout.rules_key("evaluations"), encode_facts(Evaluations(rules)))
 
 
 def fleet(store: str, nodes: int, name: str = "") -> Backend:
-    """A job of many nodes: GPUs, a few cores, ten minutes."""
+    """Write a job of many nodes with GPUs and a few cores, 10 minutes long."""
     shape = Shape(nodes=nodes, cores=2, gpus=2, workers=min(nodes, 8))
     return write_job(store, name or f"fleet-{nodes}", shape)
 
 
 def long_job(store: str, hours: float = 24.0, name: str = "day") -> Backend:
-    """Twice a second for a day, 120 series, with its steps."""
+    """Write a job of a day with 120 series, sampled twice a second, and its steps."""
     shape = Shape(seconds=3600 * hours, every_seconds=0.5, cores=97, gpus=9, workers=1)
     return write_job(store, name, shape)
 
 
 def large_node(store: str, name: str = "large-node") -> Backend:
-    """One machine with 256 cores and 64 GPUs."""
+    """Write a job on a machine with 256 cores and 64 GPUs."""
     return write_job(store, name, Shape(cores=256, gpus=64, workers=8))
 
 
 def many_jobs(store: str, count: int = 5000) -> None:
-    """A list that nobody can read: copies of two small jobs, one of which failed."""
+    """Write a long list of jobs: copies of two small jobs, one of which failed."""
     sources = [
         write_job(store, f"job-{number:05d}", Shape(seconds=60, cores=1, gpus=1))
         for number in range(2)
     ]
     write_attempt(sources[1], "node-0000", Shape(seconds=30), JobState.FAILED)
     write_findings(sources[1], [Finding("LossSpike", Severity.WARNING, "The loss jumped.")])
-    needless = (f"/{SYSTEM.name}/", f"/{EVENTS.name}/", f"/{layout.JOB}")
+    skipped = (f"/{SYSTEM.name}/", f"/{EVENTS.name}/", f"/{layout.JOB}")
     keys = [
         [
-            one.key
-            for one in source.entries("")
-            if not any(part in f"/{one.key}" for part in needless)
+            entry.key
+            for entry in source.entries("")
+            if not any(folder_name in f"/{entry.key}" for folder_name in skipped)
         ]
         for source in sources
     ]
-    folders = [sorted({str(Path(key).parent) for key in some}) for some in keys]
+    folders = [sorted({str(Path(key).parent) for key in source_keys}) for source_keys in keys]
     for number in range(2, count):
         kind = number % 2
         copy = Path(store, f"job-{number:05d}")
@@ -350,7 +350,7 @@ def many_jobs(store: str, count: int = 5000) -> None:
             (copy / folder).mkdir(parents=True, exist_ok=True)
         info = JobInfo(copy.name, START_NS + number * 60 * NANOSECONDS, "node-0000")
         (copy / layout.JOB).write_bytes(encode_facts(info))
-        for key in keys[kind]:  # the same file under another name: nobody writes into it
+        for key in keys[kind]:  # hard links, since these files never change
             os.link(f"{sources[kind].uri}/{key}", copy / key)
 
 
@@ -368,7 +368,7 @@ ATTACKS = (
 
 
 def hostile(store: str, name: str = "hostile") -> Backend:
-    """Names that would be programs, if anybody let them: of nodes, devices, rules, scalars."""
+    """Write a job whose nodes, devices, rules and scalars have names that are attacks."""
     nodes = [f"node-{number}-{text}" for number, text in enumerate(_as_folders(ATTACKS))]
     backend = write_job(store, name, Shape(seconds=60, nodes=len(nodes)), nodes)
     times_ns = START_NS + np.arange(60, dtype=np.int64) * NANOSECONDS
@@ -393,7 +393,7 @@ def hostile(store: str, name: str = "hostile") -> Backend:
 
 
 def _as_folders(texts: Iterable[str]) -> list[str]:
-    """What of a text a folder can be called."""
+    """Return texts as valid folder names."""
     return [text.replace("/", "∕").replace("\0", "")[:60] for text in texts]
 
 

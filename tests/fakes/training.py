@@ -1,4 +1,4 @@
-"""Trainings without training: what a hook would have recorded of them, told in a line."""
+"""Jobs with training data as the hook would record it."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from tests.fakes.worker import FakeWorker
 def noisy(
     level: Callable[[FloatArray], FloatArray], steps: int, noise: float, seed: int = 0
 ) -> FloatArray:
-    """A curve over steps with noise that is a share of its level."""
+    """Return a curve over steps with noise relative to its level."""
     at = np.arange(steps, dtype=np.float64)
     values = level(at)
     return values * (1 + noise * np.random.default_rng(seed).standard_normal(steps))
@@ -26,27 +26,27 @@ def with_losses(
     kinds: Mapping[int, str] | None = None,
     sizes: Mapping[int, str] | None = None,
 ) -> FakeJob:
-    """A job of one worker with a loss, and other scalars, at every step.
+    """Return a job of one worker with a loss and other scalars at every step.
 
     Args:
-        losses: One for each step.
-        first_step: Its number.
-        scalars: By name, as many.
-        optimizers: Which one steps from which step on.
-        kinds: Which operation a loss comes from, by the first step with it.
-        sizes: Of samples, by the step at which another size was noted.
+        losses: The loss of each step.
+        first_step: Number of the first step.
+        scalars: Other values per step, by name.
+        optimizers: The optimizer in use, by its first step.
+        kinds: The operation that computes the loss, by its first step.
+        sizes: The input size, by its first step.
     """
     job = FakeJob()
     worker = job.worker()
-    for place, value in enumerate(losses):
-        worker.scalar("loss", first_step + place, float(value))
+    for index, value in enumerate(losses):
+        worker.scalar("loss", first_step + index, float(value))
         for name, values in (scalars or {}).items():
-            worker.scalar(name, first_step + place, float(values[place]))
+            worker.scalar(name, first_step + index, float(values[index]))
         facts = {"new-optimizer": optimizers, "loss-kind": kinds, "input-size": sizes}
         for kind, by_step in facts.items():
-            if place in (by_step or {}):
-                worker.observation(kind, (by_step or {})[place], place, {})
-        worker.step(first_step + place, {"forward": 0.1})
+            if index in (by_step or {}):
+                worker.observation(kind, (by_step or {})[index], index, {})
+        worker.step(first_step + index, {"forward": 0.1})
     worker.flush()
     return job.end()
 
@@ -54,11 +54,11 @@ def with_losses(
 def with_gradients(
     means: Mapping[str, Callable[[int], float]], steps: int, every: int = 1, zeros: float = 0.0
 ) -> FakeJob:
-    """A job of one worker whose gradients have these mean absolute values."""
+    """Return a job of one worker whose gradients have these mean absolute values."""
     job = FakeJob()
     worker = job.worker()
     for name in means:
-        worker.knows(f"gradient/{name}", "gradients")
+        worker.add_tensor(f"gradient/{name}", "gradients")
     for step in range(steps):
         if step % every == 0:
             for name, mean in means.items():
@@ -68,13 +68,13 @@ def with_gradients(
     return job.end()
 
 
-def looks(steps: int, most_apart: int = 80) -> list[int]:
-    """The steps at which a hook looks: often at first, then as its budget allows."""
-    found, step = [], 0
+def inspected_steps(steps: int, max_gap: int = 80) -> list[int]:
+    """Return the steps that a hook inspects: often at first, then as its budget allows."""
+    inspected, step = [], 0
     while step < steps:
-        found.append(step)
-        step += min(most_apart, max(1, -(-step // 2)))
-    return found
+        inspected.append(step)
+        step += min(max_gap, max(1, -(-step // 2)))
+    return inspected
 
 
 def with_tensors(
@@ -83,14 +83,14 @@ def with_tensors(
     at: Sequence[int] | None = None,
     scalars: Mapping[str, Callable[[int], float]] | None = None,
 ) -> FakeJob:
-    """A job of one worker with tensors, each of a collection, at the steps that are looked at."""
+    """Return a job of one worker with tensors of collections at the inspected steps."""
     job = FakeJob()
     worker = job.worker()
     for name, (collection, _) in tensors.items():
-        worker.knows(name, collection)
-    looked = set(looks(steps) if at is None else at)
+        worker.add_tensor(name, collection)
+    inspected = set(inspected_steps(steps) if at is None else at)
     for step in range(steps):
-        for name, (_, values) in tensors.items() if step in looked else ():
+        for name, (_, values) in tensors.items() if step in inspected else ():
             worker.statistics(name, step, values(step))
         for name, value in (scalars or {}).items():
             worker.scalar(name, step, value(step))
@@ -101,18 +101,18 @@ def with_tensors(
 
 def with_observations(
     kind: str,
-    seen: Mapping[str, Callable[[int], tuple[float, object]]],
+    subjects: Mapping[str, Callable[[int], tuple[float, object]]],
     steps: int,
     at: Sequence[int] | None = None,
     mode: str = "train",
 ) -> FakeJob:
-    """A job of one worker that finds something of each subject: a value and its detail."""
+    """Return a job of one worker with an observation per subject: a value and its detail."""
     job = FakeJob()
     worker = job.worker()
-    looked = set(looks(steps) if at is None else at)
+    inspected = set(inspected_steps(steps) if at is None else at)
     for step in range(steps):
-        for subject, told in seen.items() if step in looked else ():
-            value, detail = told(step)
+        for subject, observe in subjects.items() if step in inspected else ():
+            value, detail = observe(step)
             worker.observation(kind, subject, step, detail, value=value, mode=mode)
         worker.step(step, {"forward": 0.1})
     worker.flush()
@@ -126,7 +126,7 @@ def with_evaluations(
     every: int = 20,
     batches: int = 3,
 ) -> FakeJob:
-    """A job that trains some steps, evaluates some batches, and so on; losses by training step."""
+    """Return a job that alternates training and evaluation; losses by training step."""
     job = FakeJob()
     worker = job.worker()
     for step in range(every * evaluations):
@@ -145,13 +145,13 @@ def with_steps(
     slow_phase: str = "data_wait",
     ranks: Sequence[int] = (0,),
 ) -> FakeJob:
-    """A job whose steps take so long: what is above the usual lies in one phase."""
+    """Return a job with these step durations; time above the median is in one phase."""
     job = FakeJob()
-    usual = float(np.median(np.asarray(seconds)))
+    median_seconds = float(np.median(np.asarray(seconds)))
     for rank in ranks:
         worker = job.worker(rank)
         for step, lasted in enumerate(seconds):
-            _timed_step(worker, step, float(lasted), usual, slow_phase)
+            _timed_step(worker, step, float(lasted), median_seconds, slow_phase)
         worker.flush()
     return job.end()
 
@@ -161,7 +161,7 @@ def with_gpus(
     trained: tuple[int, int] | None,
     every_seconds: float = 0.5,
 ) -> FakeJob:
-    """A job whose GPUs are so busy; it trains from one sample to another, a step per sample."""
+    """Return a job with this GPU utilization, which trains a step per sample in a range."""
     samples = {f"gpu.utilization_percent/{name}": values for name, values in curves.items()}
     return with_machine(samples, trained, every_seconds)
 
@@ -172,27 +172,29 @@ def with_machine(
     every_seconds: float = 0.5,
     device: str = "cuda:0",
 ) -> FakeJob:
-    """A job on a machine with these samples; it trains from one to another, a step per sample."""
+    """Return a job with these samples, which trains a step per sample in a range."""
     job = FakeJob()
     worker = job.worker(device=device)
     series = tuple(map(series_of, curves))
-    for place, values in enumerate(zip(*curves.values(), strict=True)):
-        job.writer.add_sample(job.clock.now_ns(), series, [float(one) for one in values])
-        if trained is not None and trained[0] <= place < trained[1]:
-            worker.step(place - trained[0], {"forward": every_seconds})
+    for index, values in enumerate(zip(*curves.values(), strict=True)):
+        job.writer.add_sample(job.clock.now_ns(), series, [float(value) for value in values])
+        if trained is not None and trained[0] <= index < trained[1]:
+            worker.step(index - trained[0], {"forward": every_seconds})
         else:
             job.clock.advance(every_seconds)
     worker.flush()
     return job.end()
 
 
-def _timed_step(worker: FakeWorker, step: int, lasted: float, usual: float, phase: str) -> None:
-    slow = max(0.0, lasted - 0.9 * usual)
+def _timed_step(
+    worker: FakeWorker, step: int, lasted: float, median_seconds: float, phase: str
+) -> None:
+    slow = max(0.0, lasted - 0.9 * median_seconds)
     worker.step(step, {phase: slow, "forward": lasted - slow})
 
 
 def _spread(mean: float, zeros: float) -> FloatArray:
-    """Sixteen values with that mean magnitude, some of them nought."""
+    """Return sixteen values with this mean magnitude, some of them zero."""
     values = mean * np.tile((-1.5, 0.5, 1.5, -0.5), 4)
     values[: round(zeros * len(values))] = 0.0
     return np.asarray(values)

@@ -1,4 +1,4 @@
-"""A web server on the loopback that keeps what it is sent, and answers as it is told."""
+"""A web server on the loopback interface that records requests and replies as configured."""
 
 import threading
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Received:
-    """One request."""
+    """A request."""
 
     path: str
     headers: dict[str, str]
@@ -18,7 +18,7 @@ class Received:
 
 @dataclass
 class WebServer:
-    """Answers with these codes, one after the other, then always with 200."""
+    """Replies with these status codes in order, then with 200."""
 
     codes: list[int] = field(default_factory=list)
     answer_headers: dict[str, str] = field(default_factory=dict)

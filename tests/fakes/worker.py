@@ -1,4 +1,4 @@
-"""A training process without training: writes what the hook writes, as the test tells it."""
+"""A fake training process that writes what the hook would write."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ _DTYPES = {"float32": "F32", "float64": "F64", "int64": "I64", "float16": "F16",
 
 
 class FakeWorker:
-    """One life of one rank."""
+    """An attempt of a rank."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class FakeWorker:
         self.document("start", self.info)
 
     def document(self, what: str, record: object) -> "FakeWorker":
-        """A document about this life."""
+        """Write a document about this attempt."""
         key = worker_key(*self._place, what)
         self.backend.write(key, encode_facts(record, key))
         return self
 
-    def stretch(
+    def span(
         self,
         name: str,
         start: float,
@@ -75,7 +75,7 @@ class FakeWorker:
         category: str = "phase",
         **more: str,
     ) -> "FakeWorker":
-        """One event that starts so many seconds from now."""
+        """Record an event that starts `start` seconds from now."""
         start_ns = self.clock.now_ns() + round(start * NANOSECONDS)
         lane, mode = more.get("lane", "main"), more.get("mode", "train")
         duration_ns = round(seconds * NANOSECONDS)
@@ -86,13 +86,13 @@ class FakeWorker:
     def step(
         self, number: int, phases: Phases, *, mode: str = "train", rest: float = 0.0, **detail: Any
     ) -> "FakeWorker":
-        """One finished step: its phases one after the other, then a rest that is nobody's."""
+        """Record a step: its consecutive phases, then `rest` seconds outside of all phases."""
         begin = 0.0
         for name, seconds in phases.items():
-            self.stretch(name, begin, seconds, number, mode=mode)
+            self.span(name, begin, seconds, number, mode=mode)
             begin += seconds
         text = json.dumps(detail, separators=(",", ":")) if detail else ""
-        self.stretch("step", 0.0, begin + rest, number, "step", mode=mode, detail=text)
+        self.span("step", 0.0, begin + rest, number, "step", mode=mode, detail=text)
         self.clock.advance(begin + rest)
         self._steps[mode] = self._steps.get(mode, 0) + 1
         return self
@@ -100,7 +100,7 @@ class FakeWorker:
     def operation(
         self, name: str, category: str, start: float, seconds: float, **more: Any
     ) -> "FakeWorker":
-        """One row of a profile that starts so many seconds from now."""
+        """Record an operation of a profile that starts `start` seconds from now."""
         start_ns = self.clock.now_ns() + round(start * NANOSECONDS)
         duration_ns = round(seconds * NANOSECONDS)
         lane, device = more.get("lane", "thread 1"), more.get("device", "cpu")
@@ -114,14 +114,14 @@ class FakeWorker:
     def scalar(
         self, name: str, step: int, value: float, mode: str = "train", source: str = "hook"
     ) -> "FakeWorker":
-        """One number."""
+        """Record a scalar."""
         self.writer.add(SCALARS, (name, self.clock.now_ns(), step, mode, value, source))
         return self
 
     def observation(
         self, kind: str, subject: str, step: int, detail: object = "", **more: Any
     ) -> "FakeWorker":
-        """One fact that needs no threshold; a detail that is no text is written as JSON."""
+        """Record an observation; a detail that is not a text is written as JSON."""
         text = detail if isinstance(detail, str) else json.dumps(detail, separators=(",", ":"))
         mode, value = more.get("mode", "train"), float(more.get("value", 0.0))
         row = (kind, subject, self.clock.now_ns(), step, mode, value, text)
@@ -131,15 +131,15 @@ class FakeWorker:
     def statistics(
         self, name: str, step: int, values: Sequence[float] | Array, mode: str = "train"
     ) -> "FakeWorker":
-        """The statistics of a tensor, with its histogram."""
+        """Record the statistics of a tensor, with its histogram."""
         row = statistics_of(np.asarray(values, dtype=np.float64))
         self.writer.add(STATISTICS, (name, self.clock.now_ns(), step, mode, *row))
-        return self.knows(name)
+        return self.add_tensor(name)
 
-    def knows(
+    def add_tensor(
         self, name: str, *collections: str, is_shard: bool = False, **facts: Any
     ) -> "FakeWorker":
-        """A tensor is in the index; what was said of it first stays."""
+        """Add a tensor to the index, unless it is there already."""
         shape, dtype = facts.get("shape", (2, 3)), facts.get("dtype", "float32")
         info = TensorInfo(name, collections, dtype, shape, is_shard, facts.get("said", ""))
         self._tensors.setdefault(name, info)
@@ -148,24 +148,24 @@ class FakeWorker:
     def values(
         self, step: int, tensors: Mapping[str, Array | RawTensor], mode: str = "train"
     ) -> "FakeWorker":
-        """Full tensors of one step."""
-        raw = {name: _raw(one) for name, one in tensors.items()}
+        """Save complete tensors of a step."""
+        raw = {name: _raw(tensor) for name, tensor in tensors.items()}
         key = values_key(self.rank, mode, step, self.writer.token)
         facts = {"time_ns": str(self.clock.now_ns()), "key": key}
         self.backend.write(key, encode_tensors(raw, facts))
         for name in tensors:
-            self.knows(name)
+            self.add_tensor(name)
         return self
 
     def notice(self, what: str, reason: str) -> "FakeWorker":
-        """Something that is not collected."""
+        """Record that something is not collected."""
         self.writer.notice(NoticeKind.NOT_COLLECTED, what, reason)
         return self
 
     def fail(
         self, message: str, reason: ExitReason = ExitReason.EXCEPTION, detail: str = ""
     ) -> "FakeWorker":
-        """It dies of an exception, and says so."""
+        """Record a failure with an exception."""
         trace = f"Traceback (most recent call last):\n  …\n{message}"
         now_ns = self.clock.now_ns()
         return self.document("failure", Failure(self.rank, now_ns, reason, message, trace, detail))
@@ -173,19 +173,19 @@ class FakeWorker:
     def beat(
         self, hook_seconds: float = 0.0, training_seconds: float = 0.0, *, is_over: bool = False
     ) -> "FakeWorker":
-        """A sign of life."""
+        """Write a heartbeat."""
         now_ns = self.clock.now_ns()
         cost = (hook_seconds, 2 * hook_seconds, training_seconds, 1000)
         return self.document("beat", WorkerBeat(now_ns, self._steps, *cost, is_over=is_over))
 
     def flush(self) -> "FakeWorker":
-        """Everything recorded so far is in the store afterwards."""
+        """Write everything recorded so far to the store."""
         self.writer.flush()
         self.writer.outbox.write_waiting()
         return self
 
     def seal(self) -> "FakeWorker":
-        """Everything recorded so far is Parquet afterwards."""
+        """Seal everything recorded so far as Parquet."""
         self.flush()
         for family in FAMILIES.values():
             seal_folder(self._home(family), is_over=True, merge_all=True)
@@ -196,7 +196,7 @@ class FakeWorker:
 
 
 def statistics_of(values: Array) -> tuple[Any, ...]:
-    """A row of statistics, from its count on."""
+    """Return the columns of a row of statistics, starting with the count."""
     finite = values[np.isfinite(values)].reshape(-1)
     counts = [0] * BINS
     for value in finite[finite != 0]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sonde.client.job import Job, open_job
-from tests.journeys.scripts import FOLDER as TELLING
+from tests.journeys.scripts import FOLDER as PRINTING
 from tests.journeys.scripts import Ended
 from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
 
@@ -105,7 +105,7 @@ class Trained:
         folder = self.folder / way
         folder.mkdir(parents=True)
         python = _TORCHRUN if self.name.endswith("_ddp") else (PYTHON,)
-        paths = [str(TELLING), *([str(_TIMM)] if self.name.startswith("timm") else [])]
+        paths = [str(PRINTING), *([str(_TIMM)] if self.name.startswith("timm") else [])]
         done = subprocess.run(
             (*launcher, *python, str(_PROGRAMS / f"{self.name}.py")),
             cwd=folder,
@@ -167,8 +167,8 @@ def test_training_losses_equal_the_logged_ones(trained: Trained) -> None:
     losses = recorded_losses(trained.job)
     if trained.name.endswith("_ddp"):  # each worker records the loss of its own samples
         rows = trained.job.scalars("loss", mode="train", worker=1, source="hook")
-        others = [row["value"] for row in rows.to_arrow().to_pylist()]
-        losses = [(mine + other) / 2 for mine, other in zip(losses, others, strict=True)]
+        second_losses = [row["value"] for row in rows.to_arrow().to_pylist()]
+        losses = [(first + second) / 2 for first, second in zip(losses, second_losses, strict=True)]
     assert losses == pytest.approx(logged, rel=1e-5)
 
 
@@ -188,10 +188,14 @@ def test_the_last_loss_of_every_update_is_the_logged_one(trained: Trained) -> No
 
 @pytest.mark.parametrize("name", ["lightning_metrics"])
 def test_metrics_that_a_trainer_logs_belong_to_its_evaluations(trained: Trained) -> None:
-    found = [one for one in trained.status["evaluations"] if one["name"] == "validation"]
-    losses = [one["metrics"]["val_loss"] for one in found]
+    evaluations = [
+        evaluation
+        for evaluation in trained.status["evaluations"]
+        if evaluation["name"] == "validation"
+    ]
+    losses = [evaluation["metrics"]["val_loss"] for evaluation in evaluations]
     assert losses == pytest.approx(trained.recorded.told("validation"))
-    assert all(0 <= one["metrics"]["val_accuracy"] <= 1 for one in found)
+    assert all(0 <= evaluation["metrics"]["val_accuracy"] <= 1 for evaluation in evaluations)
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)
@@ -209,4 +213,4 @@ def test_each_evaluation_is_one_result_at_its_training_step(trained: Trained) ->
 @pytest.mark.parametrize("name", NAMES)
 def test_a_healthy_training_has_no_finding_above_info(trained: Trained) -> None:
     findings = [finding for rule in trained.status["rules"] for finding in rule["findings"]]
-    assert [one["message"] for one in findings if one["severity"] != "info"] == []
+    assert [entry["message"] for entry in findings if entry["severity"] != "info"] == []

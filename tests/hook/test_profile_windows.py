@@ -159,7 +159,7 @@ def test_refusal_of_a_profiler_is_reported_and_the_others_continue() -> None:
         script.train(4)
 
     assert windows_of(recorded) == [("python", [4, 4])]
-    assert recorded.said() == {"operators profile": "another profiler is running"}
+    assert recorded.notices() == {"operators profile": "another profiler is running"}
 
 
 @pytest.mark.parametrize("call", ["prepare", "begin", "end"])
@@ -172,7 +172,7 @@ def test_profiler_that_raises_is_disabled_alone(call: str) -> None:
         recorded.session.guard.failed.clear()
 
     assert list(failed) == ["operators profiler"]
-    assert recorded.said() == {"operators profiler": f"ValueError: no {call} today"}
+    assert recorded.notices() == {"operators profiler": f"ValueError: no {call} today"}
     assert recorded.session.steps.counts["train"] == 8
     assert len(recorded.scalars("loss")) == 8
 
@@ -183,7 +183,7 @@ def test_missing_profiler_is_reported_only_if_requested() -> None:
         Script().train(15)
 
     assert windows_of(recorded) == [("python", [9, 11])]
-    assert recorded.said() == {"memory profile": "no memory profiler is available"}
+    assert recorded.notices() == {"memory profile": "no memory profiler is available"}
 
 
 def test_cost_of_a_window_is_recorded_separately_from_hook_overhead() -> None:
@@ -226,7 +226,7 @@ def test_planned_window_before_the_resumed_step_is_reported() -> None:
         script.train(6)
 
     assert windows_of(recorded) == [("operators", [1002, 1002])]
-    [reason] = recorded.said().values()
+    [reason] = recorded.notices().values()
     assert reason == "training resumed at step 1000, after step 10"
 
 
@@ -350,7 +350,7 @@ def test_refused_default_window_is_reported_if_a_framework_is_loaded(has_framewo
         Script().train(12)
 
     notices = {"python profile": "another tool is profiling"}
-    assert recorded.said() == (notices if has_framework else {})
+    assert recorded.notices() == (notices if has_framework else {})
 
 
 def test_script_without_a_framework_gets_only_the_python_window() -> None:
@@ -360,4 +360,4 @@ def test_script_without_a_framework_gets_only_the_python_window() -> None:
 
     assert fakes.prepared == ["python"]
     assert windows_of(recorded) == [("python", [9, 11])]
-    assert recorded.said() == {}
+    assert recorded.notices() == {}

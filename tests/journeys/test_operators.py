@@ -12,7 +12,7 @@ from sonde.store.backends import Backend, open_backend
 from sonde.store.tables import to_numpy
 from sonde.store.waiting_traces import waiting_traces
 from tests.fakes.eventually import eventually
-from tests.fakes.s3 import lead_to, s3_server
+from tests.fakes.s3 import s3_server, use_s3_server
 from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
 
 BUCKET = "sonde-operators"
@@ -101,7 +101,7 @@ def test_a_script_that_records_itself_has_its_trace_decoded_at_the_end(sonde: So
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with s3_server(BUCKET) as port:
-        lead_to(port, monkeypatch)
+        use_s3_server(port, monkeypatch)
         yield f"s3://{BUCKET}/jobs"
 
 

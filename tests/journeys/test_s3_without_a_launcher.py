@@ -11,7 +11,7 @@ import pytest
 from sonde.client.job import open_job
 from sonde.errors import SondeError
 from tests.fakes.eventually import eventually
-from tests.fakes.s3 import lead_to, s3_server
+from tests.fakes.s3 import s3_server, use_s3_server
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
 BUCKET = "sonde-no-launcher"
@@ -37,7 +37,7 @@ def port() -> Iterator[int]:
 @pytest.fixture
 def temporary(tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which launchers create their spools."""
-    lead_to(port, monkeypatch)
+    use_s3_server(port, monkeypatch)
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))

@@ -13,7 +13,7 @@ from sonde.client.job import Job, open_job
 from sonde.errors import SondeError
 from tests.fakes.eventually import eventually
 from tests.fakes.flaky_proxy import FlakyProxy
-from tests.fakes.s3 import lead_to, s3_server
+from tests.fakes.s3 import s3_server, use_s3_server
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
 BUCKET = "sonde-journeys"
@@ -33,7 +33,7 @@ def server_port() -> Iterator[int]:
 @pytest.fixture
 def proxy(server_port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[FlakyProxy]:
     with FlakyProxy(server_port) as flaky:
-        lead_to(flaky.port, monkeypatch)
+        use_s3_server(flaky.port, monkeypatch)
         yield flaky
 
 

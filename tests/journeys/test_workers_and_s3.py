@@ -11,7 +11,7 @@ from sonde.client.job import open_job
 from sonde.store.backends import open_backend
 from tests.fakes.eventually import eventually
 from tests.fakes.flaky_proxy import FlakyProxy
-from tests.fakes.s3 import lead_to, s3_server
+from tests.fakes.s3 import s3_server, use_s3_server
 from tests.journeys.sonde_cli import Sonde
 
 BUCKET = "sonde-workers"
@@ -26,7 +26,7 @@ def server_port() -> Iterator[int]:
 @pytest.fixture
 def proxy(server_port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[FlakyProxy]:
     with FlakyProxy(server_port) as flaky:
-        lead_to(flaky.port, monkeypatch)
+        use_s3_server(flaky.port, monkeypatch)
         yield flaky
 
 

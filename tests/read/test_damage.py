@@ -26,7 +26,7 @@ GRADIENT = "gradient/first.weight"
 
 def recorded(uri: str = "") -> FakeJob:
     job = FakeJob(uri).record({"cpu.user_percent": range(12)})
-    worker = job.worker().knows(GRADIENT, "gradients")
+    worker = job.worker().add_tensor(GRADIENT, "gradients")
     for step in range(6):
         worker.statistics(GRADIENT, step, [1.0, 2.0]).step(step, {"forward": 0.5}).flush()
     worker.values(2, {GRADIENT: np.arange(4.0, dtype=np.float32)})

@@ -18,7 +18,7 @@ def test_every_row_is_told_once_across_sealing_and_merging() -> None:
     fresh = NewRows(reader, ("name", "start_ns"))
     rows: list[str] = []
     for number in range(6):
-        worker.stretch(f"event-{number}", 0.0, 1.0).flush()
+        worker.span(f"event-{number}", 0.0, 1.0).flush()
         job.clock.advance(1)
         reader.refresh()
         rows += names(fresh)
@@ -33,7 +33,7 @@ def test_every_row_is_told_once_across_sealing_and_merging() -> None:
 
 def test_where_nothing_has_come_nothing_is_told() -> None:
     job = FakeJob()
-    job.worker().stretch("one", 0.0, 1.0).flush()
+    job.worker().span("one", 0.0, 1.0).flush()
     reader = FolderReader(job.backend, worker_folder(0), EVENTS)
     reader.refresh()
     fresh = NewRows(reader, ("name",))

@@ -61,7 +61,7 @@ def test_windows_tell_what_was_looked_at_and_what_that_cost() -> None:
     worker = FakeJob().worker()
     detail = json.dumps({"steps": [5, 6], "by": "plan", "cost_seconds": 0.25})
     more = {"lane": "profile", "detail": detail}
-    worker.stretch("operators", 1.0, 2.0, step=5, category="window", **more)
+    worker.span("operators", 1.0, 2.0, step=5, category="window", **more)
     (window,) = windows_of(reader_of(worker))
     assert (window.kind, window.by, window.cost_seconds) == ("operators", "plan", 0.25)
     assert (window.first_step, window.last_step) == (5, 6)
@@ -89,8 +89,8 @@ def test_steps_and_phases_of_a_time_are_found() -> None:
 
 def test_an_instant_belongs_to_the_phase_that_began_last_and_goes_on() -> None:
     worker = FakeJob().worker()
-    worker.stretch("backward", 0.0, 10.0)
-    worker.stretch("collective", 2.0, 1.0)
+    worker.span("backward", 0.0, 10.0)
+    worker.span("collective", 2.0, 1.0)
     phases = phases_of(reader_of(worker))
     began_ns = worker.clock.now_ns()
     instants = began_ns + np.array([1, 2, 5, 11]) * NANOSECONDS

@@ -134,7 +134,7 @@ def test_of_several_attempts_the_stages_add_up() -> None:
 
 def test_a_first_step_that_began_before_its_worker_was_known_is_of_its_own_attempt() -> None:
     job = resumed()
-    worker = job.worker(attempt=2).stretch("step", -0.5, 2.5, step=2, category="step").flush()
+    worker = job.worker(attempt=2).span("step", -0.5, 2.5, step=2, category="step").flush()
     worker.clock.advance(2)
     assert seconds(end_again(job)) == [5.5, 4.5, 5.0]
 

@@ -54,8 +54,8 @@ def test_a_step_is_known_with_its_phases(is_sealed: bool) -> None:
 
 def test_what_lies_inside_a_phase_is_not_counted_twice() -> None:
     worker = FakeJob().worker()
-    worker.stretch("collective", 1.5, 1.0)
-    worker.stretch("tokenize", 0.0, 0.2, category="user")
+    worker.span("collective", 1.5, 1.0)
+    worker.span("tokenize", 0.0, 0.2, category="user")
     worker.step(0, PLAIN)
     table = steps_of(worker)
     assert seconds(table, "collective") == [1.0]
@@ -68,7 +68,7 @@ def test_what_lies_inside_a_phase_is_not_counted_twice() -> None:
 def test_a_stretch_takes_no_time_from_the_neighbour_of_its_step() -> None:
     worker = FakeJob().worker()
     worker.step(0, {"forward": 1.0})
-    worker.stretch("checkpoint", -0.5, 1.0, step=1)
+    worker.span("checkpoint", -0.5, 1.0, step=1)
     worker.step(1, {"forward": 1.0})
     table = steps_of(worker)
     assert seconds(table, "forward") == [1.0, 0.5]
@@ -77,7 +77,7 @@ def test_a_stretch_takes_no_time_from_the_neighbour_of_its_step() -> None:
 
 def test_other_threads_do_not_share_the_time_of_a_step() -> None:
     worker = FakeJob().worker()
-    worker.stretch("checkpoint", 0.0, 1.0, lane="saver")
+    worker.span("checkpoint", 0.0, 1.0, lane="saver")
     table = steps_of(worker.step(0, {"forward": 1.0}))
     assert seconds(table, "forward") == [1.0]
     assert seconds(table, "checkpoint") == [0.0]
@@ -85,8 +85,8 @@ def test_other_threads_do_not_share_the_time_of_a_step() -> None:
 
 def test_time_on_the_device_stands_beside_the_phases() -> None:
     worker = FakeJob().worker()
-    worker.stretch("forward", 0.1, 3.0, category="device", lane="cuda:0")
-    worker.stretch("forward", 0.1, 2.0, category="device", lane="cuda:1")
+    worker.span("forward", 0.1, 3.0, category="device", lane="cuda:0")
+    worker.span("forward", 0.1, 2.0, category="device", lane="cuda:1")
     table = steps_of(worker.step(0, {"forward": 1.0}).step(1, {"forward": 1.0}))
     assert table.device_seconds["forward"][0] == 5.0
     assert np.isnan(table.device_seconds["forward"][1])
@@ -103,15 +103,15 @@ def test_what_was_unusual_about_a_step_is_known() -> None:
 
 def test_phases_of_a_step_that_is_not_finished_are_left_out() -> None:
     worker = FakeJob().worker().step(0, PLAIN)
-    table = steps_of(worker.stretch("forward", 0.0, 1.0, step=1))
+    table = steps_of(worker.span("forward", 0.0, 1.0, step=1))
     assert table.steps.tolist() == [0]
 
 
 def test_modes_are_counted_apart_and_an_evaluation_is_a_phase_of_the_training_step() -> None:
     worker = FakeJob().worker()
-    worker.stretch("evaluation", 1.0, 2.0)
-    worker.stretch("forward", 1.0, 2.0, mode="eval", step=0)
-    worker.stretch("step", 1.0, 2.0, mode="eval", category="step")
+    worker.span("evaluation", 1.0, 2.0)
+    worker.span("forward", 1.0, 2.0, mode="eval", step=0)
+    worker.span("step", 1.0, 2.0, mode="eval", category="step")
     worker.step(0, {"forward": 1.0}, rest=2.5)
     assert seconds(steps_of(worker), "evaluation") == [2.0]
     assert seconds(steps_of(worker, "eval"), "forward") == [2.0]
@@ -140,9 +140,9 @@ def test_a_first_step_that_began_before_its_life_was_known_keeps_its_phases() ->
     job.worker().step(0, {"forward": 1.0}).flush()
     job.clock.advance(10)
     restarted = job.worker(attempt=2)  # known by the first batch, whose wait had begun before
-    restarted.stretch("data_wait", -0.5, 1.0, step=1)
-    restarted.stretch("forward", 0.5, 2.0, step=1)
-    restarted.stretch("step", -0.5, 3.0, step=1, category="step")
+    restarted.span("data_wait", -0.5, 1.0, step=1)
+    restarted.span("forward", 0.5, 2.0, step=1)
+    restarted.span("step", -0.5, 3.0, step=1, category="step")
 
     table = steps_of(restarted)
 

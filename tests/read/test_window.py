@@ -127,7 +127,7 @@ def test_losses_are_means_over_workers() -> None:
 
 def test_tensors_of_a_collection_across_blocks_of_reading() -> None:
     job = FakeJob()
-    worker = job.worker().knows("gradient/w", "gradients").knows("w", "weights")
+    worker = job.worker().add_tensor("gradient/w", "gradients").add_tensor("w", "weights")
     first = BLOCK_STEPS - 5
     for step in range(first, first + 10):
         worker.statistics("gradient/w", step, [float(step), -1.0]).statistics("w", step, [1.0])
@@ -143,7 +143,7 @@ def test_tensors_of_a_collection_across_blocks_of_reading() -> None:
 def test_parts_of_a_tensor_are_put_together() -> None:
     job = FakeJob()
     for rank in (0, 1):
-        worker = job.worker(rank, world_size=2).knows("gradient/w", "gradients", is_shard=True)
+        worker = job.worker(rank, world_size=2).add_tensor("gradient/w", "gradients", is_shard=True)
         for step in range(3):
             worker.statistics("gradient/w", step, [1.0 + rank] * 4).step(step, {"forward": 0.1})
         worker.flush()
@@ -156,7 +156,7 @@ def test_parts_of_a_tensor_are_put_together() -> None:
 def test_what_every_worker_has_is_given_once_or_for_each() -> None:
     job = FakeJob()
     for rank in (0, 1):
-        worker = job.worker(rank, world_size=2).knows("gradient/w", "gradients")
+        worker = job.worker(rank, world_size=2).add_tensor("gradient/w", "gradients")
         worker.statistics("gradient/w", 0, [1.0]).step(0, {"forward": 0.1}).flush()
     [window] = by_steps(job.end(), 10)
     assert [each.worker for each in window.tensors("gradients")] == [0]

@@ -14,7 +14,7 @@ from sonde.results.tables import Frame
 from sonde.store.backends import open_backend
 from tests.fakes.python_profile import FakeProfile
 from tests.fakes.reported import reported_job
-from tests.fakes.s3 import lead_to, s3_server
+from tests.fakes.s3 import s3_server, use_s3_server
 from tests.results import test_loading as loading
 from tests.results import test_operators as operators
 from tests.results.test_python_profile import HELPER, MAIN, MODEL
@@ -81,7 +81,7 @@ def _recorded(uri: str, *, is_over: bool) -> Job:
     worker = made.jobs[0].worker(2, world_size=3)
     profile = FakeProfile(worker)
     for waits in (2, 20, 2):
-        profile.stands((MAIN, HELPER), waits).stands((MAIN, MODEL), 4)
+        profile.add_samples((MAIN, HELPER), waits).add_samples((MAIN, MODEL), 4)
     for step, seconds in enumerate((0.002, 0.020, 0.002)):
         worker.step(step, {"data_wait": seconds, "forward": 0.004})
     profile.write()
@@ -110,7 +110,7 @@ def store(
 ) -> str:
     if request.param == "folder":
         return str(tmp_path)
-    lead_to(port, monkeypatch)
+    use_s3_server(port, monkeypatch)
     return f"s3://{_BUCKET}/{tmp_path.name}"
 
 

@@ -55,8 +55,8 @@ def test_call_tree_lists_children_below_their_parents() -> None:
 def test_functions_can_be_sorted_by_number_of_calls() -> None:
     fake = FakeJob()
     worker = fake.worker()
-    profile = FakeProfile(worker).takes((MAIN,), 0.001, 9_000_000, calls=1)
-    profile.takes((MAIN, HELPER), 0.002, 1_000_000, calls=500)
+    profile = FakeProfile(worker).add_calls((MAIN,), 0.001, 9_000_000, calls=1)
+    profile.add_calls((MAIN, HELPER), 0.002, 1_000_000, calls=500)
     worker.step(0, {"forward": 0.010})
     profile.write(PythonProfiler.CPROFILE)
     worker.flush()

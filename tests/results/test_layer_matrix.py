@@ -17,7 +17,9 @@ def layers(job: FakeJob, reduction: str, *names: str) -> Layers:
 
 def test_layers_can_be_sorted_in_model_order() -> None:
     job = FakeJob()
-    job.worker().knows("stem").knows("body.2").knows("body.1").knows("head").flush()
+    job.worker().add_tensor("stem").add_tensor("body.2").add_tensor("body.1").add_tensor(
+        "head"
+    ).flush()
     readers = job.job().timeline().readers
     result = as_recorded(readers, ["body.1", "head", "new", "stem"])
     assert result == ["stem", "body.1", "head", "new"]
@@ -39,7 +41,7 @@ def test_layer_matrix_has_a_row_per_tensor_and_a_column_per_recorded_step() -> N
 def test_shards_of_several_workers_are_one_row() -> None:
     job = FakeJob()
     for rank in range(2):
-        worker = job.worker(rank, world_size=2).knows("w", is_shard=True)
+        worker = job.worker(rank, world_size=2).add_tensor("w", is_shard=True)
         worker.statistics("w", 3, [3.0] if rank else [4.0]).flush()
     assert layers(job, "l2_norm").values.tolist() == [[5.0]]
 

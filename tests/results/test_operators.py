@@ -18,7 +18,7 @@ def operation(worker: FakeWorker, name: str, start: float, end: float, **more: A
 def window(worker: FakeWorker, kind: str, step: int = 0) -> None:
     """A profiler looks from now on, for 10 ms."""
     detail = f'{{"steps":[{step},{step}],"by":"plan","cost_seconds":0}}'
-    worker.stretch(kind, 0, 0.01, step, "window", lane="profile", detail=detail)
+    worker.span(kind, 0, 0.01, step, "window", lane="profile", detail=detail)
 
 
 def profiled_on_cpu(worker: FakeWorker, step: int = 0) -> None:

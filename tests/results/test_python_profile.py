@@ -24,7 +24,7 @@ def profiled() -> FakeJob:
     worker = job.worker()
     profile = FakeProfile(worker)
     for waits in (2, 20, 2):
-        profile.stands((MAIN, HELPER), waits).stands((MAIN, MODEL), 4)
+        profile.add_samples((MAIN, HELPER), waits).add_samples((MAIN, MODEL), 4)
     steps(worker, 0.002, 0.020, 0.002)
     profile.write()
     worker.flush()
@@ -45,7 +45,7 @@ def test_functions_have_self_and_total_time() -> None:
 def test_a_function_that_calls_itself_is_counted_once() -> None:
     job = FakeJob()
     worker = job.worker()
-    profile = FakeProfile(worker).stands((MAIN, HELPER, HELPER, HELPER), 3)
+    profile = FakeProfile(worker).add_samples((MAIN, HELPER, HELPER, HELPER), 3)
     worker.step(0, {"forward": 0.003})
     profile.write()
     worker.flush()
@@ -80,11 +80,11 @@ def test_cause_of_a_slow_step_comes_first() -> None:
 def test_an_evaluation_makes_its_training_step_slow() -> None:
     job = FakeJob()
     worker = job.worker()
-    profile = FakeProfile(worker).stands((MAIN, MODEL), 8).stands((MAIN, HELPER), 20)
-    profile.stands((MAIN, MODEL), 4)
+    profile = FakeProfile(worker).add_samples((MAIN, MODEL), 8).add_samples((MAIN, HELPER), 20)
+    profile.add_samples((MAIN, MODEL), 4)
     worker.step(0, {"forward": 0.004}).step(1, {"forward": 0.004})
-    worker.stretch("forward", 0, 0.020, 0, mode="eval")
-    worker.stretch("step", 0, 0.020, 0, "step", mode="eval")
+    worker.span("forward", 0, 0.020, 0, mode="eval")
+    worker.span("step", 0, 0.020, 0, "step", mode="eval")
     worker.step(2, {"evaluation": 0.020, "forward": 0.004})
     profile.write()
     worker.flush()
@@ -96,7 +96,7 @@ def test_an_evaluation_makes_its_training_step_slow() -> None:
 def test_similar_steps_have_no_outliers() -> None:
     job = FakeJob()
     worker = job.worker()
-    profile = FakeProfile(worker).stands((MAIN, HELPER), 18)
+    profile = FakeProfile(worker).add_samples((MAIN, HELPER), 18)
     steps(worker, 0.002, 0.002, 0.002)
     profile.write()
     worker.flush()
@@ -106,7 +106,7 @@ def test_similar_steps_have_no_outliers() -> None:
 def test_modes_are_compared_step_by_step() -> None:
     job = FakeJob()
     worker = job.worker()
-    profile = FakeProfile(worker).stands((MAIN, MODEL), 4).stands((MAIN, HELPER), 6)
+    profile = FakeProfile(worker).add_samples((MAIN, MODEL), 4).add_samples((MAIN, HELPER), 6)
     worker.step(0, {"forward": 0.004})
     worker.step(0, {"forward": 0.003}, mode="eval").step(1, {"forward": 0.003}, mode="eval")
     profile.write()
@@ -129,7 +129,7 @@ def test_files_and_packages_take_time_too() -> None:
 def test_builtin_functions_are_located_at_their_callers() -> None:
     job = FakeJob()
     worker = job.worker()
-    profile = FakeProfile(worker).takes((MAIN, HELPER, SLEEP), 0.001, 20_000_000, calls=3)
+    profile = FakeProfile(worker).add_calls((MAIN, HELPER, SLEEP), 0.001, 20_000_000, calls=3)
     worker.step(0, {"data_wait": 0.003, "forward": 0.004})
     profile.write(PythonProfiler.CPROFILE)
     worker.flush()
@@ -141,7 +141,7 @@ def test_builtin_functions_are_located_at_their_callers() -> None:
 def test_other_threads_are_shown_on_request() -> None:
     job = FakeJob()
     worker = job.worker()
-    profile = FakeProfile(worker).stands((MAIN, MODEL), 4).stands((HELPER,), 4, "loader")
+    profile = FakeProfile(worker).add_samples((MAIN, MODEL), 4).add_samples((HELPER,), 4, "loader")
     worker.step(0, {"forward": 0.004})
     profile.write()
     worker.flush()
@@ -158,9 +158,9 @@ def test_other_threads_are_shown_on_request() -> None:
 def test_windows_of_the_same_profiler_are_summed() -> None:
     job = FakeJob()
     worker = job.worker()
-    first = FakeProfile(worker).takes((MAIN, HELPER), 0.001, 7)
+    first = FakeProfile(worker).add_calls((MAIN, HELPER), 0.001, 7)
     worker.step(0, {"forward": 0.004})
-    samples = [FakeProfile(worker).stands((MAIN, HELPER), 4) for _ in range(2)]
+    samples = [FakeProfile(worker).add_samples((MAIN, HELPER), 4) for _ in range(2)]
     worker.step(1, {"forward": 0.004})
     first.write(PythonProfiler.CPROFILE)
     for number, each in enumerate(samples):
@@ -176,7 +176,7 @@ def test_damaged_profile_is_skipped_and_reported() -> None:
     job = profiled()
     worker = job.worker(rank=1)
     worker.step(0, {"forward": 0.004}).flush()
-    key = FakeProfile(worker).stands((MAIN,), 1).write()
+    key = FakeProfile(worker).add_samples((MAIN,), 1).write()
     data = bytearray(job.backend.read(key))
     data[-3] ^= 1
     job.backend.write(key, bytes(data))
@@ -196,8 +196,8 @@ def test_a_job_without_a_profile_says_so() -> None:
 def test_time_before_the_first_step_is_separate() -> None:
     job = FakeJob()
     worker = job.worker()
-    profile = FakeProfile(worker).stands((MAIN, HELPER), 5).stands((MAIN, MODEL), 4)
-    profile.stands((MAIN,), 2)
+    profile = FakeProfile(worker).add_samples((MAIN, HELPER), 5).add_samples((MAIN, MODEL), 4)
+    profile.add_samples((MAIN,), 2)
     job.clock.advance(0.005)
     worker.step(0, {"forward": 0.004})
     profile.write()

@@ -37,7 +37,7 @@ def sharded() -> tuple[FakeJob, list[FakeWorker]]:
     job = FakeJob()
     workers = [job.worker(rank, world_size=3) for rank in range(3)]
     for worker in workers:
-        worker.knows("fc1.weight", "weights", is_shard=True)
+        worker.add_tensor("fc1.weight", "weights", is_shard=True)
     return job, workers
 
 
@@ -75,8 +75,8 @@ def test_a_reduction_needs_no_other_columns_than_those_that_are_read(reduction: 
 
 def test_the_tensors_of_a_job_are_found_by_pattern_and_collection() -> None:
     job = FakeJob()
-    worker = job.worker().knows("fc1.weight", "weights").knows("fc1.bias", "biases")
-    worker.knows("gradient/fc1.weight", "gradients", said="before clipping")
+    worker = job.worker().add_tensor("fc1.weight", "weights").add_tensor("fc1.bias", "biases")
+    worker.add_tensor("gradient/fc1.weight", "gradients", said="before clipping")
     opened = job.job()
     assert list(opened.tensors("fc1.*")) == ["fc1.bias", "fc1.weight"]
     assert opened.tensors(collection="gradients").names == ("gradient/fc1.weight",)
@@ -151,7 +151,7 @@ def test_shards_are_complete_after_a_restart_with_fewer_workers() -> None:
     job.clock.advance(1)
     restarted = [job.worker(rank, restart=1, world_size=2) for rank in range(2)]
     for worker in restarted:
-        worker.knows("fc1.weight", "weights", is_shard=True)
+        worker.add_tensor("fc1.weight", "weights", is_shard=True)
     save(restarted, 1, values_at(7))
     result = dict(job.job().tensor("fc1.weight").reduction("sum"))
     assert result == {0: pytest.approx(values_at(0).sum()), 1: pytest.approx(values_at(7).sum())}
@@ -230,7 +230,7 @@ def test_median_is_exact_at_steps_with_full_values() -> None:
 
 def test_products_are_read_from_scalars() -> None:
     job = FakeJob()
-    job.worker().knows("w").scalar("prod/w", 3, 24.0, source="reduction").flush()
+    job.worker().add_tensor("w").scalar("prod/w", 3, 24.0, source="reduction").flush()
     assert list(job.job().tensor("w").reduction("prod")) == [(3, 24.0)]
 
 

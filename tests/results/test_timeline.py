@@ -19,7 +19,7 @@ PHASES = {"data_wait": 0.02, "forward": 0.1, "backward": 0.15}
 
 def profiled(worker: FakeWorker) -> None:
     """What windows of all kinds leave behind, in a step that begins now."""
-    worker.stretch("operators", 0.0, 0.3, 0, "window", lane="profile", detail='{"by":"plan"}')
+    worker.span("operators", 0.0, 0.3, 0, "window", lane="profile", detail='{"by":"plan"}')
     worker.operation("aten::mm", "operator", 0.03, 0.05, module="layers.0")
     worker.operation("aten::addmm", "operator", 0.035, 0.01, detail={"shapes": [[2, 3], []]})
     launch = {"lane": "thread 1", "correlation": 7}

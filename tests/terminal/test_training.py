@@ -19,7 +19,7 @@ def trained() -> FakeJob:
     worker = job.worker(device="cuda:0", versions={"torch": "2.13.0"})
     for step in range(4):
         worker.scalar("loss", step, 4.0 - step)
-        worker.stretch("tokenize", 0.0, 0.01, step, "user")
+        worker.span("tokenize", 0.0, 0.01, step, "user")
         worker.step(step, {"data_wait": 0.05, "forward": 0.2, "backward": 0.2}, rest=0.05)
     worker.step(0, {"forward": 1.0}, mode="eval").scalar("loss", 0, 2.0, "eval")
     worker.beat(0.01, 2.0).flush()
@@ -46,7 +46,7 @@ def test_status_shows_active_and_finished_profiles() -> None:
     job = trained()
     detail = '{"steps":[1,3],"by":"plan","cost_seconds":0.25}'
     worker = job.worker(restart=1)
-    worker.stretch("python", -2.0, 1.0, 1, "window", lane="profile", detail=detail).flush()
+    worker.span("python", -2.0, 1.0, 1, "window", lane="profile", detail=detail).flush()
     worker.step(4, {"forward": 0.2}).flush()
     window = RunningWindow(ProfileKind.OPERATORS, 5, 14, job.clock.now_ns(), "alice")
     worker.document("beat", WorkerBeat(job.clock.now_ns(), {"train": 5}, 0, 0, 1, 0, window=window))

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from time import monotonic
 
@@ -153,7 +154,7 @@ ENVIRONMENTS = (
 def usable_environments() -> list[Environment]:
     """Those that can be set up by this user."""
     is_root = os.geteuid() == 0
-    return [one for one in ENVIRONMENTS if is_root or not one.needs_root]
+    return [environment for environment in ENVIRONMENTS if is_root or not environment.needs_root]
 
 
 def check(environment: Environment, ending: Ending, seed: int = 0) -> Outcome:
@@ -199,8 +200,8 @@ def _untrue_state(store: Path, bare: "subprocess.CompletedProcess[bytes]") -> st
         state = str(open_job(str(store / "job")).summary["state"])
     except SondeError as error:
         return f"the job cannot be opened: {error}"
-    wanted = "failed" if bare.returncode else "completed"
-    return None if state == wanted else f"state {state!r} instead of {wanted!r}"
+    expected = "failed" if bare.returncode else "completed"
+    return None if state == expected else f"state {state!r} instead of {expected!r}"
 
 
 def _run(
@@ -252,7 +253,7 @@ class BadEnvironments:
 
     def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
         """Yield one outcome per environment and ending."""
-        cases = [(one, ending) for one in usable_environments() for ending in ENDINGS]
+        cases = list(product(usable_environments(), ENDINGS))
         random.Random(seed).shuffle(cases)
         for environment, ending in cases:
             if monotonic() > deadline:

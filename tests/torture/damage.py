@@ -44,7 +44,7 @@ def record_job(folder: Path, *, is_sealed: bool) -> FakeClock:
     job.record({"cpu.user_percent": range(40), "gpu.power_watts/gpu0": range(40)})
     job.writer.report_lost(_GAP)
     for rank in range(2):
-        worker = job.worker(rank, world_size=2).knows(GRADIENT, "gradients")
+        worker = job.worker(rank, world_size=2).add_tensor(GRADIENT, "gradients")
         for step in range(_STEPS):
             worker.scalar("loss", step, 1.0 / (1 + step))
             worker.statistics(GRADIENT, step, [1.0, 2.0, 3.0 + step])
@@ -54,15 +54,15 @@ def record_job(folder: Path, *, is_sealed: bool) -> FakeClock:
         worker.observation("unowned-parameter", "last.bias", 2)
         worker.operation("aten::mm", "operator", 0.0, 0.01)
         worker.notice("activations", "inside a compiled region")
-        FakeProfile(worker).stands((("main", "train.py", 1),), 3 + rank).write(number=rank)
+        FakeProfile(worker).add_samples((("main", "train.py", 1),), 3 + rank).write(number=rank)
         worker.flush().beat()
     job.beat().flush()
     save_progress(job.backend, Progress())
     write_findings(job.backend, [Finding("LossSpike", Severity.WARNING, "The loss jumped.")])
     if is_sealed:
-        for place in ("nodes/node-a", "workers/0", "workers/1"):
+        for folder_name in ("nodes/node-a", "workers/0", "workers/1"):
             for family in FAMILIES.values():
-                seal_folder(FamilyFolder(job.backend, place, family), is_over=True)
+                seal_folder(FamilyFolder(job.backend, folder_name, family), is_over=True)
     job.close()
     return job.clock
 
@@ -71,7 +71,7 @@ def _array(step: int) -> Any:
     return np.arange(6, dtype=np.float32).reshape(2, 3) + step
 
 
-QUESTIONS: Mapping[str, Callable[[Job], Any]] = {
+QUERIES: Mapping[str, Callable[[Job], Any]] = {
     "status": lambda job: _without_damages(job.summary),
     "findings": lambda job: job.findings().documents(),
     "stages": lambda job: job.stages.to_arrow().to_pylist(),
@@ -89,16 +89,16 @@ QUESTIONS: Mapping[str, Callable[[Job], Any]] = {
     "operators": lambda job: job.operators().to_arrow().to_pylist(),
     "python": lambda job: job.python().to_arrow().to_pylist(),
     "rule": lambda job: [
-        {**one, "seconds": 0} for one in job.check("VanishingGradient").documents()
+        {**evaluation, "seconds": 0} for evaluation in job.check("VanishingGradient").documents()
     ],
 }
 
 
-Questions = Mapping[str, Callable[[Job], Any]]
+Queries = Mapping[str, Callable[[Job], Any]]
 
 
-def ask_all(
-    folder: Path, clock: FakeClock, questions: Questions = QUESTIONS
+def query_all(
+    folder: Path, clock: FakeClock, queries: Queries = QUERIES
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """All answers of a job, and what it says is lost after they were given.
 
@@ -109,58 +109,62 @@ def ask_all(
         job = Job(open_backend(str(folder)), clock)
     except SondeError as error:
         return {"open": type(error).__name__}, [{"what": str(error), "reason": "damaged"}]
-    for what, ask in questions.items():
+    for name, query in queries.items():
         try:
-            answers[what] = json.dumps(ask(job), sort_keys=True, default=str)
+            answers[name] = json.dumps(query(job), sort_keys=True, default=str)
         except SondeError as error:
-            answers[what] = f"{type(error).__name__}: {error}"
+            answers[name] = f"{type(error).__name__}: {error}"
     return answers, job.summary["lost"]
 
 
 def _without_damages(summary: Mapping[str, Any]) -> dict[str, Any]:
-    lost = [one for one in summary["lost"] if one["reason"] not in ("damaged", "missing")]
+    lost = [loss for loss in summary["lost"] if loss["reason"] not in ("damaged", "missing")]
     return {**summary, "lost": lost}
 
 
-def _delete(path: Path, _others: list[Path], _chance: random.Random) -> None:
+def _delete(path: Path, _siblings: list[Path], _chance: random.Random) -> None:
     path.unlink()
 
 
-def _empty(path: Path, _others: list[Path], _chance: random.Random) -> None:
+def _empty(path: Path, _siblings: list[Path], _chance: random.Random) -> None:
     path.write_bytes(b"")
 
 
-def _truncate(path: Path, _others: list[Path], chance: random.Random) -> None:
+def _truncate(path: Path, _siblings: list[Path], chance: random.Random) -> None:
     data = path.read_bytes()
     path.write_bytes(data[: chance.randrange(len(data) or 1)])
 
 
-def _flip(path: Path, _others: list[Path], chance: random.Random) -> None:
+def _flip(path: Path, _siblings: list[Path], chance: random.Random) -> None:
     data = bytearray(path.read_bytes() or b"\0")
     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     path.write_bytes(data)
 
 
-def _flip_first(path: Path, _others: list[Path], chance: random.Random) -> None:
+def _flip_first(path: Path, _siblings: list[Path], chance: random.Random) -> None:
     data = bytearray(path.read_bytes() or b"\0")
     data[chance.randrange(min(64, len(data)))] ^= 1 << chance.randrange(8)
     path.write_bytes(data)
 
 
-def _swap(path: Path, others: list[Path], chance: random.Random) -> None:
+def _swap(path: Path, siblings: list[Path], chance: random.Random) -> None:
     """With another file, mostly one of the same kind."""
-    alike = [other for other in others if other.suffix == path.suffix and other.name == path.name]
-    other = chance.choice(alike if alike and chance.random() < 0.5 else others)
+    same_kind = [
+        sibling
+        for sibling in siblings
+        if sibling.suffix == path.suffix and sibling.name == path.name
+    ]
+    sibling = chance.choice(same_kind if same_kind and chance.random() < 0.5 else siblings)
     content = path.read_bytes()
-    path.write_bytes(other.read_bytes())
-    other.write_bytes(content)
+    path.write_bytes(sibling.read_bytes())
+    sibling.write_bytes(content)
 
 
-def _append(path: Path, _others: list[Path], chance: random.Random) -> None:
+def _append(path: Path, _siblings: list[Path], chance: random.Random) -> None:
     path.write_bytes(path.read_bytes() + chance.randbytes(chance.randint(1, 200)))
 
 
-def _garble(path: Path, _others: list[Path], chance: random.Random) -> None:
+def _garble(path: Path, _siblings: list[Path], chance: random.Random) -> None:
     path.write_bytes(chance.randbytes(max(1, path.stat().st_size)))
 
 
@@ -190,7 +194,7 @@ class Counts:
         return self.unharmed + self.reported + len(self.silent) + len(self.crashes)
 
 
-Ask = Callable[[Path, FakeClock], tuple[dict[str, Any], list[dict[str, Any]]]]
+QueryJob = Callable[[Path, FakeClock], tuple[dict[str, Any], list[dict[str, Any]]]]
 
 
 class Intact:
@@ -202,17 +206,17 @@ class Intact:
         *,
         is_sealed: bool = False,
         record: Callable[[Path], FakeClock] | None = None,
-        ask: Ask = ask_all,
+        query: QueryJob = query_all,
     ) -> None:
         self.folder = folder
-        self.ask = ask
+        self.query = query
         if record is None:
             self.clock = record_job(folder / "job", is_sealed=is_sealed)
         else:
             self.clock = record(folder / "job")
         self.clock.advance(3600)
-        self.answers, lost = ask(folder / "job", self.clock)
-        assert not any(one["reason"] in ("damaged", "missing") for one in lost), lost
+        self.answers, lost = query(folder / "job", self.clock)
+        assert not any(loss["reason"] in ("damaged", "missing") for loss in lost), lost
         self.files = sorted(
             str(path.relative_to(folder / "job"))
             for path in (folder / "job").rglob("*")
@@ -225,16 +229,16 @@ class Intact:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.folder / "job", copy)
         chance, path = random.Random(f"{seed} {file} {kind}"), copy / file
-        others = [copy / other for other in self.files if other != file]
-        DAMAGES[kind](path, others, chance)
+        siblings = [copy / sibling for sibling in self.files if sibling != file]
+        DAMAGES[kind](path, siblings, chance)
         label = f"{kind}: {file} (seed {seed})"
         try:
-            answers, lost = self.ask(copy, self.clock)
+            answers, lost = self.query(copy, self.clock)
         except Exception as error:  # noqa: BLE001 — to count them is what this is for
             counts.crashes.append(f"{label}: {type(error).__name__}: {error}")
             return
         is_same = answers == self.answers
-        is_reported = any(one["reason"] in ("damaged", "missing") for one in lost)
+        is_reported = any(loss["reason"] in ("damaged", "missing") for loss in lost)
         if is_same or is_reported:
             counts.unharmed += is_same
             counts.reported += not is_same
@@ -245,20 +249,20 @@ class Intact:
 
 def cases(intact: Intact, seed: int) -> Iterator[tuple[str, str]]:
     """Every file with every kind of damage, in a shuffled order."""
-    found = [(file, kind) for file in intact.files for kind in DAMAGES]
-    random.Random(seed).shuffle(found)
-    yield from found
+    pairs = [(file, kind) for file in intact.files for kind in DAMAGES]
+    random.Random(seed).shuffle(pairs)
+    yield from pairs
 
 
-def run(folder: Path, seed: int, *, most: int = 10**9, seconds: float = 10**9) -> Counts:
+def run(folder: Path, seed: int, *, max_cases: int = 10**9, seconds: float = 10**9) -> Counts:
     """Damages jobs, live and sealed in turn, until the number or the time is up."""
     counts, until = Counts(), time.monotonic() + seconds
     jobs = [Intact(folder / name, is_sealed=name == "sealed") for name in ("live", "sealed")]
     turn = 0
-    while counts.total < most and time.monotonic() < until:
+    while counts.total < max_cases and time.monotonic() < until:
         for pair in zip(*(cases(job, seed + turn) for job in jobs), strict=False):
             for job, (file, kind) in zip(jobs, pair, strict=True):
-                if counts.total < most and time.monotonic() < until:
+                if counts.total < max_cases and time.monotonic() < until:
                     job.try_damage(file, kind, seed + turn, counts)
         turn += 1
     return counts

@@ -181,8 +181,8 @@ def _difference(
     if injected.stderr.count("Traceback") != bare.stderr.count("Traceback"):
         return f"another traceback: {injected.stderr}"
     ours = [line for line in injected.stderr.splitlines() if "/lib/sonde/" in line]
-    told = [line for line in ours if not line.startswith("sonde: ")]
-    return f"a line of ours: {told[0]}" if told else None
+    unexpected = [line for line in ours if not line.startswith("sonde: ")]
+    return f"a line of ours: {unexpected[0]}" if unexpected else None
 
 
 def light_cases() -> list[tuple[str, str | None, str]]:

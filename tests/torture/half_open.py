@@ -24,9 +24,9 @@ from tests.torture.probe import Outcome
 
 _DESCRIPTORS = 1_024
 _CLIENTS = 1_100
-_FEW = 4  # times fewer of both, where there is little time
-_QUESTIONS = 10
-_MOST_LINES = 10
+_SHORT_RUN_DIVISOR = 4  # times fewer of both, where there is little time
+_REQUESTS = 10
+_MAX_LINES = 10
 _SECONDS = 60.0
 
 
@@ -38,7 +38,7 @@ class HalfOpen:
     def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
         """Yield one outcome per crowd."""
         numbers = random.Random(seed)
-        share = 1 if deadline - monotonic() > _SECONDS else _FEW
+        share = 1 if deadline - monotonic() > _SECONDS else _SHORT_RUN_DIVISOR
         while True:
             with _more_descriptors(_CLIENTS + _DESCRIPTORS):
                 yield _crowd(_CLIENTS // share, _DESCRIPTORS // share, numbers.randrange(1 << 32))
@@ -49,8 +49,8 @@ class HalfOpen:
 @contextmanager
 def _more_descriptors(number: int) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = before[1] if before[1] != resource.RLIM_INFINITY else number
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], min(number, most)), before[1]))
+    limit = before[1] if before[1] != resource.RLIM_INFINITY else number
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], min(number, limit)), before[1]))
     try:
         yield
     finally:
@@ -67,7 +67,7 @@ def _crowd(clients: int, descriptors: int, seed: int) -> Outcome:
             for _ in range(clients):
                 peer = socket.create_connection((address.host, address.port or 80), _SECONDS)
                 stack.enter_context(peer).sendall(_half_a_request(numbers))
-            problem = _ask(address)
+            problem = _query(address)
         except (OSError, httpx.HTTPError, AssertionError) as error:
             problem = f"{type(error).__name__}: {error}"
         server.send_signal(signal.SIGINT)
@@ -101,11 +101,11 @@ def _server(folder: Path, errors: Path, descriptors: int) -> "Iterator[subproces
             server.communicate()
 
 
-def _ask(address: httpx.URL) -> str | None:
+def _query(address: httpx.URL) -> str | None:
     """What goes wrong for a client that asks as it should, meanwhile."""
     start = monotonic()
     with client_of(str(address)) as client:
-        for _ in range(_QUESTIONS):
+        for _ in range(_REQUESTS):
             status = client.get("/api/jobs").status_code
             if status != 200:
                 return f"the honest client got {status}"
@@ -117,7 +117,7 @@ def _wrong_end(code: int, errors: Path) -> str | None:
     text = errors.read_text(errors="replace")
     if code != 0:
         return f"exit code {code}: {text[-300:]}"
-    if "Traceback" in text or len(text.splitlines()) > _MOST_LINES:
+    if "Traceback" in text or len(text.splitlines()) > _MAX_LINES:
         return f"{errors.stat().st_size} bytes of log: {text[:300]}"
     return None
 

@@ -19,28 +19,28 @@ from sonde.cli._main import run_command_line
 from sonde.errors import DamagedError
 from sonde.web.catalogue import Catalogue
 from tests.fakes.clock import FakeClock
-from tests.torture.damage import ask_all
+from tests.torture.damage import query_all
 from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store
 from tests.torture.probe import Outcome
 
 # What a change raises that finds a document unreadable, since another change has been there first.
-_NO_ROOM = (
+_UNREADABLE = (
     *(OSError, ValueError, StopIteration, LookupError, AttributeError),
     *(RecursionError, DamagedError),
 )
 
-_MOST_MEMORY = 4 << 30
+_MAX_MEMORY = 4 << 30
 _SLOW_SECONDS = 60.0
-_FEW = 12  # jobs of the store where there is little time
+_SHORT_RUN_JOBS = 12  # jobs of the store where there is little time
 
 
 @contextmanager
-def little_memory() -> Iterator[None]:
+def limited_memory() -> Iterator[None]:
     """A few gigabytes more than this process has: what needs more ends in a MemoryError."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + _MOST_MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    limit = pages * resource.getpagesize() + _MAX_MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
     try:
         yield
     finally:
@@ -58,7 +58,7 @@ class HostileStores:
         names = sorted(HOSTILE)
         numbers.shuffle(names)
         if deadline - monotonic() < _SLOW_SECONDS:
-            names = names[:_FEW]
+            names = names[:_SHORT_RUN_JOBS]
         folder = Path(tempfile.mkdtemp(prefix="sonde-torture-"))
         try:
             make_store(folder, names)
@@ -66,7 +66,7 @@ class HostileStores:
             for name in names:
                 if monotonic() > deadline:
                     return
-                yield _asked(folder / name, name, name in HARMLESS, seed)
+                yield _query(folder / name, name, name in HARMLESS, seed)
                 shutil.rmtree(folder / name, ignore_errors=True)
             while monotonic() < deadline:
                 yield _several(folder, numbers.randrange(1 << 32))
@@ -75,7 +75,7 @@ class HostileStores:
 
 
 def _lists(folder: Path, expected: set[str], seed: int) -> Iterator[Outcome]:
-    with little_memory():
+    with limited_memory():
         start = monotonic()
         try:
             catalogue = Catalogue(str(folder), FakeClock())
@@ -110,24 +110,24 @@ def _several(folder: Path, seed: int) -> Outcome:
     shutil.copytree(folder / GOOD, job)
     try:
         for name in names:
-            with suppress(*_NO_ROOM):
+            with suppress(*_UNREADABLE):
                 HOSTILE[name](job)
-        return _asked(job, "+".join(names), None, seed)
+        return _query(job, "+".join(names), None, seed)
     finally:
         shutil.rmtree(job, ignore_errors=True)
 
 
-def _asked(job: Path, case: str, is_harmless: bool | None, seed: int) -> Outcome:
+def _query(job: Path, case: str, is_harmless: bool | None, seed: int) -> Outcome:
     clock, start = FakeClock(), monotonic()
     clock.advance(3600)
     try:
-        with little_memory():
-            _, lost = ask_all(job, clock)
+        with limited_memory():
+            _, lost = query_all(job, clock)
     except (Exception, MemoryError) as error:  # noqa: BLE001 - counted, whatever it is
         return Outcome(case, seed, crash=f"{type(error).__name__}: {str(error)[:300]}")
     if monotonic() - start > _SLOW_SECONDS:
         return Outcome(case, seed, crash=f"took {monotonic() - start:.0f} s")
-    is_reported = any(one["reason"] in ("damaged", "missing") for one in lost)
+    is_reported = any(loss["reason"] in ("damaged", "missing") for loss in lost)
     if is_harmless is None or is_reported != is_harmless:
         return Outcome(case, seed)
     if is_harmless:

@@ -39,7 +39,7 @@ _DEEP = 100_000
 def good_job(folder: Path) -> FakeJob:
     """A small finished job, sealed in part."""
     job = FakeJob(str(folder)).record({"cpu.user_percent": range(20)})
-    worker = job.worker().knows(GRADIENT, "gradients")
+    worker = job.worker().add_tensor(GRADIENT, "gradients")
     for step in range(8):
         worker.scalar("loss", step, 1.0 / (1 + step))
         worker.statistics(GRADIENT, step, [1.0, 2.0]).step(step, {"forward": 0.1}).flush()
@@ -87,13 +87,13 @@ ODD_FILES: Mapping[str, Callable[[Path], object]] = {
 }
 
 
-def _file(job: Path, part: str) -> Path:
-    found = sorted(path for path in job.rglob("*") if part in str(path.relative_to(job)))
-    return next(path for path in found if path.is_file())
+def _file(job: Path, fragment: str) -> Path:
+    paths = sorted(path for path in job.rglob("*") if fragment in str(path.relative_to(job)))
+    return next(path for path in paths if path.is_file())
 
 
-def _odd(part: str, kind: str) -> Callable[[Path], None]:
-    return lambda job: _replace(_file(job, part), ODD_FILES[kind])
+def _odd(fragment: str, kind: str) -> Callable[[Path], None]:
+    return lambda job: _replace(_file(job, fragment), ODD_FILES[kind])
 
 
 def document(body: str) -> bytes:
@@ -150,9 +150,9 @@ def bomb_frame(size: int) -> bytes:
     return fields + struct.pack("<I", zlib.crc32(fields)) + packed
 
 
-def _frames(part: str, frames: bytes, *, at_end: bool = True) -> Callable[[Path], None]:
+def _frames(fragment: str, frames: bytes, *, at_end: bool = True) -> Callable[[Path], None]:
     def change(job: Path) -> None:
-        path = _file(job, part)
+        path = _file(job, fragment)
         data = path.read_bytes()
         path.write_bytes(data + frames if at_end else frames)
 
@@ -177,17 +177,17 @@ def _swapped_families(job: Path) -> None:
 def _swapped_manifests(job: Path) -> None:
     first, second = _file(job, "/events/"), _file(job, "/system/")
     for suffix in (".json", ".parquet"):
-        one, two = first.with_suffix(suffix), second.with_suffix(suffix)
-        content = one.read_bytes()
-        one.write_bytes(two.read_bytes())
-        two.write_bytes(content)
+        first_path, second_path = first.with_suffix(suffix), second.with_suffix(suffix)
+        content = first_path.read_bytes()
+        first_path.write_bytes(second_path.read_bytes())
+        second_path.write_bytes(content)
 
 
 def _parquet(make: Callable[[], pa.Table]) -> Callable[[Path], None]:
     """Another table in a sealed segment, with right checksums in the manifest."""
 
     def change(job: Path) -> None:
-        path = next(one for one in sorted(job.glob("workers/0/events/*.parquet")))
+        path = min(job.glob("workers/0/events/*.parquet"))
         key = str(path.relative_to(job))
         manifest_key = key.replace(".parquet", ".json")
         content, seal = write_parquet(key, [make()])
@@ -258,9 +258,9 @@ _NUMBERS = (JOB, _EXIT, _START, _WORKER)
 
 HOSTILE: Mapping[str, Callable[[Path], None]] = {
     **{
-        f"{kind}-as-{part.strip('/').replace('/', '-').replace('.', '-')}": _odd(part, kind)
+        f"{kind}-as-{fragment.strip('/').replace('/', '-').replace('.', '-')}": _odd(fragment, kind)
         for kind in ODD_FILES
-        for part in (JOB, _EXIT, "/scalars/", "/events/", "/values/", _RULES)
+        for fragment in (JOB, _EXIT, "/scalars/", "/events/", "/values/", _RULES)
     },
     **{f"deep-{number}": _deep(key) for number, key in enumerate(_DOCUMENTS)},
     **{f"wrong-types-{number}": _wrong(key) for number, key in enumerate(_DOCUMENTS)},

@@ -168,8 +168,8 @@ def _loss(job: Job, recorded: int, safe: int) -> str | None:
 def _untrue(kill: Kill, state: str, recorded: int, made: int, total: int) -> str | None:
     if state != kill.state:
         return f"state {state} instead of {kill.state}"
-    most = (made if kill.is_command else total) + 1  # one may end before its line is written
-    return f"{recorded} steps recorded, {most} made" if recorded > most else None
+    limit = (made if kill.is_command else total) + 1  # one may end before its line is written
+    return f"{recorded} steps recorded, {limit} made" if recorded > limit else None
 
 
 def _end(launcher: "subprocess.Popen[bytes]", folder: Path) -> None:

@@ -29,7 +29,7 @@ from tests.web.served import OURS, PORT, served
 
 _NOW_NS = 1_790_000_100 * 1_000_000_000
 _SLOW_SECONDS = 20.0
-_PARAMETER = re.compile(r'\.(?:text|texts|whole|seconds|choice)\("(\w+)"')
+_PARAMETER = re.compile(r'\.(?:text|texts|integer|seconds|choice)\("(\w+)"')
 _TEXTS = (
     *("", "0", "-1", "1", "2", "1e308", "-1e308", "nan", "inf", "-inf", "1" * 400, "0x10", "1_000"),
     *("1790000000", "1790000030.5", "4000000000", "4000000001", "true", "null", "[]", "{}", ","),

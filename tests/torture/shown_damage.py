@@ -23,7 +23,7 @@ from sonde.store.backends import open_backend
 from sonde.web.answers import ENDPOINTS
 from tests.fakes.clock import FakeClock
 from tests.journeys.sonde_cli import plain_environment
-from tests.torture.damage import GRADIENT, Intact, ask_all
+from tests.torture.damage import GRADIENT, Intact, query_all
 from tests.torture.damage_probe import damaged
 from tests.torture.probe import Outcome
 from tests.web.served import served
@@ -61,16 +61,16 @@ Lost = list[dict[str, Any]]
 @cache
 def routes() -> tuple[str, ...]:
     """The addresses of one job that can be read; the job itself last, when all has been read."""
-    found = sorted(
+    paths = sorted(
         endpoint.path.removeprefix("/jobs/{job}").removeprefix("/")
         for name in ENDPOINTS.names()
         for endpoint in ENDPOINTS.load(name)().endpoints()
         if endpoint.method == "GET" and endpoint.path.startswith("/jobs/{job}")
     )
-    return (*(path for path in found if path and "{" not in path), "")
+    return (*(path for path in paths if path and "{" not in path), "")
 
 
-def ask_the_dashboard(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
+def query_dashboard(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
     """What every route answers; an error of the server is raised."""
     client = served(str(folder.parent), clock)
     answers: dict[str, Any] = {}
@@ -94,7 +94,7 @@ def _lost(document: Any) -> Lost:
     return lost
 
 
-def ask_for_the_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
+def query_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
     """The report as data, and the timeline; a page that cannot be made is a crash."""
 
     def report(job: Job) -> Any:
@@ -107,7 +107,7 @@ def ask_for_the_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], 
     def timeline(job: Job) -> Any:
         return job.timeline().to_arrow().to_pylist()
 
-    return ask_all(folder, clock, {"report": report, "timeline": timeline})
+    return query_all(folder, clock, {"report": report, "timeline": timeline})
 
 
 def record_real_job(folder: Path) -> FakeClock:
@@ -145,14 +145,16 @@ class ShownDamage:
         """Yield one outcome per damage."""
         with tempfile.TemporaryDirectory(prefix="sonde-torture-") as folder:
             jobs = [
-                Intact(Path(folder, "web"), is_sealed=True, ask=ask_the_dashboard),
-                Intact(Path(folder, "report"), ask=ask_for_the_report),
+                Intact(Path(folder, "web"), is_sealed=True, query=query_dashboard),
+                Intact(Path(folder, "report"), query=query_report),
             ]
             if deadline - monotonic() > _LONG_SECONDS:
                 clock = record_real_job(Path(folder, "recorded", "job"))
                 jobs += [
-                    Intact(Path(folder, f"real-{number}"), record=_copied(folder, clock), ask=ask)
-                    for number, ask in enumerate((ask_the_dashboard, ask_for_the_report, ask_all))
+                    Intact(
+                        Path(folder, f"real-{number}"), record=_copied(folder, clock), query=query
+                    )
+                    for number, query in enumerate((query_dashboard, query_report, query_all))
                 ]
             streams = [damaged(job, seed, deadline) for job in jobs]
             while streams:

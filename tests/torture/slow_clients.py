@@ -23,7 +23,7 @@ from tests.torture.probe import Outcome
 
 _LIMITS = Limits(connections=32, backlog=16, request_seconds=0.5, stalled_seconds=0.5)
 _HONEST_SECONDS = 20.0
-_MOST_LOG_LINES = 20  # in a minute: each kind is logged once
+_MAX_LOG_LINES = 20  # in a minute: each kind is logged once
 _REQUEST = b"GET /api/jobs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 Client = Callable[[socket.socket, random.Random], None]
@@ -103,7 +103,7 @@ class SlowClients:
                     yield _crowd(server.port, numbers.randrange(1 << 32))
             text = f"{len(lines.texts)} lines, first {lines.texts[:1]}"
             minutes = 1 + (monotonic() - start) // 60
-            is_long = len(lines.texts) > _MOST_LOG_LINES * minutes
+            is_long = len(lines.texts) > _MAX_LOG_LINES * minutes
             yield Outcome("the log of all crowds", seed, crash=text if is_long else None)
         finally:
             logging.getLogger("sonde").removeHandler(lines)

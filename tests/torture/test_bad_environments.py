@@ -24,7 +24,7 @@ CASES = (
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting and limiting other users takes root")
 @pytest.mark.parametrize(("environment", "ending"), CASES, ids=" and ".join)
 def test_a_command_ends_as_it_would_without_sonde(environment: str, ending: str) -> None:
-    (chosen,) = [one for one in ENVIRONMENTS if one.name == environment]
-    (how,) = [one for one in ENDINGS if one.name == ending]
+    (chosen,) = [candidate for candidate in ENVIRONMENTS if candidate.name == environment]
+    (how,) = [candidate for candidate in ENDINGS if candidate.name == ending]
     outcome = check(chosen, how)
     assert outcome.is_held, outcome

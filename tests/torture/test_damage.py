@@ -8,7 +8,7 @@ from tests.torture.damage import DAMAGES, Counts, Intact, run
 
 
 def test_damage_of_any_file_is_harmless_or_reported(tmp_path: Path) -> None:
-    counts = run(tmp_path, seed=16, most=48)
+    counts = run(tmp_path, seed=16, max_cases=48)
     assert counts.crashes == []
     assert counts.silent == []
     assert counts.reported > 20
@@ -25,5 +25,5 @@ def test_damage_of_the_files_that_much_hangs_on_is_reported(
     sealed: Intact, ending: str, kind: str
 ) -> None:
     counts = Counts()
-    sealed.try_damage(next(one for one in sealed.files if one.endswith(ending)), kind, 1, counts)
+    sealed.try_damage(next(file for file in sealed.files if file.endswith(ending)), kind, 1, counts)
     assert (counts.silent, counts.crashes) == ([], [])

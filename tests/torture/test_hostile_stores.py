@@ -9,12 +9,12 @@ import pytest
 from sonde.cli._main import run_command_line
 from sonde.web.catalogue import Catalogue
 from tests.fakes.clock import FakeClock
-from tests.torture.damage import ask_all
-from tests.torture.hostile_probe import little_memory
+from tests.torture.damage import query_all
+from tests.torture.hostile_probe import limited_memory
 from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store
 
 # One job of each kind is asked everything; all of them are listed.
-_ASKED = (
+_QUERIED = (
     "pipe-as-job-json",
     "endless-as-scalars",
     "outside-as-values",
@@ -49,7 +49,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def bounded_memory() -> Iterator[None]:
-    with little_memory():
+    with limited_memory():
         yield
 
 
@@ -67,15 +67,15 @@ def test_the_command_line_lists_every_job_of_a_hostile_store(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["jobs", "--store", str(store), "--json"]) == 0
-    jobs = {one["job"]: one for one in json.loads(capsys.readouterr().out)}
+    jobs = {job["job"]: job for job in json.loads(capsys.readouterr().out)}
     assert set(jobs) == {GOOD, *HOSTILE}
     assert jobs[GOOD]["damages"] == []
 
 
-@pytest.mark.parametrize("name", _ASKED)
+@pytest.mark.parametrize("name", _QUERIED)
 def test_every_question_to_a_hostile_job_is_answered_or_refused(store: Path, name: str) -> None:
     clock = FakeClock()
     clock.advance(3600)
-    _, lost = ask_all(store / name, clock)
-    damages = [one["what"] for one in lost if one["reason"] in ("damaged", "missing")]
+    _, lost = query_all(store / name, clock)
+    damages = [loss["what"] for loss in lost if loss["reason"] in ("damaged", "missing")]
     assert bool(damages) == (name not in HARMLESS)

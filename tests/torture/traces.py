@@ -50,7 +50,7 @@ def _document(events: list[Any], **head: Any) -> bytes:
     return json.dumps({"baseTimeNanoseconds": BASE_NS, **head, "traceEvents": events}).encode()
 
 
-def _whole(data: bytes, _numbers: random.Random) -> bytes:
+def _intact(data: bytes, _numbers: random.Random) -> bytes:
     """Leave it as it is."""
     return data
 
@@ -105,7 +105,7 @@ def _no_trace(_data: bytes, numbers: random.Random) -> bytes:
 
 
 _DAMAGES: tuple[Damage, ...] = (
-    *(_whole, _flip_bits, _flip_bits, _cut, _cut, _drop_the_middle, _odd_values, _odd_values),
+    *(_intact, _flip_bits, _flip_bits, _cut, _cut, _drop_the_middle, _odd_values, _odd_values),
     *(_odd_events, _odd_head, _nest, _no_trace),
 )
 
@@ -147,15 +147,15 @@ def _import(case: str, seed: int, importer: str, path: Path) -> Outcome:
         operations = result.operations() if result.job.facts.workers else []
         state = str(result.job.summary["state"])
     except SondeError:
-        left = [one.name for one in store.iterdir()] if store.exists() else []
-        return Outcome(case, seed, untrue_state=f"left behind: {left}" if left else None)
+        leftovers = [entry.name for entry in store.iterdir()] if store.exists() else []
+        return Outcome(case, seed, untrue_state=f"left behind: {leftovers}" if leftovers else None)
     except Exception as error:  # noqa: BLE001 - whatever is not ours is a crash
         return Outcome(case, seed, crash=f"{type(error).__name__}: {str(error)[:300]}")
     if monotonic() - start > _SLOW_SECONDS:
         return Outcome(case, seed, crash=f"took {monotonic() - start:.0f} s")
-    is_said = result.intake.remarks or result.intake.left_out or result.job.summary["lost"]
+    is_reported = result.intake.remarks or result.intake.left_out or result.job.summary["lost"]
     is_cut = case.startswith("cut ")
-    loss = f"{len(operations)} operations of a cut trace" if is_cut and not is_said else None
+    loss = f"{len(operations)} operations of a cut trace" if is_cut and not is_reported else None
     untrue = None if state in ("completed", "ended", "failed") else f"state {state}"
     return Outcome(case, seed, silent_loss=loss, untrue_state=untrue)
 

@@ -27,9 +27,9 @@ def recorded(intervals: list[PhaseTicks], steps: list[tuple[int, int]]) -> FakeJ
     worker = job.worker()
     for name, first, count in intervals:
         category = "user" if name == "mine" else "phase"
-        worker.stretch(name, first * TICK, count * TICK, category=category)
+        worker.span(name, first * TICK, count * TICK, category=category)
     for number, (first, count) in enumerate(steps):
-        worker.stretch("step", first * TICK, count * TICK, number, "step")
+        worker.span("step", first * TICK, count * TICK, number, "step")
     worker.flush()
     job.clock.advance(FULL_WINDOW * TICK)
     return job.end()
@@ -133,7 +133,7 @@ def test_a_profile_splits_a_phase_into_modules() -> None:
     worker.operation("aten::mm", "operator", 0.1, 0.2, module="body.1")
     worker.operation("aten::relu", "operator", 0.6, 0.2)  # outside all modules
     worker.operation("aten::loss", "operator", 1.0, 1.0, module="head")
-    worker.stretch("operators", 0.0, 2.0, category="window")
+    worker.span("operators", 0.0, 2.0, category="window")
     for number in range(2):
         worker.step(number, {"forward": 1.0, "backward": 1.0})
     worker.flush()

@@ -20,7 +20,7 @@ def profiled() -> FakeJob:
     worker = job.worker()
     profile = FakeProfile(worker)
     for step in range(2):
-        profile.stands((MAIN, LOAD), 2 + 20 * step).stands((MAIN, MODEL), 4)
+        profile.add_samples((MAIN, LOAD), 2 + 20 * step).add_samples((MAIN, MODEL), 4)
         worker.step(step, {"data_wait": 0.002 + 0.020 * step, "forward": 0.004})
     profile.write()
     worker.flush()

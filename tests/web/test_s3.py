@@ -6,14 +6,14 @@ import pytest
 
 from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
-from tests.fakes.s3 import lead_to, s3_server
+from tests.fakes.s3 import s3_server, use_s3_server
 from tests.web.served import OURS, served
 
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with s3_server("team") as port:
-        lead_to(port, monkeypatch)
+        use_s3_server(port, monkeypatch)
         yield "s3://team/jobs"
 
 
@@ -40,7 +40,7 @@ def test_jobs_in_an_object_store_are_listed_read_and_removed(store: str) -> None
 def test_a_store_that_does_not_respond_is_an_error_with_a_message(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lead_to(9, monkeypatch)  # a port without a server
+    use_s3_server(9, monkeypatch)  # a port without a server
     answer = served("s3://team/jobs", FakeClock()).get("/api/jobs")
     assert answer.status_code == 503
     assert answer.json()["error"]

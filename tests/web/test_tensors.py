@@ -16,8 +16,8 @@ def trained() -> FakeJob:
     job = FakeJob()
     worker = job.worker()
     for step in (0, 5, 10):
-        worker.knows("fc.10.weight", "weights").knows("fc.2.weight", "weights")
-        worker.knows("gradient/fc.2.weight", "gradients")
+        worker.add_tensor("fc.10.weight", "weights").add_tensor("fc.2.weight", "weights")
+        worker.add_tensor("gradient/fc.2.weight", "gradients")
         worker.statistics("fc.10.weight", step, [3.0, 4.0])
         worker.statistics("fc.2.weight", step, [float(step), 0.0])
         worker.statistics("gradient/fc.2.weight", step, [0.0, np.nan])
@@ -96,7 +96,7 @@ def test_histograms_of_neighboring_steps_are_merged() -> None:
 def test_a_histogram_of_very_many_values_counts_them_all() -> None:
     job, counts = FakeJob(), [0] * BINS
     counts[BINS // 2 + 3] = 3_000_000_000
-    worker = job.worker().knows("w")
+    worker = job.worker().add_tensor("w")
     for step in range(4):
         row = (*statistics_of(np.ones(1))[:-1], encode_histogram(counts))
         worker.writer.add(STATISTICS, ("w", job.clock.now_ns(), step, "train", *row))

@@ -86,7 +86,7 @@ def test_a_job_without_training_still_has_system_counters() -> None:
 def test_profiler_windows_are_listed_even_if_short() -> None:
     job = FakeJob()
     worker = job.worker()
-    worker.stretch("operators", 1.0, 0.001, 3, "window").step(0, {"forward": 900.0}).flush()
+    worker.span("operators", 1.0, 0.001, 3, "window").step(0, {"forward": 900.0}).flush()
     [window] = ApiClient(job.end()).frame("timeline", px=10)["windows"]
     assert (window["kind"], window["step"], window["start"]) == ("operators", 3, 1.0)
     assert window["end"] == pytest.approx(1.001)
@@ -167,7 +167,7 @@ def test_the_timeline_of_a_running_job_is_refreshed_after_a_while() -> None:
 def test_workers_are_listed_in_the_requested_order() -> None:
     job = FakeJob()
     for rank in range(3):
-        job.worker(rank, world_size=3).stretch("forward", 0, 1).flush()
+        job.worker(rank, world_size=3).span("forward", 0, 1).flush()
     job.clock.advance(1)
     client = ApiClient(job.end())
     assert [worker["worker"] for worker in client.frame("timeline")["workers"]] == [0, 1, 2]

@@ -103,7 +103,7 @@ def test_wide_spans_are_drawn_individually_and_narrow_ones_as_coverage() -> None
 
 def test_a_span_that_begins_before_the_window_is_included() -> None:
     job = FakeJob()
-    job.worker().stretch("checkpoint", 0.0, 5000.0).flush()
+    job.worker().span("checkpoint", 0.0, 5000.0).flush()
     job.clock.advance(6000)
     start = start_of(job.end())
     frame = ApiClient(job).frame("spans", t0=start + 4000, t1=start + 5500)

@@ -122,7 +122,7 @@ def test_allocator_snapshot_requires_a_device() -> None:
     with watched(profile=(window,)) as recorded:
         Script().run()
 
-    assert "none is in use" in recorded.said()["allocator snapshot"]
+    assert "none is in use" in recorded.notices()["allocator snapshot"]
     assert len(memory_of(readers_of(recorded), "step")) == 1
 
 

@@ -193,7 +193,7 @@ def test_window_ends_early_when_its_trace_grows_too_large(
     [(facts, events)] = traces_of(recorded)
     assert len(facts["anchors"]) == 2
     assert len(named(events, "aten::addmm")) < 2
-    reason = recorded.said()[f"complete operators profile at step {FIRST}"]
+    reason = recorded.notices()[f"complete operators profile at step {FIRST}"]
     assert reason.startswith("recording stopped after ")
 
 
@@ -203,7 +203,7 @@ def test_oversized_trace_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
         Script().run()
 
     assert traces_of(recorded) == []
-    assert f"complete operators profile at step {FIRST}" in recorded.said()
+    assert f"complete operators profile at step {FIRST}" in recorded.notices()
 
 
 def test_unwritable_trace_is_reported_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +211,7 @@ def test_unwritable_trace_is_reported_as_lost(monkeypatch: pytest.MonkeyPatch) -
     with watched(profile=(WINDOW,)) as recorded:
         Script().run()
 
-    reason = recorded.said()[f"complete operators profile at step {FIRST}"]
+    reason = recorded.notices()[f"complete operators profile at step {FIRST}"]
     assert reason.startswith("the trace could not be written")
 
 
@@ -277,7 +277,7 @@ def test_window_never_begins_inside_a_backward_pass() -> None:
     with watched(profile=(WINDOW,)) as recorded:
         SteppingInBackward().run()
     assert traces_of(recorded) == []
-    reason = recorded.said()["operators profile"]
+    reason = recorded.notices()["operators profile"]
     assert "inside a backward pass" in reason
 
 

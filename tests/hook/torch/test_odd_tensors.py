@@ -53,7 +53,7 @@ def test_lazy_layers_are_named_like_others() -> None:
             optimizer.step()
 
     assert set(recorded.statistics(step=1)) == {"0.weight", "2.weight", "1_output_0"}
-    assert recorded.said() == {}
+    assert recorded.notices() == {}
 
 
 def test_a_replaced_layer_keeps_the_name() -> None:

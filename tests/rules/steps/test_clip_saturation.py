@@ -31,7 +31,7 @@ def with_rollouts(every: int, acts: int) -> FakeJob:
     worker = job.worker()
     for step in range(400):
         for index in range(acts if step % every == 0 else 0):
-            worker.stretch("forward", 0.001 * index, 0.001, step)
+            worker.span("forward", 0.001 * index, 0.001, step)
         worker.scalar("clip_factor", step, 0.01).scalar("loss", step, 20.0)
         worker.step(step, {"between": 0.1, "forward": 0.1})
     worker.flush()

@@ -6,7 +6,7 @@ import pytest
 from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
-from tests.fakes.training import looks, with_losses
+from tests.fakes.training import inspected_steps, with_losses
 
 STEPS = 500
 
@@ -62,7 +62,7 @@ def test_a_spike_in_the_last_window_is_ongoing_if_norms_stay_large(after: float)
 def test_a_spike_between_inspections_in_the_last_window_is_resolved() -> None:
     values = norms()
     values[400] = 4000.0  # the last inspection is at step 450
-    assert max(looks(STEPS)) == 450
+    assert max(inspected_steps(STEPS)) == 450
     [episode] = judged_by_looks(values).episodes
     assert not episode.is_open
 
@@ -97,7 +97,7 @@ def judged_by_looks(values: FloatArray) -> Evaluation:
     """Norms are known of few steps; of those in between, what the optimizer remembers."""
     job = FakeJob()
     worker = job.worker()
-    looked = looks(STEPS)
+    looked = inspected_steps(STEPS)
     before = 0
     for step in range(STEPS):
         if step in looked:
@@ -115,7 +115,7 @@ def judged_by_looks(values: FloatArray) -> Evaluation:
 def test_a_spike_between_the_steps_whose_norms_are_known_is_found(seed: int) -> None:
     values = norms(seed=seed)
     values[150] = 2000.0
-    assert 150 not in looks(STEPS)
+    assert 150 not in inspected_steps(STEPS)
     [episode] = judged_by_looks(values).episodes
     assert episode.finding.steps is not None
     first, last = episode.finding.steps
@@ -151,7 +151,7 @@ def test_without_norms_between_looks_few_are_not_enough() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(STEPS):
-        if step in looks(STEPS):
+        if step in inspected_steps(STEPS):
             worker.scalar("gradient_norm", step, 1.0)
         worker.step(step, {"forward": 0.1})
     worker.flush()

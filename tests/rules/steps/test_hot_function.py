@@ -30,7 +30,7 @@ def profiled(*open_faults: tuple[Stack, int], steps: int = 3) -> FakeJob:
     profile = FakeProfile(worker, first_step=9)
     for _ in range(steps):
         for stack, item in open_faults:
-            profile.stands(stack, item)
+            profile.add_samples(stack, item)
     seconds = sum(inspections for _, inspections in open_faults) / 1e3
     for step in range(9, 9 + steps):
         worker.step(step, {"forward": seconds}, profiled="python")

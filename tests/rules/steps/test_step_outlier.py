@@ -126,7 +126,7 @@ def test_rollouts_of_an_agent_are_no_outliers() -> None:
         for step in range(800):
             is_long = step % 25 == 24
             for index in range(passes if is_long else 0):
-                worker.stretch("forward", 0.01 * index, 0.01, step)
+                worker.span("forward", 0.01 * index, 0.01, step)
             worker.step(step, {"between": 0.45 if is_long else 0.05, "forward": 0.05})
         worker.flush()
         return job.end()

@@ -97,7 +97,7 @@ def short(
     """
     job = FakeJob()
     worker = job.worker()
-    worker.knows("input_0", "inputs").knows("gradient/0.weight", "gradients")
+    worker.add_tensor("input_0", "inputs").add_tensor("gradient/0.weight", "gradients")
     series = (series_of("process_tree.cpu_percent"), series_of("pressure.cpu_some_percent"))
     for step in range(400):
         is_slow = step >= 150
@@ -110,7 +110,7 @@ def short(
                 size = int(100 * (since.get(what, 1.0) if is_slow else 1.0))
                 worker.statistics(name, step, np.ones(size))
         for index in range(int(since.get("passes", 1.0)) - 1 if is_slow else 0):
-            worker.stretch("forward", 0.0001 * index, 0.0001, step)
+            worker.span("forward", 0.0001 * index, 0.0001, step)
         worker.step(step, {"forward": 0.001 * times, "backward": 0.002 * times}, rest=0.0005)
     worker.flush()
     return job.end()
@@ -171,7 +171,7 @@ def test_one_phase_is_to_blame_unless_others_have_come(pressure: float, is_found
 def loads(inputs: Callable[[int], int], inspections: Sequence[int]) -> Evaluation:
     """A job that waits eight times as long for its data from step 280 on."""
     job = FakeJob()
-    worker = job.worker().knows("input_0", "inputs")
+    worker = job.worker().add_tensor("input_0", "inputs")
     for step in range(600):
         if step in inspections:
             worker.statistics("input_0", step, np.ones(inputs(step)))
@@ -198,7 +198,7 @@ def test_batches_as_before_that_take_longer_to_load_are_found(late: tuple[int, .
 
 def test_batches_that_grow_while_the_machine_is_busy_are_meant() -> None:
     job = FakeJob()
-    worker = job.worker().knows("input_0", "inputs")
+    worker = job.worker().add_tensor("input_0", "inputs")
     for step in range(600):
         size = 800 if step >= 280 else 100
         if step in (*EARLY, 140, 180, 210, 250, 315, 400):
@@ -215,7 +215,7 @@ def test_what_more_passes_take_between_phases_is_meant() -> None:
     for step in range(600):
         passes = 5 if step >= 300 else 1
         for number in range(passes - 1):
-            worker.stretch("forward", 0.011 + 0.002 * number, 0.001, step)
+            worker.span("forward", 0.011 + 0.002 * number, 0.001, step)
         worker.step(step, {"forward": 0.001}, rest=0.02 * passes)
     worker.flush()
     assert judged(job.end()).episodes == ()

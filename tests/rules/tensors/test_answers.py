@@ -8,7 +8,7 @@ import pytest
 from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation
 from tests.fakes.job import FakeJob
-from tests.fakes.training import looks, noisy
+from tests.fakes.training import inspected_steps, noisy
 from tests.fakes.worker import FakeWorker
 
 Inspection = Callable[[FakeWorker, int], None]
@@ -20,7 +20,7 @@ STEPS = 600
 def judged(losses: FloatArray, inspection: Inspection) -> Evaluation:
     job = FakeJob()
     worker = job.worker()
-    looked = set(looks(len(losses)))
+    looked = set(inspected_steps(len(losses)))
     for step, loss in enumerate(losses):
         if step in looked:
             inspection(worker, step)
@@ -38,8 +38,8 @@ def regression(share: float, shape: tuple[int, ...] = (64,)) -> Inspection:
 
     def inspection(worker: FakeWorker, step: int) -> None:
         spread = np.random.default_rng(step).standard_normal(64)
-        worker.knows("labels", "labels", shape=(64,)).statistics("labels", step, 3 * spread)
-        worker.knows("predictions", "predictions", shape=shape)
+        worker.add_tensor("labels", "labels", shape=(64,)).statistics("labels", step, 3 * spread)
+        worker.add_tensor("predictions", "predictions", shape=shape)
         worker.statistics("predictions", step, 3 * np.sqrt(share) * spread)
 
     return inspection

@@ -8,7 +8,7 @@ from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation, Setting
 from sonde.rules import Rule, load_rule
 from tests.fakes.job import FakeJob
-from tests.fakes.training import looks
+from tests.fakes.training import inspected_steps
 from tests.fakes.worker import FakeWorker
 
 STEPS = 130
@@ -42,12 +42,12 @@ def all_rules() -> list[Rule]:
 def everything_is_wrong(worker: FakeWorker, step: int) -> None:
     """One look at a training that has all faults at once."""
     for index, scale in enumerate((10.0, 1e3, 1e5)):
-        worker.knows(f"{index}_input_0", "relu_input")
+        worker.add_tensor(f"{index}_input_0", "relu_input")
         worker.statistics(f"{index}_input_0", step, scale * BEGIN)
-    worker.knows("tanh_input_0", "tanh_input").statistics("tanh_input_0", step, 50 * BEGIN)
+    worker.add_tensor("tanh_input_0", "tanh_input").statistics("tanh_input_0", step, 50 * BEGIN)
     for name, weights in (("a", BEGIN + step / 100), ("b", BEGIN), ("zero", 0 * BEGIN)):
-        worker.knows(name, "weights").statistics(name, step, weights)
-        worker.knows(f"gradient/{name}", "gradients")
+        worker.add_tensor(name, "weights").statistics(name, step, weights)
+        worker.add_tensor(f"gradient/{name}", "gradients")
         size = 1e-12 if name == "a" else 1e-2
         worker.statistics(f"gradient/{name}", step, size * BEGIN)
     counts = {"0.1": 60, "1": 60, "5": 60, "10": 60, "50": 64}
@@ -88,7 +88,7 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int], is_kil
     job = FakeJob()
     worker = job.worker()
     watching = Runner(JobData(job.backend, job.clock), all_rules())
-    looked = set(looks(STEPS))
+    looked = set(inspected_steps(STEPS))
     for step in range(STEPS):
         if step in looked:
             everything_is_wrong(worker, step)

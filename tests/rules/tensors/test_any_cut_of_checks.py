@@ -38,10 +38,10 @@ def inspection(worker: FakeWorker, step: int) -> None:
         values = WEIGHTS * sizes
         if name == "c.weight" and step >= 150:
             values[3] = 1e6
-        worker.knows(name, "weights").statistics(name, step, values)
-        worker.knows(f"gradient/{name}", "gradients")
+        worker.add_tensor(name, "weights").statistics(name, step, values)
+        worker.add_tensor(f"gradient/{name}", "gradients")
         worker.statistics(f"gradient/{name}", step, WEIGHTS)
-    worker.knows("input_0", "inputs").statistics("input_0", step, [100.0, 200.0, 50.0])
+    worker.add_tensor("input_0", "inputs").statistics("input_0", step, [100.0, 200.0, 50.0])
     worker.observation("kept-gradients", "0", step, {"of": 6, "first": "a.weight"}, value=6)
     rows = {"rows": 32, "classes": 10}
     worker.observation("probabilities-as-logits", "cross_entropy", step, rows, value=1)

@@ -124,7 +124,7 @@ def test_letters_of_a_text_are_rare_by_nature() -> None:
 
 def test_pixels_of_an_image_are_rare_by_nature() -> None:
     job = FakeJob()
-    worker = job.worker().knows("input_0", "inputs")  # two samples
+    worker = job.worker().add_tensor("input_0", "inputs")  # two samples
     for step in range(100):
         if step in (0, 1, 2):
             worker.statistics("input_0", step, [0.0, 1.0])

@@ -76,7 +76,7 @@ def test_where_it_began_is_told() -> None:
 
 def test_steps_that_a_gradient_scaler_skips_are_its_trials() -> None:
     job = FakeJob()
-    worker = job.worker().knows("gradient/fc", "gradients")
+    worker = job.worker().add_tensor("gradient/fc", "gradients")
     for step in range(30):
         is_skipped = step in (0, 1, 2, 20)
         worker.statistics("gradient/fc", step, [inf if is_skipped else 0.1, 0.2])

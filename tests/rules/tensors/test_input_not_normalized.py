@@ -40,7 +40,7 @@ def training(
     infos.append(TensorInfo("gradient/0.weight", ("gradients",), "float32", (16, 784)))
     infos.append(TensorInfo("gradient/0.bias", ("gradients",), "float32", (16,)))
     worker._tensors |= {info.name: info for info in infos}
-    worker.knows(f"{activation}_input", f"{activation}_input")
+    worker.add_tensor(f"{activation}_input", f"{activation}_input")
     for step in range(20):
         if step in INSPECTED_STEPS:
             worker.statistics(name, step, values)

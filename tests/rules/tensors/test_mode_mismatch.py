@@ -84,7 +84,7 @@ def probed(*later: str, before: tuple[str, ...] = ("bn", "drop", "head")) -> Eva
             texts(worker, "train", step, "eval")
         if step in (0, 20, 21, 40):
             for section in before if step < 20 else later:
-                worker.knows(f"gradient/{section}.weight", "gradients")
+                worker.add_tensor(f"gradient/{section}.weight", "gradients")
                 worker.statistics(f"gradient/{section}.weight", step, [0.1, -0.2])
         worker.step(step, {"forward": 0.1})
     worker.flush()
@@ -105,7 +105,7 @@ def in_a_backbone(*fed: str) -> Evaluation:
             worker.observation("module-mode", "Net", step, detail, mode="train", value=2.0)
         if step in (0, 1, 20):
             for section in fed:
-                worker.knows(f"gradient/{section}.weight", "gradients")
+                worker.add_tensor(f"gradient/{section}.weight", "gradients")
                 worker.statistics(f"gradient/{section}.weight", step, [0.1, -0.2])
         worker.step(step, {"forward": 0.1})
     worker.flush()

@@ -17,7 +17,7 @@ def training(use: str = "", *, steps: int = 150, over_at: int | None = None) -> 
     job = FakeJob()
     worker = job.worker()
     for name in OTHER_LAYERS:
-        worker.knows(f"gradient/{name}", "gradients")
+        worker.add_tensor(f"gradient/{name}", "gradients")
     for step in range(steps):
         if step == 6:
             worker.observation("no-gradient", "a.weight", step, use, value=6)

@@ -18,7 +18,7 @@ def training(*reported: Recorded, steps: int = 60) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
     for name in OWNED:
-        worker.knows(f"gradient/{name}", "gradients")
+        worker.add_tensor(f"gradient/{name}", "gradients")
     for step in range(steps):
         for kind, subject, at, value, detail in reported:
             if at == step:
@@ -41,7 +41,7 @@ def test_a_head_in_the_place_of_another_is_critical_and_named() -> None:
 
 def test_a_head_of_another_shape_is_known_by_its_name() -> None:
     job = training((UNOWNED, "head.bias", 6, 0.0, ""))
-    job.worker(restart=1).knows("head.bias", "biases")
+    job.worker(restart=1).add_tensor("head.bias", "biases")
     [episode] = judged(job).episodes
     assert episode.severity is Severity.CRITICAL
 

@@ -24,7 +24,7 @@ def training(weights: Weights, ranks: int = 1) -> FakeJob:
         job.clock._now_ns = start_ns
         worker = job.worker(rank, world_size=ranks)
         for name in LAYERS:
-            worker.knows(name, "weights")
+            worker.add_tensor(name, "weights")
         for step in range(60):
             for name in LAYERS if step % 6 == 0 else ():
                 worker.statistics(name, step, weights(name, step))

@@ -9,7 +9,7 @@ from sonde.records.arrays import FloatArray
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.store.format import STATISTICS
 from tests.fakes.job import FakeJob
-from tests.fakes.training import looks, with_tensors
+from tests.fakes.training import inspected_steps, with_tensors
 from tests.fakes.worker import statistics_of
 
 RNG = np.random.default_rng(0)
@@ -42,10 +42,10 @@ def test_a_saturated_sigmoid_is_found() -> None:
 
 def test_mean_and_deviation_tell_where_no_histogram_was_taken() -> None:
     job = FakeJob()
-    worker = job.worker().knows("x", "tanh_input")
+    worker = job.worker().add_tensor("x", "tanh_input")
     for step in range(10):
         for name, scale in (("x", 40.0), ("y", 2.0)):
-            worker.knows(name, "tanh_input")
+            worker.add_tensor(name, "tanh_input")
             row = statistics_of(spread(scale))[:-1]
             worker.writer.add(STATISTICS, (name, job.clock.now_ns(), step, "train", *row, ""))
         worker.step(step, {"forward": 0.1})
@@ -72,9 +72,13 @@ def test_healthy_layers_are_left_alone(name: str) -> None:
 def with_output(kind: str, scale: Callable[[int], float]) -> FakeJob:
     """A layer of six inputs in front of one output."""
     job = FakeJob()
-    worker = job.worker().knows("x", kind, shape=(4, 6)).knows("output_0", "outputs", shape=(4, 1))
+    worker = (
+        job.worker()
+        .add_tensor("x", kind, shape=(4, 6))
+        .add_tensor("output_0", "outputs", shape=(4, 1))
+    )
     for step in range(100):
-        if step in looks(100):
+        if step in inspected_steps(100):
             worker.statistics("x", step, spread(scale(step))).statistics("output_0", step, [0.0])
         worker.step(step, {"forward": 0.1})
     worker.flush()

@@ -29,7 +29,7 @@ def training(
     job = FakeJob()
     worker = job.worker()
     for layer in layers:
-        worker.knows(f"gradient/{layer}.weight", "gradients")
+        worker.add_tensor(f"gradient/{layer}.weight", "gradients")
     for step in range(60):
         if step in optimizers:
             worker.observation("new-optimizer", str(step), step, {})

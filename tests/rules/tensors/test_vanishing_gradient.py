@@ -68,8 +68,8 @@ def test_healthy_gradients_are_left_alone(name: str) -> None:
 
 def test_an_embedding_of_which_a_batch_touches_little_is_left_alone() -> None:
     job = FakeJob()
-    worker = job.worker().knows("gradient/embedding", "gradients")
-    worker.knows("gradient/head", "gradients")
+    worker = job.worker().add_tensor("gradient/embedding", "gradients")
+    worker.add_tensor("gradient/head", "gradients")
     for step in range(40):
         worker.statistics("gradient/embedding", step, [0.0] * 9999 + [1e-4])
         worker.statistics("gradient/head", step, [1e-2, -1e-2]).step(step, {"forward": 0.1})
@@ -84,7 +84,7 @@ def test_a_bias_in_front_of_a_normalization_is_left_alone() -> None:
     worker = job.worker()
     bias = TensorInfo("gradient/conv.bias", ("gradients",), "float32", (8,))
     worker._tensors[bias.name] = bias
-    worker.knows("gradient/conv.weight", "gradients")
+    worker.add_tensor("gradient/conv.weight", "gradients")
     for step in range(40):
         worker.statistics("gradient/conv.bias", step, [1e-11, -1e-11])
         worker.statistics("gradient/conv.weight", step, [1e-3, -1e-3]).step(step, {"forward": 0.1})
@@ -145,7 +145,7 @@ def with_values(values: dict[str, Callable[[int], list[float]]], steps: int) -> 
     job = FakeJob()
     worker = job.worker()
     for name in values:
-        worker.knows(f"gradient/{name}", "gradients")
+        worker.add_tensor(f"gradient/{name}", "gradients")
     for step in range(steps):
         if step % 10 == 0:
             for name, at in values.items():

@@ -23,7 +23,7 @@ def training(weights: Level | Mapping[str, Level], loss: Level, steps: int = 600
     worker = job.worker()
     levels = weights if isinstance(weights, Mapping) else dict.fromkeys(LAYERS, weights)
     for name in levels:
-        worker.knows(name, "weights")
+        worker.add_tensor(name, "weights")
     for step in range(steps):
         for name, level in levels.items() if step % 40 == 0 else ():
             worker.statistics(name, step, [level(step), -level(step)])

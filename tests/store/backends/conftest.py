@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonde.store.backends import Backend, open_backend
-from tests.fakes.s3 import lead_to, s3_server
+from tests.fakes.s3 import s3_server, use_s3_server
 
 BUCKET = "sonde-tests"
 
@@ -20,7 +20,7 @@ def s3_port() -> Iterator[int]:
 
 @pytest.fixture
 def s3_environment(s3_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    lead_to(s3_port, monkeypatch)
+    use_s3_server(s3_port, monkeypatch)
 
 
 @pytest.fixture

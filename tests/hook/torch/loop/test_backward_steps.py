@@ -71,7 +71,7 @@ def test_each_backward_pass_followed_by_an_update_is_a_step(
 
     assert recorded.scalars("loss") == dict(enumerate(losses))
     assert details(recorded) == {'{"counted_by":"backward"}'}
-    assert recorded.said()["training steps"] == NO_OPTIMIZER
+    assert recorded.notices()["training steps"] == NO_OPTIMIZER
     assert "backward" in recorded.phases(step=4)
     for step in range(2, 10):
         matches = recorded.values["train", step]
@@ -179,7 +179,7 @@ def test_an_optimizer_that_never_steps_delays_counting_only_for_a_while() -> Non
                 in_place(parameter)
 
     assert 15 <= recorded.session.steps.counts["train"] <= 25
-    assert recorded.said()["training steps"] == NO_OPTIMIZER
+    assert recorded.notices()["training steps"] == NO_OPTIMIZER
 
 
 def test_gradients_without_updates_are_not_counted_as_steps() -> None:
@@ -191,7 +191,7 @@ def test_gradients_without_updates_are_not_counted_as_steps() -> None:
             loss_of(model).backward()
 
     assert recorded.session.steps.counts["train"] == 0
-    assert "sonde.step()" in recorded.said()["training steps"]
+    assert "sonde.step()" in recorded.notices()["training steps"]
 
 
 def test_the_weights_of_a_loop_without_an_optimizer_are_not_kept_alive() -> None:

@@ -222,7 +222,7 @@ def test_too_many_labels_are_reported_as_not_counted() -> None:
         optimizer.step()
 
     assert recorded.observations("label-histogram") == []
-    assert recorded.said() == {"label histograms": "more than 4,096 labels in a batch"}
+    assert recorded.notices() == {"label histograms": "more than 4,096 labels in a batch"}
 
 
 @pytest.mark.parametrize("size", [2, 5000])

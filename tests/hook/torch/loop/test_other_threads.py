@@ -33,7 +33,7 @@ def test_threads_that_train_one_after_the_other_are_all_recorded() -> None:
             in_thread(10, losses)
 
     assert recorded.scalars("loss") == dict(enumerate(losses))
-    assert recorded.said() == {}
+    assert recorded.notices() == {}
 
 
 def test_steps_of_threads_that_train_at_the_same_time_are_reported_as_not_recorded() -> None:

@@ -293,4 +293,4 @@ def test_reduced_recording_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with watched_script() as (script, recorded):
         script.train()
 
-    assert "timed for about 1 in" in recorded.said()["phases of steps"]
+    assert "timed for about 1 in" in recorded.notices()["phases of steps"]

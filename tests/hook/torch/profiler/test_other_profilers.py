@@ -33,7 +33,7 @@ def test_no_window_opens_while_the_script_uses_a_profiler() -> None:
         Script().run()
 
     assert traces_of(recorded) == []
-    assert recorded.said()["operators profile"] == "another PyTorch profiler is active"
+    assert recorded.notices()["operators profile"] == "another PyTorch profiler is active"
     assert count(theirs, "aten::addmm") == 12
 
 
@@ -58,7 +58,7 @@ def test_scripts_with_a_profiler_are_profiled_only_on_request(by: str) -> None:
         Script().run()
 
     assert len(traces_of(recorded)) == (by == "request")
-    is_said = recorded.said().get("operators profile") == "the script uses PyTorch's profiler"
+    is_said = recorded.notices().get("operators profile") == "the script uses PyTorch's profiler"
     assert is_said == (by == "plan")
 
 
@@ -70,7 +70,7 @@ def test_a_profiler_started_during_a_window_ends_it_and_records_everything() -> 
     [(facts, events)] = traces_of(recorded)
     assert len(named(events, "AddmmBackward0")) == 2
     assert len(facts["anchors"]) == 2
-    assert recorded.said()[WHAT].startswith("recording stopped early")
+    assert recorded.notices()[WHAT].startswith("recording stopped early")
     assert count(theirs, "AddmmBackward0") == 4
 
 
@@ -100,7 +100,7 @@ def test_a_profiler_in_another_thread_waits_for_the_window_to_end(
 
     [(_, events)] = traces_of(recorded)
     assert len(named(events, "AddmmBackward0")) == 2
-    assert recorded.said()[WHAT].startswith("recording stopped early")
+    assert recorded.notices()[WHAT].startswith("recording stopped early")
     assert recorded_events == [1]
 
 

@@ -54,7 +54,7 @@ def test_activations_are_named_after_their_modules_and_counted_within_the_step()
         *("gate_input_0", "gate_output_0", "inner.1_input_0", "inner.1_output_0"),
         "inner.2_output_0",
     }
-    assert recorded.said() == {}
+    assert recorded.notices() == {}
 
 
 def test_tensors_are_copied_before_they_change_in_place() -> None:
@@ -221,7 +221,7 @@ def test_many_calls_are_truncated_with_a_notice() -> None:
         train(Loop())
 
     assert names(recorded) == {f"squash_output_{call}" for call in range(16)}
-    assert "squash_output_16 and later calls" in recorded.said()
+    assert "squash_output_16 and later calls" in recorded.notices()
 
 
 def test_mapped_and_functional_calls_are_not_recorded() -> None:
@@ -261,7 +261,7 @@ def test_of_a_compiled_model_only_inputs_and_outputs_are_recorded() -> None:
     tensor_names = names(recorded, step=3)
     assert {"input_0", "output_0", "first.weight"} <= tensor_names
     assert not any(name.startswith("relu") for name in tensor_names)
-    assert recorded.said() == {"activations of *": "inside a compiled region"}
+    assert recorded.notices() == {"activations of *": "inside a compiled region"}
 
 
 def test_of_a_model_compiled_in_place_only_inputs_and_outputs_are_recorded() -> None:
@@ -272,7 +272,7 @@ def test_of_a_model_compiled_in_place_only_inputs_and_outputs_are_recorded() -> 
 
     assert graphs == 1
     assert {"input_0", "output_0"} <= names(recorded, step=3)
-    assert recorded.said() == {"activations of *": "inside a compiled region"}
+    assert recorded.notices() == {"activations of *": "inside a compiled region"}
 
 
 def test_inside_a_compiled_training_function_activations_are_missing_with_a_notice() -> None:
@@ -290,7 +290,7 @@ def test_inside_a_compiled_training_function_activations_are_missing_with_a_noti
             optimizer.step()
 
     assert recorded.rows["statistics"] == []
-    assert list(recorded.said()) == ["activations of *"]
+    assert list(recorded.notices()) == ["activations of *"]
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
@@ -309,4 +309,4 @@ def test_a_fullgraph_region_is_never_broken() -> None:
         graphs = compiled_steps(torch.compile(model, backend="aot_eager", fullgraph=True), model)
 
     assert graphs == 1
-    assert recorded.said() == {"activations of inner.1": "inside a compiled region"}
+    assert recorded.notices() == {"activations of inner.1": "inside a compiled region"}
