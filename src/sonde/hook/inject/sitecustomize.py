@@ -59,19 +59,44 @@ def _injected() -> "Any":
 
         path = os.path.join(_PACKAGE, "hook", "injected.py")
         module = _run(name, spec_from_file_location(name, path))
-        module.attempt_folder, module.is_damage = attempt_folder, _is_damage
+        module.is_damage, module.write_marker = _is_damage, write_marker
         module.record_failure = record_failure
     return sys.modules[name]
 
 
-def attempt_folder() -> str:
-    """Folder of this attempt of the job on this node; empty if it is not on a local disk."""
+def write_marker(name: str, content: bytes = b"") -> None:
+    """Write a file into the folder of this attempt, if the job is on a local disk.
+
+    Links inside the job's folder are not followed: they may lead to files of the user.
+    """
     job = os.environ.get("SONDE_WORKER_URI") or os.environ.get("SONDE_JOB_URI") or ""
     job = job[7:] if job.startswith("file://") else job
     node, number = os.environ.get("SONDE_NODE"), os.environ.get("SONDE_ATTEMPT", "1")
-    if not node or "://" in job or not number.isdigit():
-        return ""
-    return os.path.join(job, "nodes", node, f"attempt-{int(number):03d}")
+    if not job or not node or "://" in job or not number.isdigit():
+        return
+    os.makedirs(job, exist_ok=True)
+    folder = os.open(job, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for inner in ("nodes", node, f"attempt-{int(number):03d}", "frameworks"):
+            _make_folder(inner, folder)
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+            outer, folder = folder, os.open(inner, flags, dir_fd=folder)
+            os.close(outer)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+        file = os.open(name, flags, 0o666, dir_fd=folder)
+        try:
+            os.write(file, content)
+        finally:
+            os.close(file)
+    finally:
+        os.close(folder)
+
+
+def _make_folder(name: str, parent: int) -> None:
+    try:
+        os.mkdir(name, dir_fd=parent)
+    except FileExistsError:
+        return
 
 
 def _is_damage(error: BaseException) -> bool:
@@ -112,13 +137,9 @@ def record_failure(reason: str) -> None:
     try:
         from zlib import crc32
 
-        folder, content = attempt_folder(), reason[:500].encode("utf-8", "replace")
-        if folder:
-            folder = os.path.join(folder, "frameworks")
-            os.makedirs(folder, exist_ok=True)
-            with open(os.path.join(folder, f"unrecorded-{crc32(content):08x}"), "wb") as file:
-                file.write(content)
-    except (ImportError, OSError, ValueError):  # a full disk, or no zlib
+        content = reason[:500].encode("utf-8", "replace")
+        write_marker(f"unrecorded-{crc32(content):08x}", content)
+    except (ImportError, OSError, ValueError):  # a full disk, a link, or no zlib
         return
 
 

@@ -1,0 +1,65 @@
+"""Files that the startup module writes into the job's folder, before Sonde is loaded."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.hook import injected
+from sonde.hook.inject import sitecustomize
+
+ATTEMPT = "nodes/a/attempt-001"
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A job's folder, which does not exist yet."""
+    job = tmp_path / "job"
+    monkeypatch.setenv("SONDE_JOB_URI", str(job))
+    monkeypatch.setenv("SONDE_WORKER_URI", "")
+    monkeypatch.setenv("SONDE_NODE", "a")
+    monkeypatch.setenv("SONDE_ATTEMPT", "1")
+    monkeypatch.setattr(injected, "write_marker", sitecustomize.write_marker)
+    return job
+
+
+def write_files() -> None:
+    injected.note_framework("torch", "2.9.0+cu128")
+    sitecustomize.record_failure("SyntaxError: invalid syntax")
+
+
+def test_frameworks_and_failures_are_written(job: Path) -> None:
+    write_files()
+    write_files()
+    failure, framework = sorted((job / ATTEMPT / "frameworks").iterdir(), reverse=True)
+    assert framework.name == "torch-2.9.0"
+    assert framework.read_bytes() == b""
+    assert failure.name.startswith("unrecorded-")
+    assert failure.read_bytes() == b"SyntaxError: invalid syntax"
+
+
+@pytest.mark.parametrize("key", ["nodes", "nodes/a", ATTEMPT, f"{ATTEMPT}/frameworks"])
+def test_linked_folders_in_a_job_are_not_followed(job: Path, tmp_path: Path, key: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (job / key).parent.mkdir(parents=True)
+    (job / key).symlink_to(outside)
+    write_files()
+    assert list(outside.iterdir()) == []
+
+
+def test_linked_files_in_a_job_are_not_followed(job: Path, tmp_path: Path) -> None:
+    write_files()
+    outside = tmp_path / "outside"
+    outside.write_text("user data")
+    for path in (job / ATTEMPT / "frameworks").iterdir():
+        path.unlink()
+        path.symlink_to(outside)
+    write_files()
+    assert outside.read_text() == "user data"
+
+
+def test_linked_store_is_followed(job: Path, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    job.symlink_to(tmp_path / "disk")
+    write_files()
+    assert len(list((tmp_path / "disk" / ATTEMPT / "frameworks").iterdir())) == 2
