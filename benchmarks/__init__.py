@@ -1,1 +1,1 @@
-"""What Sonde costs, measured: one file per promise, all of them with `python -m benchmarks`."""
+"""Benchmarks of overhead and speed, one file each. Run all: `python -m benchmarks`."""

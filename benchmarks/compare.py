@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import Row, circumstances, save, table, write_page
+from benchmarks.report import Row, describe_environment, save, table, write_page
 
 _HERE = Path(__file__).parent.parent
 _RUN = """
 import json, sys
 from dataclasses import asdict
-from benchmarks.isolation import in_process_of_its_own
-print(json.dumps([asdict(row) for row in in_process_of_its_own(sys.argv[1])]))
+from benchmarks.isolation import run_in_new_process
+print(json.dumps([asdict(row) for row in run_in_new_process(sys.argv[1])]))
 """
 
 
@@ -30,20 +30,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
     parser.add_argument("folder", type=Path, help="the other checkout")
     parser.add_argument("names", nargs="+", metavar="NAME", help="benchmarks to run")
-    parser.add_argument("--label", default="before", help="what the other checkout is called")
+    parser.add_argument("--label", default="before", help="label of the other checkout")
     parser.add_argument("--repeats", type=int, default=3, help="runs per checkout")
     parser.add_argument("--save", metavar="NAME", help="save the table in benchmarks/results")
     options = parser.parse_args()
-    other = options.folder.resolve()
-    facts = circumstances()
+    other_checkout = options.folder.resolve()
+    facts = describe_environment()
     rows: list[Row] = []
     for name in options.names:
-        runs: dict[Path, list[list[dict[str, Any]]]] = {other: [], _HERE: []}
+        runs: dict[Path, list[list[dict[str, Any]]]] = {other_checkout: [], _HERE: []}
         for number in range(options.repeats):
             for folder, documents in runs.items():
                 print(f"{name}, run {number + 1}, {folder} …", file=sys.stderr, flush=True)
                 documents.append(rows_of(folder, name))
-        rows += compare(name, runs[other], runs[_HERE], options.label)
+        rows += compare(name, runs[other_checkout], runs[_HERE], options.label)
     print(table(rows))
     if options.save:
         save(options.save, rows, facts)

@@ -1,4 +1,4 @@
-"""How soon a reader in another process sees what a job has flushed."""
+"""Delay between a flush of a job and a reader in another process."""
 
 import os
 import random
@@ -23,7 +23,7 @@ _ANCHOR_NS = 0  # both processes read the same monotonic clock
 
 
 def main() -> list[Row]:
-    """Follows a process that writes, as often as readers look at a folder."""
+    """Follow a writing process, polling as often as readers poll a folder."""
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "benchmarks.follow", folder]
         with subprocess.Popen(words) as writer:
@@ -32,14 +32,14 @@ def main() -> list[Row]:
     delays.sort()
     return [
         Row(
-            "from a flush to a reader, longest",
+            "delay from flush to reader, maximum",
             delays[-1],
             "s",
             bar=f"≤ {_BAR_SECONDS:g} s",
             is_met=delays[-1] <= _BAR_SECONDS and len(delays) == _FLUSHES,
-            note=f"{len(delays)} flushes at random moments, another process, a folder",
+            note=f"{len(delays)} flushes at random times, read by another process from a folder",
         ),
-        Row("from a flush to a reader, median", delays[len(delays) // 2], "s"),
+        Row("delay from flush to reader, median", delays[len(delays) // 2], "s"),
     ]
 
 
@@ -47,26 +47,26 @@ def _follow(folder: str) -> list[float]:
     backend = open_backend(folder)
     clock = SystemClock(_ANCHOR_NS)
     follower = NewSampleReader(backend, _NODE)
-    give_up = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     delays: list[float] = []
-    while len(delays) < _FLUSHES and time.monotonic() < give_up:
-        for news in follower.poll():
+    while len(delays) < _FLUSHES and time.monotonic() < deadline:
+        for batch in follower.poll():
             now_ns = clock.now_ns()
-            delays += [(now_ns - int(time_ns)) / NANOSECONDS for time_ns in news.times_ns]
+            delays += [(now_ns - int(time_ns)) / NANOSECONDS for time_ns in batch.times_ns]
         time.sleep(backend.poll_seconds)
     return delays
 
 
 def _write(folder: str) -> None:
-    """Samples that say when they were flushed: that moment is their time."""
+    """Write samples whose timestamp is the time of their flush."""
     clock = SystemClock(_ANCHOR_NS)
     series = tuple(Series(MetricInfo(f"metric_{number}", "", "")) for number in range(120))
     writer = Writer(open_backend(folder), node_folder(_NODE), clock)
     writer.outbox.start()
-    moments = random.Random(os.getpid())
+    generator = random.Random(os.getpid())
     for _ in range(_FLUSHES):
-        time.sleep(moments.uniform(0.2, 0.8))
-        writer.add_sample(clock.now_ns(), series, [moments.random() for _ in series])
+        time.sleep(generator.uniform(0.2, 0.8))
+        writer.add_sample(clock.now_ns(), series, [generator.random() for _ in series])
         writer.flush()
     writer.close(_PATIENCE_SECONDS)
 

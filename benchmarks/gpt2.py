@@ -1,4 +1,4 @@
-"""A language model of GPT-2's size in plain torch: 163 M parameters in 149 tensors."""
+"""A language model of the size of GPT-2 in plain torch: 163 M parameters in 149 tensors."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class Shape:
-    """Its size, and that of a batch."""
+    """Size of the model and of a batch."""
 
     layers: int = 12
     heads: int = 12
@@ -23,7 +23,7 @@ SMALL = Shape(layers=2, heads=2, width=32, words=128, length=16, batch=2)
 
 
 class Layer(nn.Module):
-    """Attention and a perceptron, each after a norm and beside a short cut."""
+    """Attention and a perceptron, each with layer norm and a residual connection."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -36,22 +36,22 @@ class Layer(nn.Module):
         self.down = nn.Linear(4 * shape.width, shape.width)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """Same size in and out."""
+        """Return states of the same shape."""
         batch, length, width = states.shape
-        parts = self.attention(self.norm_1(states)).split(width, dim=2)
+        projections = self.attention(self.norm_1(states)).split(width, dim=2)
         query, key, value = (
-            part.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
-            for part in parts
+            projection.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
+            for projection in projections
         )
-        seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        seen = seen.transpose(1, 2).reshape(batch, length, width)
-        states = states + self.attention_out(seen)
+        attended = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        attended = attended.transpose(1, 2).reshape(batch, length, width)
+        states = states + self.attention_out(attended)
         after: torch.Tensor = states + self.down(functional.gelu(self.up(self.norm_2(states))))
         return after
 
 
 class Gpt2(nn.Module):
-    """Embeddings, layers, and a head with weights of its own."""
+    """Embeddings, layers, and a head with separate weights."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -62,9 +62,9 @@ class Gpt2(nn.Module):
         self.head = nn.Linear(shape.width, shape.words, bias=False)
 
     def forward(self, words: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
-        """The loss."""
-        places = torch.arange(words.shape[1], device=words.device)
-        states = self.words(words) + self.positions(places)
+        """Return the loss."""
+        positions = torch.arange(words.shape[1], device=words.device)
+        states = self.words(words) + self.positions(positions)
         for layer in self.layers:
             states = layer(states)
         scores = self.head(self.norm(states))
@@ -72,7 +72,7 @@ class Gpt2(nn.Module):
 
 
 class Training:
-    """The model with an optimizer and a batch, on a device."""
+    """The model with an optimizer and one batch, on a device."""
 
     def __init__(self, shape: Shape, device: str, *, compiled: str | None = None) -> None:
         torch.manual_seed(7)
@@ -85,20 +85,20 @@ class Training:
         self._words, self._following = words[:, :-1].contiguous(), words[:, 1:].contiguous()
 
     def backward(self) -> None:
-        """Leaves new gradients."""
+        """Compute new gradients."""
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self._device.type, dtype=torch.bfloat16):
             loss = self._forward(self._words, self._following)
         loss.backward()
 
     def step(self) -> None:
-        """A whole step."""
+        """Run one training step."""
         self.backward()
         self.optimizer.step()
 
     def tensors(self) -> list[torch.Tensor]:
-        """All weights and gradients."""
+        """Return all weights and gradients."""
         parameters = list(self.model.parameters())
-        return [one.detach() for one in parameters] + [
-            one.grad for one in parameters if one.grad is not None
+        return [parameter.detach() for parameter in parameters] + [
+            parameter.grad for parameter in parameters if parameter.grad is not None
         ]

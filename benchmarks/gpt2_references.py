@@ -1,4 +1,4 @@
-"""Usual ways to get statistics of all weights and gradients at every step, without Sonde."""
+"""Common ways to get statistics of all weights and gradients at every step without Sonde."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,23 +13,25 @@ Measure = Callable[[Tensors], None]
 
 
 def three_norms(tensors: Tensors) -> None:
-    """Three norms of all tensors at once, copied without waiting."""
+    """Compute three norms of all tensors at once and copy them asynchronously."""
     listed = list(tensors)
     norms = [torch.stack(_foreach_norm(listed, order)) for order in _ORDERS]
-    found = torch.stack(norms)
-    kept = torch.empty(found.shape, dtype=found.dtype, pin_memory=found.is_cuda)
-    kept.copy_(found, non_blocking=True)
+    norms_by_order = torch.stack(norms)
+    host_copy = torch.empty(
+        norms_by_order.shape, dtype=norms_by_order.dtype, pin_memory=norms_by_order.is_cuda
+    )
+    host_copy.copy_(norms_by_order, non_blocking=True)
 
 
 def items(tensors: Tensors) -> None:
-    """Four numbers of each tensor, fetched one by one."""
+    """Fetch four numbers of each tensor, one by one."""
     for tensor in tensors:
         for reduce in (torch.min, torch.max, torch.mean, torch.std):
             reduce(tensor).item()
 
 
 def histograms(tensors: Tensors) -> None:
-    """A histogram of each tensor between its extremes, as trackers log them."""
+    """Compute a histogram of each tensor over its range, as experiment trackers do."""
     for tensor in tensors:
         flat = tensor.float().flatten()
         low, high = flat.min().item(), flat.max().item()

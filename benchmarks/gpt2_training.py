@@ -1,6 +1,6 @@
-"""Trains the model of GPT-2's size in blocks: `python -m benchmarks.gpt2_training FILE …`.
+"""Train the model of the size of GPT-2 in blocks: `python -m benchmarks.gpt2_training FILE …`.
 
-Standard library and torch alone.
+Requires only the standard library and torch.
 """
 
 import argparse
@@ -25,38 +25,40 @@ from benchmarks.hook_blocks import (
 
 
 class DeviceWatch(Watch):
-    """Takes the time of steps on the GPU, by its own events."""
+    """Times steps on the GPU with CUDA events."""
 
     def __init__(self) -> None:
         super().__init__()
         self._events: list[torch.Event] = []
 
     def mark(self) -> None:
-        """Between two steps, in the order of the stream."""
+        """Record an event between two steps."""
         event = torch.Event("cuda", enable_timing=True)
         event.record()
         self._events.append(event)
 
     def finish(self) -> None:
-        """Waits for the GPU."""
+        """Wait for the GPU."""
         torch.cuda.synchronize()
 
     def take(self) -> tuple[float, ...]:
-        """Seconds between the events."""
+        """Return the seconds between the events and clear them."""
         events, self._events = self._events, []
-        return tuple(one.elapsed_time(after) / 1000 for one, after in pairwise(events))
+        return tuple(before.elapsed_time(after) / 1000 for before, after in pairwise(events))
 
 
 def main() -> None:
-    """Trains, and leaves the blocks' durations in the file."""
+    """Train and save the durations of the blocks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--batch", type=int, default=Shape.batch)
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--steps", type=int, default=24)
-    parser.add_argument("--warm-up", type=int, default=14)  # as long as the usual windows
+    parser.add_argument(
+        "--warm-up", type=int, default=14
+    )  # until the default profiler windows are over
     parser.add_argument("--compile", choices=("default", "reduce-overhead"))
-    parser.add_argument("--switch", action="store_true", help="every other block without Sonde")
+    parser.add_argument("--switch", action="store_true", help="disable Sonde in every other block")
     parser.add_argument("--reference", choices=REFERENCES)
     options = parser.parse_args()
     is_gpu = torch.cuda.is_available()
@@ -76,7 +78,7 @@ def main() -> None:
 
 
 def _with_reference(training: Training, measure: Measure) -> tuple[Step, Switch]:
-    """A step that can be switched between bare and measured."""
+    """Return a step with the reference measurement, and a switch for it."""
     is_measured = [False]
 
     def step() -> None:

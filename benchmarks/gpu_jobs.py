@@ -1,6 +1,6 @@
-"""Short trainings on a GPU, a healthy one and some with a fault, as people write them.
+"""Short training jobs on a GPU: a healthy one, and some with a fault.
 
-`python -m benchmarks.gpu_jobs KIND [SECONDS]`; torch alone.
+`python -m benchmarks.gpu_jobs KIND [SECONDS]`; requires only torch.
 """
 
 import sys
@@ -18,28 +18,28 @@ _ITEM_SECONDS = 0.0005
 
 
 class Points(Dataset[tuple[Tensor, Tensor]]):
-    """Points that are as slow to come as small images to decode."""
+    """Points that take as long to load as decoding small images."""
 
     def __len__(self) -> int:
         return 1_000_000
 
-    def __getitem__(self, at: int) -> tuple[Tensor, Tensor]:
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
         time.sleep(_ITEM_SECONDS)
         points, labels = draw(1, "cpu")
         return points[0], labels[0]
 
 
 def draw(count: int, device: str) -> tuple[Tensor, Tensor]:
-    """Points around the places of their classes, some of them with another's label."""
-    places = torch.linspace(-0.5, 0.5, _CLASSES, device=device)
+    """Draw points around the centers of their classes, some with a wrong label."""
+    centers = torch.linspace(-0.5, 0.5, _CLASSES, device=device)
     labels = torch.randint(0, _CLASSES, (count,), device=device)
-    points = places[labels, None] + torch.randn(count, _WIDTH, device=device)
+    points = centers[labels, None] + torch.randn(count, _WIDTH, device=device)
     is_wrong = torch.rand(count, device=device) < 0.2
     return points, torch.where(is_wrong, labels.roll(1), labels)
 
 
 def main(kind: str, seconds: float) -> None:
-    """Trains."""
+    """Train for the given time."""
     torch.manual_seed(0)
     is_starved, is_small = kind == "starved", kind == "small-batch"
     width = 256 if is_small else _WIDTH
@@ -50,11 +50,11 @@ def main(kind: str, seconds: float) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     batch = 4 if is_small else 4096
     loader = iter(DataLoader(Points(), batch_size=256, num_workers=1)) if is_starved else None
-    kept: list[Tensor] = []
+    buffers: list[Tensor] = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if loader is not None:
-            points, labels = (one.cuda() for one in next(loader))
+            points, labels = (tensor.cuda() for tensor in next(loader))
         else:
             points, labels = draw(batch, "cuda")
         optimizer.zero_grad()
@@ -63,7 +63,7 @@ def main(kind: str, seconds: float) -> None:
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         if kind == "growing-memory":
-            kept.append(torch.empty(32 * 1024 * 1024, device="cuda"))  # 128 MiB at every step
+            buffers.append(torch.empty(32 * 1024 * 1024, device="cuda"))  # 128 MiB per step
         if not is_small:
             torch.cuda.synchronize()
     print(float(loss.detach()))

@@ -1,7 +1,7 @@
-"""The sampler at 100 ms with all GPU metrics, beside a load that comes and goes, on a GPU machine.
+"""Overhead of sampling all GPU metrics at 100 ms, next to an intermittent GPU load.
 
-`PYTHONPATH=src python3 -m benchmarks.h200 FOLDER` leaves h200.json and h200.svg in the folder.
-Needs numpy, pyarrow, nvidia-ml-py and torch; without a GPU it says so and ends well.
+`PYTHONPATH=src python3 -m benchmarks.h200 FOLDER` writes h200.json and h200.svg to the folder.
+Requires numpy, pyarrow, nvidia-ml-py and torch. Without a GPU, it prints a message and exits.
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.picture import Curve, draw
-from benchmarks.report import Row, circumstances, table
+from benchmarks.report import Row, describe_environment, table
 from sonde.agent.sampler import Sampler, open_collectors
 from sonde.agent.system import Collector, Machine
 from sonde.clock import NANOSECONDS, SystemClock
@@ -32,7 +32,7 @@ _FLUSH_SECONDS = 5.0
 _BUSY_SECONDS, _IDLE_SECONDS = 10.0, 5.0
 _NODE = "here"
 _GPU_COLLECTORS = {"gpu_nvidia", "gpu_nvidia_links"}
-# NVML's own average is up to a second old, so the edges of a phase are left out.
+# NVML's averages are up to a second old, so the edges of a phase are excluded.
 _EDGE_SECONDS = 1.5
 
 _LOAD = f"""
@@ -57,24 +57,24 @@ class _Measured:
     cpu_percent: float
     tick_seconds: tuple[float, ...]
     read_seconds: dict[str, tuple[float, ...]]
-    phases: tuple[tuple[str, float], ...]  # what began, and when on the monotonic clock
+    phases: tuple[tuple[str, float], ...]  # name and start on the monotonic clock
 
 
 def main(folder: str) -> int:
-    """Measures, checks the recorded curve against the load, writes results and picture."""
+    """Measure, compare the recorded utilization with the load, write results and chart."""
     try:
         collectors, missing = open_collectors(Machine())
     except ImportError as error:
-        print(f"cannot measure: {error}")
+        print(f"Cannot measure: {error}")
         return 0
     if not _GPU_COLLECTORS & collectors.keys():
-        print(f"no NVIDIA GPU here ({missing['gpu_nvidia'].reason}): nothing to measure")
+        print(f"No NVIDIA GPU ({missing['gpu_nvidia'].reason}): nothing to measure")
         return 0
     for collector in collectors.values():
         collector.close()
     with tempfile.TemporaryDirectory() as store, _load() as load:
         collectors, _ = open_collectors(Machine(job_pid=load.pid, paths=(Path.cwd(),)))
-        facts = circumstances()
+        facts = describe_environment()
         try:
             measured = _measure(store, collectors, load)
         finally:
@@ -90,7 +90,7 @@ def _load() -> "subprocess.Popen[str]":
     load = subprocess.Popen([sys.executable, "-u", "-c", _LOAD], stdout=subprocess.PIPE, text=True)
     assert load.stdout is not None
     if load.stdout.readline().strip() != "ready":
-        raise SystemExit("the load did not start: is torch installed, with CUDA?")
+        raise SystemExit("The load did not start. Check that torch is installed with CUDA.")
     return load
 
 
@@ -116,13 +116,13 @@ def _measure(
     return _Measured(
         100 * cpu / wall,
         tuple(ticks),
-        {name: tuple(found) for name, found in reads.items()},
+        {name: tuple(durations) for name, durations in reads.items()},
         phases,
     )
 
 
 def _time_reads(collector: Collector) -> list[float]:
-    """Puts a stop-watch around a collector's reads: CPU and waiting alike."""
+    """Time the reads of a collector, including waiting."""
     durations: list[float] = []
     read = collector.read
 
@@ -132,7 +132,7 @@ def _time_reads(collector: Collector) -> list[float]:
         durations.append(time.perf_counter() - started)
         return values
 
-    setattr(collector, "read", timed)  # noqa: B010 — a method replaced on one object, on purpose
+    setattr(collector, "read", timed)  # noqa: B010 — replaces the method of one object
     return durations
 
 
@@ -145,7 +145,7 @@ def _time_ticks(sampler: Sampler) -> list[float]:
         tick()
         durations.append(time.perf_counter() - started)
 
-    setattr(sampler, "tick", timed)  # noqa: B010 — a method replaced on one object, on purpose
+    setattr(sampler, "tick", timed)  # noqa: B010 — replaces the method of one object
     return durations
 
 
@@ -156,21 +156,21 @@ def _rows(measured: _Measured, reader: SystemReader) -> list[Row]:
     follows = busy >= 90 and idle <= 10
     rows = [
         Row(
-            "everything and all GPU metrics at 100 ms",
+            "all collectors, including all GPU metrics, at 100 ms",
             measured.cpu_percent,
-            "% of a core",
-            note=f"CPU time of all threads over {_SECONDS:g} s, {extent.rows} ticks, "
-            f"{len(reader.series())} series, {len(reader.series('gpu.*'))} of them of GPUs",
+            "% of one core",
+            note=f"CPU time of all threads over {_SECONDS:g} s, {extent.rows} samples, "
+            f"{len(reader.series())} series, including {len(reader.series('gpu.*'))} GPU series",
         ),
-        Row("a tick, median", 1000 * statistics.median(measured.tick_seconds), "ms"),
-        Row("a tick, longest", 1000 * max(measured.tick_seconds), "ms"),
-        Row("utilization recorded while the load ran", busy, "%", "≥ 90 %", follows),
-        Row("utilization recorded while it slept", idle, "%", "≤ 10 %", follows),
+        Row("one sample, median", 1000 * statistics.median(measured.tick_seconds), "ms"),
+        Row("one sample, maximum", 1000 * max(measured.tick_seconds), "ms"),
+        Row("recorded utilization under load", busy, "%", "≥ 90%", follows),
+        Row("recorded utilization while idle", idle, "%", "≤ 10%", follows),
     ]
-    for name, found in sorted(measured.read_seconds.items()):
-        if found:
-            what = f"a read of {name}, median of {len(found)}"
-            rows.append(Row(what, 1e6 * statistics.median(found), "µs"))
+    for name, durations in sorted(measured.read_seconds.items()):
+        if durations:
+            what = f"one read of {name}, median of {len(durations)}"
+            rows.append(Row(what, 1e6 * statistics.median(durations), "µs"))
     return rows
 
 
@@ -184,10 +184,10 @@ def _means_by_phase(measured: _Measured, reader: SystemReader) -> tuple[float, f
     times, values = _curve(reader, "gpu.utilization_percent")
     seconds = times / NANOSECONDS
     means = []
-    for wanted, length in (("busy", _BUSY_SECONDS), ("idle", _IDLE_SECONDS)):
+    for phase, length in (("busy", _BUSY_SECONDS), ("idle", _IDLE_SECONDS)):
         inside = np.zeros(len(seconds), dtype=np.bool_)
-        for what, began in measured.phases:
-            if what == wanted:
+        for name, began in measured.phases:
+            if name == phase:
                 inside |= (seconds > began + _EDGE_SECONDS) & (seconds < began + length - 0.1)
         means.append(float(np.nanmean(values[inside])))
     return means[0], means[1]
@@ -219,7 +219,7 @@ def _write(
     busy = [
         (at - begin, at - begin + _BUSY_SECONDS) for what, at in measured.phases if what == "busy"
     ]
-    picture = draw("Recorded at 100 ms; shaded: the load runs", curves, busy, _SECONDS)
+    picture = draw("Recorded at 100 ms; shaded: under load", curves, busy, _SECONDS)
     (folder / "h200.svg").write_text(picture, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What the hook adds to real training on a CPU: to the step, and to the CPU time of the process."""
+"""Overhead of the hook in real training on a CPU: step time and CPU time of the process."""
 
 import os
 import subprocess
@@ -26,10 +26,10 @@ _NOTHING_DUE = "[save]\nstatistics = []\nlooks = false\n"
 
 @dataclass(frozen=True)
 class Effort:
-    """How long everything is measured."""
+    """Number and length of the measurements."""
 
-    pairs: int = 150  # of blocks, inside one process
-    steps: int = 18  # in a block: as long as one step is watched closely and the others are quiet
+    pairs: int = 150  # of blocks, in one process
+    steps: int = 18  # per block: one inspected step, deferred hooks in the others
     tiny_pairs: int = 60
     tiny_steps: int = 120
 
@@ -39,7 +39,7 @@ _QUICK = Effort(pairs=10, tiny_pairs=10, tiny_steps=60)
 
 
 def main() -> list[Row]:
-    """Every model; SONDE_BENCHMARK_QUICK=1 only shows that everything works."""
+    """Measure all models; SONDE_BENCHMARK_QUICK=1 is a quick functional test."""
     effort = _QUICK if os.environ.get("SONDE_BENCHMARK_QUICK") else _THOROUGH
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +51,7 @@ def main() -> list[Row]:
 
 
 class _Bench:
-    """Starts trainings and reads what they measured."""
+    """Starts training processes and reads their measurements."""
 
     def __init__(self, folder: Path, effort: Effort) -> None:
         self._folder = folder
@@ -59,10 +59,10 @@ class _Bench:
         self._count = 0
 
     def defaults(self, model: str) -> list[Row]:
-        """The hook as it comes, switched off and on inside one process."""
+        """Measure the hook with default settings, switched on and off in one process."""
         blocks = self._blocks(model, self._effort.steps, "", "--switch")
         step, cpu = added_by_kind(blocks), added_cpu(blocks)
-        name = f"{model}, {1000 * step.bare:.3g} ms a step: defaults"
+        name = f"{model}, {1000 * step.bare:.3g} ms per step: defaults"
         longest = max(max(block.step_seconds) for block in blocks if block.is_hooked)
         return [
             _percent(f"{name}, step time", step, _STEP_BAR_PERCENT, _inside(self._effort, step)),
@@ -70,29 +70,29 @@ class _Bench:
                 f"{name}, CPU time",
                 cpu,
                 _CPU_BAR_PERCENT,
-                f"± {cpu.error_percent:.2f} %, with the hook's own threads; "
-                f"longest hooked step {1000 * longest:.3g} ms",
+                f"± {cpu.error_percent:.2f}%, including the hook's threads; "
+                f"longest step with the hook {1000 * longest:.3g} ms",
             ),
         ]
 
     def noise(self, model: str) -> Row:
-        """The same with nothing to switch."""
-        found = added_by_kind(self._blocks(model, self._effort.steps, None))
-        note = f"± {found.error_percent:.2f} %: bare against bare, blocks as above"
-        return Row(f"{model}: noise", found.percent, "%", note=note)
+        """Measure the noise: the same without Sonde in all blocks."""
+        noise = added_by_kind(self._blocks(model, self._effort.steps, None))
+        note = f"± {noise.error_percent:.2f}%: without Sonde in all blocks"
+        return Row(f"{model}: noise", noise.percent, "%", note=note)
 
     def nothing_due(self) -> list[Row]:
-        """Microseconds per step where no statistics are asked for."""
+        """Measure microseconds per step without statistics."""
         rows = []
-        for what, config in (("nothing due", _NOTHING_DUE), ("defaults", "")):
+        for what, config in (("no statistics", _NOTHING_DUE), ("defaults", "")):
             words = ("--switch", "--pairs", str(self._effort.tiny_pairs))
-            found = added_by_kind(self._blocks("tiny", self._effort.tiny_steps, config, *words))
-            microseconds = 1e6 * found.amount
-            error = found.bare * found.error_percent * 1e4
+            added = added_by_kind(self._blocks("tiny", self._effort.tiny_steps, config, *words))
+            microseconds = 1e6 * added.amount
+            error = added.bare * added.error_percent * 1e4
             bar = _NOTHING_DUE_BAR_MICROSECONDS if config else None
             rows.append(
                 Row(
-                    f"a step of {1000 * found.bare:.2g} ms: {what}",
+                    f"{1000 * added.bare:.2g} ms per step: {what}",
                     microseconds,
                     "µs",
                     bar=f"≤ {bar:g} µs" if bar else "",
@@ -103,7 +103,7 @@ class _Bench:
         return rows
 
     def _blocks(self, model: str, steps: int, config: str | None, *words: str) -> list[Block]:
-        """Trains in a process of its own; without a configuration: without Sonde."""
+        """Train in a new process; without Sonde if there is no configuration."""
         self._count += 1
         file = self._folder / f"{self._count}.json"
         command = [sys.executable, "-m", "benchmarks.hook_training", model, str(file)]
@@ -115,7 +115,7 @@ class _Bench:
 
 
 def sonde_run(folder: Path, name: str, config: str) -> list[str]:
-    """The words before a command."""
+    """Return the arguments to put before a command."""
     path = folder / f"{name}.toml"
     path.write_text(config, encoding="utf-8")
     words = ["--store", str(folder / "jobs"), "--name", name, "--config", str(path)]
@@ -123,19 +123,19 @@ def sonde_run(folder: Path, name: str, config: str) -> list[str]:
 
 
 def run(command: Sequence[str]) -> str:
-    """To its good end; what it printed."""
+    """Run a command and return its output; exit if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+        sys.exit(f"{' '.join(command)} failed with exit code {done.returncode}:\n{done.stderr}")
     return done.stdout
 
 
-def _percent(what: str, found: Added, bar: float, note: str) -> Row:
-    return Row(what, found.percent, "%", f"≤ {bar:g} %", found.is_at_most(bar), note=note)
+def _percent(what: str, added: Added, bar: float, note: str) -> Row:
+    return Row(what, added.percent, "%", f"≤ {bar:g}%", added.is_at_most(bar), note=note)
 
 
-def _inside(effort: Effort, found: Added) -> str:
+def _inside(effort: Effort, added: Added) -> str:
     return (
-        f"± {found.error_percent:.2f} %; {effort.pairs} pairs of blocks of {effort.steps} steps "
-        "in one process, the hook on and off in turns"
+        f"± {added.error_percent:.2f}%; {effort.pairs} pairs of blocks of {effort.steps} steps "
+        "in one process, alternating with and without the hook"
     )

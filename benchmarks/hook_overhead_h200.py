@@ -1,8 +1,8 @@
-"""What the hook adds on a GPU, to a model of 163 M parameters: each as a ratio to the bare step.
+"""Overhead of the hook on a GPU for a model of 163 M parameters, as a ratio of step times.
 
-`PYTHONPATH=src python3 -m benchmarks.hook_overhead_h200 FOLDER [COMMIT]` leaves
-hook_overhead_h200.json in the folder. Needs the standard library and torch alone; without a GPU a
-model of toy size shows that everything works.
+`PYTHONPATH=src python3 -m benchmarks.hook_overhead_h200 FOLDER [COMMIT]` writes
+hook_overhead_h200.json to the folder. Requires only the standard library and torch. Without a GPU,
+a toy model is a functional test.
 """
 
 import json
@@ -21,10 +21,10 @@ from benchmarks.gpt2 import Gpt2, Shape
 from benchmarks.gpt2_references import REFERENCES
 from benchmarks.hook_blocks import Added, Block, added, added_wall, load_blocks
 from benchmarks.hook_overhead import run, sonde_run
-from benchmarks.report import Row, circumstances, table
+from benchmarks.report import Row, describe_environment, table
 
-_BARE_SECONDS = 0.051  # the step that the promises were made for
-_IDLE_STEPS = 2  # the first of a block find an idle GPU
+_BARE_SECONDS = 0.051  # target duration of a step without Sonde
+_IDLE_STEPS = 2  # at the start of a block, the GPU is idle
 _NO_BUDGET = "[budget]\noverhead_percent = 100\n"
 _TENSORS = ("weights", "biases", "gradients")
 _VALUES_EVERY = 100
@@ -34,7 +34,7 @@ _TOY = ("--pairs", "2", "--steps", "6")
 
 @dataclass(frozen=True)
 class Case:
-    """One configuration and the ratio that it may reach."""
+    """One configuration and its target ratio."""
 
     title: str
     config: str
@@ -57,7 +57,7 @@ _CASES = (
 _COMPILED = Case("torch.compile, statistics at every step", _EVERY_STEP, 1.02)
 _GRAPHS = Case("torch.compile with CUDA graphs: defaults", "", 1.02)
 _VALUES = Case(
-    f"full tensors every {_VALUES_EVERY} steps: the longest step",
+    f"full tensors every {_VALUES_EVERY} steps: longest step",
     _NOTHING
     + _NO_BUDGET
     + "".join(
@@ -71,12 +71,12 @@ _WINDOW_CONFIG = (
     f"{_NOTHING}[profile]\ndataloader = false\npython = false\n"
     f"operators = {{start_step = {_WINDOW_STEPS[0]}, num_steps = {len(_WINDOW_STEPS)}}}\n"
 )
-_AFTER_WINDOW = Case("steps after a window of operators", "", 1.005)
+_AFTER_WINDOW = Case("steps after an operator window", "", 1.005)
 
 
 def main(folder: Path, commit: str | None) -> int:
-    """Measures everything, in less than nine minutes."""
-    facts = circumstances()
+    """Run all measurements; takes less than nine minutes."""
+    facts = describe_environment()
     facts["commit"] = commit or facts["commit"]
     facts["machine"] |= {"gpu": _gpu(), "torch": torch.__version__}
     rows: list[Row] = []
@@ -86,7 +86,7 @@ def main(folder: Path, commit: str | None) -> int:
         for measure in _measurements(_Bench(Path(scratch))):
             try:
                 rows.append(measure())
-            except SystemExit as error:  # a training that failed: the others still tell something
+            except SystemExit as error:  # one training process failed: continue with the others
                 failures += 1
                 print(error, file=sys.stderr, flush=True)
             _save(folder, facts, rows)
@@ -115,66 +115,67 @@ def _save(folder: Path, facts: dict[str, Any], rows: Sequence[Row]) -> None:
 
 
 class _Bench:
-    """Starts trainings of the model and reads what they measured."""
+    """Starts training processes and reads their measurements."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
         self._batch = Shape.batch
-        self._before_window = self._after_window = 0.0  # seconds of a step
-        self._drift = 1.0  # of a GPU that grows warm over as many steps
+        self._before_window = self._after_window = 0.0  # seconds per step
+        self._drift = 1.0  # of a GPU that warms up over the same number of steps
 
     def bare(self) -> Row:
-        """Finds the batch with which a bare step is about as long as meant, and its noise."""
+        """Choose the batch size for the target duration, and measure the noise."""
         blocks = self._train(None, "--pairs", "1", "--steps", "8")
-        found = statistics.median(_steps(blocks, False))
+        seconds = statistics.median(_steps(blocks, False))
         if _IS_GPU:
-            self._batch = max(1, round(Shape.batch * _BARE_SECONDS / found))
+            self._batch = max(1, round(Shape.batch * _BARE_SECONDS / seconds))
         blocks = self._train(None)
         noise = added(blocks)
         with torch.device("meta"):
             parameters = list(Gpt2(Shape()).parameters())
-        size = sum(one.numel() for one in parameters)
+        size = sum(parameter.numel() for parameter in parameters)
         return Row(
-            "a bare step",
+            "step without Sonde",
             1000 * noise.bare,
             "ms",
             note=f"{size:,} parameters in {len(parameters)} tensors, batch {self._batch} × "
-            f"{Shape.length}, bfloat16 autocast; bare against bare {_error(noise)}",
+            f"{Shape.length}, bfloat16 autocast; without Sonde in all blocks {_error(noise)}",
         )
 
     def first(self) -> Row:
-        """The first job on a machine compiles our kernels; later ones find them in a cache."""
+        """Measure the first job on a machine, which compiles the kernels; later jobs cache them."""
         blocks = self._train(_EVERY_STEP, "--switch", "--pairs", "1")
         longest = max(_steps(blocks, True)) / statistics.median(_steps(blocks, False))
-        note = "while kernels for statistics are compiled, once on a machine"
-        return Row("the longest step of a machine's first job", longest, "×", note=note)
+        note = "includes compiling the statistics kernels, once per machine"
+        return Row("longest step of the first job on a machine", longest, "×", note=note)
 
     def hooked(self, case: Case) -> Row:
-        """The hook on and off in turns, inside one process."""
+        """Measure with the hook switched on and off in one process."""
         blocks = self._train(case.config, "--switch")
         step, wall = added(blocks), added_wall(blocks)
         longest = max(_steps(blocks, True)) / step.bare
         note = (
-            f"by events {_error(step)}, bare {1000 * step.bare:.3g} ms; by wall {_error(wall)}; "
+            f"by GPU events {_error(step)}, without Sonde {1000 * step.bare:.3g} ms; "
+            f"by wall clock {_error(wall)}; "
             f"longest step {longest:.3g}×; {self._account()}"
         )
         return _ratio(case, 1 + step.percent / 100, step.error_percent, note)
 
     def values(self) -> Row:
-        """The longest step while full tensors are fetched and written."""
+        """Measure the longest step while full tensors are saved."""
         steps = 2 * _VALUES_EVERY + 10
         blocks = self._train(_VALUES.config, "--switch", "--pairs", "1", "--steps", str(steps))
         bare = statistics.median(_steps(blocks, False))
         longest = max(_steps(blocks, True)) / bare
         note = (
-            f"longest bare step {max(_steps(blocks, False)) / bare:.3g}×; "
+            f"longest step without Sonde {max(_steps(blocks, False)) / bare:.3g}×; "
             f"all steps {_error(added(blocks))}; {self._account()}"
         )
         return _ratio(_VALUES, longest, 0.0, note)
 
     def compiled(self, case: Case, mode: str) -> Row:
-        """Against a process that has never heard of Sonde, and inside one process."""
+        """Compare with a process without Sonde, and within one process."""
         plain = self._train(None, "--compile", mode)
         blocks = self._train(case.config, "--compile", mode, "--switch")
         bare = statistics.median(_steps(plain, False) + _steps(plain, True))
@@ -182,45 +183,48 @@ class _Bench:
         inside = added(blocks)
         ratio = max(hooked / bare, 1 + inside.percent / 100)
         note = (
-            f"the worse of: median step against a plain process of {1000 * bare:.4g} ms "
-            f"{hooked / bare:.4g}×, on and off in turns {_error(inside)}"
+            f"the larger of: median step compared with a process without Sonde "
+            f"({1000 * bare:.4g} ms) {hooked / bare:.4g}×, alternating with and without the hook "
+            f"{_error(inside)}"
         )
         return _ratio(case, ratio, inside.error_percent, note)
 
     def window(self) -> Row:
-        """What a step costs in which PyTorch's profiler is at work, against those before."""
+        """Compare profiled steps with the steps before the window."""
         warm_up = 20
         words = ("--pairs", "1", "--steps", "100", "--warm-up", str(warm_up))
         first, last = (at - warm_up - _IDLE_STEPS for at in (_WINDOW_STEPS[0], _WINDOW_STEPS[-1]))
-        one, other = (block.step_seconds for block in self._train(None, *words))
-        self._drift = statistics.median(other) / statistics.median(one[: first - 2])
-        one, other = (block.step_seconds for block in self._train(_WINDOW_CONFIG, *words))
-        self._before_window = statistics.median(one[: first - 2])
-        # the process that decodes the trace is done by then
-        self._after_window = statistics.median(other)
-        profiled = one[first : last + 1]
+        first_block, second_block = (block.step_seconds for block in self._train(None, *words))
+        self._drift = statistics.median(second_block) / statistics.median(first_block[: first - 2])
+        first_block, second_block = (
+            block.step_seconds for block in self._train(_WINDOW_CONFIG, *words)
+        )
+        self._before_window = statistics.median(first_block[: first - 2])
+        # the trace decoder is finished by then
+        self._after_window = statistics.median(second_block)
+        profiled = first_block[first : last + 1]
         note = (
-            f"mean of {len(profiled)}, the longest {max(profiled) / self._before_window:.3g}×; "
-            f"the step after them {one[last + 1] / self._before_window:.3g}×; {self._account()}"
+            f"mean of {len(profiled)} steps, longest {max(profiled) / self._before_window:.3g}×; "
+            f"next step {first_block[last + 1] / self._before_window:.3g}×; {self._account()}"
         )
         ratio = statistics.fmean(profiled) / self._before_window
-        return Row("a step in a window of operators", ratio, "×", note=note)
+        return Row("step in an operator window", ratio, "×", note=note)
 
     def after_window(self) -> Row:
-        """What a window leaves behind."""
+        """Compare steps after and before the window."""
         ratio = self._after_window / self._before_window
         note = (
             f"medians, before {1000 * self._before_window:.4g} ms, after {ratio:.4f}×; "
-            f"the same steps of a plain process {self._drift:.4f}×"
+            f"the same steps in a process without Sonde {self._drift:.4f}×"
         )
         return _ratio(_AFTER_WINDOW, ratio / self._drift, 0.0, note)
 
     def reference(self, name: str) -> Row:
-        """Another way to get statistics."""
+        """Measure another way to get statistics."""
         words = ("--reference", name, "--pairs", "3", "--steps", "12")
-        found = added(self._train(None, *words))
-        note = f"at every step, without Sonde, {_error(found)}"
-        return Row(f"reference: {name}", 1 + found.percent / 100, "×", note=note)
+        cost = added(self._train(None, *words))
+        note = f"at every step, without Sonde, {_error(cost)}"
+        return Row(f"reference: {name}", 1 + cost.percent / 100, "×", note=note)
 
     def _train(self, config: str | None, *words: str) -> list[Block]:
         self._count += 1
@@ -238,7 +242,7 @@ class _Bench:
         return f"job{self._count}"
 
     def _account(self) -> str:
-        """What the hook itself says that it did."""
+        """Describe the overhead that the hook itself reports."""
         workers = self._folder / "jobs" / self._job / "workers"
         beats = [
             json.loads(path.read_text(encoding="utf-8")) for path in workers.rglob("beat.json")
@@ -248,9 +252,9 @@ class _Bench:
         (beat,) = beats
         steps = beat["steps"]["train"]
         return (
-            f"{steps} steps recorded, {1e6 * beat['hook_seconds'] / steps:.0f} µs in the thread "
-            f"that trains, {1e6 * beat['thread_seconds'] / steps:.0f} µs CPU behind it and "
-            f"{beat['bytes_written'] / steps:,.0f} bytes each"
+            f"{steps} steps recorded, each {1e6 * beat['hook_seconds'] / steps:.0f} µs in the "
+            f"training thread, {1e6 * beat['thread_seconds'] / steps:.0f} µs CPU in the worker "
+            f"thread and {beat['bytes_written'] / steps:,.0f} bytes"
         )
 
 
@@ -259,7 +263,12 @@ def _without_first(block: Block) -> Block:
 
 
 def _steps(blocks: Sequence[Block], is_hooked: bool) -> list[float]:
-    return [one for block in blocks if block.is_hooked == is_hooked for one in block.step_seconds]
+    return [
+        seconds
+        for block in blocks
+        if block.is_hooked == is_hooked
+        for seconds in block.step_seconds
+    ]
 
 
 def _ratio(case: Case, ratio: float, error_percent: float, note: str) -> Row:
@@ -268,8 +277,8 @@ def _ratio(case: Case, ratio: float, error_percent: float, note: str) -> Row:
     return Row(case.title, ratio, "×", bar, is_met, note=note)
 
 
-def _error(found: Added) -> str:
-    return f"{1 + found.percent / 100:.4f} ± {found.error_percent / 100:.4f}"
+def _error(cost: Added) -> str:
+    return f"{1 + cost.percent / 100:.4f} ± {cost.error_percent / 100:.4f}"
 
 
 def _gpu() -> str:

@@ -19,14 +19,14 @@ from benchmarks.training_models import MODELS, Training, one_step, prepare
 
 
 def main() -> None:
-    """Trains, in blocks of steps, and leaves their durations in the file."""
+    """Train in blocks of steps and save their durations."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("file", type=Path)
     parser.add_argument("--pairs", type=int, default=1)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--warm-up", type=int, default=20)
-    parser.add_argument("--switch", action="store_true", help="every other block without Sonde")
+    parser.add_argument("--switch", action="store_true", help="disable Sonde in every other block")
     options = parser.parse_args()
     torch.set_num_threads(1)
     training = prepare(options.model)
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def endless(training: Training) -> Iterator[list[torch.Tensor]]:
-    """One epoch after the other."""
+    """Yield batches epoch by epoch, forever."""
     while True:
         yield from training.batches
 

@@ -1,4 +1,4 @@
-"""Runs a benchmark in a fresh process: threads and caches of one do not count in the next."""
+"""Run a benchmark in a new process, so that threads and caches do not affect the next one."""
 
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
@@ -7,8 +7,8 @@ from multiprocessing import get_context
 from benchmarks.report import Row
 
 
-def in_process_of_its_own(name: str) -> list[Row]:
-    """The rows of the benchmark of that name."""
+def run_in_new_process(name: str) -> list[Row]:
+    """Return the rows of the benchmark with that name."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_rows, name).result()
 

@@ -1,4 +1,4 @@
-"""Tools that ours is measured beside, each in an environment of its own."""
+"""Installation of tools for comparison, each in its own virtual environment."""
 
 import subprocess
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def install(folder: Path, *requirements: str) -> Path:
-    """Makes an environment with these in the folder; its Python."""
+    """Create an environment with these packages; return its Python."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     words = [str(python), "-m", "pip", "install", "-q", *requirements]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"{requirements[0]} cannot be installed:\n{done.stderr}")
+        sys.exit(f"Cannot install {requirements[0]}:\n{done.stderr}")
     return python

@@ -1,4 +1,4 @@
-"""Jobs as `sonde run` leaves them, from numbers: written by the writer, sealed by the sealer."""
+"""Jobs from given values, written and sealed like those of `sonde run`."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ _CLOSE_SECONDS = 60.0
 
 
 def record(uri: str, day: Day) -> Backend:
-    """A finished job in a folder, its segments sealed and merged as during a run."""
+    """Write a finished job with sealed and merged segments."""
     backend = open_backend(uri)
     _write_facts(backend, day)
     writer = Writer(backend, layout.node_folder(NODE), SystemClock())
@@ -53,7 +53,7 @@ def _write_facts(backend: Backend, day: Day) -> None:
 
 
 def h200_recording() -> Day:
-    """The recording in tests/golden as series: the GPU's, and each core's utilization."""
+    """Return the recording in tests/golden as series of the GPU and of each core."""
     with gzip.open(H200, "rt", encoding="utf-8") as file:
         rows = json.load(file)["rows"]
     columns: dict[tuple[str, str], Sequence[float]] = {
@@ -76,15 +76,15 @@ def h200_recording() -> Day:
 
 
 def _cores(stats: Sequence[Sequence[str]]) -> dict[tuple[str, str], Sequence[float]]:
-    """Busy percent since the row before, as the collector computes it."""
+    """Return the utilization since the previous row, as the collector computes it."""
     names = [line.split()[0] for line in stats[0]]
     ticks = np.array([[line.split()[1:9] for line in lines] for lines in stats], dtype=np.float64)
     idle = np.diff(ticks[:, :, 3] + ticks[:, :, 4], axis=0)
-    whole = np.diff(ticks.sum(axis=2), axis=0)
+    total = np.diff(ticks.sum(axis=2), axis=0)
     unknown = np.full((1, len(names)), np.nan)
     with np.errstate(invalid="ignore"):
-        percent = np.concatenate([unknown, 100 * (whole - idle) / whole])
+        percent = np.concatenate([unknown, 100 * (total - idle) / total])
     return {
-        ("cpu.utilization_percent", "" if name == "cpu" else name): percent[:, place].tolist()
-        for place, name in enumerate(names)
+        ("cpu.utilization_percent", "" if name == "cpu" else name): percent[:, column].tolist()
+        for column, name in enumerate(names)
     }

@@ -1,7 +1,7 @@
-"""How long the report of a day takes: 120 series, 100,000 steps, on one core.
+"""Time to write the report of a day: 120 series, 100,000 steps, on one core.
 
-As `sonde report` writes it at the end of a job, with what rules have recorded; asking all rules
-about such a job is measured by rules_cost.
+Measures `sonde report` at the end of a job, with recorded findings. rules_cost measures running all
+rules on such a job.
 """
 
 import os
@@ -19,7 +19,7 @@ _BAR_BYTES = 1_000_000
 
 
 def main(steps: int = _STEPS) -> list[Row]:
-    """The time from opening the job to the page, and how large that is."""
+    """Measure the time from opening the job to the page, and the page size."""
     with tempfile.TemporaryDirectory() as folder:
         backend, clock = trained_day(f"{folder}/day", steps)
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -36,10 +36,10 @@ def main(steps: int = _STEPS) -> list[Row]:
             "s",
             bar=f"≤ {_BAR_SECONDS:g} s",
             is_met=seconds <= _BAR_SECONDS,
-            note=f"on one core, from opening the job to the page{failed}",
+            note=f"on one core, from opening the job to the finished page{failed}",
         ),
         Row(
-            f"{what}: the page",
+            f"{what}: page size",
             size / 1e6,
             "MB",
             bar=f"≤ {_BAR_BYTES / 1e6:g} MB",

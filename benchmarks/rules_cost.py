@@ -1,4 +1,4 @@
-"""What rules cost beside a job that runs, and how soon they have gone through a recorded one."""
+"""CPU time of all rules, for a running job and for a recorded one."""
 
 import statistics
 import sys
@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.report import Row
 from benchmarks.synthetic import INTERVAL_NS, Day, make_day
-from benchmarks.synthetic_training import NODE, MovedClock, Pace, Training
+from benchmarks.synthetic_training import NODE, FakeClock, Pace, Training
 from benchmarks.trained import trained_day
 from sonde.clock import NANOSECONDS, process_cpu_seconds
 from sonde.engine.garbage_collection import collect_rarely
@@ -20,9 +20,9 @@ from sonde.store.backends import Backend, open_backend
 from sonde.store.layout import node_folder
 from sonde.store.writer import Writer
 
-_LOOK_SECONDS = 2
+_CHECK_INTERVAL_SECONDS = 2
 _LIVE_SECONDS = 600
-_WARM_SECONDS = 60  # at the beginning everything is looked at more closely, and loaded
+_WARM_SECONDS = 60  # at the start, more is inspected and modules are loaded
 _CHECK_BAR_SECONDS = 20.0
 _CHECK_STEPS = 100_000
 
@@ -31,8 +31,8 @@ FAST = Pace(steps_per_second=200, parameters=20, statistics_every=60)
 
 
 def main(live_seconds: int = _LIVE_SECONDS, check_steps: int = _CHECK_STEPS) -> list[Row]:
-    """All rules: live at two paces, and over a recorded day."""
-    collect_rarely()  # as `sonde follow` and `sonde check` do
+    """Run all rules: live at two speeds, and on a recorded day."""
+    collect_rarely()  # like `sonde follow` and `sonde check`
     day = make_day(ticks=(live_seconds + 10) * NANOSECONDS // INTERVAL_NS)
     return [
         _live("2 steps/s, 300 tensors at every step", SLOW, day, live_seconds, 1.0),
@@ -42,16 +42,16 @@ def main(live_seconds: int = _LIVE_SECONDS, check_steps: int = _CHECK_STEPS) -> 
 
 
 def _live(what: str, pace: Pace, day: Day, seconds: int, bar_percent: float) -> Row:
-    """CPU time of looks every other second, in percent of the time that the job took."""
+    """Measure the CPU time of periodic checks as a percentage of job time."""
     costs = []
     with tempfile.TemporaryDirectory() as folder:
         backend = open_backend(f"{folder}/job")
         start_ns = int(day.times_ns[0])
-        clock = MovedClock(start_ns)
+        clock = FakeClock(start_ns)
         training = Training(backend, clock, pace)
         samples = _Samples(backend, clock, day)
         recorder = Recorder(backend, clock, select_rules(), last_words)
-        for second in range(_LOOK_SECONDS, seconds, _LOOK_SECONDS):
+        for second in range(_CHECK_INTERVAL_SECONDS, seconds, _CHECK_INTERVAL_SECONDS):
             training.train_until(start_ns + second * NANOSECONDS)
             samples.record_until(start_ns + second * NANOSECONDS)
             clock.move_to(start_ns + second * NANOSECONDS)
@@ -59,56 +59,56 @@ def _live(what: str, pace: Pace, day: Day, seconds: int, bar_percent: float) -> 
             recorder.advance()
             if second >= min(_WARM_SECONDS, seconds // 2):
                 costs.append(process_cpu_seconds() - before)
-        found = [one for rule in recorder.runner.evaluations for one in rule.episodes]
-    percent = 100 * statistics.fmean(costs) / _LOOK_SECONDS
+        episodes = [episode for rule in recorder.runner.evaluations for episode in rule.episodes]
+    percent = 100 * statistics.fmean(costs) / _CHECK_INTERVAL_SECONDS
     return Row(
-        f"all rules beside a job, {what}",
+        f"all rules for a running job, {what}",
         percent,
-        "% of a core",
-        bar=f"≤ {bar_percent:g} %",
+        "% of one core",
+        bar=f"≤ {bar_percent:g}%",
         is_met=percent <= bar_percent,
-        note=f"a look every {_LOOK_SECONDS} s over {seconds} s, 120 series; the dearest one "
-        f"{1000 * max(costs):.0f} ms; {len(found)} findings in a job without faults",
+        note=f"a check every {_CHECK_INTERVAL_SECONDS} s for {seconds} s, 120 series; the slowest "
+        f"took {1000 * max(costs):.0f} ms; {len(episodes)} findings in a job without faults",
     )
 
 
 class _Samples:
-    """The machine's side of a job that runs."""
+    """System samples of a running job."""
 
-    def __init__(self, backend: Backend, clock: MovedClock, day: Day) -> None:
+    def __init__(self, backend: Backend, clock: FakeClock, day: Day) -> None:
         self._writer = Writer(backend, node_folder(NODE), clock)
         self._day = day
-        self._place = 0
+        self._next = 0
 
     def record_until(self, instant_ns: int) -> None:
-        """All ticks before an instant are in the store."""
+        """Write all samples before an instant to the store."""
         end = int(np.searchsorted(self._day.times_ns, instant_ns))
-        for place in range(self._place, end):
-            values = self._day.values[:, place].tolist()
-            self._writer.add_sample(int(self._day.times_ns[place]), self._day.series, values)
-        self._place = end
+        for index in range(self._next, end):
+            values = self._day.values[:, index].tolist()
+            self._writer.add_sample(int(self._day.times_ns[index]), self._day.series, values)
+        self._next = end
         self._writer.flush()
         self._writer.outbox.write_waiting()
 
 
 def _recorded(steps: int) -> list[Row]:
-    """CPU time of all rules over a recorded job: on one core, as `sonde check` does it."""
+    """Measure the CPU time of all rules on a recorded job, on one core like `sonde check`."""
     with tempfile.TemporaryDirectory() as folder:
         backend, clock = trained_day(f"{folder}/job", steps)
         before = process_cpu_seconds()
         runner = Runner(JobData(backend, clock), select_rules())
         runner.advance()
         spent = process_cpu_seconds() - before
-        dearest = sorted(runner.evaluations, key=lambda one: -one.seconds)[:5]
-    names = ", ".join(f"{one.rule} {one.seconds:.1f} s" for one in dearest)
+        slowest = sorted(runner.evaluations, key=lambda evaluation: -evaluation.seconds)[:5]
+    names = ", ".join(f"{evaluation.rule} {evaluation.seconds:.1f} s" for evaluation in slowest)
     return [
         Row(
-            f"all rules over a recorded day, 120 series, {steps:,} steps",
+            f"all rules for a recorded day, 120 series, {steps:,} steps",
             spent,
-            "s of CPU",
+            "CPU-seconds",
             bar=f"≤ {_CHECK_BAR_SECONDS:g} s",
             is_met=spent <= _CHECK_BAR_SECONDS,
-            note=f"dearest: {names}",
+            note=f"slowest: {names}",
         )
     ]
 

@@ -1,7 +1,7 @@
-"""What rules say about short real jobs on a GPU, live: `python3 -m benchmarks.rules_h200 FOLDER`.
+"""Findings of rules in short real jobs on a GPU: `python3 -m benchmarks.rules_h200 FOLDER`.
 
-Leaves rules_h200.json in the folder. Windows are scaled to jobs of less than a minute: samples come
-every 100 ms, and a window is 100 of them.
+Writes rules_h200.json to the folder. Windows are scaled to jobs of less than a minute:
+samples every 100 ms, 100 samples per window.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.gpu_jobs import KINDS
 from benchmarks.hook_overhead import run
-from benchmarks.report import Row, circumstances, table
+from benchmarks.report import Row, describe_environment, table
 
 _SECONDS = 40
 _EXPECTED = {
@@ -22,7 +22,7 @@ _EXPECTED = {
     "small-batch": frozenset(("BatchSize",)),
     "growing-memory": frozenset(("GPUMemoryIncrease",)),
 }
-# what may be said beside it, as true as the fault itself
+# additional findings that are also correct
 _ALLOWED = {
     "starved": frozenset(("Dataloader",)),
     "small-batch": frozenset(("LowGPUUtilization",)),
@@ -41,8 +41,8 @@ window = {_WINDOW}
 
 
 def main(folder: Path, commit: str | None) -> int:
-    """Runs all jobs one after the other, in less than four minutes."""
-    facts = circumstances()
+    """Run all jobs; takes less than four minutes."""
+    facts = describe_environment()
     facts["commit"] = commit or facts["commit"]
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
@@ -65,23 +65,23 @@ def _findings(folder: Path, kind: str) -> list[dict[str, Any]]:
     job = ("--store", str(folder), "--name", kind, "--config", str(config))
     training = (sys.executable, "-m", "benchmarks.gpu_jobs", kind, str(_SECONDS))
     run([*sonde, "run", *job, "--", *training])
-    said = run([*sonde, "findings", str(folder / kind), "--json"])
-    found: list[dict[str, Any]] = json.loads(said)["findings"]
-    return found
+    output = run([*sonde, "findings", str(folder / kind), "--json"])
+    findings: list[dict[str, Any]] = json.loads(output)["findings"]
+    return findings
 
 
 def _row(kind: str, findings: list[dict[str, Any]]) -> Row:
-    rules = {one["rule"] for one in findings if one["severity"] != "info"}
-    rules_by_id = {one["id"]: one["rule"] for one in findings}
-    causes = {(one["rule"], rules_by_id.get(one["cause"])) for one in findings}
-    wanted = _EXPECTED[kind]
-    is_right = wanted <= rules <= wanted | _ALLOWED.get(kind, frozenset())
+    rules = {finding["rule"] for finding in findings if finding["severity"] != "info"}
+    rules_by_id = {finding["id"]: finding["rule"] for finding in findings}
+    causes = {(finding["rule"], rules_by_id.get(finding["cause"])) for finding in findings}
+    expected = _EXPECTED[kind]
+    is_right = expected <= rules <= expected | _ALLOWED.get(kind, frozenset())
     is_linked = kind not in _CAUSES or _CAUSES[kind] in causes
-    said = "; ".join(one["message"] for one in findings) or "nothing was found"
-    bar = " and ".join(sorted(wanted)) or "silence"
+    messages = "; ".join(finding["message"] for finding in findings) or "no findings"
+    bar = " and ".join(sorted(expected)) or "no findings"
     if kind in _CAUSES:
-        bar += ", the one because of the other"
-    return Row(f"{kind}: findings", len(findings), "", bar, is_right and is_linked, note=said)
+        bar += ", linked as consequence and cause"
+    return Row(f"{kind}: findings", len(findings), "", bar, is_right and is_linked, note=messages)
 
 
 if __name__ == "__main__":

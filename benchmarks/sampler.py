@@ -1,4 +1,4 @@
-"""What it costs to watch a machine and a small job on it: CPU time, in percent of one core."""
+"""CPU time of sampling a machine and a small job, as a percentage of one core."""
 
 import statistics
 import subprocess
@@ -24,65 +24,70 @@ _FLUSH_SECONDS = 5.0
 _TURNS = 3
 _ROUNDS = 9
 _TICKS_PER_ROUND = 50
-_MOST_PERCENT = 0.5
-_LEAST_RATIO = 3.0
-# what psutil has too: pressure and control groups, which it has not, are not compared
-_ALIKE = ("cpu", "cpu_frequency", "memory", "disk", "disk_space", "network", "process_tree")
-_NO_BUDGET = 100.0  # the pace must stay as it is while it is measured
-_ALL_DUE = 60.0  # an interval so long that every collector is due at every tick
+_MAX_PERCENT = 0.5
+_MIN_RATIO = 3.0
+# psutil has no pressure and control group metrics, so they are not compared
+_COMPARABLE = ("cpu", "cpu_frequency", "memory", "disk", "disk_space", "network", "process_tree")
+_NO_BUDGET = 100.0  # keeps the sampling interval constant
+_ALL_DUE = 60.0  # longer than all intervals: every collector is due at every tick
 
 Open = Callable[[int], dict[str, Collector]]
 
 
 def main() -> list[Row]:
-    """Both cadences ticking for real, ours and psutil's; one whole tick of each; the launcher."""
+    """Measure two sampling intervals, one sample, and the launcher; compare with psutil."""
     rows = []
     with process_tree() as pid:
         for what, interval in (
-            ("everything sampled at 500 ms", 0.5),
+            ("all collectors at 500 ms", 0.5),
             ("system at 100 ms, process tree at 500 ms", 0.1),
         ):
             turns = [
                 (
-                    _percent_of_a_core(_ours, pid, interval),
-                    _percent_of_a_core(_alike, pid, interval),
-                    _percent_of_a_core(_through_psutil, pid, interval),
+                    _percent_of_a_core(_all_collectors, pid, interval),
+                    _percent_of_a_core(_comparable_collectors, pid, interval),
+                    _percent_of_a_core(_psutil_collectors, pid, interval),
                 )
                 for _ in range(_TURNS)
             ]
-            rows.append(_judged(what, turns))
-        ours, theirs = _tick_milliseconds(_ours, pid), _tick_milliseconds(_through_psutil, pid)
-    note = f"CPU time, in a loop, medians of {_ROUNDS}; warmer caches than real ticking has"
-    rows.append(Row("one tick of everything", ours, "ms", "", None, "psutil", theirs, note))
+            rows.append(_comparison(what, turns))
+        ours, theirs = (
+            _tick_milliseconds(_all_collectors, pid),
+            _tick_milliseconds(_psutil_collectors, pid),
+        )
+    note = f"CPU time in a loop, medians of {_ROUNDS}; caches are warmer than in real sampling"
+    rows.append(Row("one sample of all collectors", ours, "ms", "", None, "psutil", theirs, note))
     return [*rows, _launcher()]
 
 
-def _judged(what: str, turns: Sequence[tuple[float, float, float]]) -> Row:
-    ours, alike, theirs = (statistics.median(one) for one in zip(*turns, strict=True))
-    each = ", ".join(f"{one:.2f}" for one, _, _ in turns)
+def _comparison(what: str, turns: Sequence[tuple[float, float, float]]) -> Row:
+    ours, comparable, theirs = (
+        statistics.median(percents) for percents in zip(*turns, strict=True)
+    )
+    runs = ", ".join(f"{percents:.2f}" for percents, _, _ in turns)
     return Row(
         what,
         ours,
-        "% of a core",
-        bar=f"≤ {_MOST_PERCENT} %, ≥ {_LEAST_RATIO:g}× cheaper",
-        is_met=ours <= _MOST_PERCENT and theirs >= _LEAST_RATIO * alike,
+        "% of one core",
+        bar=f"≤ {_MAX_PERCENT}%, ≥ {_MIN_RATIO:g}× cheaper",
+        is_met=ours <= _MAX_PERCENT and theirs >= _MIN_RATIO * comparable,
         alternative="psutil in the same sampler",
         alternative_measured=theirs,
-        note=f"median of {each} %; {alike:.2f} % for what psutil has too, which is "
-        f"{theirs / alike:.1f}× cheaper than psutil; CPU time over {_SECONDS:g} s each, in turns, "
-        f"9 processes, flush every {_FLUSH_SECONDS:g} s",
+        note=f"median of {runs}%; {comparable:.2f}% for metrics that psutil also has, "
+        f"{theirs / comparable:.1f}× cheaper than psutil; CPU time over {_SECONDS:g} s each, "
+        f"alternating, 9 processes, flush every {_FLUSH_SECONDS:g} s",
     )
 
 
-def _ours(pid: int) -> dict[str, Collector]:
+def _all_collectors(pid: int) -> dict[str, Collector]:
     return open_collectors(Machine(job_pid=pid, paths=(Path.cwd(),)))[0]
 
 
-def _alike(pid: int) -> dict[str, Collector]:
-    return open_collectors(Machine(job_pid=pid, paths=(Path.cwd(),)), _ALIKE)[0]
+def _comparable_collectors(pid: int) -> dict[str, Collector]:
+    return open_collectors(Machine(job_pid=pid, paths=(Path.cwd(),)), _COMPARABLE)[0]
 
 
-def _through_psutil(pid: int) -> dict[str, Collector]:
+def _psutil_collectors(pid: int) -> dict[str, Collector]:
     machine = Machine(job_pid=pid)
     collectors: dict[str, Collector] = {
         "load": PsutilLoad(machine),
@@ -96,14 +101,14 @@ def _through_psutil(pid: int) -> dict[str, Collector]:
 
 
 def _percent_of_a_core(collectors: Open, pid: int, interval: float) -> float:
-    """All threads of this process: ticks, slow collectors, flushes and writing."""
+    """Measure all threads of this process: samples, slow collectors, flushes and writing."""
     with tempfile.TemporaryDirectory() as folder:
         clock = SystemClock()
         writer = Writer(open_backend(folder), node_folder("here"), clock)
         sampler = Sampler(collectors(pid), writer, clock, interval, _NO_BUDGET)
         writer.outbox.start()
         sampler.start(_FLUSH_SECONDS)
-        time.sleep(1.0)  # the first tick finds files and processes, the others know them
+        time.sleep(1.0)  # the first sample discovers files and processes
         started, before = time.perf_counter(), time.process_time()
         time.sleep(_SECONDS)
         cpu, wall = time.process_time() - before, time.perf_counter() - started
@@ -135,7 +140,7 @@ def _cpu_seconds(work: Callable[[], None]) -> float:
 
 
 def _launcher() -> Row:
-    """The real thing: `sonde run` around the same tree, once it has started."""
+    """Measure `sonde run` with the same process tree, after startup."""
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "sonde", "run", "--quiet", "--store", folder, *COMMAND]
         with subprocess.Popen(words, stdin=subprocess.PIPE) as launcher:
@@ -146,14 +151,14 @@ def _launcher() -> Row:
             assert launcher.stdin is not None
             launcher.stdin.close()
     return Row(
-        "the whole launcher at 500 ms, after its start",
+        "complete launcher at 500 ms, after startup",
         100 * used / _SECONDS,
-        "% of a core",
-        note="sampling, writing, heartbeats and listening for requests; in steps of 0.05 %",
+        "% of one core",
+        note="sampling, writing, heartbeats and requests; resolution 0.05%",
     )
 
 
 def _process_seconds(pid: int) -> float:
-    """User and system time of a process, which the kernel counts in hundredths."""
+    """Return user and system time of a process, which the kernel counts in 10 ms ticks."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100

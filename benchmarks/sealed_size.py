@@ -1,4 +1,4 @@
-"""How many bytes a sealed point takes: a day of a training machine, and a real GPU recording."""
+"""Sealed bytes per point: a synthetic day, and a real GPU recording."""
 
 import tempfile
 from collections.abc import Callable
@@ -13,10 +13,10 @@ _BAR = 0.9
 
 
 def main() -> list[Row]:
-    """Raw Parquet against the bar, and everything that lies in the folder beside it."""
+    """Measure raw Parquet, roll-ups and all files of the job."""
     return [
         *_measure("24 h × 120 series at 500 ms", make_day()),
-        *_measure("the H200 recording, 87 s at 120 ms", h200_recording()),
+        *_measure("H200 recording, 87 s at 120 ms", h200_recording()),
     ]
 
 
@@ -46,6 +46,6 @@ def _is_rollup(name: str) -> bool:
     return name.endswith(ROLLUP_SUFFIX)
 
 
-def _bytes(folder: str, is_wanted: Callable[[str], bool]) -> int:
+def _bytes(folder: str, is_counted: Callable[[str], bool]) -> int:
     files = (path for path in Path(folder).rglob("*") if path.is_file())
-    return sum(path.stat().st_size for path in files if is_wanted(path.name))
+    return sum(path.stat().st_size for path in files if is_counted(path.name))

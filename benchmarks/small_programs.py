@@ -1,7 +1,7 @@
-"""Training programs with small steps, in the styles that people write: each calls `tick` per unit.
+"""Training programs with short steps, in common styles. Each calls `tick` per unit.
 
-A unit is one training step, or one round of a program whose steps alternate with something else.
-`tick` returns True when enough was measured.
+A unit is one training step, or one round of a program whose steps alternate with other work.
+`tick` returns True when the measurement is complete.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ Program = Callable[[Tick], None]
 
 
 def perceptron(tick: Tick) -> None:
-    """A plain loop over tensors in memory, 0.3 ms a step."""
+    """A plain loop over tensors in memory, 0.3 ms per step."""
     model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU())
     model.append(nn.Linear(64, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -61,7 +61,7 @@ def digits(tick: Tick) -> None:
 
 
 class _ActorCritic(nn.Module):
-    """A policy and a value, as reinforcement learning libraries build them."""
+    """A policy and a value function, as in reinforcement learning libraries."""
 
     def __init__(self, separate_calls: bool) -> None:
         super().__init__()
@@ -72,11 +72,11 @@ class _ActorCritic(nn.Module):
         self.critic = nn.Linear(64, 1)
 
     def forward(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Action scores and values."""
+        """Return action scores and values."""
         return self.actor(self.actor_body(states)), self.critic(self.critic_body(states))
 
     def act(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """The same, through the parts' own calls where the module is not called itself."""
+        """Return the same, through the submodules if `separate_calls` is set."""
         if self._separate_calls:
             return self.forward(states)
         scores, values = self(states)
@@ -100,10 +100,10 @@ def _ppo(tick: Tick, separate_calls: bool) -> None:
             chances.append(choice.log_prob(action))  # type: ignore[no-untyped-call]
             state = 0.9 * state + 0.1 * torch.randn(1, 4)
         model.train(True)
-        batch, taken, before = torch.cat(states), torch.cat(actions), torch.cat(chances)
+        batch, sampled, before = torch.cat(states), torch.cat(actions), torch.cat(chances)
         for chosen in torch.randperm(128).view(4, 32):
             scores, values = model.act(batch[chosen])
-            after = functional.log_softmax(scores, -1).gather(1, taken[chosen, None])[:, 0]
+            after = functional.log_softmax(scores, -1).gather(1, sampled[chosen, None])[:, 0]
             ratio = (after - before[chosen]).exp()
             bounded = ratio.clamp(0.8, 1.2)
             loss = -torch.min(ratio, bounded).mean() + 0.5 * values.square().mean()
@@ -121,18 +121,18 @@ def ppo_whole(tick: Tick) -> None:
 
 
 def ppo_parts(tick: Tick) -> None:
-    """Rollouts that call actor and critic, never the whole, and never switch the mode."""
+    """Rollouts that call actor and critic, never the model, and never switch the mode."""
     _ppo(tick, separate_calls=True)
 
 
 def characters(tick: Tick) -> None:
-    """A character model with parameters and no modules, as in makemore."""
+    """A character model with parameters and without modules, as in makemore."""
     table = torch.randn(27, 10)
     first, offset = torch.randn(30, 200) * 0.1, torch.zeros(200)
     second, shift = torch.randn(200, 27) * 0.1, torch.zeros(27)
     parameters = [table, first, offset, second, shift]
-    for one in parameters:
-        one.requires_grad_()
+    for parameter in parameters:
+        parameter.requires_grad_()
     optimizer = torch.optim.AdamW(parameters, lr=1e-3)
     words, following = torch.randint(0, 27, (3200, 3)), torch.randint(0, 27, (3200,))
     while True:
@@ -177,7 +177,7 @@ class _Recurrent(nn.Module):
         self.head = nn.Linear(64, 64)
 
     def forward(self, words: Tensor) -> Tensor:
-        """Scores of each next word."""
+        """Return scores of each next word."""
         hidden = torch.zeros(len(words), 64)
         scores = []
         for at in range(words.shape[1]):
@@ -187,7 +187,7 @@ class _Recurrent(nn.Module):
 
 
 def recurrent(tick: Tick) -> None:
-    """Many calls of small modules inside one pass."""
+    """Many calls of small modules in one pass."""
     model = _Recurrent()
     optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3)
     words = torch.randint(0, 64, (400, 8, 17))
@@ -204,7 +204,7 @@ def recurrent(tick: Tick) -> None:
 
 
 class _Recommender(nn.Module):
-    """Sums of embeddings beside numbers."""
+    """Sums of embeddings, combined with numeric features."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,14 +213,14 @@ class _Recommender(nn.Module):
         self.top = nn.Sequential(nn.Linear(144, 64), nn.ReLU(), nn.Linear(64, 1))
 
     def forward(self, numbers: Tensor, kinds: Tensor) -> Tensor:
-        """One score per sample."""
-        found = [table(kinds[:, at, None]) for at, table in enumerate(self.tables)]
-        scores: Tensor = self.top(torch.cat([self.bottom(numbers), *found], 1))
+        """Return one score per sample."""
+        embeddings = [table(kinds[:, at, None]) for at, table in enumerate(self.tables)]
+        scores: Tensor = self.top(torch.cat([self.bottom(numbers), *embeddings], 1))
         return scores[:, 0]
 
 
 def recommender(tick: Tick) -> None:
-    """Embedding tables with a loader that makes its batches in the loop."""
+    """Embedding tables with a loader in the main process."""
     model = _Recommender()
     optimizer = torch.optim.Adagrad(model.parameters(), lr=1e-2)
     data = TensorDataset(
@@ -237,7 +237,7 @@ def recommender(tick: Tick) -> None:
 
 
 def inference(tick: Tick) -> None:
-    """Many small modules without gradients, after a moment of training."""
+    """Many small modules without gradients, after a short training."""
     layers = [nn.Sequential(nn.Linear(32, 32), nn.LayerNorm(32), nn.GELU()) for _ in range(12)]
     model = nn.Sequential(*layers, nn.Linear(32, 4))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -270,21 +270,21 @@ def loading(tick: Tick) -> None:
 
 
 class _Slow(torch.utils.data.Dataset[tuple[Tensor, int]]):
-    """Samples that take a while to make."""
+    """Samples that take time to create."""
 
     def __len__(self) -> int:
         return 3200
 
-    def __getitem__(self, at: int) -> tuple[Tensor, int]:
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
         image = torch.rand(3, 16, 16)
         for _ in range(8):
             image = image.roll(1, 1).mul(0.99)
-        return image, at % 10
+        return image, index % 10
 
 
 def lightning_autoencoder(tick: Tick) -> None:
     """Lightning's first example: an encoder, a decoder, a training_step."""
-    lightning: Any = import_module("lightning")  # it is not everywhere
+    lightning: Any = import_module("lightning")  # optional
 
     class AutoEncoder(lightning.LightningModule):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -321,7 +321,7 @@ def lightning_autoencoder(tick: Tick) -> None:
 
 
 def transformers_trainer(tick: Tick) -> None:
-    """The Trainer of transformers with a model of two narrow layers."""
+    """The Hugging Face Trainer with a model of two narrow layers."""
     transformers: Any = import_module("transformers")
 
     class Ticks(transformers.TrainerCallback):  # type: ignore[misc]

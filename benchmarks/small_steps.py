@@ -1,11 +1,12 @@
-"""What the hook costs in programs with small steps, and whether its own account is true.
+"""Overhead of the hook in programs with short steps, compared with its self-reported overhead.
 
-Each program runs in one process, in blocks with the hook and with every hook and every replaced
-function taken out, in turns. CPU time of the training thread is compared: on a busy machine wall
-time says nothing. Then jobs of a few seconds as a whole, with and without `sonde run` in turns.
+Each program runs in one process, alternating between blocks with the hook and blocks in which all
+hooks and replaced functions are removed. CPU time of the training thread is compared, because wall
+time is unreliable on a busy machine. Then complete jobs of a few seconds run with and without
+`sonde run`.
 
-SMALL_STEPS names some of the programs. SMALL_STEPS_BEFORE is the root of another checkout with an
-environment in `.venv` and this folder copied into it: each program runs there as well, right after.
+SMALL_STEPS selects programs. SMALL_STEPS_BEFORE is the root of another checkout with an environment
+in `.venv` and a copy of this folder: each program also runs there.
 """
 
 import json
@@ -29,12 +30,12 @@ _BAR_PERCENT = 1.0
 _SHORT_BAR_PERCENT = 3.0
 _SHORT = {"perceptron": 6000, "digits": 2000, "ppo_whole": 80}  # units: a few seconds
 _RESAMPLED = 400
-_TRIMMED = 0.03  # of the pairs at each end: something else ran
+_TRIMMED = 0.03  # share of pairs to drop at each end: disturbed by other processes
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long everything is measured."""
+    """Length of the measurements."""
 
     seconds: float = 16.0
     short_pairs: int = 5
@@ -45,7 +46,7 @@ _QUICK = Effort(seconds=2.0, short_pairs=1)
 
 
 def main() -> list[Row]:
-    """Every program, or those that SMALL_STEPS names; SONDE_BENCHMARK_QUICK=1 is a trial."""
+    """Measure all programs, or SMALL_STEPS; SONDE_BENCHMARK_QUICK=1 is a quick functional test."""
     effort = _QUICK if os.environ.get("SONDE_BENCHMARK_QUICK") else _THOROUGH
     names = os.environ.get("SMALL_STEPS", "").split() or list(PROGRAMS)
     rows: list[Row] = []
@@ -56,15 +57,15 @@ def main() -> list[Row]:
                 rows.append(Row(name, 0, "", note=f"not run: {NEEDS[name]} is not installed"))
                 continue
             row = bench.blocks(name)
-            told = f"account {row.alternative_measured:.2f} %, {row.note}"
-            print(f"  {row.what}: {row.measured:.2f} %, {told}", file=sys.stderr, flush=True)
+            message = f"self-reported {row.alternative_measured:.2f}%, {row.note}"
+            print(f"  {row.what}: {row.measured:.2f}%, {message}", file=sys.stderr, flush=True)
             rows.append(row)
-        rows += [bench.whole(name) for name in names if name in _SHORT]
+        rows += [bench.complete_job(name) for name in names if name in _SHORT]
     return rows
 
 
 class _Bench:
-    """Starts programs and compares what they measured."""
+    """Starts programs and compares their measurements."""
 
     def __init__(self, folder: Path, effort: Effort) -> None:
         self._folder = folder
@@ -72,33 +73,33 @@ class _Bench:
         self._count = 0
 
     def blocks(self, name: str) -> Row:
-        """Hook in and out inside one process."""
+        """Measure with the hook installed and removed in one process."""
         document = self._run(name, "--switch", "--seconds", str(self._effort.seconds), hooked=True)
         blocks = [SmallBlock(**block) for block in document["blocks"]]
         percent, error = _added(blocks, "cpu_seconds")
         wall, wall_error = _added(blocks, "wall_seconds")
         hooked = [block for block in blocks if block.is_hooked]
-        others = sum(block.thread_seconds for block in blocks)
-        threads = 100 * others / sum(block.cpu_seconds for block in hooked)
+        thread_seconds = sum(block.thread_seconds for block in blocks)
+        threads = 100 * thread_seconds / sum(block.cpu_seconds for block in hooked)
         unit = statistics.median(
             block.cpu_seconds / block.units for block in blocks if not block.is_hooked
         )
         account = _account(document["accounts"])
         before = self._before(name)
         return Row(
-            f"{name}, {1000 * unit:.2g} ms a unit",
+            f"{name}, {1000 * unit:.2g} ms per unit",
             percent,
             "%",
-            f"≤ {_BAR_PERCENT:g} %",
+            f"≤ {_BAR_PERCENT:g}%",
             percent - error <= _BAR_PERCENT,
-            "its own account",
+            "self-reported",
             account[0],
-            f"± {error:.2f} %; wall {wall:.2f} ± {wall_error:.2f} %; CPU time of its threads "
-            f"{threads:.2f} % (account {account[1]:.2f} %); {len(blocks) // 2} pairs{before}",
+            f"± {error:.2f}%; wall time {wall:.2f} ± {wall_error:.2f}%; CPU time of its threads "
+            f"{threads:.2f}% (self-reported {account[1]:.2f}%); {len(blocks) // 2} pairs{before}",
         )
 
     def _before(self, name: str) -> str:
-        """What another version costs, where there is one to compare with."""
+        """Describe the overhead of SMALL_STEPS_BEFORE, if set."""
         root = os.environ.get("SMALL_STEPS_BEFORE")
         if not root:
             return ""
@@ -107,10 +108,10 @@ class _Bench:
         blocks = [SmallBlock(**block) for block in document["blocks"]]
         percent, error = _added(blocks, "cpu_seconds")
         account = _account(document["accounts"])[0]
-        return f"; before: {percent:.2f} ± {error:.2f} %, its own account {account:.2f} %"
+        return f"; before: {percent:.2f} ± {error:.2f}%, self-reported {account:.2f}%"
 
-    def whole(self, name: str) -> Row:
-        """A job of a few seconds, from its first line to its last."""
+    def complete_job(self, name: str) -> Row:
+        """Measure a complete job of a few seconds."""
         words = ("--units", str(_SHORT[name]))
         plain: list[dict[str, Any]] = []
         hooked: list[dict[str, Any]] = []
@@ -120,14 +121,14 @@ class _Bench:
                 (hooked if is_hooked else plain).append(document)
         cpu = _ratio(plain, hooked, "process_seconds")
         wall = _ratio(plain, hooked, "wall_seconds")
-        seconds = statistics.median(one["process_seconds"] for one in plain)
+        seconds = statistics.median(run_document["process_seconds"] for run_document in plain)
         return Row(
-            f"{name}, a whole job of {seconds:.1f} s",
+            f"{name}, complete job of {seconds:.1f} s",
             cpu,
             "%",
-            f"≤ {_SHORT_BAR_PERCENT:g} %",
+            f"≤ {_SHORT_BAR_PERCENT:g}%",
             cpu <= _SHORT_BAR_PERCENT,
-            note=f"CPU time of the process after its imports, with all threads; wall {wall:.1f} %; "
+            note=f"CPU time of the process after its imports, all threads; wall time {wall:.1f}%; "
             f"medians of {len(plain)} pairs of processes",
         )
 
@@ -149,14 +150,14 @@ class _Bench:
 
 
 def _added(blocks: Sequence[SmallBlock], what: str) -> tuple[float, float]:
-    """Percent that hooked blocks take more than their neighbours, and one standard error."""
+    """Return the added percentage compared with neighboring blocks, and its standard error."""
     ratios = []
     for pair in zip(blocks[::2], blocks[1::2], strict=True):
         bare, hooked = sorted(pair, key=lambda block: block.is_hooked)
         ratios.append(getattr(hooked, what) * bare.units / (getattr(bare, what) * hooked.units))
-    rest = random.Random(0)
-    again = [_trimmed(rest.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLED)]
-    return 100 * (_trimmed(ratios) - 1), 100 * statistics.stdev(again)
+    generator = random.Random(0)
+    resampled = [_trimmed(generator.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLED)]
+    return 100 * (_trimmed(ratios) - 1), 100 * statistics.stdev(resampled)
 
 
 def _trimmed(ratios: Sequence[float]) -> float:
@@ -165,7 +166,7 @@ def _trimmed(ratios: Sequence[float]) -> float:
 
 
 def _account(accounts: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """What the hook says it took, and its threads, in percent of the time it watched."""
+    """Return the self-reported percentages of the hook and of its threads."""
     hook, threads, training = (
         end - start for end, start in zip(accounts[1], accounts[0], strict=True)
     )
@@ -173,5 +174,5 @@ def _account(accounts: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def _ratio(plain: Sequence[dict[str, Any]], hooked: Sequence[dict[str, Any]], what: str) -> float:
-    bare = statistics.median(float(one[what]) for one in plain)
-    return 100 * (statistics.median(float(one[what]) for one in hooked) / bare - 1)
+    bare = statistics.median(float(document[what]) for document in plain)
+    return 100 * (statistics.median(float(document[what]) for document in hooked) / bare - 1)

@@ -1,6 +1,6 @@
-"""One program with small steps, with and without the hook in turns inside one process.
+"""Run a program with short steps, alternating with and without the hook in one process.
 
-`python -m benchmarks.small_training PROGRAM FILE [--seconds S]`, under `sonde run` or alone.
+`python -m benchmarks.small_training PROGRAM FILE [--seconds S]`, with or without `sonde run`.
 """
 
 import argparse
@@ -17,51 +17,50 @@ import torch
 
 from benchmarks.small_programs import PROGRAMS
 
-_BLOCK_SECONDS = 0.2  # what else runs on the machine changes within seconds
+_BLOCK_SECONDS = 0.2  # short, because other load changes within seconds
 _WARM_UP_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class SmallBlock:
-    """Some units of a program, all with the hook or all without."""
+    """Consecutive units of a program, all with the hook or all without."""
 
     is_hooked: bool
     units: int
     wall_seconds: float
-    cpu_seconds: float  # of the thread that trains
-    thread_seconds: float  # CPU time of all other threads
+    cpu_seconds: float  # training thread
+    thread_seconds: float  # CPU time, all other threads
 
 
 class HookSwitch:
-    """Takes every hook and every replaced function out of the process, and puts all back.
+    """Removes all hooks and replaced functions from the process, and restores them.
 
-    Time stands still for the session meanwhile: hooks that rest go on resting, and no budget is
-    earned.
+    The clock of the session is stopped meanwhile, so that no budget accumulates.
     """
 
     def __init__(self) -> None:
         session = sys.modules["sonde.hook.session"].Session.of_process()
         if not session.state.is_on:
-            raise SystemExit("no session records this process: was it started by sonde run?")
+            raise SystemExit("No session in this process. Start it with sonde run.")
         self.session = session
-        self._out: list[Callable[[], None]] = []
+        self._restores: list[Callable[[], None]] = []
         self._since_ns = self._since_cpu_ns = 0
 
     def __call__(self, is_on: bool) -> None:
-        """Hooks in, or out."""
+        """Install or remove the hooks."""
         clock = self.session.clock
-        if is_on and self._out:
-            while self._out:
-                self._out.pop()()
+        if is_on and self._restores:
+            while self._restores:
+                self._restores.pop()()
             clock.anchor_ns -= clock.now_ns() - self._since_ns
-            self._leave_out(time.thread_time_ns() - self._since_cpu_ns)
-        elif not is_on and not self._out:
+            self._exclude(time.thread_time_ns() - self._since_cpu_ns)
+        elif not is_on and not self._restores:
             self._since_ns, self._since_cpu_ns = clock.now_ns(), time.thread_time_ns()
-            for take_out in self._parts():
-                self._out.append(take_out())
+            for remove in self._removals():
+                self._restores.append(remove())
 
-    def _leave_out(self, cpu_ns: int) -> None:
-        """CPU time that no comparison of steps with and without hooks may count."""
+    def _exclude(self, cpu_ns: int) -> None:
+        """Exclude CPU time from the comparison of steps with and without hooks."""
         cost = getattr(
             self.session.frameworks.adapters["torch"].modules.deferred.rest,
             "_cost",
@@ -71,34 +70,34 @@ class HookSwitch:
             since = _private(cost, "_since")
             vars(cost)["_since"] = since._replace(cpu_ns=since.cpu_ns + cpu_ns)
 
-    def _parts(self) -> Iterator[Callable[[], Callable[[], None]]]:
+    def _removals(self) -> Iterator[Callable[[], Callable[[], None]]]:
         for adapter in self.session.frameworks.adapters.values():
-            for owner, name, own, replacement in reversed(
+            for owner, name, original, replacement in reversed(
                 _private(adapter, "_patches", "_replaced")
             ):
-                yield _Replaced(owner, name, own, replacement).take_out
+                yield _Replaced(owner, name, original, replacement).remove
         torch_adapter = self.session.frameworks.adapters["torch"]
         for owner in (_private(torch_adapter, "_loop", "updates"), torch_adapter.modules.hooks):
             for handle in _private(owner, "_handles"):
-                yield _Hook(handle).take_out
+                yield _Hook(handle).remove
 
 
 @dataclass(frozen=True)
 class _Replaced:
     owner: Any
     name: str
-    own: Any
+    original: Any
     replacement: Any
 
-    def take_out(self) -> Callable[[], None]:
+    def remove(self) -> Callable[[], None]:
         is_ours = vars(self.owner).get(self.name) is self.replacement
-        if is_ours and type(self.own) is object:  # inherited
+        if is_ours and type(self.original) is object:  # inherited
             delattr(self.owner, self.name)
         elif is_ours:
-            setattr(self.owner, self.name, self.own)
-        return self._put_back if is_ours else _nothing
+            setattr(self.owner, self.name, self.original)
+        return self._restore if is_ours else _nothing
 
-    def _put_back(self) -> None:
+    def _restore(self) -> None:
         setattr(self.owner, self.name, self.replacement)
 
 
@@ -106,22 +105,22 @@ class _Replaced:
 class _Hook:
     handle: Any
 
-    def take_out(self) -> Callable[[], None]:
+    def remove(self) -> Callable[[], None]:
         hooks = self.handle.hooks_dict_ref()
         key = self.handle.id
         if hooks is None or key not in hooks:
             return _nothing
-        more = [one for ref in self.handle.extra_dict_ref if (one := ref()) and key in one]
+        extras = [extra for ref in self.handle.extra_dict_ref if (extra := ref()) and key in extra]
         hook = hooks.pop(key)
-        for one in more:
-            del one[key]
+        for extra in extras:
+            del extra[key]
 
-        def put_back() -> None:
+        def restore() -> None:
             hooks[key] = hook
-            for one in more:
-                one[key] = True
+            for extra in extras:
+                extra[key] = True
 
-        return put_back
+        return restore
 
 
 def _private(owner: Any, *names: str) -> Any:
@@ -131,11 +130,11 @@ def _private(owner: Any, *names: str) -> Any:
 
 
 def _nothing() -> None:
-    """There was nothing to take out."""
+    """Do nothing: there was nothing to remove."""
 
 
 class Blocks:
-    """Counts units into blocks, and switches the hook between them."""
+    """Divides units into blocks and switches the hook between them."""
 
     def __init__(self, seconds: float, is_switched: bool) -> None:
         self._until = 0.0
@@ -144,23 +143,23 @@ class Blocks:
         self._switch: Callable[[bool], None] = lambda _is_on: None
         self.hook: HookSwitch | None = None
         self._warm_units, self._warm_from = 0, 0.0
-        self._units = self._left = 0
+        self._units = self._remaining = 0
         self._is_on = True
         self._start: tuple[float, float, float] = (0.0, 0.0, 0.0)
         self.blocks: list[SmallBlock] = []
         self.accounts: list[tuple[float, float, float]] = []
 
     def tick(self) -> bool:
-        """A unit is over; True when all are."""
+        """Count a unit; return True when the measurement is complete."""
         if not self._units:
             self._warm_up()
             return False
-        self._left -= 1
-        if self._left == 0:
+        self._remaining -= 1
+        if self._remaining == 0:
             self._end_block()
-        elif self._left == self._units:
-            self._start = _times()  # the first unit after a switch is not counted
-        return self._left < 0
+        elif self._remaining == self._units:
+            self._start = _times()  # excludes the first unit after a switch
+        return self._remaining < 0
 
     def _warm_up(self) -> None:
         now = time.thread_time()
@@ -178,7 +177,7 @@ class Blocks:
             self._account()
         self._until = time.perf_counter() + self._seconds
         gc.collect()
-        self._left = self._units + 1
+        self._remaining = self._units + 1
 
     def _end_block(self) -> None:
         wall, cpu, everything = (
@@ -190,19 +189,19 @@ class Blocks:
             self._switch(True)
             if self.hook is not None:
                 self._account()
-            self._left = -1
+            self._remaining = -1
             return
         if not is_pair:  # on, off; off, on; on, off
             self._is_on = not self._is_on
             self._switch(self._is_on)
-        self._left = self._units + 1
+        self._remaining = self._units + 1
 
     def _account(self) -> None:
         assert self.hook is not None
         budget = self.hook.session.overhead.budget
         training = getattr(self.hook.session, "training_seconds", budget.training_seconds)
-        told = (budget.hook_seconds, budget.thread_seconds, training)
-        self.accounts.append(told)
+        account = (budget.hook_seconds, budget.thread_seconds, training)
+        self.accounts.append(account)
 
 
 def _times() -> tuple[float, float, float]:
@@ -210,13 +209,13 @@ def _times() -> tuple[float, float, float]:
 
 
 def main() -> None:
-    """Trains and leaves the blocks in the file."""
+    """Train and save the blocks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", choices=PROGRAMS)
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--units", type=int, help="train for so many units, without any blocks")
-    parser.add_argument("--switch", action="store_true", help="every other block without Sonde")
+    parser.add_argument("--units", type=int, help="train for this number of units, without blocks")
+    parser.add_argument("--switch", action="store_true", help="disable Sonde in every other block")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(3)
@@ -231,7 +230,7 @@ def main() -> None:
 
 
 def _train(program: str, units: int) -> dict[str, Any]:
-    """A job of a few seconds as it is: its time from the first unit to the last."""
+    """Measure a job of a few seconds from the first unit to the last."""
     done = 0
     starts: list[tuple[float, float, float]] = []
 

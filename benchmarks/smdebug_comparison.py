@@ -1,7 +1,7 @@
-"""Step time and bytes on disk beside the original library, smdebug 1.0.34, on the same CPU models.
+"""Step time and disk use compared with smdebug 1.0.34, on the same CPU models.
 
-Both record the same: losses; statistics of all weights, biases and gradients at every step; their
-full values now and then. No budget holds Sonde back here, so that it does as much as it is asked.
+Both record losses, statistics of all weights, biases and gradients at every step, or their full
+values periodically. The overhead budget of Sonde is disabled, so that it records everything.
 """
 
 import json
@@ -25,7 +25,7 @@ _BLOCK_STEPS = 20
 
 @dataclass(frozen=True)
 class Task:
-    """The same thing, asked of both."""
+    """What both tools record."""
 
     title: str
     name: str
@@ -54,7 +54,7 @@ _TASKS = (
 
 
 def main() -> list[Row]:
-    """Every model and task; SONDE_BENCHMARK_QUICK=1 only shows that everything works."""
+    """Measure all models and tasks; SONDE_BENCHMARK_QUICK=1 is a quick functional test."""
     pairs = 2 if os.environ.get("SONDE_BENCHMARK_QUICK") else 5
     with tempfile.TemporaryDirectory() as folder:
         bench = _Bench(Path(folder), pairs)
@@ -62,7 +62,7 @@ def main() -> list[Row]:
 
 
 class _Bench:
-    """Starts trainings in which blocks with and without a hook take turns."""
+    """Starts training processes with alternating blocks."""
 
     def __init__(self, folder: Path, pairs: int) -> None:
         self._folder = folder
@@ -72,21 +72,21 @@ class _Bench:
         self._count = 0
 
     def compare(self, model: str, task: Task) -> list[Row]:
-        """What a step takes longer, and what is left on the disk."""
+        """Compare the added step time and the bytes on disk."""
         ours, our_bytes = self._sonde(model, task)
         theirs, their_bytes = self._smdebug(model, task)
         what, name = f"{model}, {task.title}", f"smdebug {VERSION}"
         return [
             Row(
-                f"{what}: added to a step",
+                f"{what}: time added per step",
                 1000 * ours.amount,
                 "ms",
                 alternative=name,
                 alternative_measured=1000 * theirs.amount,
-                note=f"{ours.percent:.2f} ± {ours.error_percent:.2f} % of {1000 * ours.bare:.3g} ms"
-                f"; smdebug {theirs.percent:.1f} ± {theirs.error_percent:.1f} %",
+                note=f"{ours.percent:.2f} ± {ours.error_percent:.2f}% of {1000 * ours.bare:.3g} ms"
+                f"; smdebug {theirs.percent:.1f} ± {theirs.error_percent:.1f}%",
             ),
-            Row(f"{what}: on disk", our_bytes, "bytes a step", "", None, name, their_bytes),
+            Row(f"{what}: on disk", our_bytes, "bytes per step", "", None, name, their_bytes),
         ]
 
     def _sonde(self, model: str, task: Task) -> tuple[Added, float]:
@@ -97,7 +97,7 @@ class _Bench:
         run([*before, *training, *self._words, "--switch"])
         workers = self._folder / "jobs" / job / "workers"
         beat = next(workers.rglob("beat.json")).read_text(encoding="utf-8")
-        recorded = json.loads(beat)["steps"]["train"]  # those before the first block too
+        recorded = json.loads(beat)["steps"]["train"]  # includes steps before the first block
         return added(load_blocks(file)), size(workers) / recorded
 
     def _smdebug(self, model: str, task: Task) -> tuple[Added, float]:
@@ -109,5 +109,5 @@ class _Bench:
 
 
 def size(folder: Path) -> int:
-    """Bytes of all files in it."""
+    """Return the size of all files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,8 +1,8 @@
-"""A virtual environment in which smdebug 1.0.34 runs with today's Python, NumPy and torch.
+"""A virtual environment in which smdebug 1.0.34 runs with current Python, NumPy and torch.
 
-torch and NumPy come from the environment that runs the benchmark. The library's own requirements
-are out of reach (protobuf 3.20 has no compiled form for today's Python), so its generated files are
-brought to the form that a current, compiled protobuf reads: faster for it than what it asks for.
+torch and NumPy come from the environment that runs the benchmark. The library requires protobuf
+3.20, which has no compiled version for current Python, so its generated files are converted for a
+current, compiled protobuf. This makes it faster than with its own requirements.
 """
 
 import re
@@ -19,7 +19,7 @@ _IMPORTS = re.compile(r"^from smdebug\S+ import \w+_pb2.*$", re.MULTILINE)
 
 
 def make_environment(folder: Path) -> Path:
-    """Its Python."""
+    """Create the environment; return its Python."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     packages = Path(_output(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"))
@@ -39,7 +39,7 @@ def _output(*words: str | Path) -> str:
 
 def _patch(package: Path) -> None:
     _replace(package / "core/tfevent/util.py", r"\.tostring\(\)", ".tobytes()")
-    # the profiler that it names is off, and its pinned version does not build everywhere
+    # this profiler is not used, and its pinned version does not build everywhere
     _replace(package / "profiler/python_profiler.py", r"(?m)^from pyinstrument.*\n", "")
     for generated in (package / "core/tfevent/proto").glob("*_pb2.py"):
         generated.write_text(_for_current_protobuf(generated.read_text(encoding="utf-8")))
@@ -48,14 +48,14 @@ def _patch(package: Path) -> None:
 def _replace(path: Path, pattern: str, replacement: str) -> None:
     text, count = re.subn(pattern, replacement, path.read_text(encoding="utf-8"))
     if not count:
-        sys.exit(f"{path} has nothing like {pattern}: is it smdebug {VERSION}?")
+        sys.exit(f"{path} does not match {pattern}. Check that it is smdebug {VERSION}.")
     path.write_text(text, encoding="utf-8")
 
 
 def _for_current_protobuf(text: str) -> str:
     serialized = _SERIALIZED.search(text)
     if serialized is None:
-        sys.exit("a generated file of smdebug holds no serialized description")
+        sys.exit("A generated file of smdebug has no serialized descriptor.")
     lines = (
         "from google.protobuf import descriptor_pool",
         "from google.protobuf.internal import builder",

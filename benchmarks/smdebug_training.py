@@ -1,7 +1,7 @@
-"""The same training with smdebug's hook in it: `python -m benchmarks.smdebug_training …`.
+"""The same training with the hook of smdebug: `python -m benchmarks.smdebug_training …`.
 
-Run by the Python of `smdebug_environment`; knows nothing of Sonde. Two equal models take turns, and
-only one of them has the hook.
+Runs with the Python of `smdebug_environment`, without Sonde. Alternates between two equal models,
+one of which has the hook.
 """
 
 import argparse
@@ -20,7 +20,7 @@ _WARM_UP = 10
 
 
 def main() -> None:
-    """Trains both, and leaves the durations in the file and the hook's output in the folder."""
+    """Train both models; save durations to the file and the hook's output to the folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("file", type=Path)
@@ -36,13 +36,13 @@ def main() -> None:
     hook.register_module(hooked.model)
     hook.register_loss(hooked.loss)
     batches = endless(bare)
-    now = [bare]
+    active = [bare]
 
     def step() -> None:
-        one_step(now[0], *next(batches))
+        one_step(active[0], *next(batches))
 
     def switch(is_on: bool) -> None:
-        now[0] = hooked if is_on else bare
+        active[0] = hooked if is_on else bare
 
     for _ in range(_WARM_UP):
         step()
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _hook(what: str, folder: str, every: int) -> Any:
-    smdebug = import_module("smdebug.pytorch")  # only there in the environment made for it
+    smdebug = import_module("smdebug.pytorch")  # available only in its environment
     reductions = smdebug.ReductionConfig(
         reductions=["min", "max", "mean", "std"], norms=["l1", "l2"]
     )

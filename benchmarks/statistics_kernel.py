@@ -1,7 +1,7 @@
-"""The GPU's statistics of tensors: right on nasty values, and how fast on a GPT-2-size model.
+"""Tensor statistics on a GPU: correctness on edge cases, speed on a model of the size of GPT-2.
 
-`PYTHONPATH=src python3 -m benchmarks.statistics_kernel` on a machine with an NVIDIA GPU prints
-JSON; needs nothing but torch. Without a GPU it says so and ends well.
+`PYTHONPATH=src python3 -m benchmarks.statistics_kernel` prints JSON. Requires an NVIDIA GPU and
+torch. Without a GPU, it prints a message and exits.
 """
 
 import json
@@ -22,7 +22,7 @@ from sonde.store.statistics import COLUMNS
 
 _ROUNDS = 30
 _BAR_GIGABYTES_PER_SECOND = 3800.0
-_SLACK = 1e-5  # of the sum of magnitudes: singles are summed in singles within a chunk
+_SLACK = 1e-5  # relative to the sum of magnitudes: chunks are summed in single precision
 _EMBEDDINGS, _WIDTH, _LAYERS = 50_304, 768, 12
 
 Tensors = dict[str, torch.Tensor]
@@ -30,9 +30,9 @@ Launch = Callable[[Mapping[str, torch.Tensor], bool], Pending]
 
 
 def main() -> int:
-    """Checks, measures, prints."""
+    """Check, measure and print the results."""
     if not torch.cuda.is_available():
-        print("no NVIDIA GPU here: nothing to measure")
+        print("No NVIDIA GPU: nothing to measure")
         return 0
     kernels = statistics_cuda.KERNELS
     document: dict[str, Any] = {
@@ -46,7 +46,7 @@ def main() -> int:
     document["wrong"] = document["wrong"][:60]
     document["speed"] = {
         "float32": _speed(_model(torch.float32)),
-        "float32, a third zeros": _speed(_model(torch.float32, zeros=True)),
+        "float32, one third zeros": _speed(_model(torch.float32, zeros=True)),
         "bfloat16": _speed(_model(torch.bfloat16)),
     }
     document["reference"] = _reference()
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def rows_of(document: dict[str, Any]) -> list[Row]:
-    """What was printed, as rows of the page of results."""
+    """Convert the printed document to rows of the results page."""
     reference = document["reference"]["one_sum_over_a_flat_tensor_gigabytes_per_second"]
     rows = []
     for what, speed in document["speed"].items():
@@ -64,8 +64,8 @@ def rows_of(document: dict[str, Any]) -> list[Row]:
         note = (
             f"{speed['tensors']} tensors, {speed['gigabytes']:.2f} GB in "
             f"{speed['plain_milliseconds']:.3f} ms; with histograms "
-            f"{speed['histogram_milliseconds']:.3f} ms; the host takes "
-            f"{speed['plain_host_microseconds']:.0f} µs; a plain sum over one flat tensor "
+            f"{speed['histogram_milliseconds']:.3f} ms; "
+            f"{speed['plain_host_microseconds']:.0f} µs on the host; a sum over one flat tensor "
             f"reaches {reference:,.0f} GB/s"
         )
         rows.append(
@@ -82,46 +82,46 @@ def rows_of(document: dict[str, Any]) -> list[Row]:
 
 
 def _wrong(launch: Launch) -> Iterator[str]:
-    """What differs from sums in double precision and from the processor's histograms."""
-    for turn in range(3):  # memory of a launch is used again, for tensors elsewhere
-        tensors = dict(_nasty(turn))
+    """Yield differences from double-precision sums and from histograms on the CPU."""
+    for turn in range(3):  # launches reuse memory for other tensors
+        tensors = dict(_edge_cases(turn))
         pending = launch(tensors, True)
-        plain = launch(tensors, False).measured()
+        without_histograms = launch(tensors, False).measured()
         torch.cuda.synchronize()
         if not pending.is_ready():
-            yield "not ready after everything is done"
-        found = pending.measured()
+            yield "not ready after synchronization"
+        with_histograms = pending.measured()
         expected = measure({name: tensor.cpu() for name, tensor in tensors.items()}, True)
-        yield from (f"left out {name}: {why}" for name, why in found.left_out.items())
-        for one in (found, plain):
-            yield from _differences(one, expected, one is found)
+        yield from (f"skipped {name}: {why}" for name, why in with_histograms.left_out.items())
+        for result in (with_histograms, without_histograms):
+            yield from _differences(result, expected, result is with_histograms)
 
 
-def _differences(found: Measured, expected: Measured, with_histogram: bool) -> Iterator[str]:
-    if sorted(found.names) != sorted(expected.names):
-        yield f"names: {sorted(set(expected.names) ^ set(found.names))}"
-    places = {name: place for place, name in enumerate(found.names)}
+def _differences(actual: Measured, expected: Measured, with_histogram: bool) -> Iterator[str]:
+    if sorted(actual.names) != sorted(expected.names):
+        yield f"names: {sorted(set(expected.names) ^ set(actual.names))}"
+    index_by_name = {name: index for index, name in enumerate(actual.names)}
     for row, name in enumerate(expected.names):
-        place = places.get(name, -1)
-        if place < 0:
+        index = index_by_name.get(name, -1)
+        if index < 0:
             continue
         magnitude = expected.columns[-1][row]
-        for column, ours, right in zip(COLUMNS, found.columns, expected.columns, strict=True):
+        for column, ours, right in zip(COLUMNS, actual.columns, expected.columns, strict=True):
             slack = _SLACK * magnitude if column in ("sum", "sum_of_absolutes") else 0.0
             slack = _SLACK * right[row] if column == "sum_of_squares" else slack
-            if not _is_close(ours[place], right[row], slack):
-                yield f"{name} {column}: {ours[place]!r}, should be {right[row]!r}"
-        if with_histogram and found.histograms[place] != expected.histograms[row]:
-            ours_text, right_text = found.histograms[place][:80], expected.histograms[row][:80]
-            yield f"{name} histogram: {ours_text}, should be {right_text}"
+            if not _is_close(ours[index], right[row], slack):
+                yield f"{name} {column}: {ours[index]!r}, expected {right[row]!r}"
+        if with_histogram and actual.histograms[index] != expected.histograms[row]:
+            ours_text, right_text = actual.histograms[index][:80], expected.histograms[row][:80]
+            yield f"{name} histogram: {ours_text}, expected {right_text}"
 
 
-def _is_close(found: float, right: float, slack: float) -> bool:
-    both_nan = math.isnan(found) and math.isnan(right)
-    return both_nan or found == right or abs(found - right) <= slack
+def _is_close(actual: float, expected: float, slack: float) -> bool:
+    both_nan = math.isnan(actual) and math.isnan(expected)
+    return both_nan or actual == expected or abs(actual - expected) <= slack
 
 
-def _nasty(seed: int) -> Iterator[tuple[str, torch.Tensor]]:
+def _edge_cases(seed: int) -> Iterator[tuple[str, torch.Tensor]]:
     generator = torch.Generator("cuda").manual_seed(seed)
     special = torch.tensor(
         [0.0, -0.0, math.nan, math.inf, -math.inf, 1e-45, -1e-40, 3e38, -3e38, 1e-20, 6e-8],
@@ -134,7 +134,7 @@ def _nasty(seed: int) -> Iterator[tuple[str, torch.Tensor]]:
             sprinkled = normal.clone()
             sprinkled[::97] = special[torch.arange(0, size + 1, 97, device="cuda") % len(special)]
             yield f"normal {dtype} {size}", normal[:size].to(dtype)
-            yield f"nasty {dtype} {size}", sprinkled[:size].to(dtype)
+            yield f"special values {dtype} {size}", sprinkled[:size].to(dtype)
             yield f"unaligned {dtype} {size}", sprinkled.to(dtype)[1:]
             for scale in (1e-30, 1e-42, 1e30, 1e-6):
                 yield f"times {scale} {dtype} {size}", (normal[:size] * scale).to(dtype)
@@ -146,12 +146,12 @@ def _nasty(seed: int) -> Iterator[tuple[str, torch.Tensor]]:
     matrix = torch.randn(300, 401, device="cuda", generator=generator)
     yield "scalar", matrix[0, 0].clone()
     yield "empty", matrix[:0]
-    yield "turned", matrix.T
-    yield "gaps", matrix[::2, ::3]
+    yield "transposed", matrix.T
+    yield "strided", matrix[::2, ::3]
     yield "double", matrix.double() * 1e200
     yield "integers", (matrix * 100).to(torch.int32)
     yield "booleans", matrix > 0
-    yield "eight bits", matrix.to(torch.float8_e4m3fn)
+    yield "8-bit float", matrix.to(torch.float8_e4m3fn)
     yield "parameter", torch.nn.Parameter(matrix.clone())
     yield "complex", torch.view_as_complex(matrix[:, :400].reshape(300, 200, 2).contiguous())
 
@@ -166,16 +166,16 @@ def _model(dtype: torch.dtype, zeros: bool = False) -> Tensors:
         "norm.bias": (_WIDTH,),
     }
     for layer in range(_LAYERS):
-        for part, (out, into) in {
+        for module, (out, into) in {
             "qkv": (3, 1),
             "mix": (1, 1),
             "up": (4, 1),
             "down": (1, 4),
         }.items():
-            shapes[f"{layer}.{part}.weight"] = (out * _WIDTH, into * _WIDTH)
-            shapes[f"{layer}.{part}.bias"] = (out * _WIDTH,)
-        for part in ("norm_1", "norm_2"):
-            shapes[f"{layer}.{part}.weight"] = shapes[f"{layer}.{part}.bias"] = (_WIDTH,)
+            shapes[f"{layer}.{module}.weight"] = (out * _WIDTH, into * _WIDTH)
+            shapes[f"{layer}.{module}.bias"] = (out * _WIDTH,)
+        for module in ("norm_1", "norm_2"):
+            shapes[f"{layer}.{module}.weight"] = shapes[f"{layer}.{module}.bias"] = (_WIDTH,)
     tensors: Tensors = {}
     for kind, scale in (("weight", 0.02), ("gradient", 1e-4)):
         for name, shape in shapes.items():
@@ -188,42 +188,42 @@ def _model(dtype: torch.dtype, zeros: bool = False) -> Tensors:
 
 def _speed(tensors: Tensors) -> dict[str, float]:
     size = sum(tensor.nbytes for tensor in tensors.values())
-    found: dict[str, float] = {"tensors": len(tensors), "gigabytes": size / 1e9}
+    results: dict[str, float] = {"tensors": len(tensors), "gigabytes": size / 1e9}
     for name, with_histogram in (("plain", False), ("histogram", True)):
 
         def once(with_histogram: bool = with_histogram) -> Pending:
             return statistics_cuda.launch(tensors, with_histogram)
 
         milliseconds = _device_milliseconds(once)
-        found[f"{name}_milliseconds"] = milliseconds
-        found[f"{name}_gigabytes_per_second"] = size / 1e6 / milliseconds
-        found[f"{name}_host_microseconds"] = _host_microseconds(once)
-    found["histogram_ratio"] = found["histogram_milliseconds"] / found["plain_milliseconds"]
-    found["bar_gigabytes_per_second"] = _BAR_GIGABYTES_PER_SECOND
-    return found
+        results[f"{name}_milliseconds"] = milliseconds
+        results[f"{name}_gigabytes_per_second"] = size / 1e6 / milliseconds
+        results[f"{name}_host_microseconds"] = _host_microseconds(once)
+    results["histogram_ratio"] = results["histogram_milliseconds"] / results["plain_milliseconds"]
+    results["bar_gigabytes_per_second"] = _BAR_GIGABYTES_PER_SECOND
+    return results
 
 
 def _device_milliseconds(once: Callable[[], object]) -> float:
-    """Of the device alone: everything is queued behind a pause before the first one begins."""
-    _finish([once() for _ in range(_ROUNDS)])  # compiles, and leaves memory to be used again
+    """Measure device time only: all launches are queued behind a pause."""
+    _finish([once() for _ in range(_ROUNDS)])  # compiles kernels and allocates memory for reuse
     start, end = _event(), _event()
     _pause(100_000_000)
     start.record()
-    kept = [once() for _ in range(_ROUNDS)]
+    launches = [once() for _ in range(_ROUNDS)]
     end.record()
-    _finish(kept)
+    _finish(launches)
     return float(start.elapsed_time(end)) / _ROUNDS
 
 
-def _finish(begun: list[object]) -> None:
+def _finish(launches: list[object]) -> None:
     torch.cuda.synchronize()
-    for one in begun:
-        if isinstance(one, Pending):
-            one.measured()
+    for launch in launches:
+        if isinstance(launch, Pending):
+            launch.measured()
 
 
 def _host_microseconds(once: Callable[[], Pending]) -> float:
-    """Of the thread that trains, with memory that is used again as in a real job."""
+    """Measure the training thread, with reused memory as in a real job."""
     seconds = []
     for _ in range(_ROUNDS):
         started = time.perf_counter()
@@ -235,13 +235,13 @@ def _host_microseconds(once: Callable[[], Pending]) -> float:
 
 
 def _reference() -> dict[str, float]:
-    """What else could be done with the same memory."""
+    """Measure other operations on the same amount of memory."""
     tensors = list(_model(torch.float32).values())
     size = sum(tensor.nbytes for tensor in tensors)
     flat = torch.randn(size // 4, device="cuda", dtype=torch.float32)
     summed = _device_milliseconds(flat.sum)
     norms = _device_milliseconds(
-        lambda: [torch._foreach_norm(tensors, order) for order in (1, 2, math.inf)]  # noqa: SLF001 — what others do
+        lambda: [torch._foreach_norm(tensors, order) for order in (1, 2, math.inf)]  # noqa: SLF001 — a common alternative
     )
     return {
         "one_sum_over_a_flat_tensor_gigabytes_per_second": size / 1e6 / summed,
@@ -250,7 +250,7 @@ def _reference() -> dict[str, float]:
 
 
 def _pause(cycles: int) -> None:
-    sleep: Callable[[int], None] = torch.cuda._sleep  # noqa: SLF001 — nothing else keeps it busy
+    sleep: Callable[[int], None] = torch.cuda._sleep  # noqa: SLF001 — there is no public function
     sleep(cycles)
 
 

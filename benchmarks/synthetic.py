@@ -1,26 +1,24 @@
-"""A day of a training machine, from a seed: 32 cores, 8 GPUs, 120 series, a tick every 500 ms.
+"""A synthetic day of a training machine: 32 cores, 8 GPUs, 120 series, a sample every 500 ms.
 
-What it is made like, and from what that is known:
+Properties of the data, and their sources:
 
-- The day is a row of jobs of one to five hours with pauses of up to 40 minutes. A job trains, now
-  and then evaluates, saves, and is starved by its loader: a machine is neither busy nor idle all
-  day.
-- Instants lie on a grid of 500 ms, late by 0.1 ms as a rule and by several ms at times, as recorded
-  here.
-- Processor time is counted by the kernel in hundredths of a second. So a core's share over 500 ms
-  is a whole number of ticks out of 48 to 52 (not always 50: recorded here, on an idle and on a
-  busy machine alike). Eight cores drive the GPUs and are busy, sixteen load data and swing, eight
-  do little else than housekeeping.
-- GPUs answer in whole percent, whole degrees, clock steps of 15 MHz and milliwatts, and their
-  memory changes seldom while training. Spread and memory of power and temperature are those of the
-  H200 recording in tests/golden/h200: power changes at every sample, so its digits are noise.
-- Memory is counted in pages; page cache and dirty pages move while data is read, swap never does.
-- Rates (disk, network, process I/O) are counters divided by the real time between two ticks: while
-  there is traffic every digit is noise, else they are 0.
-- Load means change every 5 seconds, open files are counted every 5 seconds (unknown in between),
-  totals and limits are constant.
+- The day consists of jobs of one to five hours with pauses of up to 40 minutes. A job trains,
+  sometimes evaluates, saves, and waits for its data loader.
+- Samples are on a grid of 500 ms, usually late by 0.1 ms and sometimes by several ms, as recorded
+  on the benchmark machine.
+- The kernel counts CPU time in ticks of 10 ms. So the utilization of a core over 500 ms is an
+  integer number of ticks out of 48 to 52 (recorded on an idle and on a busy machine). Eight cores
+  drive the GPUs and are busy, sixteen load data and vary, eight are mostly idle.
+- GPUs report integer percent and degrees, clock steps of 15 MHz and milliwatts, and their memory
+  rarely changes during training. Spread and autocorrelation of power and temperature are those of
+  the H200 recording in tests/golden/h200: power changes at every sample, so its digits are noise.
+- Memory is counted in pages. Page cache and dirty pages change while data is read, swap never does.
+- Rates (disk, network, process I/O) are counters divided by the time between two samples: every
+  digit is noise if there is traffic, otherwise they are 0.
+- Load averages change every 5 seconds. Open files are counted every 5 seconds (missing in between).
+  Totals and limits are constant.
 
-Nothing here was chosen to make the files small.
+No property was chosen to make the files small.
 """
 
 from dataclasses import dataclass
@@ -42,7 +40,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Day:
-    """Instants, series, and values as (series, tick)."""
+    """Timestamps, series, and values as (series, sample)."""
 
     times_ns: npt.NDArray[np.int64]
     series: tuple[Series, ...]
@@ -50,7 +48,7 @@ class Day:
 
 
 def make_day(seed: int = 1, ticks: int = DAY_TICKS) -> Day:
-    """The day; the same seed gives the same one."""
+    """Generate a day, deterministic for a seed."""
     random = np.random.default_rng(seed)
     late_ns = random.exponential(100_000, ticks) + 5e6 * (random.random(ticks) < 0.02)
     times = _START_NS + np.arange(ticks) * INTERVAL_NS + late_ns.astype(np.int64)
@@ -86,7 +84,7 @@ def _states(random: np.random.Generator, ticks: int) -> npt.NDArray[np.int64]:
 
 
 def _wander(random: np.random.Generator, ticks: int, memory: float, spread: float) -> Array:
-    """Noise that remembers: each value is `memory` of the last one and something new."""
+    """Return autocorrelated noise: each value is `memory` times the last one plus a new one."""
     new = random.normal(0, spread * np.sqrt(1 - memory**2), ticks)
     kernel = memory ** np.arange(min(ticks, int(6 / (1 - memory)) + 1))
     size = 1 << (ticks + len(kernel)).bit_length()
@@ -104,7 +102,7 @@ def _processors(
     columns: dict[tuple[str, str], Array],
 ) -> None:
     ticks = len(state)
-    busy_sum, whole_sum = np.zeros(ticks), np.zeros(ticks)
+    busy_sum, total_ticks = np.zeros(ticks), np.zeros(ticks)
     cores = []
     for core in range(CORES):
         if core < GPUS:
@@ -114,23 +112,23 @@ def _processors(
         else:
             share = _by_state(state, 0.004, 0.03, 0.03, 0.08, 0.03)
         swing = share * (1 + _wander(random, ticks, 0.95, 0.15))
-        whole = 50 + random.choice((-2, -1, 0, 1, 2), ticks, p=(0.02, 0.2, 0.52, 0.22, 0.04))
-        busy = np.minimum(random.binomial(50, np.clip(swing, 0, 1)), whole)
-        cores.append(100 * busy / whole)
+        core_ticks = 50 + random.choice((-2, -1, 0, 1, 2), ticks, p=(0.02, 0.2, 0.52, 0.22, 0.04))
+        busy = np.minimum(random.binomial(50, np.clip(swing, 0, 1)), core_ticks)
+        cores.append(100 * busy / core_ticks)
         busy_sum += busy
-        whole_sum += whole
+        total_ticks += core_ticks
     system = random.binomial(busy_sum.astype(np.int64), 0.12)
-    waiting = random.binomial((whole_sum - busy_sum).astype(np.int64), 0.0005)
-    parts: tuple[tuple[str, Array], ...] = (
+    waiting = random.binomial((total_ticks - busy_sum).astype(np.int64), 0.0005)
+    modes: tuple[tuple[str, Array], ...] = (
         ("utilization", busy_sum),
         ("user", busy_sum - system),
         ("system", system.astype(np.float64)),
         ("iowait", waiting.astype(np.float64)),
         ("steal", np.zeros(ticks)),
-        ("idle", whole_sum - busy_sum - waiting),
+        ("idle", total_ticks - busy_sum - waiting),
     )
-    for name, part in parts:
-        columns[f"cpu.{name}_percent", ""] = 100 * part / whole_sum
+    for name, mode_ticks in modes:
+        columns[f"cpu.{name}_percent", ""] = 100 * mode_ticks / total_ticks
     load = _by_state(state, 0.2, 14, 16, 5, 18) + _wander(random, ticks, 0.995, 0.4)
     shown: Array = np.repeat(load[::10], 10)[:ticks]
     columns["cpu.load_1m", ""] = np.abs(shown).round(2)
@@ -184,7 +182,7 @@ def _memory(
     total = 524_288_000  # pages of 2 TB
 
     def pages(level: Array, moves: Array, spread: float) -> Array:
-        """A level, plus a walk in whole pages that stands still while nothing moves."""
+        """Return a level plus a random walk in pages that pauses while nothing changes."""
         steps = np.round(random.normal(0, spread, ticks)) * (random.random(ticks) < moves)
         walk = np.cumsum(steps)
         return np.abs(np.floor(level + walk - np.linspace(0, walk[-1], ticks).round()))

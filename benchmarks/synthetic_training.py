@@ -1,8 +1,8 @@
-"""A worker that trains at a given pace, from a seed: what a hook would have written of it.
+"""A synthetic worker that trains at a given speed: the records that the hook would write.
 
-A loss that falls with noise, the scalars of every step, five phases per step, marks of every batch,
-statistics of all weights and gradients at some steps, and what looks find. Healthy, so that rules
-look at all of it and say nothing.
+A decreasing loss with noise, scalars of every step, five phases per step, a hash of every batch,
+statistics of all weights and gradients at some steps, and inspections. The job is healthy, so rules
+read everything and report nothing.
 """
 
 import json
@@ -33,37 +33,37 @@ from sonde.store.writer import Writer
 
 NODE = "node-0"
 _PHASES = (("data_wait", 0.04), ("forward", 0.3), ("backward", 0.5), ("optimizer", 0.12))
-_LOOK_EVERY = 60  # steps between two looks
+_INSPECTION_EVERY = 60  # steps
 _FLUSH_SECONDS = 2.0
 
 
-class MovedClock:
-    """A clock that the benchmark moves: hours pass in seconds."""
+class FakeClock:
+    """A clock that the benchmark sets: hours pass in seconds."""
 
     def __init__(self, start_ns: int) -> None:
         self._start_ns = self._now_ns = start_ns
 
     def now_ns(self) -> int:
-        """The present instant."""
+        """Return the current time."""
         return self._now_ns
 
     def seconds(self) -> float:
-        """Since the beginning."""
+        """Return the seconds since the start."""
         return (self._now_ns - self._start_ns) / NANOSECONDS
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        """Passes at once."""
+        """Advance the clock instead of waiting."""
         self.move_to(self._now_ns + round(seconds * NANOSECONDS))
         return event.is_set()
 
     def move_to(self, instant_ns: int) -> None:
-        """Later."""
+        """Set the clock; it never goes back."""
         self._now_ns = max(self._now_ns, instant_ns)
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast it trains, and how much is recorded of it."""
+    """Speed of the training, and what is recorded."""
 
     steps_per_second: float
     parameters: int
@@ -71,9 +71,9 @@ class Pace:
 
 
 class Training:
-    """One worker on one node; written step by step."""
+    """One worker on one node, written step by step."""
 
-    def __init__(self, backend: Backend, clock: MovedClock, pace: Pace, seed: int = 1) -> None:
+    def __init__(self, backend: Backend, clock: FakeClock, pace: Pace, seed: int = 1) -> None:
         self.steps = 0
         self._backend = backend
         self._clock = clock
@@ -95,28 +95,28 @@ class Training:
         self._write_index()
 
     def train_until(self, instant_ns: int) -> None:
-        """All steps that end by then; the clock goes along, what was written is in the store."""
+        """Write all steps that end by then, and advance the clock."""
         step_ns = round(NANOSECONDS / self._pace.steps_per_second)
         while self._clock.now_ns() + step_ns <= instant_ns:
             self._step(step_ns)
         self.flush()
 
     def flush(self) -> None:
-        """Everything so far is in the store, and that it lives."""
+        """Write everything to the store, with heartbeats."""
         self._writer.flush()
         self._writer.outbox.write_waiting()
         now_ns = self._clock.now_ns()
         beat = WorkerBeat(now_ns, {"train": self.steps}, 0.0, 0.0, 0.0, 0)
         self._backend.write(layout.worker_key(0, 1, 0, "beat"), encode_facts(beat))
-        sign = Heartbeat(now_ns, _FLUSH_SECONDS, Overhead(0.0, 0, 0.0), now_ns)
-        self._backend.write(layout.attempt_key(NODE, 1, "heartbeat"), encode_facts(sign))
+        heartbeat = Heartbeat(now_ns, _FLUSH_SECONDS, Overhead(0.0, 0, 0.0), now_ns)
+        self._backend.write(layout.attempt_key(NODE, 1, "heartbeat"), encode_facts(heartbeat))
 
     def end(self) -> None:
-        """The job is over, and sealed."""
+        """End and seal the job."""
         self.flush()
         for family in FAMILIES.values():
-            place = FamilyFolder(self._backend, layout.worker_folder(0), family)
-            seal_folder(place, is_over=True, merge_all=True)
+            folder = FamilyFolder(self._backend, layout.worker_folder(0), family)
+            seal_folder(folder, is_over=True, merge_all=True)
         exit_ = Exit(JobState.COMPLETED, ExitReason.EXIT, self._clock.now_ns(), code=0)
         self._backend.write(layout.attempt_key(NODE, 1, "exit"), encode_facts(exit_))
 
@@ -132,17 +132,17 @@ class Training:
         self._writer.add(EVENTS, ("step", "step", "main", start_ns, lasted_ns, number, "train", ""))
         self._clock.move_to(start_ns + step_ns)
         self._scalars(number)
-        mark = f"{self._random.integers(2**62):x}"
-        self._observe("batch-hash", "inputs", number, 32.0, mark)
-        if number % _LOOK_EVERY == 0 or number < 20:
-            self._look(number)
+        batch_hash = f"{self._random.integers(2**62):x}"
+        self._observe("batch-hash", "inputs", number, 32.0, batch_hash)
+        if number % _INSPECTION_EVERY == 0 or number < 20:
+            self._inspect(number)
         if number % self._pace.statistics_every == 0:
             self._statistics(number)
         self.steps += 1
 
     def _scalars(self, number: int) -> None:
         noise = self._random.standard_normal(2)
-        loss = 2.3 * (1 + number / 1000) ** -0.5 * (1 + 0.05 * noise[0])  # it goes on falling
+        loss = 2.3 * (1 + number / 1000) ** -0.5 * (1 + 0.05 * noise[0])  # keeps decreasing
         values = {
             "loss": loss,
             "learning_rate/0": 1e-3,
@@ -152,11 +152,11 @@ class Training:
             now_ns = self._clock.now_ns()
             self._writer.add(SCALARS, (name, now_ns, number, "train", float(value), "hook"))
 
-    def _look(self, number: int) -> None:
+    def _inspect(self, number: int) -> None:
         self._observe("kept-gradients", "0", number, 0.0, {"of": self._pace.parameters})
         rows = {"rows": 32, "classes": 10}
         self._observe("probabilities-as-logits", "cross_entropy", number, 0.0, rows)
-        hits = {str(one): [3, 0] for one in range(10)}
+        hits = {str(label): [3, 0] for label in range(10)}
         self._observe("class-hits", "predictions", number, 32.0, hits)
 
     def _observe(self, kind: str, subject: str, step: int, value: float, detail: object) -> None:
@@ -166,8 +166,10 @@ class Training:
 
     def _statistics(self, number: int) -> None:
         spread = 0.05 * np.exp(0.1 * self._random.standard_normal(len(self._names)))
-        for name, one in zip(self._names, spread.tolist(), strict=True):
-            self._writer.add(STATISTICS, (name, self._clock.now_ns(), number, "train", *_row(one)))
+        for name, value in zip(self._names, spread.tolist(), strict=True):
+            self._writer.add(
+                STATISTICS, (name, self._clock.now_ns(), number, "train", *_row(value))
+            )
 
     def _write_index(self) -> None:
         collections = {"weight": ("weights",), "gradient": ("gradients",)}
@@ -180,7 +182,7 @@ class Training:
 
 
 def _row(spread: float) -> Sequence[object]:
-    """Statistics of 4,096 values around nought."""
+    """Return statistics of 4,096 values around zero."""
     count, zeros = 4096, 0
     mean = count * spread * 0.8
     bounds = (-4 * spread, 4 * spread, spread / 4096)

@@ -1,8 +1,8 @@
-"""The machine and the job's process tree through psutil, for the same sampler.
+"""Collectors that read the machine and the process tree with psutil, for the same sampler.
 
-As one would write it with psutil's own calls, each process with `oneshot`, and what our collectors
-read seldom (memory every 500 ms, the load every second; open files, frequencies, free space every
-5 seconds or more) is read about as seldom here.
+Written with psutil's own calls, with `oneshot` for each process. Values that Sonde's collectors
+read rarely (memory every 500 ms, the load every second; open files, frequencies, free space every
+5 seconds or more) are read about as rarely here.
 """
 
 from collections.abc import Sequence
@@ -12,34 +12,34 @@ import psutil
 from sonde.agent.system import Collector
 from sonde.records.metric import MetricInfo, Series
 
-_SELDOM_SECONDS = 5.0
+_SLOW_READ_SECONDS = 5.0
 
 
 class _Numbered(Collector):
-    """Values without meaning: their number is known from a first read."""
+    """Unnamed values; the first read determines their number."""
 
-    _seldom_seconds = float("-inf")
+    _last_slow_read = float("-inf")
 
     def open(self) -> None:
-        """Reads once, to learn how many values there are."""
+        """Read once to count the values."""
         count = len(self.read(0.0))
         name = type(self).__name__.lower()
         self.series = tuple(Series(MetricInfo(f"{name}.{n}", "", "")) for n in range(count))
 
-    def _is_time_for_the_seldom(self, seconds: float) -> bool:
-        if seconds - self._seldom_seconds < _SELDOM_SECONDS:
+    def _is_slow_read_due(self, seconds: float) -> bool:
+        if seconds - self._last_slow_read < _SLOW_READ_SECONDS:
             return False
-        self._seldom_seconds = seconds
+        self._last_slow_read = seconds
         return True
 
 
 class PsutilLoad(_Numbered):
-    """The load."""
+    """Load averages."""
 
     interval_seconds = 1.0
 
     def read(self, seconds: float) -> Sequence[float]:
-        """Its three means."""
+        """Return the three load averages."""
         return psutil.getloadavg()
 
 
@@ -49,7 +49,7 @@ class PsutilMemory(_Numbered):
     interval_seconds = 0.5
 
     def read(self, seconds: float) -> Sequence[float]:
-        """What ours records of it, as far as psutil has it."""
+        """Return the values that Sonde records, if psutil has them."""
         memory, swap = psutil.virtual_memory(), psutil.swap_memory()
         return (memory.total, memory.available, memory.used, memory.cached, swap.used)
 
@@ -61,7 +61,7 @@ class PsutilNode(_Numbered):
     _free = 0.0
 
     def read(self, seconds: float) -> Sequence[float]:
-        """All of it, flat."""
+        """Return all values as a flat list."""
         values: list[float] = []
         for core in psutil.cpu_times_percent(percpu=True):
             values += core
@@ -69,7 +69,7 @@ class PsutilNode(_Numbered):
             values += disk
         for interface in psutil.net_io_counters(pernic=True).values():
             values += interface
-        if self._is_time_for_the_seldom(seconds):
+        if self._is_slow_read_due(seconds):
             frequency = psutil.cpu_freq()
             self._frequency = frequency.current if frequency else 0.0
             self._free = psutil.disk_usage("/").free
@@ -83,11 +83,11 @@ class PsutilTree(_Numbered):
     _files = 0.0
 
     def read(self, seconds: float) -> Sequence[float]:
-        """Sums over the tree."""
+        """Return sums over the tree."""
         assert self.machine.job_pid is not None
         root = psutil.Process(self.machine.job_pid)
         processes = [root, *root.children(recursive=True)]
-        is_files_time = self._is_time_for_the_seldom(seconds)
+        is_slow_read = self._is_slow_read_due(seconds)
         cpu = rss = threads = read = written = files = 0.0
         for process in processes:
             with process.oneshot():
@@ -97,7 +97,7 @@ class PsutilTree(_Numbered):
                 threads += process.num_threads()
                 traffic = process.io_counters()
                 read, written = read + traffic.read_bytes, written + traffic.write_bytes
-                files += process.num_fds() if is_files_time else 0
-        if is_files_time:
+                files += process.num_fds() if is_slow_read else 0
+        if is_slow_read:
             self._files = files
         return (len(processes), cpu, rss, threads, read, written, self._files)

@@ -1,4 +1,4 @@
-"""A large trace made of a small one: the same steps again and again, each time a little later."""
+"""A large trace from a small one: the same steps, repeated and shifted in time."""
 
 import gzip
 import re
@@ -6,12 +6,12 @@ from pathlib import Path
 
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _COUNTED = re.compile(rb'"(ts|correlation|External id|Sequence number|id)": ([0-9]+)(\.[0-9]+)?')
-_SHIFT_MICROSECONDS = 500_000  # longer than the recording takes
+_SHIFT_MICROSECONDS = 500_000  # longer than the recording
 _SHIFT_NUMBERS = 1_000_000
 
 
 def write_copies(recording: Path, path: Path, copies: int) -> None:
-    """Writes so many repetitions of a recording, plain, as one trace."""
+    """Write `copies` repetitions of a recording as one uncompressed trace."""
     text = gzip.decompress(recording.read_bytes())
     match = _EVENTS.search(text)
     assert match is not None
@@ -27,8 +27,8 @@ def write_copies(recording: Path, path: Path, copies: int) -> None:
 
 def _shifted(events: bytes, copy: int) -> bytes:
     def shift(match: re.Match[bytes]) -> bytes:
-        key, whole, rest = match.groups()
+        key, number, fraction = match.groups()
         by = _SHIFT_MICROSECONDS if key == b"ts" else _SHIFT_NUMBERS
-        return b'"%s": %d%s' % (key, int(whole) + copy * by, rest or b"")
+        return b'"%s": %d%s' % (key, int(number) + copy * by, fraction or b"")
 
     return _COUNTED.sub(shift, events)

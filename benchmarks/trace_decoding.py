@@ -1,7 +1,7 @@
-"""How fast a trace is decoded and in how much memory, beside HolisticTraceAnalysis.
+"""Speed and memory of decoding a trace, compared with HolisticTraceAnalysis.
 
-The recording of one step on an H200 that the tests have, or the one that SONDE_BENCHMARK_TRACE
-names; and the same steps repeated until they make 298 MB. Each reading is a process of its own.
+Reads the recording of one step on an H200 from the tests, or SONDE_BENCHMARK_TRACE, and the same
+steps repeated up to 298 MB. Each run is a separate process.
 """
 
 import gzip
@@ -24,12 +24,12 @@ _ROOT = Path(__file__).parent.parent
 _RECORDING = _ROOT / "tests/golden/kineto_h200_one_step.json.gz"
 _LARGE_BYTES = 298_000_000
 _MEGABYTE = 1_000_000
-_OTHER = f"HolisticTraceAnalysis {VERSION}"
-_SAME = 1e-6  # its sums are of floating point numbers
+_ALTERNATIVE = f"HolisticTraceAnalysis {VERSION}"
+_SAME = 1e-6  # relative; HTA adds floating-point numbers
 
 
 def main() -> list[Row]:
-    """Both traces, both tools; SONDE_BENCHMARK_QUICK=1 only shows that everything works."""
+    """Measure both traces with both tools; SONDE_BENCHMARK_QUICK=1 is a quick functional test."""
     is_quick = bool(os.environ.get("SONDE_BENCHMARK_QUICK"))
     recording = Path(os.environ.get("SONDE_BENCHMARK_TRACE", _RECORDING))
     size = len(gzip.decompress(recording.read_bytes()))
@@ -46,91 +46,91 @@ def main() -> list[Row]:
 
 
 class _Bench:
-    """Reads traces with either tool, again and again."""
+    """Reads traces with both tools."""
 
     def __init__(self, folder: Path, repeats: int) -> None:
         self._repeats = repeats
         self._other = install(folder / "environment", f"HolisticTraceAnalysis=={VERSION}")
 
     def decode(self, trace: Path) -> list[Row]:
-        """What was promised for a large trace."""
-        told = self._ours(trace)
+        """Measure speed and memory for a large trace."""
+        totals = self._ours(trace)
         size = trace.stat().st_size
-        speed = size / _MEGABYTE / told["cpu_seconds"]
+        speed = size / _MEGABYTE / totals["cpu_seconds"]
         what = f"decoding {size / _MEGABYTE:.0f} MB"
         return [
             Row(
-                f"{what}: one core",
+                f"{what}: speed on one core",
                 speed,
                 "MB/s",
                 "≥ 80 MB/s",
                 speed >= 80,
-                note="from the file to columns in order of time, with own times and modules",
+                note="from the file to columns sorted by time, with self times and modules",
             ),
             Row(
                 f"{what}: peak memory",
-                told["peak_mib"],
+                totals["peak_mib"],
                 "MiB",
                 "≤ 300 MiB",
-                told["peak_mib"] <= 300,
+                totals["peak_mib"] <= 300,
             ),
         ]
 
     def compare(self, what: str, trace: Path) -> list[Row]:
-        """The same sums by both, what that took, and how much memory."""
+        """Compare time and memory of both tools for the same sums."""
         ours = self._ours(trace)
         theirs = self._read(self._other, "hta", trace)
         _check_same(ours, theirs)
         added, their_added = _added_mib(ours), _added_mib(theirs)
         return [
             Row(
-                f"{what}: time on the device by kernel",
+                f"{what}: device time by kernel",
                 ours["cpu_seconds"],
-                "s of CPU",
+                "CPU-seconds",
                 "10× as fast",
                 theirs["cpu_seconds"] >= 10 * ours["cpu_seconds"],
-                _OTHER,
+                _ALTERNATIVE,
                 theirs["cpu_seconds"],
-                note=f"the same sums; {ours['wall_seconds']:.3g} s of wall time, "
-                f"theirs {theirs['wall_seconds']:.3g} s; libraries were loaded before",
+                note=f"same sums; wall time {ours['wall_seconds']:.3g} s, "
+                f"alternative {theirs['wall_seconds']:.3g} s; libraries already loaded",
             ),
             Row(
-                f"{what}: the same, from the start of Python to the answer",
+                f"{what}: the same, including Python startup",
                 ours["process_seconds"],
-                "s of CPU",
-                alternative=_OTHER,
+                "CPU-seconds",
+                alternative=_ALTERNATIVE,
                 alternative_measured=theirs["process_seconds"],
-                note="as somebody waits for it who asks once",
+                note="time of a single query",
             ),
             Row(
-                f"{what}: memory on top of the libraries",
+                f"{what}: memory added to the libraries",
                 added,
                 "MiB",
-                "a tenth",
+                "≤ 1/10",
                 their_added >= 10 * added,
-                _OTHER,
+                _ALTERNATIVE,
                 their_added,
             ),
             Row(
-                f"{what}: memory of the process",
+                f"{what}: process memory",
                 ours["peak_mib"],
                 "MiB",
-                alternative=_OTHER,
+                alternative=_ALTERNATIVE,
                 alternative_measured=theirs["peak_mib"],
-                note=f"{ours['before_mib']:.0f} MiB before anything was read, "
-                f"theirs {theirs['before_mib']:.0f} MiB",
+                note=f"{ours['before_mib']:.0f} MiB before reading, "
+                f"alternative {theirs['before_mib']:.0f} MiB",
             ),
         ]
 
     def _ours(self, trace: Path) -> dict[str, Any]:
-        read = [self._read(sys.executable, "sonde", trace) for _ in range(self._repeats)]
-        seconds = statistics.median(one["cpu_seconds"] for one in read)
-        peak = max(one["peak_mib"] for one in read)
-        return {**read[0], "cpu_seconds": seconds, "peak_mib": peak}
+        runs = [self._read(sys.executable, "sonde", trace) for _ in range(self._repeats)]
+        seconds = statistics.median(totals["cpu_seconds"] for totals in runs)
+        peak = max(totals["peak_mib"] for totals in runs)
+        return {**runs[0], "cpu_seconds": seconds, "peak_mib": peak}
 
     def _read(self, python: str | Path, tool: str, trace: Path) -> dict[str, Any]:
         script = Path(__file__).with_name("trace_totals.py")
-        # else it cuts every event to whole microseconds
+        # otherwise, it truncates times to microseconds
         variables = {**os.environ, "HTA_DISABLE_NS_ROUNDING": "1"}
         done = subprocess.run(
             [str(python), str(script), tool, str(trace)],
@@ -140,13 +140,13 @@ class _Bench:
             env=variables,
         )
         if done.returncode:
-            sys.exit(f"{tool} cannot read {trace}:\n{done.stderr}")
-        told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return told
+            sys.exit(f"{tool} failed to read {trace}:\n{done.stderr}")
+        totals: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return totals
 
 
-def _added_mib(told: dict[str, Any]) -> float:
-    return float(told["peak_mib"]) - float(told["before_mib"])
+def _added_mib(totals: dict[str, Any]) -> float:
+    return float(totals["peak_mib"]) - float(totals["before_mib"])
 
 
 def _check_same(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
@@ -156,5 +156,5 @@ def _check_same(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
         (ours["device_microseconds"], theirs["device_microseconds"]),
         *((ours["kernels"][name], theirs["kernels"].get(name, 0.0)) for name in names),
     ]
-    if any(abs(one - other) > _SAME * one for one, other in pairs):
-        sys.exit(f"the sums differ: {ours}\n{theirs}")
+    if any(abs(our_value - their_value) > _SAME * our_value for our_value, their_value in pairs):
+        sys.exit(f"The sums differ: {ours}\n{theirs}")

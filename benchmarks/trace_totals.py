@@ -1,8 +1,8 @@
-"""Reads one trace and tells its totals, its time and its memory, in a process of its own.
+"""Read one trace and print totals, time and memory.
 
-Started as `python trace_totals.py sonde|hta TRACE` by `trace_decoding`, each by its own Python. It
-prints one line of JSON: seconds of CPU and of wall time, MiB at the peak and before the trace was
-read, microseconds on devices, and the kernels that took most.
+`trace_decoding` starts it as `python trace_totals.py sonde|hta TRACE` with the Python of each tool.
+Prints one line of JSON: CPU and wall time in seconds, MiB at the peak and before reading, device
+microseconds, and the kernels with the most time.
 """
 
 import json
@@ -18,22 +18,22 @@ _TOP = 10
 
 
 def main() -> None:
-    """Measures one of the two."""
+    """Measure one of the tools."""
     tool, trace = sys.argv[1], Path(sys.argv[2])
     logging.disable()
     read = {"sonde": _sonde, "hta": _hta}[tool]()
     before = _peak_mib()
     wall, cpu = time.perf_counter(), _cpu_seconds()
-    found = read(trace)
-    told = {
+    totals = read(trace)
+    document = {
         "cpu_seconds": _cpu_seconds() - cpu,
         "wall_seconds": time.perf_counter() - wall,
         "process_seconds": _cpu_seconds(),
         "peak_mib": _peak_mib(),
         "before_mib": before,
-        **found,
+        **totals,
     }
-    print(json.dumps(told))
+    print(json.dumps(document))
 
 
 def _sonde() -> Any:
@@ -45,7 +45,7 @@ def _sonde() -> Any:
         trace = decode_trace(path)
         on_device = [categories.index(name) for name in ("kernel", "copy", "set")]
         is_device = np.isin(trace.category, on_device)
-        # the other tool counts what was started before the end of the last step
+        # HTA counts operations that were started before the end of the last step
         steps = [n for n, name in enumerate(trace.names) if name.startswith("ProfilerStep")]
         ends = (trace.start_ns + trace.duration_ns)[np.isin(trace.name, steps) & ~is_device]
         calls = trace.correlation[~is_device & (trace.start_ns <= ends.max())]
@@ -56,7 +56,7 @@ def _sonde() -> Any:
         return {
             "device_microseconds": float(durations.sum()),
             "device_operations": len(names),
-            "kernels": {trace.names[one]: float(sums[one]) for one in top},
+            "kernels": {trace.names[index]: float(sums[index]) for index in top},
         }
 
     return read
@@ -83,12 +83,14 @@ def _hta() -> Any:
 
 
 def _cpu_seconds() -> float:
-    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in spent)
+    spent = (
+        resource.getrusage(target) for target in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
 
 
 def _peak_mib() -> float:
-    """Of this process alone: what `getrusage` says begins with the parent's peak."""
+    """Return the peak of this process; `getrusage` includes the parent's peak."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
     return int(peak) / 1024

@@ -1,4 +1,4 @@
-"""Small models with their data, each as a training script would set it up; one thread is meant."""
+"""Small models with data, as in a training script; intended for one thread."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Batches = DataLoader[tuple[torch.Tensor, ...]]
 
 @dataclass(frozen=True)
 class Training:
-    """What a loop needs."""
+    """Everything a training loop needs."""
 
     model: nn.Module
     loss: nn.Module
@@ -26,7 +26,7 @@ class Training:
 
 
 def prepare(name: str) -> Training:
-    """A model of that name, always with the same weights and data."""
+    """Create a model by name, always with the same weights and data."""
     torch.manual_seed(7)
     model, batches = MODELS[name]()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -34,7 +34,7 @@ def prepare(name: str) -> Training:
 
 
 def one_step(training: Training, inputs: torch.Tensor, labels: torch.Tensor) -> None:
-    """Forward, backward and the optimizer, as in any tutorial."""
+    """Run forward, backward and the optimizer."""
     training.optimizer.zero_grad()
     outputs = training.model(inputs)
     loss = training.loss(outputs.flatten(0, -2), labels.flatten())
@@ -43,7 +43,7 @@ def one_step(training: Training, inputs: torch.Tensor, labels: torch.Tensor) -> 
 
 
 class _Block(nn.Module):
-    """Two convolutions with a short cut."""
+    """Two convolutions with a residual connection."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -54,14 +54,14 @@ class _Block(nn.Module):
         self.relu = nn.ReLU()
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Same size in and out."""
+        """Return images of the same shape."""
         inner = self.relu(self.bn1(self.conv1(images)))
         outer: torch.Tensor = self.relu(images + self.bn2(self.conv2(inner)))
         return outer
 
 
 class _Transformer(nn.Module):
-    """A language model of three layers."""
+    """A language model with three layers."""
 
     def __init__(self, width: int, length: int) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class _Transformer(nn.Module):
         self.head = nn.Linear(width, _WORDS)
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
-        """Scores of each next word."""
+        """Return scores of each next word."""
         scores: torch.Tensor = self.head(self.encoder(self.embedding(words) + self.position))
         return scores
 

@@ -1,7 +1,7 @@
-"""How long a person waits for the dashboard, to the pixels; beside others on the same series.
+"""Time until the dashboard is drawn, compared with other tools on the same series.
 
-A day of 120 series, 1,000 nodes, an hour of live news, and 10 series of 100,000 points.
-SONDE_BENCHMARK_QUICK=1 takes smaller stores and only shows that everything works.
+A day of 120 series, 1,000 nodes, an hour of live updates, and 10 series of 100,000 points.
+SONDE_BENCHMARK_QUICK=1 uses smaller stores, as a quick functional test.
 """
 
 import os
@@ -17,7 +17,7 @@ from benchmarks import ui_mlflow, ui_tensorboard
 from benchmarks.other_tools import install
 from benchmarks.report import Row
 from benchmarks.ui_browser import browser, dashboard, fresh, opening_ms, zooming_ms
-from benchmarks.ui_live import SECONDS_BEFORE, live_page, size_of, tell
+from benchmarks.ui_live import SECONDS_BEFORE, live_page, send_updates, size_of
 from sonde.clock import NANOSECONDS
 from sonde.records.metric import MetricInfo, Series
 from tests.fakes.stores import START_NS, Shape, fleet, long_job, seal_samples, write_job
@@ -27,16 +27,15 @@ _HOURS, _NODES, _POINTS, _NEWS = (1.0, 64, 2000, 60) if _IS_QUICK else (24.0, 10
 _OPENINGS, _SERIES = (2 if _IS_QUICK else 5), 10
 _ZOOMS = ("+", "+", "+", "ArrowRight", "+", "-", "ArrowLeft", "+", "0")
 _NODE_VIEWS = ["cpu", "network", "gpu", "system", "heatmap", "phases"]
-_HIGH = 3000  # all charts of a page are in sight
+_HIGH = 3000  # all charts of a page are visible
 _TENSORBOARD_DRAWS = (
-    "both have read their files before; it draws 1,000 points of each series, as it does unless "
-    "told otherwise"
+    "both have loaded their files; TensorBoard draws 1,000 points per series by default"
 )
-_MLFLOW_DRAWS = "it draws 320 points of each series, from SQLite, with two processes that answer"
+_MLFLOW_DRAWS = "MLflow draws 320 points per series, from SQLite, with two server processes"
 
 
 def main() -> list[Row]:
-    """Everything in one run, each page in a browser that has nothing in its caches."""
+    """Measure everything, each page in a browser with empty caches."""
     with tempfile.TemporaryDirectory() as folder, browser() as opened:
         long_job(folder, _HOURS, "day")
         fleet(folder, _NODES, "fleet")
@@ -47,20 +46,20 @@ def main() -> list[Row]:
                 *_fleet(opened, address),
                 *_hour(opened, address),
             ]
-            ours = _opened(opened, f"{address}#/jobs/ten/nodes?more={_names()}", _own_charts())
-        return [*rows, *_beside(opened, Path(folder), values, ours)]
+            ours = _opened(opened, f"{address}#/jobs/ten/nodes?more={_names()}", _series_charts())
+        return [*rows, *_alternatives(opened, Path(folder), values, ours)]
 
 
 def _day(opened: Browser, address: str) -> list[Row]:
     page = f"{address}#/jobs/day/nodes"
     useful = _opened(opened, page, ["cpu", "network"])
-    whole = _opened(opened, page, _NODE_VIEWS)
+    all_views = _opened(opened, page, _NODE_VIEWS)
     zooms, first = _zoomed(opened, page, _NODE_VIEWS)
     what = f"Nodes page, {_HOURS:g} h × 120 series"
     return [
         _row(f"{what}: first useful paint", useful, 1500, "server warm, browser cold"),
-        Row(f"{what}: all views drawn", statistics.median(whole), "ms"),
-        _row(f"{what}: zoom of all views", zooms, 100, f"first answer after {first:.0f} ms"),
+        Row(f"{what}: all views drawn", statistics.median(all_views), "ms"),
+        _row(f"{what}: zoom of all views", zooms, 100, f"first response after {first:.0f} ms"),
     ]
 
 
@@ -70,7 +69,7 @@ def _fleet(opened: Browser, address: str) -> list[Row]:
     zooms, _ = _zoomed(opened, page, ["fleet"])
     what = f"heatmap of {_NODES:,} nodes"
     return [
-        Row(f"{what}: page opened and drawn", statistics.median(first), "ms"),
+        Row(f"{what}: page loaded and drawn", statistics.median(first), "ms"),
         _row(f"{what}: zoom", zooms, 150),
     ]
 
@@ -81,18 +80,18 @@ def _hour(opened: Browser, address: str) -> list[Row]:
     session.send("Performance.enable")
     document = live_page(page, address, "day", ["cpu", "heatmap"])
     warm = _NEWS // 10
-    tell(page, document, SECONDS_BEFORE, warm)
+    send_updates(page, document, SECONDS_BEFORE, warm)
     before = size_of(session)
-    tell(page, document, SECONDS_BEFORE + warm, _NEWS - warm)
+    send_updates(page, document, SECONDS_BEFORE + warm, _NEWS - warm)
     after = size_of(session)
     context.close()
     grown, nodes = after.heap_mb - before.heap_mb, after.nodes - before.nodes
-    what = f"{_NEWS:,} s of live news"
-    note = f"{before.heap_mb:.1f} MB after a tenth of it, {after.heap_mb:.1f} MB at the end"
+    what = f"{_NEWS:,} s of live updates"
+    note = f"{before.heap_mb:.1f} MB after a tenth of the time, {after.heap_mb:.1f} MB at the end"
     return [
-        Row(f"{what}: growth of the heap", grown, "MB", "≤ 1 MB", grown <= 1.0, note=note),
+        Row(f"{what}: heap growth", grown, "MB", "≤ 1 MB", grown <= 1.0, note=note),
         Row(
-            f"{what}: growth of the DOM",
+            f"{what}: DOM growth",
             nodes,
             "nodes",
             "≤ 50 nodes",
@@ -102,8 +101,8 @@ def _hour(opened: Browser, address: str) -> list[Row]:
     ]
 
 
-def _beside(opened: Browser, folder: Path, values: Path, ours: list[float]) -> list[Row]:
-    """Each of the others in its turn, so that none works while another is measured."""
+def _alternatives(opened: Browser, folder: Path, values: Path, ours: list[float]) -> list[Row]:
+    """Measure the other tools one after another, so that only one runs at a time."""
     boards = install(folder / "tensorboard", *ui_tensorboard.REQUIREMENTS)
     with ui_tensorboard.tensorboard(boards, folder, values) as address:
         board = _opened_elsewhere(opened, address, ui_tensorboard.opening_ms)
@@ -111,11 +110,11 @@ def _beside(opened: Browser, folder: Path, values: Path, ours: list[float]) -> l
     with ui_mlflow.mlflow(runs, folder, values) as address:
         run = _opened_elsewhere(opened, address, ui_mlflow.opening_ms)
     us = statistics.median(ours)
-    what = f"{_SERIES} series × {_POINTS:,} points: page opened, all charts drawn"
-    every = "ours the lowest, mean and highest of all points per pixel"
+    what = f"{_SERIES} series × {_POINTS:,} points: page loaded, all charts drawn"
+    every = "Sonde draws minimum, mean and maximum of all points per pixel"
     return [
-        Row(what, us, "ms", "faster", us < other, name, other, f"{note}, {every}")
-        for name, other, note in (
+        Row(what, us, "ms", "faster", us < alternative_ms, name, alternative_ms, f"{note}, {every}")
+        for name, alternative_ms, note in (
             (f"TensorBoard {ui_tensorboard.VERSION}", board, _TENSORBOARD_DRAWS),
             (f"MLflow {ui_mlflow.VERSION}", run, _MLFLOW_DRAWS),
         )
@@ -125,42 +124,44 @@ def _beside(opened: Browser, folder: Path, values: Path, ours: list[float]) -> l
 def _opened_elsewhere(
     opened: Browser, address: str, opening: Callable[[Page, str, int], float]
 ) -> float:
-    found = []
+    durations = []
     for _ in range(_OPENINGS):
         context, page = fresh(opened, _HIGH)
-        found.append(opening(page, address, _SERIES))
+        durations.append(opening(page, address, _SERIES))
         context.close()
-    return statistics.median(found)
+    return statistics.median(durations)
 
 
 def _opened(opened: Browser, address: str, charts: list[str]) -> list[float]:
-    found = []
+    durations = []
     for _ in range(_OPENINGS):
         context, page = fresh(opened, _HIGH)
-        found.append(opening_ms(page, address, charts))
+        durations.append(opening_ms(page, address, charts))
         context.close()
-    return found
+    return durations
 
 
 def _zoomed(opened: Browser, address: str, charts: list[str]) -> tuple[list[float], float]:
-    """How long each zoom took, and the median of when something moved at all."""
+    """Return the duration of each zoom, and the median time of the first response."""
     context, page = fresh(opened, _HIGH)
     opening_ms(page, address, charts)
     zooming_ms(page, charts, "+")
-    found = [zooming_ms(page, charts, key) for key in _ZOOMS]
+    durations = [zooming_ms(page, charts, key) for key in _ZOOMS]
     context.close()
-    return [whole for whole, _ in found], statistics.median(first for _, first in found)
-
-
-def _row(what: str, found: list[float], most: float, note: str = "") -> Row:
-    median = statistics.median(found)
-    worst = f"slowest of {len(found)}: {max(found):.0f} ms"
-    return Row(
-        what, median, "ms", f"≤ {most:g} ms", median <= most, note=f"{worst}{note and '; '}{note}"
+    return [complete for complete, _ in durations], statistics.median(
+        first for _, first in durations
     )
 
 
-def _own_charts() -> list[str]:
+def _row(what: str, durations: list[float], limit: float, note: str = "") -> Row:
+    median = statistics.median(durations)
+    worst = f"slowest of {len(durations)}: {max(durations):.0f} ms"
+    return Row(
+        what, median, "ms", f"≤ {limit:g} ms", median <= limit, note=f"{worst}{note and '; '}{note}"
+    )
+
+
+def _series_charts() -> list[str]:
     return [f"metric:own.series_{number}" for number in range(_SERIES)]
 
 
@@ -169,7 +170,7 @@ def _names() -> str:
 
 
 def _ten_series(folder: str) -> Path:
-    """A job of ten metrics; the same numbers as a file for others."""
+    """Write a job with ten metrics, and the same values as a file for other tools."""
     random = np.random.default_rng(0)
     values = np.cumsum(random.normal(0, 1, (_SERIES, _POINTS)), axis=1) + 500
     shape = Shape(seconds=_POINTS / 2, every_seconds=0.5, workers=0)

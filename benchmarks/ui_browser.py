@@ -1,4 +1,4 @@
-"""A browser and the real server, for measuring what a person waits for: until pixels are there."""
+"""A browser and a real server, to measure the time until charts are drawn."""
 
 import shutil
 import subprocess
@@ -20,16 +20,16 @@ _FLAGS = (
     ),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
-PATIENCE_MS = 120_000
+TIMEOUT_MS = 120_000
 
-# Data that are there when a frame begins are pixels when the next one does.
+# Data that is available when a frame starts is drawn when the next one starts.
 PAINTED = """
 const frame = () => new Promise((done) => requestAnimationFrame(done));
 const painted = frame;
-const until = async (isSo, patience = 120000) => {
-  const end = performance.now() + patience;
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error("nothing came: " + isSo);
+const until = async (condition, timeout = 120000) => {
+  const end = performance.now() + timeout;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error("timeout: " + condition);
     await frame();
   }
 };
@@ -40,7 +40,7 @@ _OPENED = f"""async ([names]) => {{
   await painted();
   return performance.now();
 }}"""
-# Every view has asked anew and holds other data than before.
+# Every view has requested and received new data.
 _ZOOMED = f"""async ([names, key]) => {{
   {PAINTED}
   const marks = (name) => {{
@@ -60,13 +60,13 @@ _ZOOMED = f"""async ([names, key]) => {{
 
 @contextmanager
 def dashboard(store: str) -> Iterator[str]:
-    """`sonde ui` in a process of its own; its address."""
+    """Start `sonde ui` and yield its address."""
     command = [sys.executable, "-m", "sonde", "ui", "--store", store, "--port", "0"]
-    command.append("--no-token")  # pages are opened at any address, each in a fresh browser
+    command.append("--no-token")  # every page is opened in a new browser
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            line = next(one for one in process.stdout if "http://" in one)
+            line = next(text for text in process.stdout if "http://" in text)
             yield next(word for word in line.split() if word.startswith("http://"))
         finally:
             process.terminate()
@@ -74,30 +74,30 @@ def dashboard(store: str) -> Iterator[str]:
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
-    found = next((path for name in _CHROMIUM if (path := shutil.which(name))), None)
-    if found is None:
-        sys.exit("There is no Chromium here. Get it with: make browser")
+    """Start headless Chromium."""
+    executable = next((path for name in _CHROMIUM if (path := shutil.which(name))), None)
+    if executable is None:
+        sys.exit("Chromium is not installed. Run: make browser")
     with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=found, args=list(_FLAGS))
+        opened = driver.chromium.launch(executable_path=executable, args=list(_FLAGS))
         yield opened
         opened.close()
 
 
 def fresh(browser_: Browser, height: int = 1000) -> tuple[BrowserContext, Page]:
-    """A page with nothing in any cache."""
+    """Open a page with empty caches."""
     context = browser_.new_context(viewport={"width": 1440, "height": height})
-    context.set_default_timeout(PATIENCE_MS)
+    context.set_default_timeout(TIMEOUT_MS)
     return context, context.new_page()
 
 
 def opening_ms(page: Page, address: str, charts: list[str]) -> float:
-    """From the first byte that is asked for to the pixels of all these charts."""
+    """Return the time from navigation until all charts are drawn."""
     page.goto(address, wait_until="commit")
     return float(page.evaluate(_OPENED, [charts]))
 
 
 def zooming_ms(page: Page, charts: list[str], key: str) -> tuple[float, float]:
-    """From a key to the pixels of the new data in all these charts; and to the first answer."""
-    found: list[Any] = page.evaluate(_ZOOMED, [charts, key])
-    return float(found[0]), float(found[1])
+    """Return the times from a key press to the redrawn charts and to the first response."""
+    durations: list[Any] = page.evaluate(_ZOOMED, [charts, key])
+    return float(durations[0]), float(durations[1])

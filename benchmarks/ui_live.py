@@ -1,4 +1,4 @@
-"""One hour of live news, told to a page as fast as it can draw them."""
+"""One hour of live updates, sent to a page as fast as it can draw them."""
 
 import json
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from playwright.sync_api import CDPSession, Page, Route
 
 from benchmarks.ui_browser import PAINTED, opening_ms
 
-SECONDS_BEFORE = 600  # the job runs for so long already
+SECONDS_BEFORE = 600  # the job has been running for this time
 
-# The page's source of news is ours; how many answers it waits for is counted.
+# Replaces the event source of the page, and counts pending requests.
 _FAKED = """
 window.__waiting = 0;
-const asked = window.fetch.bind(window);
+const originalFetch = window.fetch.bind(window);
 window.fetch = async (...words) => {
   window.__waiting += 1;
-  try { return await asked(...words); } finally { window.__waiting -= 1; }
+  try { return await originalFetch(...words); } finally { window.__waiting -= 1; }
 };
 window.EventSource = class extends EventTarget {
   constructor() {
@@ -29,15 +29,15 @@ window.EventSource = class extends EventTarget {
 """
 _HOUR = f"""async ([start, first, count]) => {{
   {PAINTED}
-  const tell = (kind, data, lastEventId) => {{
+  const send = (kind, data, lastEventId) => {{
     const event = new MessageEvent(kind, {{ data: JSON.stringify(data), lastEventId }});
     window.__source.dispatchEvent(event);
   }};
   await until(() => window.__source);
   for (let second = first; second < first + count; second++) {{
-    tell("samples", {{ from: start + second - 1, to: start + second }}, String(second));
-    tell("steps", {{ steps: {{ train: 2 * second }} }}, String(second));
-    if (second % 10 === 0) tell("status", {{ state: "running" }}, String(second));
+    send("samples", {{ from: start + second - 1, to: start + second }}, String(second));
+    send("steps", {{ steps: {{ train: 2 * second }} }}, String(second));
+    if (second % 10 === 0) send("status", {{ state: "running" }}, String(second));
     await painted();
     await until(() => window.__waiting === 0);
   }}
@@ -46,7 +46,7 @@ _HOUR = f"""async ([start, first, count]) => {{
 
 @dataclass(frozen=True)
 class Size:
-    """What a page holds, after its garbage is gone."""
+    """Memory of a page after garbage collection."""
 
     heap_mb: float
     nodes: int
@@ -54,13 +54,13 @@ class Size:
 
 
 def live_page(page: Page, address: str, job: str, charts: list[str]) -> dict[str, Any]:
-    """A recorded job, opened as one that runs; its document."""
+    """Open a recorded job as if it were running; return its document."""
     document: dict[str, Any] = {}
 
     def running(route: Route) -> None:
         answer = route.fetch()
         document.update(answer.json())
-        end = document["t0"] + document.get("told", SECONDS_BEFORE)
+        end = document["t0"] + document.get("sent", SECONDS_BEFORE)
         route.fulfill(body=json.dumps({**document, "state": "running", "t1": end}))
 
     page.add_init_script(_FAKED)
@@ -69,18 +69,21 @@ def live_page(page: Page, address: str, job: str, charts: list[str]) -> dict[str
     return document
 
 
-def tell(page: Page, document: dict[str, Any], first: int, count: int) -> None:
-    """News of so many seconds, one after the other."""
-    document["told"] = first + count
+def send_updates(page: Page, document: dict[str, Any], first: int, count: int) -> None:
+    """Send updates for `count` seconds, one after another."""
+    document["sent"] = first + count
     page.evaluate(_HOUR, [document["t0"], first, count])
 
 
 def size_of(session: CDPSession) -> Size:
-    """After all that nobody needs is gone."""
+    """Collect garbage and measure."""
     for _ in range(2):
         session.send("HeapProfiler.collectGarbage")
-    found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    metrics = {
+        metric["name"]: metric["value"]
+        for metric in session.send("Performance.getMetrics")["metrics"]
+    }
     counts = session.send("Memory.getDOMCounters")
     return Size(
-        found["JSHeapUsedSize"] / 1e6, int(counts["nodes"]), int(counts["jsEventListeners"])
+        metrics["JSHeapUsedSize"] / 1e6, int(counts["nodes"]), int(counts["jsEventListeners"])
     )

@@ -1,4 +1,4 @@
-"""MLflow, in an environment of its own, showing the same series."""
+"""MLflow in its own environment, showing the same series."""
 
 import os
 import signal
@@ -17,15 +17,15 @@ from benchmarks.ui_browser import PAINTED
 
 VERSION = "3.17.2"
 REQUIREMENTS = (f"mlflow=={VERSION}",)
-_PATIENCE_SECONDS = 120
-# It tells nobody, and keeps no processes for jobs that nobody asked for: they would slow its page.
-_TOLD = {
+_TIMEOUT_SECONDS = 120
+# No telemetry, and no processes for unused jobs, which would slow down its page.
+_VARIABLES = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
 }
 
-# As many points at once as it takes.
+# The largest batches that MLflow accepts.
 _WRITE = """
 import sys
 import numpy as np
@@ -44,11 +44,12 @@ for number, row in enumerate(values):
 client.set_terminated(run)
 print(f"#/experiments/{experiment}/runs/{run}/model-metrics")
 """
-# Every chart has a line of points; a frame later it is on the screen.
+# Every chart has a line; it is drawn one frame later.
 _DRAWN = f"""async ([count]) => {{
   {PAINTED}
   const lines = () => [...document.querySelectorAll(".js-plotly-plot")].filter(
-    (one) => one.data?.some((line) => line.x?.length > 1) && one.querySelector(".js-line, canvas"),
+    (plot) => plot.data?.some((line) => line.x?.length > 1)
+      && plot.querySelector(".js-line, canvas"),
   );
   await until(() => lines().length >= count);
   await painted();
@@ -58,18 +59,18 @@ _DRAWN = f"""async ([count]) => {{
 
 @contextmanager
 def mlflow(python: Path, folder: Path, values: Path) -> Iterator[str]:
-    """The page of MLflow with the charts of these series, over its usual database."""
+    """Start MLflow with these series in its default database; yield the address of their charts."""
     store = f"sqlite:///{folder}/mlflow.db"
-    told = os.environ | _TOLD
+    environment = os.environ | _VARIABLES
     words = [str(python), "-W", "ignore", "-c", _WRITE, store, str(values)]
-    written = subprocess.run(words, check=True, capture_output=True, text=True, env=told)
+    written = subprocess.run(words, check=True, capture_output=True, text=True, env=environment)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [str(python), "-m", "mlflow", "server", "--backend-store-uri", store]
     command += ["--host", "127.0.0.1", "--port", str(port), "--workers", "2"]
     with (folder / "mlflow.log").open("wb") as log:
         process = subprocess.Popen(
-            command, stdout=log, stderr=log, cwd=folder, env=told, start_new_session=True
+            command, stdout=log, stderr=log, cwd=folder, env=environment, start_new_session=True
         )
     with process:
         try:
@@ -77,20 +78,20 @@ def mlflow(python: Path, folder: Path, values: Path) -> Iterator[str]:
             _wait(address)
             yield address + written.stdout.split()[-1]
         finally:
-            os.killpg(process.pid, signal.SIGTERM)  # its workers are processes too
+            os.killpg(process.pid, signal.SIGTERM)  # includes its worker processes
 
 
 def _wait(address: str) -> None:
-    """Until it answers."""
-    end = time.monotonic() + _PATIENCE_SECONDS
+    """Wait until the server responds."""
+    end = time.monotonic() + _TIMEOUT_SECONDS
     while time.monotonic() < end:
         with suppress(OSError), urllib.request.urlopen(f"{address}health"):
             return
         time.sleep(1)
-    sys.exit("MLflow does not answer.")
+    sys.exit("MLflow does not respond.")
 
 
 def opening_ms(page: Page, address: str, charts: int) -> float:
-    """From the first byte that is asked for to the pixels of so many charts."""
+    """Return the time from navigation until all charts are drawn."""
     page.goto(address, wait_until="commit")
     return float(page.evaluate(_DRAWN, [charts]))

@@ -1,4 +1,4 @@
-"""TensorBoard, in an environment of its own, showing the same series."""
+"""TensorBoard in its own environment, showing the same series."""
 
 import json
 import socket
@@ -17,7 +17,7 @@ from benchmarks.ui_browser import PAINTED
 
 VERSION = "2.21.0"
 REQUIREMENTS = (f"tensorboard=={VERSION}", "setuptools<81")
-_PATIENCE_SECONDS = 600
+_TIMEOUT_SECONDS = 600
 
 _WRITE = """
 import sys
@@ -28,20 +28,20 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 folder, values = sys.argv[1], np.load(sys.argv[2])
 writer = EventFileWriter(folder, max_queue_size=10000, flush_secs=600)
 for step in range(values.shape[1]):
-    told = [
+    scalars = [
         Summary.Value(tag=f"series/{number}", simple_value=float(row[step]))
         for number, row in enumerate(values)
     ]
-    writer.add_event(Event(wall_time=1.79e9 + step / 2, step=step, summary=Summary(value=told)))
+    writer.add_event(Event(wall_time=1.79e9 + step / 2, step=step, summary=Summary(value=scalars)))
 writer.close()
 """
-# All answers are there, and a frame has passed; its wheels may turn on although nothing comes.
+# All replies have arrived, and a frame has passed; the spinner may continue.
 _DRAWN = f"""async ([count]) => {{
   {PAINTED}
-  const answers = () => performance.getEntriesByType("resource")
-    .filter((one) => one.name.includes("timeSeries") && one.responseEnd > 0);
+  const replies = () => performance.getEntriesByType("resource")
+    .filter((entry) => entry.name.includes("timeSeries") && entry.responseEnd > 0);
   const charts = () => document.querySelectorAll("line-chart canvas, line-chart .series-view path");
-  await until(() => charts().length >= count && answers().length >= count);
+  await until(() => charts().length >= count && replies().length >= count);
   await painted();
   return performance.now();
 }}"""
@@ -49,7 +49,7 @@ _DRAWN = f"""async ([count]) => {{
 
 @contextmanager
 def tensorboard(python: Path, folder: Path, values: Path) -> Iterator[str]:
-    """TensorBoard over these series, once it has read them."""
+    """Start TensorBoard with these series; yield its address once it has read them."""
     logs = folder / "logs"
     subprocess.run([python, "-c", _WRITE, logs, values], check=True, capture_output=True)
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -65,19 +65,19 @@ def tensorboard(python: Path, folder: Path, values: Path) -> Iterator[str]:
 
 
 def _wait(address: str, last_step: int) -> None:
-    """Until the last series is read to its end."""
-    asked = f"{address}/data/plugin/scalars/scalars?tag=series%2F9&run=."
-    end = time.monotonic() + _PATIENCE_SECONDS
+    """Wait until the last series is complete."""
+    url = f"{address}/data/plugin/scalars/scalars?tag=series%2F9&run=."
+    end = time.monotonic() + _TIMEOUT_SECONDS
     while time.monotonic() < end:
-        with suppress(OSError), urllib.request.urlopen(asked) as answer:
+        with suppress(OSError), urllib.request.urlopen(url) as answer:
             points = json.loads(answer.read())
             if points and points[-1][1] == last_step:
                 return
         time.sleep(1)
-    sys.exit("TensorBoard has not read the series in time.")
+    sys.exit("TensorBoard did not read the series in time.")
 
 
 def opening_ms(page: Page, address: str, charts: int) -> float:
-    """From the first byte that is asked for to the pixels of so many charts."""
+    """Return the time from navigation until all charts are drawn."""
     page.goto(f"{address}/#timeseries", wait_until="commit")
     return float(page.evaluate(_DRAWN, [charts]))

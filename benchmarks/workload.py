@@ -1,4 +1,4 @@
-"""A small job to look at: a root process and eight children that work a little, sleep a lot."""
+"""A small job to sample: a root process and eight children that are mostly idle."""
 
 import subprocess
 import sys
@@ -26,15 +26,15 @@ finally:
 """
 _SETTLE_SECONDS = 1.0
 
-# The same tree as the command of a job; it ends by itself.
+# The same tree as the command of a job; it ends when its input is closed.
 COMMAND = (sys.executable, "-c", _ROOT)
 
 
 @contextmanager
 def process_tree() -> Iterator[int]:
-    """The pid of the root, while the tree lives."""
+    """Start the tree and yield the process ID of its root."""
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE) as root:
         time.sleep(_SETTLE_SECONDS)
         yield root.pid
         assert root.stdin is not None
-        root.stdin.close()  # the root reads the end of its input and takes its children along
+        root.stdin.close()  # the root then kills its children

@@ -1,4 +1,4 @@
-"""What it costs to write a tick of 120 metrics, beside the JSON lines of the original service."""
+"""CPU time to write a sample of 120 metrics, compared with JSON lines."""
 
 import json
 import statistics
@@ -23,38 +23,38 @@ Tick = tuple[int, Sequence[float]]
 
 
 def main() -> list[Row]:
-    """CPU time per tick, in turns; and the bytes both leave."""
+    """Measure CPU time per sample and bytes per value, alternating."""
     day = make_day(ticks=DAY_TICKS // 4)
     busiest = slice(DAY_TICKS // 8, DAY_TICKS // 8 + _TICKS)  # in the middle of a training job
     times = day.times_ns[busiest].tolist()
     ticks = list(zip(times, day.values[:, busiest].T.tolist(), strict=True))
     rounds = [(_ours(day, ticks), _json_lines(day, ticks)) for _ in range(_ROUNDS)]
-    ours = statistics.median(one.microseconds for one, _ in rounds)
-    theirs = statistics.median(one.microseconds for _, one in rounds)
+    ours = statistics.median(cost.microseconds for cost, _ in rounds)
+    theirs = statistics.median(cost.microseconds for _, cost in rounds)
     live, lines = rounds[0][0].bytes_per_point, rounds[0][1].bytes_per_point
     name = "JSON lines"
     return [
         Row(
-            "one tick of 120 metrics, flush every 5 s",
+            "one sample of 120 metrics, flush every 5 s",
             ours,
             "µs CPU",
             bar=f"≤ 1/{_BAR_RATIO:g}",
             is_met=theirs >= _BAR_RATIO * ours,
             alternative=name,
             alternative_measured=theirs,
-            note=f"all threads, medians of {_ROUNDS} × {_TICKS} ticks, no fsync in either",
+            note=f"all threads, medians of {_ROUNDS} × {_TICKS} samples, no fsync in either",
         ),
-        Row("bytes of a live point", live, "bytes", "", None, name, lines),
+        Row("live bytes per point", live, "bytes", "", None, name, lines),
     ]
 
 
 class _Clock(SystemClock):
-    """Five seconds pass with every flush, so that what is done as seldom is done as often."""
+    """A clock that advances by five seconds per flush, so that periodic work runs."""
 
     flushes = 0
 
     def seconds(self) -> float:
-        """Simulated."""
+        """Return the simulated time."""
         return 5.0 * self.flushes
 
 
@@ -83,8 +83,8 @@ def _ours(day: Day, ticks: Sequence[Tick]) -> _Cost:
 
 
 def _json_lines(day: Day, ticks: Sequence[Tick]) -> _Cost:
-    """One line per metric, as the original service's agent wrote them."""
-    names = [(one.metric.name, one.device or "node") for one in day.series]
+    """Write one line per metric, as the agent of SageMaker Debugger did."""
+    names = [(series.metric.name, series.device or "node") for series in day.series]
     with tempfile.TemporaryDirectory() as folder:
         before = time.process_time()
         with Path(f"{folder}/metrics.json").open("w", encoding="utf-8") as file:

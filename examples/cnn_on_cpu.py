@@ -1,4 +1,4 @@
-"""A small convolutional network learns handwritten digits on a CPU, with four loader processes.
+"""Train a small convolutional network on handwritten digits on a CPU, with four loader processes.
 
 Try: sonde run --profile operators:start_step=60,num_steps=5 -- python examples/cnn_on_cpu.py
 """
@@ -17,19 +17,19 @@ HELD_OUT = 360
 
 
 class Digits(Dataset[tuple[Tensor, int]]):
-    """Images of 8 by 8 points; those to learn from are moved about a little."""
+    """Images of 8 by 8 pixels; training images are shifted randomly."""
 
-    def __init__(self, images: np.ndarray, labels: np.ndarray, *, is_moved: bool) -> None:
+    def __init__(self, images: np.ndarray, labels: np.ndarray, *, is_augmented: bool) -> None:
         self.images = images
         self.labels = labels
-        self.is_moved = is_moved
+        self.is_augmented = is_augmented
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
         image = torch.tensor(self.images[index], dtype=torch.float32)[None] / 16
-        if self.is_moved:
+        if self.is_augmented:
             rows, columns = torch.randint(-1, 2, (2,)).tolist()
             image = torch.roll(image, (rows, columns), (1, 2)) + 0.1 * torch.randn(image.shape)
         return image, int(self.labels[index])
@@ -47,51 +47,51 @@ class Network(nn.Module):
         self.head = nn.Linear(32 * 2 * 2, 10)
 
     def forward(self, images: Tensor) -> Tensor:
-        """A score for each digit."""
+        """Return a score for each digit."""
         scores: Tensor = self.head(self.body(images).flatten(1))
         return scores
 
 
 def loaders() -> tuple[DataLoader[tuple[Tensor, int]], DataLoader[tuple[Tensor, int]]]:
-    """Batches to learn from, and batches to test with."""
+    """Return loaders for training and for testing."""
     images, labels = load_digits(return_X_y=True)
     images = images.reshape(-1, 8, 8)
-    known = Digits(images[HELD_OUT:], labels[HELD_OUT:], is_moved=True)
-    unseen = Digits(images[:HELD_OUT], labels[:HELD_OUT], is_moved=False)
+    train_set = Digits(images[HELD_OUT:], labels[HELD_OUT:], is_augmented=True)
+    test_set = Digits(images[:HELD_OUT], labels[:HELD_OUT], is_augmented=False)
     return (
-        DataLoader(known, BATCH, shuffle=True, num_workers=LOADERS, drop_last=True),
-        DataLoader(unseen, BATCH),
+        DataLoader(train_set, BATCH, shuffle=True, num_workers=LOADERS, drop_last=True),
+        DataLoader(test_set, BATCH),
     )
 
 
-def accuracy(model: nn.Module, unseen: DataLoader[tuple[Tensor, int]]) -> float:
-    """The share of images that the model has never seen and names correctly."""
+def accuracy(model: nn.Module, test_loader: DataLoader[tuple[Tensor, int]]) -> float:
+    """Return the share of test images that are classified correctly."""
     model.eval()
-    right = 0
+    correct = 0
     with torch.no_grad():
-        for images, labels in unseen:
-            right += int((model(images).argmax(1) == labels).sum())
-    return right / HELD_OUT
+        for images, labels in test_loader:
+            correct += int((model(images).argmax(1) == labels).sum())
+    return correct / HELD_OUT
 
 
 def train(steps: int) -> None:
-    """Epochs until there were so many steps, with a test after each."""
+    """Train for a number of steps, with a test after each epoch."""
     torch.manual_seed(0)
-    known, unseen = loaders()
+    train_loader, test_loader = loaders()
     model = Network()
     loss_function = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     done = 0
     while done < steps:
         model.train()
-        for images, labels in known:
+        for images, labels in train_loader:
             optimizer.zero_grad()
             loss_function(model(images), labels).backward()
             optimizer.step()
             done += 1
             if done == steps:
                 break
-        print(f"step {done}: {accuracy(model, unseen):.1%} correct")
+        print(f"step {done}: {accuracy(model, test_loader):.1%} correct")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Two finished jobs beside the one of `make demo`: an H200 as it was recorded, and 64 nodes.
+"""Two finished jobs for `make demo`: a recording of an H200, and a synthetic job with 64 nodes.
 
     python -m examples.demo_jobs FOLDER
 
-The samples of the GPU are real; of its steps only their number was recorded, so they lie evenly in
-their time. The 64 nodes are made up. Rules judge both as they judge any job.
+GPU samples are real. Only the number of steps was recorded, so steps are distributed evenly. The
+64 nodes are synthetic. Rules run on both as on any job.
 """
 
 import subprocess
@@ -14,12 +14,12 @@ from tests.fakes.h200 import h200_job
 from tests.fakes.stores import fleet
 
 RECORDED, MADE_UP = "h200-recording", "made-up-64-nodes"
-# Rules wait for minutes before they blame a GPU; the recording is shorter than that.
+# By default, the rule requires minutes of data; the recording is shorter.
 SCALED = ("--set", "LowGPUUtilization.window=40")
 
 
 def fill(store: Path) -> None:
-    """Writes both jobs, unless they are there, and asks the rules."""
+    """Write both jobs if they do not exist, and run the rules."""
     for name in (RECORDED, MADE_UP):
         if (store / name).exists():
             continue
@@ -28,8 +28,8 @@ def fill(store: Path) -> None:
         else:
             fleet(str(store), 64, name)
         sonde = [sys.executable, "-m", "sonde", "check", name, "--store", str(store), "--record"]
-        more = SCALED if name == RECORDED else ()
-        subprocess.run([*sonde, *more], check=True, stdout=subprocess.DEVNULL)
+        options = SCALED if name == RECORDED else ()
+        subprocess.run([*sonde, *options], check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

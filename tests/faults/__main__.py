@@ -10,10 +10,10 @@ from fnmatch import fnmatch
 from functools import partial
 from time import monotonic
 
-from benchmarks.report import circumstances, save, table
+from benchmarks.report import describe_environment, save, table
 from tests.faults.catalogue import PROGRAMS
 from tests.faults.judging import Outcome, judge
-from tests.faults.program import Part, Variant
+from tests.faults.program import Purpose, Variant
 from tests.faults.recordings import Run
 from tests.faults.scores import (
     Scores,
@@ -33,8 +33,8 @@ NOTHING_HELD_OUT = (
 def main() -> int:
     """Run the selected programs; 1 when a bar is missed, 2 when no program is selected."""
     options = _options()
-    parts = options.part or _default_parts(options)
-    if Part.HELD_OUT.value in parts and not _is_any_held_out():
+    purposes = options.part or _default_purposes(options)
+    if Purpose.HELD_OUT.value in purposes and not _is_any_held_out():
         report(NOTHING_HELD_OUT)
     runs = [
         Run(program, variant, seed)
@@ -42,7 +42,7 @@ def main() -> int:
         for program in PROGRAMS
         for variant in program.variants
         if any(fnmatch(program.name, pattern) for pattern in options.names or ["*"])
-        if program.part.value in parts
+        if program.purpose.value in purposes
         if options.variant in (None, variant.value)
     ]
     if not runs:
@@ -55,7 +55,7 @@ def main() -> int:
         tables.append(confusion_table(outcomes))
     report("\n\n".join([*tables, table(rows)]))
     if not options.no_save and not options.names:
-        path = save("faults", rows, circumstances())
+        path = save("faults", rows, describe_environment())
         document = {**json.loads(path.read_text()), "runs": Scores(outcomes).documents()}
         path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return int(any(row.is_met is False for row in rows))
@@ -74,7 +74,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="start no new run after this time")
     parser.add_argument(
         "--part",
-        choices=[part.value for part in Part],
+        choices=[purpose.value for purpose in Purpose],
         nargs="+",
         help="only these (default: calibration and held out; any for programs given by name)",
     )
@@ -89,15 +89,15 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _default_parts(options: argparse.Namespace) -> list[str]:
-    """All parts for programs given by name; else not the earlier ones, which take hours more."""
+def _default_purposes(options: argparse.Namespace) -> list[str]:
+    """Return all purposes for named programs; otherwise skip earlier sets, which take hours."""
     if options.names:
-        return [part.value for part in Part]
-    return [Part.CALIBRATION.value, Part.HELD_OUT.value]
+        return [purpose.value for purpose in Purpose]
+    return [Purpose.CALIBRATION.value, Purpose.HELD_OUT.value]
 
 
 def _is_any_held_out() -> bool:
-    return any(program.part is Part.HELD_OUT for program in PROGRAMS)
+    return any(program.purpose is Purpose.HELD_OUT for program in PROGRAMS)
 
 
 def _judged(runs: Sequence[Run], options: argparse.Namespace) -> list[Outcome]:
@@ -113,8 +113,8 @@ def _judged(runs: Sequence[Run], options: argparse.Namespace) -> list[Outcome]:
             outcomes[number] = future.result()
             sys.stderr.write(f"{len(outcomes)}/{len(runs)} {runs[number]}\n")
             if options.minutes is not None and monotonic() - start > 60 * options.minutes:
-                for other in futures:
-                    other.cancel()
+                for pending in futures:
+                    pending.cancel()
     return [outcomes[number] for number in sorted(outcomes)]
 
 

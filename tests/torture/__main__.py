@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.report import RESULTS, circumstances
+from benchmarks.report import RESULTS, describe_environment
 from tests.torture.harness import Counts, find_probes, run_all
 
 _MINUTES = 15.0
@@ -43,7 +43,7 @@ def save(results: Sequence[Counts], seed: int, path: Path) -> None:
     }
     document = {
         "benchmark": "torture",
-        **circumstances(),
+        **describe_environment(),
         "seed": seed,
         **totals,
         "probes": [{**asdict(counts), "seconds": round(counts.seconds, 1)} for counts in results],
