@@ -1,4 +1,4 @@
-"""The end of a recording removes interrupted writes."""
+"""Processes of a job get the variables they need; interrupted writes are removed at the end."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sonde.agent.handover import Handover
+from sonde.agent.handover import INJECT_FOLDER, Handover
 from sonde.agent.outcome import Outcome
 from sonde.agent.registration import Registration
 from sonde.clock import SystemClock
@@ -35,6 +35,22 @@ def left_by(folder: Path, *files: str) -> set[str]:
     recording: Any = Finished()
     handover.finish(recording, exit_)
     return {name for name in files if (folder / name).exists()}
+
+
+@pytest.mark.parametrize("python_path", [None, "", "/mine"])
+def test_damaged_startup_module_is_not_put_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python_path: str | None
+) -> None:
+    registration = Registration("job", "a", 1, open_backend(str(tmp_path)), is_creator=True)
+    handover = Handover(registration, RunSettings(), SystemClock(), "run", None)
+    path = [str(INJECT_FOLDER), *([python_path] if python_path else [])]
+    assert handover.variables(python_path)["PYTHONPATH"].split(os.pathsep) == path
+
+    (tmp_path / "sitecustomize.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.setattr("sonde.agent.handover.INJECT_FOLDER", tmp_path)
+    variables = handover.variables(python_path)
+    assert "PYTHONPATH" not in variables
+    assert variables["SONDE_JOB"] == "job"
 
 
 @pytest.mark.parametrize("is_own", [True, False])

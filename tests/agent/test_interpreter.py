@@ -1,13 +1,15 @@
 """Commands whose Python cannot load the hook."""
 
+import zlib
 from pathlib import Path
 
 import pytest
 
 from sonde.agent.handover import INJECT_FOLDER
-from sonde.agent.interpreter import why_isolated, why_not_recorded
+from sonde.agent.interpreter import STARTUP_CRC32, why_isolated, why_not_recorded
 
 FOLDER = Path("/ours/inject")
+INTACT = (INJECT_FOLDER / "sitecustomize.py").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -73,17 +75,24 @@ def test_folder_that_cannot_be_on_the_path_is_reported(tmp_path: Path) -> None:
     assert why_isolated(["python", "x.py"], Path("/a:b/inject")) is not None
 
 
-@pytest.mark.parametrize("content", [None, "def (", "\0"])
-def test_a_missing_or_damaged_start_up_module_is_reported(
-    tmp_path: Path, content: str | None
+DAMAGED = [None, b"", b"def (", b"\0", b"raise SystemExit(3)\n", INTACT[:-1], INTACT + b"\n"]
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+@pytest.mark.parametrize("command", [["python", "train.py"], ["sh", "train.sh"]])
+def test_missing_or_damaged_startup_module_is_reported(
+    tmp_path: Path, command: list[str], content: bytes | None
 ) -> None:
     if content is not None:
-        (tmp_path / "sitecustomize.py").write_text(content)
-    reason = why_not_recorded(["python", "train.py"], tmp_path)
+        (tmp_path / "sitecustomize.py").write_bytes(content)
+    reason = why_not_recorded(command, tmp_path)
     assert reason is not None
     assert reason.startswith("Sonde's hook could not be loaded")
-    assert why_not_recorded(["true"], tmp_path) is None
 
 
-def test_intact_start_up_module_is_not_reported() -> None:
+def test_checksum_of_the_startup_module_is_current() -> None:
+    assert zlib.crc32(INTACT) == STARTUP_CRC32, f"set STARTUP_CRC32 to {zlib.crc32(INTACT):#010x}"
+
+
+def test_intact_startup_module_is_not_reported() -> None:
     assert why_not_recorded(["python", "train.py"], INJECT_FOLDER) is None

@@ -22,6 +22,7 @@ from tests.torture.probe import Outcome
 
 PACKAGE = Path(sonde.__file__).parent
 _SECONDS = 120.0
+_NOT_LOADED = "Sonde's hook could not be loaded"
 _LONG_SECONDS = 20.0
 _NOT_CODE = shutil.ignore_patterns("assets", "__pycache__")
 
@@ -86,7 +87,8 @@ if __name__ == "__main__":
     "training dies": _TRAINING + "raise ValueError('mine')\n",
 }
 # What a light program loads of ours; whatever trains loads nearly everything in these folders.
-LIGHT = ("hook/injected.py", "hook/failure.py", "guard.py", "__init__.py", "clock.py")
+STARTUP = "hook/inject/sitecustomize.py"  # loaded first: only the launcher can check it
+LIGHT = (STARTUP, "hook/injected.py", "hook/failure.py", "guard.py", "__init__.py", "clock.py")
 _TRAINED_WITH = ("hook", "settings", "store", "records", "masking")
 
 # As Python imports it at its start, where it was started with the folder on its path.
@@ -128,10 +130,16 @@ class Bench:
         try:
             with self._damaged(path, damage):
                 text = text if path is not None else GONE + text
-                injected = self._run(program, text, is_injected=True)
+                if path == STARTUP:
+                    injected = self._launch(text)
+                else:
+                    injected = self._run(program, text, is_injected=True)
         except subprocess.TimeoutExpired:
             return Outcome(case, seed, crash=f"not over after {_SECONDS:g} s")
-        return Outcome(case, seed, crash=_difference(self._bare[program], injected))
+        crash = _difference(self._bare[program], injected)
+        if path == STARTUP and _NOT_LOADED not in injected.stderr:
+            crash = crash or f"the damage is not reported: {injected.stderr}"
+        return Outcome(case, seed, crash=crash)
 
     @contextmanager
     def _damaged(self, path: str | None, damage: str) -> Iterator[None]:
@@ -160,8 +168,21 @@ class Bench:
             return self._warm.run(script, self._folder, variables)
         script.write_text(text)
         variables |= {"PYTHONPATH": inject} if is_injected else {}
+        return self._execute([sys.executable, "-P", str(script)], variables)
+
+    def _launch(self, text: str) -> "subprocess.CompletedProcess[str]":
+        """Run a program with `sonde run` of the copy."""
+        script = self._folder / "script.py"
+        script.write_text(text)
+        launcher = [sys.executable, "-P", "-m", "sonde", "run", "--no-rules", "--no-report"]
+        words = [*launcher, "--store", str(self._folder / "store"), sys.executable, "-P"]
+        return self._execute([*words, str(script)], {"PYTHONPATH": str(self._copy.parent)})
+
+    def _execute(
+        self, command: list[str], variables: dict[str, str]
+    ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [sys.executable, "-P", str(script)],
+            command,
             cwd=self._folder,
             env=plain_environment() | variables,
             capture_output=True,

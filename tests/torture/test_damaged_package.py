@@ -2,9 +2,12 @@
 
 import pytest
 
-from tests.torture.damaged_package import Bench
+from tests.torture.damaged_package import STARTUP, Bench
 
 CASES = (
+    ("processes", STARTUP, "raises SystemExit"),
+    ("dies", STARTUP, "raises KeyboardInterrupt"),
+    ("child dies", STARTUP, "emptied"),
     ("processes", "hook/injected.py", "deleted"),
     ("processes", "hook/injected.py", "raises KeyboardInterrupt"),
     ("dies", "hook/failure.py", "calls sys.exit"),
@@ -22,7 +25,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 @pytest.mark.parametrize(("program", "path", "damage"), CASES)
-def test_a_damaged_file_of_ours_never_reaches_the_program(
+def test_a_damaged_file_of_sonde_does_not_affect_the_program(
     bench: Bench, program: str, path: str | None, damage: str
 ) -> None:
     outcome = bench.check(program, path, damage, 0)

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sonde.agent.interpreter import why_hook_fails
 from sonde.agent.outcome import Outcome
 from sonde.agent.recording import END_SECONDS, Recording
 from sonde.agent.registration import Registration
@@ -32,8 +33,16 @@ class Handover:
     relay: Relay | None
 
     def variables(self, python_path: str | None) -> dict[str, str]:
-        """Environment variables of the job's processes."""
+        """Environment variables of the job's processes.
+
+        Args:
+            python_path: The current PYTHONPATH. It is not set if the hook's first module is
+                damaged: the processes then run without the hook.
+        """
+        path = os.pathsep.join(filter(None, (str(INJECT_FOLDER), python_path)))
+        hooked = {"PYTHONPATH": path} if why_hook_fails(INJECT_FOLDER) is None else {}
         return {
+            **hooked,
             "SONDE_JOB": self.registration.job,
             "SONDE_JOB_URI": self.registration.backend.uri,
             "SONDE_NODE": self.registration.node,
@@ -41,7 +50,6 @@ class Handover:
             "SONDE_CLOCK_ANCHOR_NS": str(self.clock.anchor_ns),
             "SONDE_RUN_ID": self.run_id,
             "SONDE_HOOK": self.settings.for_workers().to_json(),
-            "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECT_FOLDER), python_path))),
             # empty: write directly to the job, also inside a job that has a relay
             "SONDE_WORKER_URI": self.relay.source.uri if self.relay else "",
         }

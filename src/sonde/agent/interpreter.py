@@ -1,8 +1,9 @@
-"""Detect Python options that prevent the hook from loading."""
+"""Detect what prevents the hook from loading: Python options, or damage to its first module."""
 
 import os
 import re
 import shutil
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,10 @@ _ISOLATING = {
 # letters; the last may take a value in the same word or in the next
 _OPTIONS = re.compile(r"-(?P<letters>[^cmWXQ-]+)?(?P<last>[cmWXQ])?(?P<value>.*)", re.DOTALL)
 _FIRST_LINE_BYTES = 512
+_NOT_LOADED = "Sonde's hook could not be loaded into the process"
+
+# Of hook/inject/sitecustomize.py; a test prints the new value after a change.
+STARTUP_CRC32 = 0x9B9DE7CB
 
 
 def why_isolated(command: Sequence[str], injected: Path) -> str | None:
@@ -36,24 +41,23 @@ def why_isolated(command: Sequence[str], injected: Path) -> str | None:
 
 def why_not_recorded(command: Sequence[str], injected: Path) -> str | None:
     """Why the training process cannot be recorded, if that is known in advance."""
-    return why_isolated(command, injected) or why_hook_fails(command, injected)
+    return why_isolated(command, injected) or why_hook_fails(injected)
 
 
-def why_hook_fails(command: Sequence[str], injected: Path) -> str | None:
-    """Why the start-up module cannot run in the command's Python; None if it can.
+def why_hook_fails(injected: Path) -> str | None:
+    """Why the startup module must not be loaded; None if it is intact.
+
+    Python loads it before the program, so nothing could catch a SystemExit that it raises.
 
     Args:
-        command: The command and its arguments.
-        injected: The folder that is put on the path.
+        injected: The folder added to PYTHONPATH.
     """
-    if not any(_is_python(word) for word in (*_first_line(command[0]), *command)):
-        return None
     path = injected / "sitecustomize.py"
     try:
-        compile(path.read_bytes(), str(path), "exec")
-    except (OSError, SyntaxError, ValueError) as error:
-        return f"Sonde's hook could not be loaded into the process: {error}"
-    return None
+        is_intact = zlib.crc32(path.read_bytes()) == STARTUP_CRC32
+    except OSError as error:
+        return f"{_NOT_LOADED}: {error}"
+    return None if is_intact else f"{_NOT_LOADED}: {path} is damaged. Reinstall Sonde"
 
 
 def _is_python(word: str) -> bool:

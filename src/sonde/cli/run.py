@@ -6,6 +6,8 @@ from pathlib import Path
 
 from sonde.agent.child import become
 from sonde.agent.exits import code_of_failed_start
+from sonde.agent.handover import INJECT_FOLDER
+from sonde.agent.interpreter import why_hook_fails
 from sonde.agent.launch import Launched, Launcher
 from sonde.agent.registration import Registration, RunRequest, register, withdraw
 from sonde.cli._command import Command, Options, print_note, store_uri
@@ -148,6 +150,8 @@ def _run_recorded(
     notify(
         f"Recording {registration.job}. Live view: sonde watch {_reference(registration, request)}"
     )
+    if damage := why_hook_fails(INJECT_FOLDER):
+        notify(f"Training not recorded: {damage}")
     is_first_here = request.placement.local_rank == 0
     store = request.settings.store if options.ui and is_first_here else None
     guard = Guard()
