@@ -84,7 +84,7 @@ def test_every_command_is_mentioned_in_the_start_page_or_a_how_to() -> None:
 
 
 def _migration_rows() -> list[tuple[str, str]]:
-    """What was, and what there is instead."""
+    """Return old names and their replacements."""
     page = (ROOT / "docs/how-to/migrate-from-smdebug.md").read_text()
     rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
     return [(before, here) for before, here in rows]

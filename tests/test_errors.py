@@ -1,4 +1,4 @@
-"""Names that are close to an unknown one are told in one way."""
+"""Suggestions of similar names in error messages."""
 
 from sonde.errors import did_you_mean, known_names
 

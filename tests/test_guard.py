@@ -1,4 +1,4 @@
-"""A part that fails is switched off alone, and the rest goes on."""
+"""A component that fails is switched off, and the rest continues."""
 
 import logging
 import subprocess
@@ -18,14 +18,14 @@ def fail_unheard() -> None:
     raise ValueError("broken too")
 
 
-def test_what_works_is_passed_through() -> None:
+def test_results_of_successful_calls_are_passed_through() -> None:
     guard = Guard()
     assert guard.call("part", lambda: 3, 0) == 3
     assert guard.attempt("part", lambda: 4, 0) == 4
     assert guard.failed == {}
 
 
-def test_a_part_that_failed_once_is_not_called_again() -> None:
+def test_a_component_that_failed_is_not_called_again() -> None:
     guard = Guard()
     calls = []
     assert guard.call("part", fail, -1) == -1
@@ -35,7 +35,7 @@ def test_a_part_that_failed_once_is_not_called_again() -> None:
     assert guard.failed == {"part": "ValueError: broken"}
 
 
-def test_an_attempt_is_made_again_and_again() -> None:
+def test_a_failed_attempt_can_be_repeated() -> None:
     guard = Guard()
     assert guard.attempt("flush", fail, -1) == -1
     assert guard.attempt("flush", lambda: 6, -1) == 6
@@ -51,7 +51,7 @@ def test_a_failure_is_reported_once() -> None:
     assert reported == [("part", "broken")]
 
 
-def test_leaving_is_not_a_failure() -> None:
+def test_an_interrupt_is_not_a_failure() -> None:
     guard = Guard()
 
     def leave() -> None:
@@ -86,7 +86,7 @@ def fail_hostile() -> int:
     raise HostileError
 
 
-def test_an_exception_that_cannot_be_printed_is_swallowed_like_any_other() -> None:
+def test_an_exception_that_cannot_be_printed_is_suppressed() -> None:
     texts: list[str] = []
     guard = Guard(lambda _component, error: texts.append(str(error)))
     assert error_text(HostileError()) == "HostileError"
@@ -109,7 +109,7 @@ def test_a_log_handler_that_fails_does_not_reach_the_caller() -> None:
         logging.getLogger("sonde").removeHandler(handler)
 
 
-def test_with_no_stack_left_a_failing_part_still_does_not_raise() -> None:
+def test_a_failing_component_does_not_raise_even_without_stack_left() -> None:
     guard = Guard(lambda _component, _error: fail_unheard())
 
     def descend(depth: int) -> int:
@@ -122,7 +122,7 @@ def test_with_no_stack_left_a_failing_part_still_does_not_raise() -> None:
     assert descend(0) > 100
 
 
-def test_a_damaged_module_of_ours_that_exits_does_not_end_the_program() -> None:
+def test_a_damaged_sonde_module_that_exits_does_not_end_the_program() -> None:
     code = compile("raise SystemExit(3)", Guard.call.__code__.co_filename, "exec")
     guard = Guard()
     assert guard.call("part", lambda: exec(code), None) is None
@@ -130,7 +130,7 @@ def test_a_damaged_module_of_ours_that_exits_does_not_end_the_program() -> None:
     assert guard.failed == {"part": "SystemExit: 3"}
 
 
-def test_a_script_that_exits_while_we_call_it_does_exit() -> None:
+def test_a_script_that_exits_inside_the_guard_does_exit() -> None:
     def leave() -> None:
         sys.exit(3)
 

@@ -1,4 +1,4 @@
-"""What people install: few packages, and a wheel that has everything in it."""
+"""The installed package: few dependencies and a complete wheel."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ MAX_PACKAGES = 20
 
 
 def installed_with(name: str, packages: set[str]) -> set[str]:
-    """A distribution and all it needs on this machine, extras left out."""
+    """Return a distribution and all its dependencies on this machine, without extras."""
     try:
         needed = [Requirement(text) for text in requires(name) or ()]
     except PackageNotFoundError:

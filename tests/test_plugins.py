@@ -1,4 +1,4 @@
-"""A folder is a registry: names without imports, one import per plug-in."""
+"""Plug-in folders: names without imports, one import per plug-in."""
 
 import sys
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from sonde.plugins import Slot
 
 
 class Animal:
-    """What the plug-ins of these tests are."""
+    """The base class of the plug-ins in these tests."""
 
 
 class Outsider(Animal):
-    """From another package."""
+    """A plug-in of another package."""
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sonde.client.job import open_job
 from sonde.clock import SystemClock
-from sonde.engine.rule_progress import Course, Limit
+from sonde.engine.rule_progress import Limit, RuleRun
 from sonde.engine.runner import Runner
 from sonde.engine.saved_progress import RuleProgress
 from sonde.read.job_data import JobData
@@ -152,11 +152,11 @@ def _comparison(run: Run, cache: Path, *, accept_stale: bool) -> Parameters:
     rule = run.program.label.compared_by
     if not rule:
         return {}
-    other = Run(run.program, run.variant, run.seed + _SEED_OFFSET)
-    return {rule: {"other_trial": record(other, cache, accept_stale=accept_stale).job}}
+    second_run = Run(run.program, run.variant, run.seed + _SEED_OFFSET)
+    return {rule: {"other_trial": record(second_run, cache, accept_stale=accept_stale).job}}
 
 
-class _Timed(Course):
+class _Timed(RuleRun):
     """Notes the last step in the window that opened an episode."""
 
     def __init__(

@@ -13,18 +13,18 @@ _EARLIER_SETS = (1, 2)  # thresholds are not set on them any more
 
 
 class Variant(StrEnum):
-    """Which of the twins."""
+    """Whether the faulty or the healthy program runs."""
 
     FAULTY = "faulty"
     HEALTHY = "healthy"
 
 
-class Part(StrEnum):
+class Purpose(StrEnum):
     """What a program is used for."""
 
     CALIBRATION = "calibration"  # thresholds are set on it
-    HELD_OUT = "held out"  # judged once, and not looked at before
-    EARLIER = "earlier"  # calibration of before, run to see that nothing got worse
+    HELD_OUT = "held out"  # judged once, and not inspected before
+    EARLIER = "earlier"  # earlier calibration, run to detect regressions
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Program:
         return self.label.rule is not None
 
     @property
-    def part(self) -> Part:
+    def purpose(self) -> Purpose:
         """What it is used for, by the set it belongs to."""
         if self.label.set is NamedSet.HELD_OUT:
-            return Part.HELD_OUT
-        return Part.EARLIER if self.label.set in _EARLIER_SETS else Part.CALIBRATION
+            return Purpose.HELD_OUT
+        return Purpose.EARLIER if self.label.set in _EARLIER_SETS else Purpose.CALIBRATION
 
     @property
     def variants(self) -> tuple[Variant, ...]:

@@ -7,7 +7,7 @@ from statistics import median
 
 from benchmarks.report import Row
 from tests.faults.judging import Outcome
-from tests.faults.program import Part
+from tests.faults.program import Purpose
 
 _MIN_DETECTED = 95.0
 _MIN_NAMED = 90.0
@@ -74,13 +74,13 @@ class Scores:
 
 
 def score_rows(outcomes: Sequence[Outcome]) -> list[Row]:
-    """The totals of each part, and of all parts."""
+    """Return the totals for each purpose and overall."""
     rows = []
-    for part in Part:
-        in_part = [outcome for outcome in outcomes if outcome.program.part is part]
-        rows += Scores(in_part).rows(part.value) if in_part else []
-        short = [outcome for outcome in in_part if outcome.training_seconds < _SHORT_SECONDS]
-        rows += Scores(short).rows(f"{part.value}, under 2 s of training") if short else []
+    for purpose in Purpose:
+        selected = [outcome for outcome in outcomes if outcome.program.purpose is purpose]
+        rows += Scores(selected).rows(purpose.value) if selected else []
+        short = [outcome for outcome in selected if outcome.training_seconds < _SHORT_SECONDS]
+        rows += Scores(short).rows(f"{purpose.value}, under 2 s of training") if short else []
     return [*rows, *Scores(outcomes).rows("all")]
 
 
@@ -97,7 +97,7 @@ def fault_table(outcomes: Sequence[Outcome]) -> str:
         lines.append(
             (
                 program.name,
-                program.part.value,
+                program.purpose.value,
                 program.label.rule or "",
                 f"{sum(run.is_detected for run in runs)}/{len(runs)}",
                 f"{sum(run.is_rule_right for run in runs)}/{len(runs)}",
@@ -164,7 +164,7 @@ def _document(outcome: Outcome) -> dict[str, object]:
         }
     return {
         "program": outcome.program.name,
-        "part": outcome.program.part.value,
+        "part": outcome.program.purpose.value,
         "variant": outcome.variant.value,
         "seed": outcome.seed,
         "training_seconds": round(outcome.training_seconds, 2),

@@ -1,4 +1,4 @@
-"""The programs: each has a valid label, lies in the folder of its rule, and stands alone."""
+"""The programs: each has a valid label, is in the folder of its rule, and is a plain script."""
 
 import ast
 import sys
@@ -8,7 +8,7 @@ import pytest
 from sonde.rules import load_rule, rule_names
 from tests.faults import __main__ as runner
 from tests.faults.catalogue import PROGRAMS
-from tests.faults.program import HEALTHY_FOLDER, Part
+from tests.faults.program import HEALTHY_FOLDER, Purpose
 
 FILE_NAMES = {load_rule(name).name(): name for name in rule_names()}
 
@@ -34,11 +34,11 @@ def test_names_of_programs_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("part", Part)
-def test_a_part_has_enough_programs_or_none(part: Part) -> None:
-    programs = [program for program in PROGRAMS if program.part is part]
+@pytest.mark.parametrize("purpose", Purpose)
+def test_every_purpose_has_enough_programs_or_none(purpose: Purpose) -> None:
+    programs = [program for program in PROGRAMS if program.purpose is purpose]
     faults = sum(program.has_fault for program in programs)
-    assert part is Part.HELD_OUT or programs
+    assert purpose is Purpose.HELD_OUT or programs
     assert not programs or (faults >= 20 and len(programs) - faults >= 8)
 
 
@@ -53,7 +53,7 @@ def test_programs_are_plain_training_scripts() -> None:
 def test_the_runner_reports_that_no_program_is_held_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    programs = [program for program in PROGRAMS if program.part is not Part.HELD_OUT]
+    programs = [program for program in PROGRAMS if program.purpose is not Purpose.HELD_OUT]
     monkeypatch.setattr(runner, "PROGRAMS", programs)
     monkeypatch.setattr(sys, "argv", ["faults", "--part", "held out", "--seeds", "1"])
     assert runner.main() == 2

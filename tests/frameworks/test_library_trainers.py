@@ -65,7 +65,7 @@ LOGGED_LOSSES = (
     "trl_fine_tuning",
     "trl_preferences",
 )
-WITHOUT_OPTIMIZER_PHASE = ("keras_on_torch",)  # its optimizer is its own
+WITHOUT_OPTIMIZER_PHASE = ("keras_on_torch",)  # it has its own optimizer
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,17 @@ class Trained:
 
     @cached_property
     def alone(self) -> Ended:
-        """How it ends without Sonde."""
+        """The result without Sonde."""
         return self._run("alone", ())
 
     @cached_property
     def recorded(self) -> Ended:
-        """How it ends under Sonde."""
+        """The result under Sonde."""
         return self._run("recorded", _SONDE)
 
     @cached_property
     def job(self) -> Job:
-        """What Sonde recorded of it."""
+        """The recorded job."""
         assert self.recorded.code == 0, self.recorded.remarks
         return open_job(str(self.folder / "recorded" / STORE / "job"))
 
@@ -124,7 +124,7 @@ _trained: dict[str, Trained] = {}
 
 @pytest.fixture
 def trained(name: str, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """A program that is run once for all tests about it."""
+    """A program that runs once for all its tests."""
     if name not in _trained:
         _trained[name] = Trained(name, tmp_path_factory.mktemp(name))
     return _trained[name]
@@ -158,12 +158,12 @@ def test_every_phase_of_a_step_is_timed(trained: Trained) -> None:
 
 @pytest.mark.parametrize("name", EXACT_LOSSES)
 def test_training_losses_equal_the_printed_ones_to_the_last_bit(trained: Trained) -> None:
-    assert recorded_losses(trained.job) == trained.recorded.told("loss")
+    assert recorded_losses(trained.job) == trained.recorded.printed("loss")
 
 
 @pytest.mark.parametrize("name", LOGGED_LOSSES)
 def test_training_losses_equal_the_logged_ones(trained: Trained) -> None:
-    logged = trained.recorded.told("loss")
+    logged = trained.recorded.printed("loss")
     losses = recorded_losses(trained.job)
     if trained.name.endswith("_ddp"):  # each worker records the loss of its own samples
         rows = trained.job.scalars("loss", mode="train", worker=1, source="hook")
@@ -176,12 +176,12 @@ def test_keras_losses_average_to_its_epoch_losses(tmp_path_factory: pytest.TempP
     trained = Trained("keras_on_torch", tmp_path_factory.mktemp("keras"))
     losses = recorded_losses(trained.job)
     epochs = [sum(losses[start : start + 6]) / 6 for start in range(0, 18, 6)]
-    assert epochs == pytest.approx(trained.recorded.told("epoch loss"), rel=1e-5)
+    assert epochs == pytest.approx(trained.recorded.printed("epoch loss"), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["stable_baselines3_ppo"])
 def test_the_last_loss_of_every_update_is_the_logged_one(trained: Trained) -> None:
-    logged = trained.recorded.told("last loss")
+    logged = trained.recorded.printed("last loss")
     assert len(logged) == 4
     assert recorded_losses(trained.job)[15::16] == logged
 
@@ -194,7 +194,7 @@ def test_metrics_that_a_trainer_logs_belong_to_its_evaluations(trained: Trained)
         if evaluation["name"] == "validation"
     ]
     losses = [evaluation["metrics"]["val_loss"] for evaluation in evaluations]
-    assert losses == pytest.approx(trained.recorded.told("validation"))
+    assert losses == pytest.approx(trained.recorded.printed("validation"))
     assert all(0 <= evaluation["metrics"]["val_accuracy"] <= 1 for evaluation in evaluations)
 
 
@@ -202,10 +202,10 @@ def test_metrics_that_a_trainer_logs_belong_to_its_evaluations(trained: Trained)
 def test_each_evaluation_is_one_result_at_its_training_step(trained: Trained) -> None:
     series: dict[str, list[float]] = {}
     for evaluation in trained.status["evaluations"]:
-        # Lightning tries its validation before it trains; a reference has no loss that is printed
+        # Lightning runs a validation check before training; references print no loss
         if evaluation["step"] and "reference" not in evaluation["name"]:
             series.setdefault(evaluation["name"], []).append(evaluation["loss"])
-    printed = [trained.recorded.told(name) for name in EVALUATIONS[trained.name]]
+    printed = [trained.recorded.printed(name) for name in EVALUATIONS[trained.name]]
     expected = [pytest.approx(losses, rel=1e-5) for losses in printed]
     assert list(series.values()) == expected
 

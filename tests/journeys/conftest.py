@@ -1,4 +1,4 @@
-"""Every journey has a folder, and signals as an interactive shell would have set them."""
+"""Fixtures of journeys: a folder, a terminal, and default signal handling."""
 
 import os
 import shutil
@@ -16,8 +16,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal
 
 
 @pytest.fixture(autouse=True)
-def usual_signals() -> Iterator[None]:
-    """A test run under nohup or in the background would hand ignored signals to every command."""
+def default_signals() -> Iterator[None]:
+    """Restore default signals, which nohup or a background shell ignores for all commands."""
     ignored = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
     for number in ignored:
         signal.signal(number, signal.SIG_DFL)
@@ -35,7 +35,7 @@ def sonde(tmp_path: Path) -> Iterator[Sonde]:
 
 @pytest.fixture(scope="session")
 def store_of_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one job in it that is over: recorded once for all who only need any."""
+    """A store with a finished job, recorded once for all tests that need one."""
     sonde = Sonde(tmp_path_factory.mktemp("finished"))
     done = sonde.run("run", "--name", "job", PYTHON, "-c", "import time; time.sleep(1)")
     assert done.returncode == 0
@@ -44,7 +44,7 @@ def store_of_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def finished(sonde: Sonde, store_of_finished: Path) -> Sonde:
-    """A folder with a job of its own, `job`, that is over."""
+    """A folder with a finished job named `job`."""
     shutil.copytree(store_of_finished, sonde.folder / STORE)
     return sonde
 
@@ -58,7 +58,7 @@ def terminal(sonde: Sonde) -> Iterator[Terminal]:
 
 @pytest.fixture(scope="session")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
-    """Runs of training scripts, which several tests look at."""
+    """Runs of training scripts, shared by several tests."""
     local = tmp_path_factory.getbasetemp()
     shared = local.parent if "PYTEST_XDIST_WORKER" in os.environ else local
     return Scripts(shared / "scripts")

@@ -1,4 +1,4 @@
-"""The training scripts, run alone and watched; no run is done twice in one session of tests."""
+"""Run training scripts with and without Sonde, each once per test session."""
 
 import fcntl
 import json
@@ -19,23 +19,23 @@ _HELPERS = ("recorded_group", "shows_everything", "telling")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in _HELPERS)
 
 ALONE = "alone"
-AS_USUAL = "as usual"
-ALL_KEPT = "with everything kept"
+BY_DEFAULT = "as usual"
+EVERYTHING_SAVED = "with everything kept"
 
 _SONDE = (*COMMAND, "run", "--quiet", "--no-rules", "--no-report", "--name", "job")
 WAYS = {
     ALONE: (),
-    AS_USUAL: _SONDE,
-    ALL_KEPT: (*_SONDE, "--save", "all:every=1,values,histogram"),
+    BY_DEFAULT: _SONDE,
+    EVERYTHING_SAVED: (*_SONDE, "--save", "all:every=1,values,histogram"),
 }
 
-# a process takes seconds to load PyTorch: the others are watched in the harder way only
-_ALSO_AS_USUAL = ("compiled_model", "ddp", "fsdp2_adamw", "loader_workers", "plain_loop")
+# loading PyTorch takes seconds, so other scripts only run with everything saved
+_ALSO_BY_DEFAULT = ("compiled_model", "ddp", "fsdp2_adamw", "loader_workers", "plain_loop")
 
-# alone, these are new processes as they are watched, some for their tracebacks; the others are
-# forks of one that is warm
-_ALONE_ANEW = ("compiled_fullgraph", "plain_loop", "raises", "strict_settings")
-_OF_TWO_RANKS = ("ddp", "fsdp2", "fsdp2_adamw", "sharded_kinds")
+# without Sonde, these run in new processes, some for their tracebacks; the rest are
+# forks of a process with PyTorch loaded
+_ALONE_IN_NEW_PROCESS = ("compiled_fullgraph", "plain_loop", "raises", "strict_settings")
+_WITH_TWO_RANKS = ("ddp", "fsdp2", "fsdp2_adamw", "sharded_kinds")
 _LOADED = ("torch", "torch._dynamo")
 
 TWO_RANKS = (PYTHON, str(Path(__file__).parent / "two_ranks.py"))
@@ -43,31 +43,31 @@ TWO_RANKS = (PYTHON, str(Path(__file__).parent / "two_ranks.py"))
 
 @dataclass(frozen=True)
 class Ended:
-    """What a script left behind."""
+    """The exit code and output of a script."""
 
     code: int
     output: list[str]
     remarks: list[str]  # on stderr: in any order, without numbers, without frames of libraries
 
-    def told(self, name: str) -> list[float]:
-        """The numbers that the script printed under a name."""
+    def printed(self, name: str) -> list[float]:
+        """Return the numbers that the script printed under a name."""
         lines = (line.rpartition(" ") for line in self.output)
         return [float.fromhex(value) for message, _, value in lines if message == name]
 
 
 class Scripts:
-    """Runs scripts in a folder that all processes of a session of tests share."""
+    """Runs scripts in a folder shared by all processes of a test session."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._warm = WarmPython(_LOADED, _environment())
 
     def run(self, name: str) -> dict[str, Ended]:
-        """How a script ends alone and watched, all at the same time."""
+        """Run a script with and without Sonde in parallel and return how it ended."""
         folder = self._folder / name
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "ended.json").open("a+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # another process may run it just now
+            fcntl.flock(file, fcntl.LOCK_EX)  # another process may be running it
             file.seek(0)
             text = file.read()
             if not text:
@@ -76,23 +76,23 @@ class Scripts:
         return {way: Ended(**ended) for way, ended in json.loads(text).items()}
 
     def _ends(self, name: str) -> dict[str, Ended]:
-        ways = [way for way in WAYS if way != AS_USUAL or name in _ALSO_AS_USUAL]
+        ways = [way for way in WAYS if way != BY_DEFAULT or name in _ALSO_BY_DEFAULT]
         with ThreadPoolExecutor() as pool:
             runs = {way: pool.submit(self._end, name, way) for way in ways}
         return {way: run.result() for way, run in runs.items()}
 
     def _end(self, name: str, way: str) -> Ended:
         folder = self.folder(name, way)
-        if way != ALONE or name in _ALONE_ANEW:
+        if way != ALONE or name in _ALONE_IN_NEW_PROCESS:
             return end_of(folder, (*WAYS[way], *command(name)))
         folder.mkdir(parents=True)
         return _joined([_ended(done) for done in self._forks(FOLDER / f"{name}.py", folder)])
 
     def _forks(self, script: Path, folder: Path) -> list["subprocess.CompletedProcess[str]"]:
-        """A script alone, as often and in as many processes as its command starts it."""
+        """Run a script without Sonde, in as many processes as its command starts."""
         if script.stem == "checkpoint_resume":
             return [self._warm.run(script, folder) for _ in range(2)]
-        if script.stem not in _OF_TWO_RANKS:
+        if script.stem not in _WITH_TWO_RANKS:
             return [self._warm.run(script, folder)]
         with socket.create_server(("127.0.0.1", 0)) as free:
             meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
@@ -101,23 +101,23 @@ class Scripts:
             return list(pool.map(lambda rank: self._warm.run(script, folder, rank), ranks))
 
     def watched(self, name: str) -> Ended:
-        """How it ends when everything is kept."""
-        return self.run(name)[ALL_KEPT]
+        """Return how a script ended with everything saved."""
+        return self.run(name)[EVERYTHING_SAVED]
 
     def job(self, name: str) -> Job:
-        """The job that it has become then."""
+        """Return the job recorded with everything saved."""
         self.run(name)
         return open_job(str(self.folder(name) / STORE / "job"))
 
-    def folder(self, name: str, way: str = ALL_KEPT) -> Path:
-        """Where a script runs."""
+    def folder(self, name: str, way: str = EVERYTHING_SAVED) -> Path:
+        """Return the folder in which a script runs."""
         return self._folder / name / way
 
 
 def command(name: str) -> tuple[str, ...]:
-    """How a script is started."""
+    """Return the command that starts a script."""
     script = str(FOLDER / f"{name}.py")
-    if name in _OF_TWO_RANKS:
+    if name in _WITH_TWO_RANKS:
         return (*TWO_RANKS, script)
     if name == "checkpoint_resume":
         return ("sh", "-c", f"{PYTHON} {script} && {PYTHON} {script}")
@@ -125,7 +125,7 @@ def command(name: str) -> tuple[str, ...]:
 
 
 def end_of(folder: Path, words: Sequence[str]) -> Ended:
-    """Runs a command in a new folder, to its end."""
+    """Run a command in a new folder to its end."""
     folder.mkdir(parents=True)
     done = subprocess.run(
         words,
@@ -150,13 +150,13 @@ def _ended(done: "subprocess.CompletedProcess[str]") -> Ended:
 
 
 def _joined(pieces: Sequence[Ended]) -> Ended:
-    """What several processes have left behind as one."""
+    """Merge the output of several processes."""
     output = [line for piece in pieces for line in piece.output]
     remarks = sorted(line for piece in pieces for line in piece.remarks)
     return Ended(max(piece.code for piece in pieces), output, remarks)
 
 
 def _remarks(text: str) -> list[str]:
-    # a module with a hook is called by another path inside torch
+    # PyTorch calls modules with hooks through other frames
     local = re.sub(r'^  File "[^"]*/site-packages/.*\n(    .*\n)*', "", text, flags=re.MULTILINE)
     return sorted(re.sub(r"\d+", "0", line) for line in local.splitlines())

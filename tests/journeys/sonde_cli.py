@@ -1,4 +1,4 @@
-"""The real command line, run in a folder of its own, and what it has recorded there."""
+"""Run the real command line in its own folder and read what it recorded."""
 
 import os
 import signal
@@ -22,10 +22,10 @@ COMMAND = (sys.executable, "-m", "sonde")
 PYTHON = sys.executable
 STORE = "sonde-jobs"
 
-# what a scheduler, or a launcher around these tests, may have set
-_NOT_OURS = ("SONDE_", "SLURM_", "OMPI_", "PET_", "TORCHELASTIC_", "MPI_", "PYTHONPATH")
+# variables that a scheduler or a launcher around the tests may have set
+_REMOVED_PREFIXES = ("SONDE_", "SLURM_", "OMPI_", "PET_", "TORCHELASTIC_", "MPI_", "PYTHONPATH")
 
-# The command's side of a test: reports in a file what reached it, ends when it is told to.
+# A command that writes the signals it receives to a file and exits once a file `end` exists.
 REPORTER = """
 import pathlib, signal, sys, time
 seen = open("seen", "a", buffering=1)
@@ -36,61 +36,63 @@ for name in sys.argv[1:]:
 pathlib.Path("ready").touch()
 while not pathlib.Path("end").exists():
     time.sleep(0.02)
-time.sleep(0.3)  # whatever is on its way arrives
+time.sleep(0.3)  # wait for pending signals
 sys.exit(7)
 """
 
 
 def plain_environment() -> dict[str, str]:
-    """Our environment without anything that would change what `sonde` does."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(_NOT_OURS)}
+    """Return the environment without variables that affect `sonde`."""
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(_REMOVED_PREFIXES)
+    }
 
 
 class Sonde:
-    """Runs `sonde` in a folder, and ends whatever it started there."""
+    """Runs `sonde` in a folder and ends all processes it started there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._started: list[subprocess.Popen[bytes]] = []
 
     def run(self, *words: str, **options: Any) -> "subprocess.CompletedProcess[bytes]":
-        """One command, to its end."""
+        """Run a command to its end."""
         options = self._options(options, wait=True)
-        return subprocess.run([*COMMAND, *_cheap(words)], check=False, **options)
+        return subprocess.run([*COMMAND, *_without_rules(words)], check=False, **options)
 
     def start(self, *words: str, **options: Any) -> "subprocess.Popen[bytes]":
-        """A command in a session of its own, so that signals to its group reach nobody else."""
+        """Start a command in its own session, so that signals to its group stay inside."""
         options.setdefault("start_new_session", True)
         options.setdefault("stderr", subprocess.DEVNULL)
         options = self._options(options, wait=False)
-        process = subprocess.Popen([*COMMAND, *_cheap(words)], **options)
+        process = subprocess.Popen([*COMMAND, *_without_rules(words)], **options)
         self._started.append(process)
         return process
 
     def start_reporter(self, *signals: str, name: str = "job") -> "subprocess.Popen[bytes]":
-        """A job that reports these signals, once it is ready for them."""
+        """Start a job that reports these signals; return once it is ready."""
         launcher = self.start("run", "--name", name, PYTHON, "-c", REPORTER, *signals)
         assert eventually((self.folder / "ready").exists)
         return launcher
 
-    def seen(self) -> list[str]:
-        """The signals that the reporter got so far."""
+    def received_signals(self) -> list[str]:
+        """Return the signals that the reporter has received so far."""
         path = self.folder / "seen"
         return path.read_text().split() if path.exists() else []
 
-    def has_seen(self, count: int) -> bool:
-        """Whether so many came, before long."""
-        return eventually(lambda: len(self.seen()) >= count)
+    def has_received(self, count: int) -> bool:
+        """Return whether this many signals arrive in time."""
+        return eventually(lambda: len(self.received_signals()) >= count)
 
     def job_folder(self, job: str) -> Path:
         return self.folder / STORE / job
 
     def status(self, job: str = "job") -> dict[str, Any]:
-        """What `sonde status --json` would print."""
+        """Return what `sonde status --json` prints."""
         return open_job(str(self.job_folder(job))).summary
 
     def state(self, job: str = "job") -> str:
-        """The job's state, `none` before there is one."""
+        """Return the state of a job, or `none` before it exists."""
         with suppress(SondeError):
             return str(self.status(job)["state"])
         return "none"
@@ -103,7 +105,7 @@ class Sonde:
         return int(self.status(job)["runs"][-1]["pid"])
 
     def samples(self, metric: str, job: str = "job") -> "tuple[list[float], list[float]]":
-        """When, in seconds since the epoch, and which values a metric had."""
+        """Return the times, in seconds since the epoch, and values of a metric."""
         backend = open_backend(str(self.job_folder(job)))
         nodes = backend.folders("nodes")
         if not nodes:
@@ -116,7 +118,7 @@ class Sonde:
         return (times[is_known] / 1e9).tolist(), values[0][is_known].tolist()
 
     def close(self) -> None:
-        """Ends what is left of all that was started in this folder."""
+        """End all remaining processes in this folder."""
         for process in self._started:
             with suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
@@ -129,7 +131,7 @@ class Sonde:
                 os.kill(pid, signal.SIGKILL)
 
     def processes(self) -> list[int]:
-        """Everybody who works in this folder: launchers, commands, what they left behind."""
+        """Return all processes in this folder: launchers, commands and their children."""
         return [pid for pid in _pids() if _folder_of(pid) == str(self.folder)]
 
     def _options(self, options: dict[str, Any], *, wait: bool) -> dict[str, Any]:
@@ -145,23 +147,23 @@ class Sonde:
         return options
 
 
-_ABOUT_RULES = {"--rules", "--set", "--no-rules", "--fail-on", "--action"}
+_RULE_OPTIONS = {"--rules", "--set", "--no-rules", "--fail-on", "--action"}
 
 
-def _cheap(words: Sequence[str]) -> list[str]:
-    """The command without rules and report, a second each, unless it says anything of rules."""
-    if words[0] != "run" or _ABOUT_RULES & {*words}:
+def _without_rules(words: Sequence[str]) -> list[str]:
+    """Disable rules and report, a second each, unless the command has rule options."""
+    if words[0] != "run" or _RULE_OPTIONS & {*words}:
         return list(words)
     return ["run", "--no-rules", "--no-report", *words[1:]]
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs, not merely waits to be asked for its exit code."""
+    """Return whether a process is running and not a zombie."""
     return process_state(pid) not in ("", "Z", "X")
 
 
 def process_state(pid: int) -> str:
-    """R, S, T, Z, …; empty when it is gone."""
+    """Return R, S, T, Z, …, or an empty text if the process is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):

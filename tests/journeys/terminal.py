@@ -1,4 +1,4 @@
-"""A terminal with somebody at its keyboard."""
+"""A terminal that tests can type into."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ _PROMPT = "ready-for-more$ "
 
 
 class Terminal:
-    """A pseudo-terminal; what is started on it is in its own session and in the foreground."""
+    """A pseudo-terminal whose command runs in its own session in the foreground."""
 
     def __init__(self, folder: Path, rows: int = 33, columns: int = 101) -> None:
         self._folder = folder
@@ -31,7 +31,7 @@ class Terminal:
         self.shown = ""
 
     def start(self, words: Sequence[str]) -> "subprocess.Popen[bytes]":
-        """Runs a command on the terminal."""
+        """Run a command on the terminal."""
         self._process = subprocess.Popen(
             words,
             stdin=self._slave,
@@ -45,30 +45,30 @@ class Terminal:
         return self._process
 
     def start_shell(self) -> None:
-        """An interactive shell with job control."""
+        """Start an interactive shell with job control."""
         self.start(SHELL)
         self.expect_prompt()
 
     def type(self, keys: str) -> None:
-        """Keys as they come from a keyboard."""
+        """Type keys."""
         os.write(self._master, keys.encode())
 
     def enter(self, line: str) -> str:
-        """A line for the shell; what it shows until its next prompt."""
+        """Enter a line in the shell and return its output up to the next prompt."""
         self.type(f"{line}\n")
         self.expect("\r\n")
         return self.expect_prompt()
 
     def expect_prompt(self) -> str:
-        """Waits until the shell wants to know more."""
+        """Wait for the prompt of the shell."""
         return self.expect(_PROMPT)
 
     def expect(self, text: str, within_seconds: float = 90.0) -> str:
-        """Waits until the text is shown; all that was shown before it."""
+        """Wait until the text appears and return the output before it."""
         return self.expect_match(re.escape(text), within_seconds).string_before
 
     def expect_match(self, pattern: str, within_seconds: float = 90.0) -> "Shown":
-        """Waits until something that fits is shown."""
+        """Wait until output matches the pattern."""
         deadline = time.monotonic() + within_seconds
         while (result := re.search(pattern, self._unread)) is None:
             remaining = deadline - time.monotonic()
@@ -80,7 +80,7 @@ class Terminal:
         return Shown(result, before)
 
     def wait(self, within_seconds: float = 90.0) -> int:
-        """The exit code of what was started; the terminal is read meanwhile."""
+        """Return the exit code of the command, reading the terminal until then."""
         assert self._process is not None
         deadline = time.monotonic() + within_seconds
         while self._process.poll() is None and time.monotonic() < deadline:
@@ -92,7 +92,7 @@ class Terminal:
         return self._process.returncode
 
     def close(self) -> None:
-        """Hangs up."""
+        """Kill the command and close the terminal."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGKILL)
@@ -107,7 +107,7 @@ class Terminal:
 
 
 class Shown:
-    """Something that appeared on the terminal, and what came before it."""
+    """A match on the terminal and the output before it."""
 
     def __init__(self, match: "re.Match[str]", before: str) -> None:
         self.match = match

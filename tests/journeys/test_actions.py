@@ -1,4 +1,4 @@
-"""A finding stops the job, after a step that is the last one of all its workers."""
+"""A finding stops all workers of a job after the same step."""
 
 import json
 from pathlib import Path
@@ -8,10 +8,10 @@ import pytest
 from tests.fakes.mail_server import MailServer
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
-CHAT = "https://example.org/room/of-ours"  # nothing about it looks like a secret
+CHAT = "https://example.org/room/of-ours"  # does not look like a secret
 BOTH = f"RANK=1 {PYTHON} script.py & RANK=0 {PYTHON} script.py; wait $!"
 
-# Its workers wait for each other at every step, and each puts its things in order at the end.
+# The workers synchronize at every step, and each writes its last step at the end.
 SCRIPT = """
 import json, os, time, torch
 import torch.distributed as dist
@@ -71,7 +71,7 @@ def last_step(folder: Path, rank: int) -> int:
 
 
 @pytest.mark.timeout(300)
-def test_what_a_rule_finds_stops_all_workers_after_the_same_step_and_is_told(sonde: Sonde) -> None:
+def test_a_finding_stops_all_workers_after_the_same_step_and_sends_mail(sonde: Sonde) -> None:
     with MailServer() as server:
         (sonde.folder / "rules.py").write_text(RULES)
         (sonde.folder / "script.py").write_text(SCRIPT)
@@ -102,7 +102,7 @@ def test_what_a_rule_finds_stops_all_workers_after_the_same_step_and_is_told(son
         (("--action", "stop,email"), "[actions.email] requires to: recipients"),
     ],
 )
-def test_what_can_never_be_done_is_an_error_before_the_job_starts(
+def test_an_invalid_action_is_an_error_before_the_job_starts(
     sonde: Sonde, words: tuple[str, ...], message: str
 ) -> None:
     done = sonde.run("run", "--name", "job", *words, "touch", "started")

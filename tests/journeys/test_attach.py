@@ -1,4 +1,4 @@
-"""Watching a process that somebody else started."""
+"""`sonde attach`: record a process that is already running."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ def test_a_running_process_tree_is_recorded_until_it_ends(
     assert status["runs"][0]["command"] == ["sh", "-c", "sleep 600 & sleep 600 & wait"]
 
 
-def test_control_c_leaves_the_process_alone(
+def test_control_c_does_not_end_the_attached_process(
     sonde: Sonde, stranger: "subprocess.Popen[bytes]"
 ) -> None:
     watcher = sonde.start("attach", str(stranger.pid), "--name", "job", stderr=subprocess.PIPE)
@@ -76,7 +76,7 @@ def test_a_hang_up_does_not_end_an_attachment_under_nohup(
 
 
 @pytest.mark.parametrize("pid", ["999999999", "0", "99999999999999999999"])
-def test_a_process_that_is_not_there_is_a_usage_error(sonde: Sonde, pid: str) -> None:
+def test_an_unknown_process_is_a_usage_error(sonde: Sonde, pid: str) -> None:
     done = sonde.run("attach", pid, "--name", "job")
     assert done.returncode == 2
     assert pid.encode() in done.stderr

@@ -1,4 +1,4 @@
-"""Why did it die: the first question people ask."""
+"""Why a job died: signals and lack of memory."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ LIMIT_BYTES = 96 << 20
 
 @pytest.fixture
 def small_group() -> Iterator[Path]:
-    """A control group with little memory; the file to write a pid into."""
+    """The process file of a control group with little memory."""
     v1, v2 = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
     root, limit = (v1, "memory.limit_in_bytes") if v1.is_dir() else (v2, "memory.max")
     group = root / f"sonde-test-{uuid.uuid4().hex[:8]}"
@@ -45,7 +45,7 @@ def small_group() -> Iterator[Path]:
     group.rmdir()
 
 
-def test_a_kill_from_outside_is_a_signal(sonde: Sonde) -> None:
+def test_a_killed_command_is_reported_with_its_signal(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "sleep", "600")
     os.kill(sonde.command_pid(), signal.SIGKILL)
     assert launcher.wait(120) == 137
@@ -53,7 +53,7 @@ def test_a_kill_from_outside_is_a_signal(sonde: Sonde) -> None:
     assert (exit_["reason"], exit_["signal"]) == ("signal", "SIGKILL")
 
 
-def test_a_death_for_want_of_memory_is_told_from_other_kills(
+def test_an_out_of_memory_kill_is_distinguished_from_other_kills(
     sonde: Sonde, small_group: Path
 ) -> None:
     done = sonde.run(
@@ -69,9 +69,7 @@ def test_a_death_for_want_of_memory_is_told_from_other_kills(
     assert b"out of memory" in done.stderr
 
 
-def test_a_worker_that_dies_for_want_of_memory_is_mentioned(
-    sonde: Sonde, small_group: Path
-) -> None:
+def test_a_child_killed_for_lack_of_memory_is_mentioned(sonde: Sonde, small_group: Path) -> None:
     done = sonde.run(
         *("run", "--name", "job", "sh", "-c", f"{PYTHON} -c '{EAT_MEMORY}' || exit 1"),
         preexec_fn=lambda: small_group.write_text(str(os.getpid())),

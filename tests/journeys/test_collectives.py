@@ -1,4 +1,4 @@
-"""Two workers, one of which comes 100 ms late to the collectives of some steps."""
+"""Two workers, one of which is 100 ms late for the collectives of some steps."""
 
 import fcntl
 import json
@@ -55,7 +55,7 @@ COMMAND = (
 
 @pytest.fixture(scope="module")
 def job(scripts: Scripts) -> Job:
-    """Run once, also where several processes share the tests."""
+    """Record the job once, even if several processes run the tests."""
     sonde = Sonde(scripts.folder("late_worker"))
     sonde.folder.mkdir(parents=True, exist_ok=True)
     with (sonde.folder / "lock").open("w") as lock:
@@ -76,20 +76,20 @@ def waits(collectives: Collectives, column: str) -> list[float]:
     return [row[column] for row in rows_of(collectives, "all_reduce") if row["worker"] == 0]
 
 
-def test_a_late_worker_is_named_and_what_it_costs_the_other_is_right(job: Job) -> None:
+def test_a_late_worker_is_named_with_the_time_that_the_other_waits(job: Job) -> None:
     collectives = job.collectives(start_step=8, end_step=13)
     rows = rows_of(collectives, "all_reduce")
     assert [row["step"] for row in rows] == [*range(8, 13)] * 2
     assert {(row["bytes"], row["asynchronous"]) for row in rows} == {(4000.0, False)}
     assert len({row["collective"] for row in rows}) == 5, "each call has its counterpart"
-    # a busy machine adds to a wait, and takes nothing from it
+    # a busy machine can only make waits longer
     for column in ("waiting_seconds", "exposed_seconds"):
         assert DELAY - 0.008 < min(waits(collectives, column)) < 2 * DELAY
     assert collectives.slow_worker == 1
     assert "Worker 1 is slow" in repr(collectives)
 
 
-def test_what_is_under_way_beside_the_training_is_recorded_too(job: Job) -> None:
+def test_asynchronous_collectives_and_messages_are_recorded(job: Job) -> None:
     collectives = job.collectives(start_step=8, end_step=13)
     gathered = rows_of(collectives, "all_gather")
     assert {(row["bytes"], row["asynchronous"]) for row in gathered} == {(40.0, True)}
@@ -99,13 +99,13 @@ def test_what_is_under_way_beside_the_training_is_recorded_too(job: Job) -> None
     assert {(row["bytes"], row["collective"]) for row in messages} == {(40.0, -1)}
 
 
-def test_when_both_come_together_they_wait_little(job: Job) -> None:
+def test_workers_that_arrive_together_hardly_wait(job: Job) -> None:
     collectives = job.collectives(start_step=17)
     assert len(rows_of(collectives, "all_reduce")) == 10
     assert median(waits(collectives, "waiting_seconds")) < DELAY / 2
 
 
-def test_collectives_that_ddp_starts_itself_are_in_the_trace(job: Job) -> None:
+def test_collectives_started_by_ddp_are_in_the_trace(job: Job) -> None:
     collectives = job.collectives(start_step=3, end_step=5)
     rows = [row for row in collectives.to_arrow().to_pylist() if row["source"] == "gloo"]
     assert {row["worker"] for row in rows} == {0, 1}
@@ -116,7 +116,7 @@ def test_collectives_that_ddp_starts_itself_are_in_the_trace(job: Job) -> None:
     assert collectives.slow_worker == 1
 
 
-def test_its_timeline_is_a_trace_that_perfetto_opens(job: Job, tmp_path: Path) -> None:
+def test_the_exported_timeline_is_valid_for_perfetto(job: Job, tmp_path: Path) -> None:
     target = job.timeline(start_step=3, end_step=9).save(tmp_path / "merged.json")
     document = json.loads(target.read_text())
     check_trace(document)

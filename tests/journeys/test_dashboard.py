@@ -1,4 +1,4 @@
-"""The dashboard as a process: it serves a store, and what it asks of a job really happens."""
+"""The dashboard as a process: it serves a store and controls jobs."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ POLITE = "trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done"
 
 
 def address_in(stream: IO[bytes] | None) -> str:
-    """The first address that is printed."""
+    """Return the first printed address."""
     assert stream is not None
     for line in stream:
         result = re.search(rb"http://\S+", line)
@@ -30,23 +30,23 @@ def address_in(stream: IO[bytes] | None) -> str:
 
 
 def client_of(address: str) -> httpx.Client:
-    """A client that has the token of a printed link."""
+    """Return a client with the token of a printed link."""
     base, _, token = address.partition("?token=")
     headers = {"Authorization": f"Bearer {token}"}
     return httpx.Client(base_url=base, headers=headers, trust_env=False, timeout=60)
 
 
 def dashboards(sonde: Sonde) -> list[int]:
-    """The processes of dashboards beside jobs in this folder."""
-    result = []
+    """Return the processes of dashboards of jobs in this folder."""
+    pids = []
     for pid in sonde.processes():
         with contextlib.suppress(OSError):
-            result += [pid] * (b"--inherited-socket" in Path(f"/proc/{pid}/cmdline").read_bytes())
-    return result
+            pids += [pid] * (b"--inherited-socket" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    return pids
 
 
-def told(client: httpx.Client, job: str) -> Iterator[tuple[str, str]]:
-    """Kinds and contents of what the server tells, as it comes."""
+def live_events(client: httpx.Client, job: str) -> Iterator[tuple[str, str]]:
+    """Yield the kind and data of live events."""
     with client.stream("GET", f"/api/jobs/{job}/events") as stream:
         kind = ""
         for line in stream.iter_lines():
@@ -57,7 +57,7 @@ def told(client: httpx.Client, job: str) -> Iterator[tuple[str, str]]:
 
 
 def answer_of(client: httpx.Client, sent: httpx.Response) -> dict[str, Any]:
-    """What the job says to a request, once it has."""
+    """Return the reply of the job to a request."""
     assert sent.status_code == 202, sent.text
     path = f"/api/jobs/job/requests/{sent.json()['request']}"
     assert eventually(lambda: client.get(path).json()["replies"])
@@ -66,7 +66,7 @@ def answer_of(client: httpx.Client, sent: httpx.Response) -> dict[str, Any]:
     return result
 
 
-def test_a_running_job_is_seen_steered_and_stopped_from_the_dashboard(sonde: Sonde) -> None:
+def test_a_running_job_is_shown_changed_and_stopped_from_the_dashboard(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "sh", "-c", POLITE)
     assert eventually(sonde.runs)
     server = sonde.start("ui", "--port", "0", stdout=PIPE)
@@ -76,7 +76,7 @@ def test_a_running_job_is_seen_steered_and_stopped_from_the_dashboard(sonde: Son
         assert (row["name"], row["state"]) == ("job", "running")
         sent = client.post("/api/jobs/job/set", json={"interval_seconds": 0.1}, headers=OURS)
         assert answer_of(client, sent)["done"] is True
-        events = told(client, "job")
+        events = live_events(client, "job")
         assert eventually(lambda: next(events)[0] == "samples")
         sent = client.post("/api/jobs/job/stop", json={}, headers=OURS)
         assert answer_of(client, sent)["message"].startswith("SIGTERM sent")
@@ -87,7 +87,7 @@ def test_a_running_job_is_seen_steered_and_stopped_from_the_dashboard(sonde: Son
     assert server.wait(60) == 0
 
 
-def test_the_dashboard_beside_a_job_stays_on_a_terminal_and_never_without_its_launcher(
+def test_the_dashboard_of_a_job_stays_open_on_a_terminal_but_ends_with_its_launcher(
     sonde: Sonde, terminal: Terminal
 ) -> None:
     quick = ("--no-rules", "--no-report", "--ui")

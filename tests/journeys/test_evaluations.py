@@ -1,4 +1,4 @@
-"""Results of evaluations are those that the training script prints."""
+"""Recorded results of evaluations match the output of the training script."""
 
 import re
 
@@ -86,7 +86,7 @@ def run(sonde: Sonde, code: str, *launcher: str) -> str:
     return done.stdout.decode()
 
 
-def test_a_task_its_model_and_its_moving_average_have_results_of_their_own(sonde: Sonde) -> None:
+def test_a_model_and_its_moving_average_have_separate_results(sonde: Sonde) -> None:
     output = run(sonde, TASK)
     printed = re.findall(r"^result (.+) (\S+)$", output, re.MULTILINE)
     assert len(printed) == 9
@@ -102,7 +102,7 @@ def test_a_task_its_model_and_its_moving_average_have_results_of_their_own(sonde
     assert result[1]["data"] == f"loader at train.py:{line}"
 
 
-def test_the_trainers_results_on_two_workers_are_those_that_it_prints(sonde: Sonde) -> None:
+def test_results_of_the_trainer_on_two_workers_match_its_output(sonde: Sonde) -> None:
     output = run(sonde, TRAINER, *_TORCHRUN)
     printed = [float(entry) for entry in re.findall(r"'eval_loss': '?([\d.]+)", output)]
     assert len(printed) == 2

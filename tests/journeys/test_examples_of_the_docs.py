@@ -1,4 +1,4 @@
-"""The examples of the documentation run, top to bottom, as a reader would try them."""
+"""The examples of the documentation run from top to bottom."""
 
 import os
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.timeout(600)
 
 _FENCE = re.compile(r"^```(bash|python|toml)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-# what no example of a page looks at is not done: the word that says it does, and the setting
+# settings for features that a page does not use, by the word that shows it does
 _LEFT_OUT = {
     "report": "[report]\nat_end = false\n",
     "rule": "[rules]\nlive = false\n",
@@ -31,7 +31,7 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def python(environment: dict[str, str]) -> WarmPython:
-    """Has loaded what examples only read with."""
+    """A Python with the libraries that examples need to read jobs."""
     return WarmPython(("sonde.client.job", "pandas", "pyarrow.parquet"), environment)
 
 
@@ -39,7 +39,7 @@ def python(environment: dict[str, str]) -> WarmPython:
 def shell(
     environment: dict[str, str], python: WarmPython, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, str]:
-    """Where `sonde` is a fork of that Python."""
+    """A folder in which `sonde` is a fork of that Python."""
     folder = tmp_path_factory.mktemp("bin")
     words = python.command(Path(sys.executable).with_name("sonde"))
     (folder / "sonde").write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
@@ -48,15 +48,15 @@ def shell(
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_of_a_page_run(
+def test_examples_of_a_page_run_from_top_to_bottom(
     page: Path,
     shell: dict[str, str],
     python: WarmPython,
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Top to bottom in one folder; a block marked `toml sonde.toml` is saved under that name."""
-    # `sonde send` looks at all spools in the temporary folder, not at those of other tests
+    """Run all blocks in one folder; a block marked `toml sonde.toml` is saved under that name."""
+    # `sonde send` must not find spools of other tests in the temporary folder
     local = {"TMPDIR": str(tmp_path_factory.mktemp("tmp"))}
     text = page.read_text()
     unsaid = [setting for word, setting in _LEFT_OUT.items() if word not in text.lower()]

@@ -1,4 +1,4 @@
-"""How the command ended is how `sonde run` ends, and what the status says."""
+"""`sonde run` exits with the code of the command, and the status shows it."""
 
 import json
 import signal
@@ -9,7 +9,7 @@ import pytest
 from tests.journeys.sonde_cli import Sonde
 
 
-def test_success_is_success(sonde: Sonde) -> None:
+def test_a_successful_command_exits_with_0(sonde: Sonde) -> None:
     assert sonde.run("run", "--name", "job", "true").returncode == 0
     status = sonde.status()
     assert (status["state"], status["exit_code"]) == ("completed", 0)
@@ -20,7 +20,7 @@ def test_success_is_success(sonde: Sonde) -> None:
     assert status["lost"] == []
 
 
-def test_a_failing_command_fails_with_its_own_code(sonde: Sonde) -> None:
+def test_a_failing_command_keeps_its_exit_code(sonde: Sonde) -> None:
     done = sonde.run("run", "--name", "job", "sh", "-c", "exit 3")
     assert done.returncode == 3
     status = sonde.status()
@@ -30,7 +30,7 @@ def test_a_failing_command_fails_with_its_own_code(sonde: Sonde) -> None:
     assert b": exit code 3. Overhead:" in done.stderr
 
 
-def test_a_command_that_is_not_there_is_127(sonde: Sonde) -> None:
+def test_a_missing_command_exits_with_127(sonde: Sonde) -> None:
     done = sonde.run("run", "--name", "job", "no-such-command")
     assert done.returncode == 127
     status = sonde.status()
@@ -39,7 +39,7 @@ def test_a_command_that_is_not_there_is_127(sonde: Sonde) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_a_command_that_cannot_be_executed_is_126(sonde: Sonde) -> None:
+def test_a_command_that_cannot_be_executed_exits_with_126(sonde: Sonde) -> None:
     (sonde.folder / "notes.txt").write_text("not a program")
     done = sonde.run("run", "--name", "job", "./notes.txt")
     assert done.returncode == 126
@@ -47,7 +47,7 @@ def test_a_command_that_cannot_be_executed_is_126(sonde: Sonde) -> None:
     assert sonde.run("run", "--name", "folder", ".").returncode == 126
 
 
-def test_a_script_without_a_first_line_runs_as_in_a_shell(sonde: Sonde) -> None:
+def test_a_script_without_a_shebang_runs_as_in_a_shell(sonde: Sonde) -> None:
     script = sonde.folder / "train"
     script.write_text('test "$1" = two && exit 5\n')
     script.chmod(0o755)
@@ -55,7 +55,9 @@ def test_a_script_without_a_first_line_runs_as_in_a_shell(sonde: Sonde) -> None:
 
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGTERM"])
-def test_a_death_by_signal_is_128_and_its_number(sonde: Sonde, name: str) -> None:
+def test_a_command_killed_by_a_signal_exits_with_128_plus_its_number(
+    sonde: Sonde, name: str
+) -> None:
     number = signal.Signals[name]
     done = sonde.run("run", "--name", "job", "sh", "-c", f"ulimit -c 0; kill -{number} $$")
     assert done.returncode == 128 + number
@@ -65,7 +67,7 @@ def test_a_death_by_signal_is_128_and_its_number(sonde: Sonde, name: str) -> Non
     assert exit_["message"].startswith(f"killed by {name}")
 
 
-def test_a_death_by_a_real_time_signal_is_named_too(sonde: Sonde) -> None:
+def test_a_real_time_signal_is_named(sonde: Sonde) -> None:
     number = signal.SIGRTMIN + 3
     done = sonde.run("run", "--name", "job", "sh", "-c", f"kill -{number} $$")
     assert done.returncode == 128 + number
@@ -86,7 +88,7 @@ def test_the_status_command_prints_one_json_document(sonde: Sonde, tmp_path: Pat
     assert 0 < document["duration_seconds"] < 150
 
 
-def test_the_code_is_known_even_if_the_caller_ignores_the_end_of_children(sonde: Sonde) -> None:
+def test_the_exit_code_is_known_even_if_the_caller_ignores_sigchld(sonde: Sonde) -> None:
     done = sonde.run(
         *("run", "--name", "job", "sh", "-c", "exit 3"),
         preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),

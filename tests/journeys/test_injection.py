@@ -1,4 +1,4 @@
-"""Every Python of a job that imports a framework is entered; no other notices anything."""
+"""The hook is loaded into every Python of a job that imports a framework, and no other."""
 
 import json
 import os
@@ -23,7 +23,7 @@ COMPLAINT = "sonde: training in this process is not recorded: "
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a framework of one line and a script that imports it."""
+    """A folder with a one-line framework and a script that imports it."""
     (tmp_path / "torch.py").write_text("VALUE = 7\n")
     (tmp_path / "script.py").write_text(SCRIPT)
     return tmp_path
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def run(
     folder: Path, *words: str, variables: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """A Python in that folder, as it would be without us."""
+    """Run Python in the folder without Sonde."""
     environment = {**plain_environment(), **(variables or {})}
     command = [PYTHON, *words] if words[0] != BASE_PYTHON else list(words)
     return subprocess.run(
@@ -49,7 +49,7 @@ def run(
 def enter(
     folder: Path, *words: str, variables: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """The same as a process of a job."""
+    """Run Python in the folder as a process of a job."""
     options = dict(variables or {})
     path = os.pathsep.join(filter(None, (str(INJECT_FOLDER), options.get("PYTHONPATH"))))
     ours = {"PYTHONPATH": path, "SONDE_JOB_URI": str(folder / "job")}
@@ -63,18 +63,18 @@ def entered(folder: Path, *words: str, variables: Mapping[str, str] | None = Non
 
 
 @pytest.mark.parametrize("words", [["script.py"], ["-m", "script"], ["-c", SCRIPT]])
-def test_however_python_is_started(folder: Path, words: list[str]) -> None:
+def test_the_hook_is_loaded_however_python_is_started(folder: Path, words: list[str]) -> None:
     assert entered(folder, *words)
     assert run(folder, *words).stdout == "False\n"
 
 
 @pytest.mark.parametrize("safe", [["-P"], []])
-def test_with_a_safe_path(folder: Path, safe: list[str]) -> None:
+def test_the_hook_is_loaded_with_a_safe_path(folder: Path, safe: list[str]) -> None:
     variables = {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "" if safe else "1"}
     assert entered(folder, *safe, "script.py", variables=variables)
 
 
-def test_in_an_archive(folder: Path, tmp_path: Path) -> None:
+def test_the_hook_is_loaded_in_an_archive(folder: Path, tmp_path: Path) -> None:
     source = tmp_path / "app"
     source.mkdir()
     (source / "torch.py").write_text("import inside\n")
@@ -86,7 +86,7 @@ def test_in_an_archive(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
-def test_in_children_of_multiprocessing(folder: Path, method: str) -> None:
+def test_the_hook_is_loaded_in_multiprocessing_children(folder: Path, method: str) -> None:
     (folder / "parent.py").write_text(
         "import multiprocessing, sys\n"
         "def child():\n"
@@ -100,7 +100,9 @@ def test_in_children_of_multiprocessing(folder: Path, method: str) -> None:
     assert entered(folder, "parent.py")
 
 
-def test_in_an_environment_that_has_neither_us_nor_numpy(folder: Path, tmp_path: Path) -> None:
+def test_the_hook_is_loaded_in_an_environment_without_sonde_and_numpy(
+    folder: Path, tmp_path: Path
+) -> None:
     entry = tmp_path / "other"
     venv.create(entry, with_pip=False)
     python = str(entry / "bin" / "python")
@@ -117,10 +119,14 @@ def test_in_an_environment_that_has_neither_us_nor_numpy(folder: Path, tmp_path:
     is_entered, package, has_numpy, *path = done.stdout.splitlines()
     assert (is_entered, has_numpy) == ("True", "False")
     assert Path(package).is_relative_to(INJECT_FOLDER.parent.parent)
-    assert not [one for one in path if "site-packages" in one and not one.startswith(str(entry))]
+    assert not [
+        path_entry
+        for path_entry in path
+        if "site-packages" in path_entry and not path_entry.startswith(str(entry))
+    ]
 
 
-def test_the_framework_looks_as_without_us(folder: Path) -> None:
+def test_the_framework_module_looks_the_same_as_without_sonde(folder: Path) -> None:
     (folder / "script.py").write_text(
         "import importlib.util, json, sys\n"
         "probe = importlib.util.find_spec('torch')\n"
@@ -134,7 +140,7 @@ def test_the_framework_looks_as_without_us(folder: Path) -> None:
     assert enter(folder, "script.py").stdout == run(folder, "script.py").stdout
 
 
-def test_a_framework_that_cannot_be_imported_fails_as_without_us(folder: Path) -> None:
+def test_a_framework_that_cannot_be_imported_fails_as_without_sonde(folder: Path) -> None:
     (folder / "torch.py").write_text("import no_such_library\n")
     plain, watched = run(folder, "script.py"), enter(folder, "script.py")
     assert watched.stderr == plain.stderr
@@ -142,7 +148,7 @@ def test_a_framework_that_cannot_be_imported_fails_as_without_us(folder: Path) -
     assert watched.returncode == plain.returncode == 1
 
 
-def test_a_second_try_to_import_the_framework_is_seen(folder: Path) -> None:
+def test_a_second_attempt_to_import_the_framework_loads_the_hook(folder: Path) -> None:
     (folder / "torch.py").write_text(
         "import sys\nif not hasattr(sys, 'again'):\n    sys.again = 1\n    raise ImportError\n"
     )
@@ -150,7 +156,7 @@ def test_a_second_try_to_import_the_framework_is_seen(folder: Path) -> None:
     assert entered(folder, "script.py")
 
 
-def test_who_imports_no_framework_loads_nothing_of_ours(folder: Path) -> None:
+def test_a_program_without_a_framework_loads_no_code_of_sonde(folder: Path) -> None:
     says = "import sys; print(*sys.modules)"
     more = set(enter(folder, "-c", says).stdout.split()) - set(
         run(folder, "-c", says).stdout.split()
@@ -159,7 +165,7 @@ def test_who_imports_no_framework_loads_nothing_of_ours(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("variables", [{"SONDE_DISABLE": "1"}, {"SONDE_JOB_URI": ""}])
-def test_switched_off_or_outside_of_a_job_nothing_is_installed(
+def test_the_hook_is_not_installed_if_disabled_or_outside_of_a_job(
     folder: Path, variables: dict[str, str]
 ) -> None:
     says = "import sys; print(sys.meta_path, sys.excepthook, 'atexit' in sys.modules)"
@@ -172,7 +178,7 @@ def test_switched_off_or_outside_of_a_job_nothing_is_installed(
 
 @pytest.fixture
 def customized(folder: Path) -> dict[str, str]:
-    """A folder of the user's on PYTHONPATH, with a `sitecustomize` in it."""
+    """A user folder on PYTHONPATH with a `sitecustomize` module."""
     path = folder / "custom"
     path.mkdir()
     (path / "sitecustomize.py").write_text(
@@ -181,7 +187,7 @@ def customized(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(path)}
 
 
-def test_the_users_own_start_up_module_runs_as_itself(
+def test_the_sitecustomize_module_of_the_user_runs(
     folder: Path, customized: dict[str, str]
 ) -> None:
     (folder / "script.py").write_text(
@@ -194,7 +200,7 @@ def test_the_users_own_start_up_module_runs_as_itself(
 
 
 @pytest.mark.parametrize("line", ["1/0", "import no_such_thing", "raise SystemExit(3)"])
-def test_an_error_in_the_users_start_up_module_is_as_without_us(
+def test_an_error_in_sitecustomize_is_shown_as_without_sonde(
     folder: Path, customized: dict[str, str], line: str
 ) -> None:
     (folder / "custom" / "sitecustomize.py").write_text(line)
@@ -204,7 +210,7 @@ def test_an_error_in_the_users_start_up_module_is_as_without_us(
     assert (watched.stdout, watched.returncode) == (plain.stdout, plain.returncode)
 
 
-def test_a_start_up_module_that_imports_the_framework_itself(
+def test_the_hook_is_loaded_if_sitecustomize_imports_the_framework(
     folder: Path, customized: dict[str, str]
 ) -> None:
     (folder / "custom" / "torch.py").write_text("VALUE = 8\n")
@@ -212,7 +218,7 @@ def test_a_start_up_module_that_imports_the_framework_itself(
     assert entered(folder, "-P", "script.py", variables=customized)
 
 
-def test_the_start_up_module_of_a_person_runs_too(folder: Path) -> None:
+def test_the_usercustomize_module_of_the_user_runs(folder: Path) -> None:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     path = folder / "person" / "lib" / version / "site-packages"
     path.mkdir(parents=True)
@@ -223,7 +229,7 @@ def test_the_start_up_module_of_a_person_runs_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["", "import multiprocessing.process\n"])
-def test_a_missing_file_of_ours_is_reported_whatever_was_imported_before_torch(
+def test_a_missing_file_of_sonde_is_reported_whatever_was_imported_before_torch(
     folder: Path, first: str
 ) -> None:
     inject = folder / "damaged" / "sonde" / "hook" / "inject"
@@ -234,14 +240,17 @@ def test_a_missing_file_of_ours_is_reported_whatever_was_imported_before_torch(
     assert done.stderr.count("\n") == 1
 
 
-def test_a_launcher_inside_a_launcher_enters_once(folder: Path) -> None:
+def test_nested_launchers_load_the_hook_once(folder: Path) -> None:
     variables = {"PYTHONPATH": os.pathsep.join([str(INJECT_FOLDER)] * 3)}
-    says = "import sys; print(sum(type(one).__name__.endswith('ImportWatcher') for one in sys.meta_path))"
-    assert enter(folder, "-c", says, variables=variables).stdout == "1\n"
+    code = (
+        "import sys; names = [type(finder).__name__ for finder in sys.meta_path]; "
+        "print(sum(name.endswith('ImportWatcher') for name in names))"
+    )
+    assert enter(folder, "-c", code, variables=variables).stdout == "1\n"
 
 
 @pytest.mark.parametrize("name", ["sonde.py", "sonde/__init__.py", "sonde/part.py"])
-def test_a_module_of_the_users_with_our_name_stays_the_users(folder: Path, name: str) -> None:
+def test_a_user_module_named_sonde_is_not_replaced(folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("MINE = 1\n")
     owner = "sonde.part" if "part" in name else "sonde"
@@ -252,19 +261,19 @@ def test_a_module_of_the_users_with_our_name_stays_the_users(folder: Path, name:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_folder_with_our_name_and_no_code_in_it_is_no_obstacle(folder: Path) -> None:
+def test_a_folder_named_sonde_without_code_does_not_prevent_recording(folder: Path) -> None:
     (folder / "sonde" / "results").mkdir(parents=True)
     assert entered(folder, BASE_PYTHON, "script.py")
 
 
-def test_whatever_fails_in_us_is_one_line_and_training_goes_on(folder: Path) -> None:
+def test_a_failure_inside_sonde_is_one_line_and_training_continues(folder: Path) -> None:
     (folder / "script.py").write_text("import torch; print(torch.VALUE)")
-    done = enter(folder, "script.py")  # no adapter can cope with a framework of one line
+    done = enter(folder, "script.py")  # adapters cannot attach to a one-line framework
     assert (done.stdout, done.returncode) == ("7\n", 0)
     assert len(done.stderr.splitlines()) <= 1
 
 
-def test_the_path_gains_one_entry_in_front(sonde: Sonde) -> None:
+def test_pythonpath_gains_one_entry_at_the_front(sonde: Sonde) -> None:
     script = "import json, os; print(json.dumps(os.environ['PYTHONPATH'].split(os.pathsep)))"
     for options in ({}, {"PYTHONPATH": f"/one{os.pathsep}/two"}):
         done = sonde.run("run", "--quiet", PYTHON, "-c", script, env=options)
@@ -272,7 +281,7 @@ def test_the_path_gains_one_entry_in_front(sonde: Sonde) -> None:
         assert json.loads(done.stdout) == [str(INJECT_FOLDER), *rest]
 
 
-def test_a_python_that_cannot_be_entered_is_said_to_be_one(sonde: Sonde) -> None:
+def test_an_isolated_python_is_reported_as_not_recorded(sonde: Sonde) -> None:
     sonde.run("run", "--name", "job", PYTHON, "-I", "-c", "pass")
     (left_out,) = sonde.status()["not_collected"]
     assert left_out["what"] == "the inside of the job"
@@ -286,7 +295,7 @@ LAUNCHERS = {
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_through_the_launchers_of_the_real_framework(sonde: Sonde, launcher: str) -> None:
+def test_the_hook_is_loaded_by_real_launchers(sonde: Sonde, launcher: str) -> None:
     (sonde.folder / "script.py").write_text(
         f"import os, pathlib, sys, torch\n"
         f"pathlib.Path('rank-' + os.environ.get('RANK', '0')).write_text(str({IS_ENTERED}))\n"
@@ -301,7 +310,7 @@ def test_through_the_launchers_of_the_real_framework(sonde: Sonde, launcher: str
     assert all(rank.read_text() == "True" for rank in ranks)
 
 
-def test_a_program_that_is_a_script_is_entered(folder: Path) -> None:
+def test_the_hook_is_loaded_in_an_executable_script(folder: Path) -> None:
     program = folder / "train"
     program.write_text(f"#!{PYTHON}\n{SCRIPT}\n")
     program.chmod(0o755)

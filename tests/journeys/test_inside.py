@@ -1,4 +1,4 @@
-"""A job that a script or a prompt begins itself, in real processes."""
+"""Jobs started by a script or an interactive prompt, in real processes."""
 
 import json
 import subprocess
@@ -17,14 +17,14 @@ for number in range(3):
     sonde.log(loss=1 / (number + 1))
     sonde.step()
 """
-CHEAP = "[rules]\nlive = false\n[report]\nat_end = false\n"  # a second each, every time
+CHEAP = "[rules]\nlive = false\n[report]\nat_end = false\n"  # each would take a second
 BEGIN = "import sys, sonde\nsonde.start(name='job', quiet=True)\n"
 
 
 def run(
     folder: Path, code: str, *words: str, env: Mapping[str, str] | None = None, text: str = ""
 ) -> "subprocess.CompletedProcess[str]":
-    """A script that nobody started with `sonde run`."""
+    """Run a script without `sonde run`."""
     (folder / "script.py").write_text(code)
     is_begun = "sonde.start" in code and "SONDE_DISABLE" not in (env or {})
     if is_begun and not (folder / "sonde.toml").exists():
@@ -57,14 +57,14 @@ def test_a_script_records_itself(sonde: Sonde) -> None:
     assert sonde.samples("memory.used_bytes")[1]
 
 
-def test_without_a_name_it_is_the_scripts(sonde: Sonde) -> None:
+def test_without_a_name_the_job_is_named_after_the_script(sonde: Sonde) -> None:
     run(sonde.folder, f"import sonde\nsonde.start()\n{LOOP}")
     [job] = [path.name for path in (sonde.folder / STORE).iterdir() if path.is_dir()]
     assert job.startswith("script-2")
 
 
 @pytest.mark.parametrize("text", ["", "import sonde\n"])
-def test_unstarted_or_disabled_it_leaves_nothing(sonde: Sonde, text: str) -> None:
+def test_nothing_is_recorded_if_not_started_or_disabled(sonde: Sonde, text: str) -> None:
     start = "" if text else "sonde.start(name='job')\n"
     done = run(
         sonde.folder,
@@ -85,7 +85,9 @@ def test_unstarted_or_disabled_it_leaves_nothing(sonde: Sonde, text: str) -> Non
         ("sonde.stop()\nsys.exit(3)", 3, "completed", "ended by sonde.stop()"),
     ],
 )
-def test_how_it_ended(sonde: Sonde, last: str, code: int, state: str, message: str | None) -> None:
+def test_the_end_of_the_script_is_the_end_of_the_job(
+    sonde: Sonde, last: str, code: int, state: str, message: str | None
+) -> None:
     done = run(sonde.folder, f"{BEGIN}{LOOP}{last}")
     assert done.returncode == code
     status = sonde.status()
@@ -95,7 +97,7 @@ def test_how_it_ended(sonde: Sonde, last: str, code: int, state: str, message: s
     assert ("Traceback" in done.stderr) is has_trace
 
 
-def test_one_job_after_another(sonde: Sonde) -> None:
+def test_a_process_can_record_several_jobs_in_turn(sonde: Sonde) -> None:
     repeated = "sonde.stop()\nsonde.start(name='second', quiet=True)\n"
     done = run(sonde.folder, f"{BEGIN}{LOOP}{repeated}sonde.log(loss=7)\nsonde.stop()\n{LOOP}")
     assert (done.returncode, done.stderr) == (0, "")
@@ -104,7 +106,7 @@ def test_one_job_after_another(sonde: Sonde) -> None:
     assert [sonde.state(job) for job in ("job", "second")] == ["completed", "completed"]
 
 
-def test_a_name_that_is_taken_does_not_end_a_training(sonde: Sonde) -> None:
+def test_a_name_in_use_does_not_end_the_training(sonde: Sonde) -> None:
     run(sonde.folder, BEGIN + LOOP)
     done = run(sonde.folder, f"{BEGIN}{LOOP}print('trained')")
     assert (done.returncode, done.stdout) == (0, "trained\n")
@@ -114,14 +116,14 @@ def test_a_name_that_is_taken_does_not_end_a_training(sonde: Sonde) -> None:
     assert jobs[1].startswith("job-2")
 
 
-def test_a_job_may_be_continued(sonde: Sonde) -> None:
+def test_a_job_can_be_resumed(sonde: Sonde) -> None:
     run(sonde.folder, BEGIN + LOOP)
     code = f"import sonde\nsonde.start(name='job', resume=True, quiet=True)\n{LOOP}"
     assert run(sonde.folder, code).stderr == ""
     assert sonde.status()["attempts"] == 2
 
 
-def test_a_store_that_cannot_be_written_does_not_end_a_training(sonde: Sonde) -> None:
+def test_a_store_that_cannot_be_written_does_not_end_the_training(sonde: Sonde) -> None:
     (sonde.folder / "file").touch()
     code = f"import sonde\nsonde.start(store='file/store')\n{LOOP}print('trained')"
     done = run(sonde.folder, code)
@@ -129,13 +131,13 @@ def test_a_store_that_cannot_be_written_does_not_end_a_training(sonde: Sonde) ->
     assert "Nothing is recorded." in done.stderr
 
 
-def test_a_wrong_wish_is_an_error_at_once(sonde: Sonde) -> None:
+def test_invalid_settings_are_an_error_at_once(sonde: Sonde) -> None:
     done = run(sonde.folder, "import sonde\nsonde.start(save='gradient:every=10')")
     assert done.returncode == 1
     assert "gradient is not a built-in collection" in done.stderr
 
 
-def test_models_that_are_there_already_are_found(sonde: Sonde) -> None:
+def test_models_created_before_the_start_are_found(sonde: Sonde) -> None:
     code = """
 import torch, sonde
 model = torch.nn.Linear(4, 1)
@@ -161,7 +163,7 @@ for _ in range(3):
     assert by_name["loss"] == by_name["own"]
 
 
-def test_a_prompt_survives_its_errors(sonde: Sonde) -> None:
+def test_errors_at_a_prompt_do_not_end_the_job(sonde: Sonde) -> None:
     lines = "\n".join(
         (
             "import sonde",
@@ -179,7 +181,7 @@ def test_a_prompt_survives_its_errors(sonde: Sonde) -> None:
     assert [value for _, value in losses(sonde, job)] == [1.0, 2.0]
 
 
-def test_children_take_part(sonde: Sonde) -> None:
+def test_child_processes_are_workers_of_the_job(sonde: Sonde) -> None:
     child = "import sonde; sonde.log(loss=5); sonde.step()"
     code = f"{BEGIN}{LOOP}import subprocess\nsubprocess.run([sys.executable, '-c', {child!r}])"
     done = run(sonde.folder, code)
@@ -195,7 +197,7 @@ def test_a_forked_child_does_not_end_the_job(sonde: Sonde) -> None:
     assert sonde.status()["steps"] == {"train": 3}
 
 
-def test_it_can_be_stopped_on_request(sonde: Sonde) -> None:
+def test_a_job_started_by_a_script_can_be_stopped_on_request(sonde: Sonde) -> None:
     code = f"{BEGIN}{LOOP}import time\ntime.sleep(600)"
     (sonde.folder / "script.py").write_text(code)
     process = subprocess.Popen(
@@ -207,7 +209,7 @@ def test_it_can_be_stopped_on_request(sonde: Sonde) -> None:
     assert sonde.state() == "stopped"
 
 
-def test_inside_sonde_run_it_only_adds(sonde: Sonde) -> None:
+def test_inside_sonde_run_start_only_adds_collections(sonde: Sonde) -> None:
     code = """
 import json, sonde
 from sonde.hook.session import Session
@@ -224,7 +226,7 @@ print(json.dumps({one.name: one.schedules['train'].every
     assert losses(sonde) == [(0, 1.0)]
 
 
-def test_what_follows_a_stop_inside_sonde_run_is_another_life(sonde: Sonde) -> None:
+def test_after_a_stop_inside_sonde_run_recording_can_start_again(sonde: Sonde) -> None:
     (sonde.folder / "script.py").write_text(
         f"import sonde\n{LOOP}sonde.stop()\nsonde.log(loss=9)\nsonde.start()\nsonde.log(loss=8)"
     )

@@ -1,4 +1,4 @@
-"""What a model computes is recorded where it was asked for, by a script that knows nothing."""
+"""Requested activations, labels and losses of an unchanged script are recorded."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ numpy.save("losses", losses)
 """
 
 
-def test_activations_labels_and_losses_of_a_script_that_knows_nothing(sonde: Sonde) -> None:
+def test_activations_labels_and_losses_of_an_unchanged_script_are_recorded(sonde: Sonde) -> None:
     saves = ("--save", "relu_input:every=2,values", "--save", "mine:include=tanh_output|^labels")
     done = sonde.run("run", "--quiet", "--name", "job", *saves, PYTHON, "-c", SCRIPT)
     assert (done.returncode, done.stderr) == (0, b"")

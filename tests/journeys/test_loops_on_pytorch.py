@@ -1,4 +1,4 @@
-"""What loops that are built on PyTorch know beside it: modes, checkpoints, their own numbers."""
+"""Trainers built on PyTorch: modes, checkpoints and logged metrics."""
 
 import json
 from collections import Counter
@@ -100,7 +100,7 @@ def numbers(job: Job, source: str) -> dict[tuple[str, str], list[tuple[int, floa
     return result
 
 
-def test_lightning_under_its_other_name(sonde: Sonde) -> None:
+def test_lightning_is_recorded_under_its_other_package_name(sonde: Sonde) -> None:
     job = watch(sonde, MODULE)
     summary = job.summary
     assert summary["steps"] == {"train": 4, "eval": 1 + 4 + 4, "predict": 4}
@@ -117,15 +117,15 @@ def test_lightning_under_its_other_name(sonde: Sonde) -> None:
     assert {"torch", "pytorch_lightning"} <= versions.keys()
 
 
-def test_lightning_logs_at_the_step_it_has_made(scripts: Scripts) -> None:
+def test_lightning_metrics_are_recorded_at_their_step(scripts: Scripts) -> None:
     job = scripts.job("lightning_module")
     result = numbers(job, "lightning")
     assert [step for step, _ in result["train_loss", "train"]] == list(range(8))
     ended = scripts.watched("lightning_module")
-    assert result["val_loss", "eval"][-1][1] == ended.told("val_loss")[-1]
+    assert result["val_loss", "eval"][-1][1] == ended.printed("val_loss")[-1]
 
 
-def test_the_trainer_predicts_and_saves(sonde: Sonde) -> None:
+def test_predictions_and_checkpoints_of_the_trainer_are_recorded(sonde: Sonde) -> None:
     job = watch(sonde, TRAINER)
     assert job.summary["steps"] == {"train": 4, "predict": 1}
     assert phases(job)["checkpoint"] == 2
@@ -134,11 +134,11 @@ def test_the_trainer_predicts_and_saves(sonde: Sonde) -> None:
     assert ("learning_rate", "train") in result
 
 
-def test_replicas_say_how_long_they_communicate(sonde: Sonde) -> None:
+def test_the_communication_time_of_replicas_is_recorded(sonde: Sonde) -> None:
     job = watch(sonde, REPLICA)
     result = numbers(job, "hook")
     for name in ("ddp/forward_seconds", "ddp/backward_seconds", "ddp/communication_seconds"):
         steps = [step for step, _ in result[name, "train"]]
-        assert steps[:10] == list(range(1, 11))  # all that DDP measures at first
+        assert steps[:10] == list(range(1, 11))  # DDP measures only the first steps
         assert all(0 < value < 100 for _, value in result[name, "train"])
     assert phases(job)["checkpoint"] == 1, "also by a module that is imported late"

@@ -21,7 +21,7 @@ $SONDE status job --store "$disk" --json >status.json 2>status.error
 exit $code
 """
 
-# Fills the disk once the job is recorded, then trains; with a third word, frees it meanwhile.
+# Fills the disk once the job is recorded, then trains; with a third argument, frees it later.
 TRAINING = """
 import glob, os, sys, time
 disk, kind, *freed = sys.argv[1:]
@@ -51,7 +51,7 @@ sys.exit(7)
 
 
 def run(folder: Path, options: str, *words: str) -> tuple["subprocess.CompletedProcess[str]", str]:
-    """A training on a small disk, and its status afterwards."""
+    """Run a training on a small disk and return its status."""
     disk = str(folder / "disk")
     job = [*COMMAND, "run", "--no-rules", "--no-report", "--name", "job", "--store", disk]
     done = subprocess.run(
@@ -88,7 +88,7 @@ def test_steps_lost_to_a_full_disk_are_reported_at_the_end(
 
 
 @needs_root
-def test_a_disk_that_has_room_again_records_the_rest_and_what_was_lost(tmp_path: Path) -> None:
+def test_recording_continues_when_a_full_disk_has_room_again(tmp_path: Path) -> None:
     done, status = run(tmp_path, "size=1m", "bytes", "freed")
     document = json.loads(status)
     assert done.returncode == 7, done.stderr

@@ -1,4 +1,4 @@
-"""A launcher that dies takes nothing with it; the job can be continued."""
+"""A killed launcher does not affect the command, and the job can be resumed."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def test_a_killed_launcher_leaves_the_command_running_and_the_job_lost(sonde: So
     assert sonde.state() == "lost"
 
 
-def test_a_lost_job_is_continued_as_a_second_attempt(sonde: Sonde) -> None:
+def test_a_lost_job_is_resumed_as_a_second_attempt(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "sleep", "600")
     command = sonde.command_pid()
     os.kill(launcher.pid, signal.SIGKILL)
@@ -46,7 +46,7 @@ def test_a_lost_job_is_continued_as_a_second_attempt(sonde: Sonde) -> None:
     assert (sonde.status()["state"], sonde.status()["attempts"]) == ("completed", 3)
 
 
-def test_a_running_job_is_not_continued(sonde: Sonde) -> None:
+def test_a_running_job_is_not_resumed(sonde: Sonde) -> None:
     sonde.start("run", "--name", "job", "sleep", "600")
     sonde.command_pid()
     done = sonde.run("run", "--name", "job", "--resume", "touch", "started")
@@ -55,14 +55,14 @@ def test_a_running_job_is_not_continued(sonde: Sonde) -> None:
     assert not (sonde.folder / "started").exists()
 
 
-def test_continuing_needs_a_name(sonde: Sonde) -> None:
+def test_resuming_requires_a_name(sonde: Sonde) -> None:
     done = sonde.run("run", "--resume", "touch", "started")
     assert done.returncode == 2
     assert b"--name" in done.stderr
     assert not (sonde.folder / "started").exists()
 
 
-def test_a_job_whose_folder_is_removed_runs_on(sonde: Sonde) -> None:
+def test_a_job_whose_folder_is_removed_keeps_running(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "sh", "-c", WORK, stderr=subprocess.PIPE)
     sonde.command_pid()
     sonde.job_folder("job").rename(sonde.folder / "gone")
@@ -73,7 +73,7 @@ def test_a_job_whose_folder_is_removed_runs_on(sonde: Sonde) -> None:
     assert b"Traceback" not in launcher.stderr.read()
 
 
-def test_no_process_of_ours_is_left_when_a_job_is_over(sonde: Sonde) -> None:
+def test_no_process_of_sonde_is_left_after_a_job(sonde: Sonde) -> None:
     assert sonde.run("run", "--name", "job", "true").returncode == 0
     assert not sonde.processes()
     remaining = subprocess.run(

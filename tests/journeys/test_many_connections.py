@@ -1,4 +1,4 @@
-"""The dashboard under clients that connect and say nothing, and on a Unix socket."""
+"""The dashboard with silent clients and on a Unix socket."""
 
 import resource
 import signal
@@ -21,7 +21,7 @@ def few_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
 
 
-def test_more_silent_connections_than_descriptors_neither_stop_it_nor_fill_the_log(
+def test_more_silent_connections_than_descriptors_neither_stop_the_server_nor_fill_its_log(
     sonde: Sonde,
 ) -> None:
     errors = sonde.folder / "errors"
@@ -46,7 +46,7 @@ def test_more_silent_connections_than_descriptors_neither_stop_it_nor_fill_the_l
     assert len(text.splitlines()) <= 3
 
 
-def test_a_unix_socket_answers_without_a_token_and_is_removed_at_the_end(sonde: Sonde) -> None:
+def test_a_unix_socket_needs_no_token_and_is_removed_at_the_end(sonde: Sonde) -> None:
     path = Path(sonde.folder, "ui.sock")
     server = sonde.start("ui", "--socket", path.name, stdout=PIPE)
     assert eventually(path.exists)

@@ -1,4 +1,4 @@
-"""What is wrong with a name or a setting is said before the command is started."""
+"""Invalid names and settings are refused before the command starts."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
 
 
 def refuse(sonde: Sonde, code: int, *words: str) -> str:
-    """The one line on stderr of a run that was refused."""
+    """Return the line on stderr of a refused run."""
     done = sonde.run("run", *words, "touch", "started")
     assert done.returncode == code
     assert not (sonde.folder / "started").exists()
@@ -36,7 +36,7 @@ def test_a_bad_name_is_a_usage_error(sonde: Sonde, name: str) -> None:
     assert "Invalid job name" in refuse(sonde, 2, "--name", name)
 
 
-def test_jobs_that_start_together_get_names_of_their_own(sonde: Sonde) -> None:
+def test_jobs_that_start_at_the_same_time_get_different_names(sonde: Sonde) -> None:
     together = [sonde.start("run", PYTHON, "-c", "pass") for _ in range(3)]
     assert [process.wait(120) for process in together] == [0, 0, 0]
     names = job_names(sonde)
@@ -58,7 +58,7 @@ def test_a_job_is_named_after_its_script(sonde: Sonde) -> None:
         ("[system]\ninterval = '1ms'", ("interval", "'1ms'", "100ms to 60s")),
     ],
 )
-def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(
+def test_an_invalid_setting_is_named_with_its_value_and_valid_options(
     sonde: Sonde, text: str, named: tuple[str, ...]
 ) -> None:
     (sonde.folder / "mine.toml").write_text(text)
@@ -70,11 +70,11 @@ def test_a_missing_configuration_is_a_usage_error(sonde: Sonde) -> None:
     assert "nowhere.toml" in refuse(sonde, 2, "--config", "nowhere.toml")
 
 
-def test_an_impossible_interval_is_a_usage_error(sonde: Sonde) -> None:
+def test_an_invalid_interval_is_a_usage_error(sonde: Sonde) -> None:
     assert "2min" in refuse(sonde, 2, "--interval=2min")
 
 
-def test_a_configuration_beside_the_script_is_found(sonde: Sonde) -> None:
+def test_a_configuration_next_to_the_script_is_found(sonde: Sonde) -> None:
     (sonde.folder / "project").mkdir()
     (sonde.folder / "project" / "train.py").touch()
     settings = "[job]\nname = 'from-file'\n[system]\ninterval = '250ms'\n"
@@ -83,25 +83,25 @@ def test_a_configuration_beside_the_script_is_found(sonde: Sonde) -> None:
     assert sonde.status("from-file")["runs"][0]["interval_seconds"] == 0.25
 
 
-def test_the_command_line_goes_before_the_file(sonde: Sonde) -> None:
+def test_the_command_line_takes_precedence_over_the_file(sonde: Sonde) -> None:
     (sonde.folder / "sonde.toml").write_text("[job]\nname = 'file'\n[system]\ninterval = '1s'\n")
     assert sonde.run("run", "--name", "mine", "--interval", "2s", "true").returncode == 0
     assert sonde.status("mine")["runs"][0]["interval_seconds"] == 2
 
 
-def test_nothing_to_run_is_a_usage_error(sonde: Sonde) -> None:
+def test_a_missing_command_is_a_usage_error(sonde: Sonde) -> None:
     for words in ((), ("--",)):
         done = sonde.run("run", *words)
         assert done.returncode == 2
         assert done.stderr.decode().count("\n") == 1
 
 
-def test_the_usual_store_hides_itself_from_git(sonde: Sonde) -> None:
+def test_the_default_store_is_ignored_by_git(sonde: Sonde) -> None:
     sonde.run("run", "--name", "job", "true")
     assert (sonde.folder / "sonde-jobs" / ".gitignore").read_text() == "*\n"
 
 
-def test_the_store_comes_from_the_environment_if_it_says_so(sonde: Sonde) -> None:
+def test_the_store_can_be_set_in_the_environment(sonde: Sonde) -> None:
     path = sonde.folder / "elsewhere"
     sonde.run("run", "--name", "job", "true", env={"SONDE_STORE": str(path)})
     assert (path / "job" / "job.json").exists()
@@ -127,7 +127,7 @@ def test_errors_are_one_line_and_never_a_traceback(sonde: Sonde, words: tuple[st
     assert done.stderr.startswith(b"sonde")
 
 
-def test_help_and_version_are_fine(sonde: Sonde) -> None:
+def test_help_and_version_exit_with_0(sonde: Sonde) -> None:
     for words in (("--help",), ("run", "--help"), ("--version",)):
         done = sonde.run(*words)
         assert (done.returncode, done.stderr) == (0, b"")

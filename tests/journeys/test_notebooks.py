@@ -1,4 +1,4 @@
-"""The notebooks of the examples run from top to bottom, and keep no outputs."""
+"""The notebooks of the examples run from top to bottom and are stored without outputs."""
 
 import json
 import os
@@ -23,14 +23,14 @@ def _cells(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_outputs(notebook: Path) -> None:
+def test_notebooks_are_stored_without_outputs(notebook: Path) -> None:
     for cell in _cells(notebook):
         assert cell["outputs"] == []
         assert cell["execution_count"] is None
 
 
-def test_the_notebooks_run(tmp_path: Path) -> None:
-    """All at once: most of the time each waits for a kernel or for its own small training."""
+def test_notebooks_run_from_top_to_bottom(tmp_path: Path) -> None:
+    """Run all at once, since each mostly waits for its kernel or training."""
     folder = Path(sys.executable).parent
     environment = {
         **os.environ,

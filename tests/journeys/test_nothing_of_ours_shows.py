@@ -1,4 +1,4 @@
-"""What a script prints when it dies, how deep it recurses and what its modes see: all as alone."""
+"""Tracebacks, recursion depth and function modes are the same as without Sonde."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ class Deep(torch.nn.Module):
         return self(x, depth - 1) if depth else self.linear(x)
 model = Deep()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for _ in range(9):  # among them steps that are profiled
+for _ in range(9):  # including profiled steps
     optimizer.zero_grad()
     model(torch.ones(1, 2), 185).sum().backward()
     optimizer.step()
@@ -97,36 +97,36 @@ def alone(folder: Path, script: str) -> "subprocess.CompletedProcess[bytes]":
 
 
 def lines(errors: bytes) -> list[str]:
-    """What the script itself has printed."""
+    """Return the output of the script itself."""
     return [line for line in errors.decode().splitlines() if not line.startswith("sonde: ")]
 
 
 def of_the_script(errors: bytes) -> list[str]:
-    """Its frames, and what comes after the last of them."""
+    """Return the frames of a traceback and the text after the last one."""
     return [line for line in lines(errors) if "script.py" in line or not line.startswith(" ")]
 
 
-def test_a_module_that_recurses_185_deep_finds_the_stack_it_needs(sonde: Sonde) -> None:
+def test_a_module_that_recurses_185_deep_has_enough_stack(sonde: Sonde) -> None:
     (sonde.folder / "deep.py").write_text(DEEP)
     done = sonde.run("run", "--name", "job", PYTHON, "deep.py")
     assert (done.returncode, lines(done.stderr)) == (0, [])
 
 
 @pytest.mark.parametrize("death", DEATHS)
-def test_a_dying_script_prints_the_traceback_and_the_code_it_has_alone(
+def test_a_failing_script_has_the_same_traceback_and_exit_code_as_without_sonde(
     sonde: Sonde, death: str
 ) -> None:
     (sonde.folder / "script.py").write_text(MODEL + DEATHS[death])
     bare = alone(sonde.folder, "script.py")
     done = sonde.run("run", "--name", "job", PYTHON, "script.py")
     assert not [line for line in lines(done.stderr) if "sonde/hook" in line]
-    # PyTorch itself takes another way through modules that have hooks, so its frames may differ
+    # PyTorch calls modules with hooks through other frames, so its own frames may differ
     assert of_the_script(done.stderr) == of_the_script(bare.stderr)
     assert done.returncode == bare.returncode
     assert "sonde/hook" not in str(sonde.status()["exit"])
 
 
-def test_a_function_mode_of_the_script_sees_only_its_own_calls(sonde: Sonde) -> None:
+def test_a_torch_function_mode_of_the_script_sees_only_its_own_calls(sonde: Sonde) -> None:
     (sonde.folder / "script.py").write_text(MODEL + MODE)
     bare = alone(sonde.folder, "script.py")
     done = sonde.run("run", "--name", "job", PYTHON, "script.py")
@@ -136,18 +136,20 @@ def test_a_function_mode_of_the_script_sees_only_its_own_calls(sonde: Sonde) -> 
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a script shows that warns, fails and recurses everywhere: alone, and watched."""
+    """The output of a script with warnings, errors and recursion, without and with Sonde."""
     folder = tmp_path_factory.mktemp("shows")
     script = str(FOLDER / "shows_everything.py")
     done = Sonde(folder).run("run", "--name", "job", PYTHON, script)
     result = [alone(folder, script), done]
     assert [entry.returncode for entry in result] == [0, 0]
-    assert lines(result[1].stderr) == lines(result[0].stderr)  # warnings of a child among them
+    assert lines(result[1].stderr) == lines(
+        result[0].stderr
+    )  # including warnings of a child process
     bare, watched = (json.loads(entry.stdout) for entry in result)
     return bare, watched
 
 
-def test_warnings_and_printed_tracebacks_name_what_they_name_alone(
+def test_warnings_and_printed_tracebacks_name_the_same_lines_as_without_sonde(
     shown: tuple[dict[str, Any], dict[str, Any]],
 ) -> None:
     bare, watched = shown
@@ -160,7 +162,7 @@ def test_recursion_through_prints_loaders_backward_and_saving_costs_a_frame_per_
 ) -> None:
     bare, watched = shown
     added = {way: watched["frames"][way] - count for way, count in bare["frames"].items()}
-    # a loader is wrapped where it gives and where it makes a batch, saving for time and for place,
-    # a backward pass for steps that are watched and for those that are only counted
+    # a loader is wrapped where it returns and where it makes a batch, saving for duration and path,
+    # a backward pass for steps that are recorded and for those that are only counted
     wrappers = {"print": 1, "backward": 2, "loader": 2, "torch.save": 2}
     assert added == {way: count * bare["levels"] for way, count in wrappers.items()}

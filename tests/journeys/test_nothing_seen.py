@@ -1,4 +1,4 @@
-"""Jobs whose inside cannot be seen say so first, and name the framework."""
+"""Jobs whose training cannot be recorded say so first and name the framework."""
 
 import html
 import json
@@ -10,7 +10,7 @@ import pytest
 from sonde.agent.handover import INJECT_FOLDER
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
-# stands in for a framework: what is looked at is its name and its version
+# replaces a framework, of which only name and version matter
 FRAMEWORK = '__version__ = "2.17.1"\n'
 MESSAGE = "Training not recorded: This job uses TensorFlow 2.17, which Sonde cannot instrument."
 
@@ -22,7 +22,7 @@ def run(sonde: Sonde, *words: str) -> subprocess.CompletedProcess[bytes]:
     return sonde.run("run", "--name", "job", *words)
 
 
-def test_a_framework_that_is_not_seen_from_inside_is_named_first_everywhere(sonde: Sonde) -> None:
+def test_an_unsupported_framework_is_named_first_everywhere(sonde: Sonde) -> None:
     done = run(sonde, PYTHON, "-c", "import tensorflow")
     assert done.returncode == 0
     lines = done.stderr.decode().splitlines()
@@ -50,7 +50,7 @@ def test_the_script_can_report_its_steps_itself(sonde: Sonde) -> None:
 def test_a_hook_that_fails_is_reported_by_status_summary_and_report(
     sonde: Sonde, is_hook_damaged: bool
 ) -> None:
-    (sonde.folder / "torch.py").write_text(FRAMEWORK)  # no adapter can attach to it
+    (sonde.folder / "torch.py").write_text(FRAMEWORK)  # adapters cannot attach to it
     inject = sonde.folder / "damaged" / "sonde" / "hook" / "inject"
     shutil.copytree(INJECT_FOLDER, inject)
     path = inject if is_hook_damaged else INJECT_FOLDER
@@ -67,7 +67,7 @@ def test_a_hook_that_fails_is_reported_by_status_summary_and_report(
     assert html.escape(failed) in report or failed in report
 
 
-def test_of_a_program_that_is_no_python_nothing_is_said(sonde: Sonde) -> None:
+def test_a_program_that_is_not_python_has_no_notice(sonde: Sonde) -> None:
     done = run(sonde, "true")
     assert "Not seen" not in done.stderr.decode()
     assert sonde.status()["seen"] == {"framework": None, "inside": False, "why_not": None}

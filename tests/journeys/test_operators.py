@@ -1,4 +1,4 @@
-"""Operators of a training are recorded by plan and decoded beside it, in real processes."""
+"""Operators are recorded as planned and decoded during the training, in real processes."""
 
 import subprocess
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ while len(sys.argv) > 1 and not pathlib.Path(sys.argv[1]).exists():
 
 
 def operations(backend: Backend) -> list[dict[str, Any]]:
-    """Each with the phase of the training that it began in."""
+    """Return operations with the training phase in which they began."""
     reader = WorkerReader(backend, 0, read_lives(backend, ["0"]))
     table, phases = operations_of(reader), phases_of(reader)
     paths = phases.at(to_numpy(table["start_ns"])).tolist()
@@ -61,7 +61,11 @@ def check(backend: Backend) -> None:
     assert not list(waiting_traces(backend))
     assert not [entry for entry in backend.entries("workers/0/profiles") if "oper" in entry.key]
     reader = WorkerReader(backend, 0, read_lives(backend, ["0"]))
-    (window,) = [one for one in windows_of(reader) if one.kind == "operators"]
+    (window,) = [
+        profile_window
+        for profile_window in windows_of(reader)
+        if profile_window.kind == "operators"
+    ]
     assert window.first_step == 5
     for row in rows:
         assert window.start_ns <= row["start_ns"]
@@ -69,13 +73,13 @@ def check(backend: Backend) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_a_trace_is_decoded_while_the_job_goes_on(sonde: Sonde) -> None:
+def test_a_trace_is_decoded_while_the_job_runs(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", PYTHON, "-c", TRAINING, "end")
     backend = open_backend(str(sonde.job_folder("job")))
     assert eventually(lambda: bool(operations(backend)), 240)
     assert launcher.poll() is None
     assert eventually(lambda: not list(waiting_traces(backend)))
-    # steps are flushed by the training, traces decoded by another process: either may be first
+    # the training flushes steps, another process decodes traces: either may be first
     assert eventually(lambda: any(row["phase"] for row in operations(backend)))
     check(backend)
     (sonde.folder / "end").touch()

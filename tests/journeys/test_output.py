@@ -1,4 +1,4 @@
-"""Output that nobody can take: told in one line, or not at all."""
+"""Output to full disks, closed streams and pipes."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
     ],
     ids=" ".join,
 )
-def test_a_full_disk_is_one_line(finished: Sonde, words: list[str]) -> None:
+def test_output_to_a_full_disk_is_a_one_line_error(finished: Sonde, words: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = finished.run(*words, stdout=full, stderr=subprocess.PIPE)
     assert done.stderr == b"sonde: Cannot write the output: no space left on device\n"
@@ -31,7 +31,7 @@ def test_a_full_disk_is_one_line(finished: Sonde, words: list[str]) -> None:
 @pytest.mark.parametrize(
     "line", ["watch job >&-", "jobs >&-", "status job --json >&-", "jobs | true; echo $PIPESTATUS"]
 )
-def test_where_nobody_reads_nothing_is_said(finished: Sonde, line: str) -> None:
+def test_closed_output_is_not_an_error(finished: Sonde, line: str) -> None:
     shell = ["bash", "-c", f"{COMMAND[0]} -m sonde {line}"]
     done = subprocess.run(
         shell, cwd=finished.folder, env=plain_environment(), capture_output=True, check=False
@@ -40,7 +40,7 @@ def test_where_nobody_reads_nothing_is_said(finished: Sonde, line: str) -> None:
     assert done.stdout in (b"", b"0\n")
 
 
-def test_the_summary_and_the_status_say_the_same(sonde: Sonde) -> None:
+def test_the_summary_and_the_status_match(sonde: Sonde) -> None:
     done = sonde.run("run", "--name", "job", "--no-rules", "--no-report", "false")
     assert re.search(rb"sonde: job failed after [\d.]+ m?s: exit code 1\. Overhead:", done.stderr)
 
@@ -50,7 +50,7 @@ def test_the_summary_of_a_long_exception_is_one_line(sonde: Sonde) -> None:
     assert b": ValueError: one. Overhead:" in done.stderr
 
 
-def test_a_name_in_use_is_no_reason_to_resume_an_attachment(finished: Sonde) -> None:
+def test_attaching_with_a_name_in_use_does_not_suggest_resume(finished: Sonde) -> None:
     sleeper = finished.start("run", "--name", "other", "sleep", "600")
     done = finished.run("attach", str(sleeper.pid), "--name", "job")
     assert done.returncode == 1

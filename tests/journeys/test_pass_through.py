@@ -1,4 +1,4 @@
-"""Input, output, descriptors, folder and environment of the command are as without us."""
+"""Input, output, descriptors, folder and environment of the command are unchanged."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SHOW_SIGNALS = "grep -E '^Sig(Ign|Blk)' /proc/self/status"
 
 
 def shell(sonde: Sonde, line: str) -> "subprocess.CompletedProcess[bytes]":
-    """A line as a person would type it, `sonde` being ours."""
+    """Run a shell line in which `sonde` is the command under test."""
     words = " ".join(COMMAND)
     return subprocess.run(
         ["bash", "-c", f'sonde() {{ {words} "$@"; }}; {line}'],
@@ -48,7 +48,7 @@ def test_binary_data_passes_byte_for_byte(sonde: Sonde) -> None:
     assert done.stdout == data
 
 
-def test_output_and_errors_stay_apart_and_ours_is_on_stderr_only(sonde: Sonde) -> None:
+def test_stdout_and_stderr_stay_separate_and_sonde_writes_only_to_stderr(sonde: Sonde) -> None:
     done = sonde.run("run", "--name", "job", "sh", "-c", r"printf 'a\000b'; printf 'c\377' >&2")
     assert done.stdout == b"a\0b"
     assert b"c\xff" in done.stderr
@@ -57,26 +57,26 @@ def test_output_and_errors_stay_apart_and_ours_is_on_stderr_only(sonde: Sonde) -
     assert all(line.startswith(b"sonde: ") for line in ours.splitlines())
 
 
-def test_quiet_says_nothing_at_all(sonde: Sonde) -> None:
+def test_quiet_prints_nothing(sonde: Sonde) -> None:
     done = sonde.run("run", "--quiet", "--name", "job", "sh", "-c", "echo out; echo err >&2")
     assert (done.stdout, done.stderr) == (b"out\n", b"err\n")
 
 
-def test_a_reader_that_leaves_ends_the_command_by_sigpipe_as_without_us(sonde: Sonde) -> None:
+def test_a_closed_pipe_ends_the_command_with_sigpipe_as_without_sonde(sonde: Sonde) -> None:
     plain = shell(sonde, "yes | head -1; echo ${PIPESTATUS[0]}")
     watched = shell(sonde, "sonde run --name job yes | head -1; echo ${PIPESTATUS[0]}")
     assert watched.stdout == plain.stdout == b"y\n141\n"
     assert sonde.status()["exit"]["signal"] == "SIGPIPE"
 
 
-def test_nobody_reading_our_summary_does_not_change_the_exit_code(sonde: Sonde) -> None:
+def test_an_unread_summary_does_not_change_the_exit_code(sonde: Sonde) -> None:
     line = "sonde run --name job sh -c 'sleep 0.2; exit 3' 2>&1 | true; echo ${PIPESTATUS[0]}"
     assert shell(sonde, line).stdout == b"3\n"
     assert sonde.status()["exit_code"] == 3
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
-def test_closed_descriptors_do_no_harm(sonde: Sonde, closed: str) -> None:
+def test_closed_descriptors_are_harmless(sonde: Sonde, closed: str) -> None:
     line = f"sonde run --name job sh -c 'exit 3' {closed}; echo $? > code"
     shell(sonde, line)
     assert (sonde.folder / "code").read_text() == "3\n"
@@ -89,7 +89,7 @@ def test_open_descriptors_stay_open(sonde: Sonde) -> None:
     assert (sonde.folder / "kept.txt").read_text() == "kept\n"
 
 
-def test_the_command_sees_what_it_would_see_without_us(sonde: Sonde) -> None:
+def test_the_command_has_the_same_environment_as_without_sonde(sonde: Sonde) -> None:
     line = f"umask 027; export COLOR=always MODE=$'\\xff'; {{}} {PYTHON} show.py 7</dev/null"
     (sonde.folder / "show.py").write_text(SHOW_SURROUNDINGS)
     plain = json.loads(shell(sonde, line.format("")).stdout)
@@ -102,18 +102,18 @@ def test_the_command_sees_what_it_would_see_without_us(sonde: Sonde) -> None:
     assert watched == plain
 
 
-def test_a_job_knows_where_to_write_even_from_another_folder(sonde: Sonde) -> None:
+def test_the_job_uri_is_an_absolute_path(sonde: Sonde) -> None:
     done = sonde.run("run", "--quiet", "--name", "job", "sh", "-c", 'echo "$SONDE_JOB_URI"')
     assert Path(done.stdout.decode().strip()) == sonde.job_folder("job")
 
 
-def test_signals_are_as_the_caller_left_them(sonde: Sonde) -> None:
+def test_signal_settings_of_the_caller_are_passed_on(sonde: Sonde) -> None:
     plain = shell(sonde, SHOW_SIGNALS)
     watched = shell(sonde, f'sonde run --name job sh -c "{SHOW_SIGNALS}"')
     assert watched.stdout == plain.stdout
 
 
-def test_what_the_caller_ignores_stays_ignored(sonde: Sonde) -> None:
+def test_signals_ignored_by_the_caller_stay_ignored(sonde: Sonde) -> None:
     trap = "trap '' HUP INT QUIT TERM TSTP USR1;"
     plain = shell(sonde, f'{trap} sh -c "{SHOW_SIGNALS}"')
     watched = shell(sonde, f'{trap} sonde run --name job sh -c "{SHOW_SIGNALS}"')
@@ -123,7 +123,7 @@ def test_what_the_caller_ignores_stays_ignored(sonde: Sonde) -> None:
     )
 
 
-def test_under_nohup_a_hang_up_ends_neither_the_command_nor_us(sonde: Sonde) -> None:
+def test_under_nohup_a_hang_up_ends_neither_the_command_nor_sonde(sonde: Sonde) -> None:
     words = " ".join(COMMAND)
     line = f"nohup {words} run --name job sh -c 'kill -HUP $PPID; kill -HUP $$; exit 4'; echo $?"
     assert shell(sonde, line).stdout == b"4\n"
@@ -138,7 +138,7 @@ def test_options_after_the_command_belong_to_the_command(sonde: Sonde) -> None:
     assert done.stdout.decode().split() == list(words[1:])
 
 
-def test_bytes_that_are_no_text_are_passed_on_and_can_be_shown(sonde: Sonde) -> None:
+def test_arguments_that_are_not_valid_utf8_are_passed_on_and_shown(sonde: Sonde) -> None:
     line = "sonde run --name job printf %s $'a\\xffb'; sonde status job; sonde status job --json"
     done = shell(sonde, line)
     assert done.stdout.startswith(b"a\xffb")

@@ -1,4 +1,4 @@
-"""What the command starts is part of the job, however it does that."""
+"""All processes started by the command belong to the job."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def test_workers_are_counted_with_the_command(sonde: Sonde) -> None:
     assert max(sonde.samples("process_tree.rss_bytes")[1]) > 1e6
 
 
-def test_neither_the_launcher_nor_the_canary_is_counted_as_the_job(sonde: Sonde) -> None:
+def test_neither_the_launcher_nor_the_watchdog_is_counted(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "--interval", "100ms", "sleep", "600")
     assert eventually(lambda: len(sonde.samples("process_tree.processes")[1]) >= 2)
     os.kill(launcher.pid, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""A running job is looked at more closely, on request."""
+"""A running job is profiled on request."""
 
 import json
 
@@ -24,7 +24,7 @@ while not pathlib.Path("end").exists():
 """
 
 
-def test_a_running_job_is_profiled_soon_and_says_at_which_steps(sonde: Sonde) -> None:
+def test_a_running_job_is_profiled_promptly_and_reports_the_steps(sonde: Sonde) -> None:
     launcher = sonde.start(
         *("run", "--name", "job", "--profile", "none", PYTHON, "-c", TRAINING),
     )
@@ -54,5 +54,5 @@ def test_a_running_job_is_profiled_soon_and_says_at_which_steps(sonde: Sonde) ->
     [answered] = backend.entries("control/replies")
     asked_ns = decode_facts(Request, backend.read(requested.key), requested.key).time_ns
     answered_ns = decode_facts(Reply, backend.read(answered.key), answered.key).time_ns
-    # requests are looked for every quarter of a second; a busy machine takes longer
+    # requests are polled every 250 ms; a busy machine takes longer
     assert (answered_ns - asked_ns) / NANOSECONDS < 60

@@ -1,4 +1,4 @@
-"""A function that begins to dawdle in the middle of a training is named, and only then."""
+"""A function that becomes slow during training is named, and only then."""
 
 from sonde.client.job import open_job
 from tests.journeys.sonde_cli import PYTHON, Sonde

@@ -1,4 +1,4 @@
-"""What is recorded of a script is what the script itself has counted and computed."""
+"""Recorded numbers equal those that the script itself counts and computes."""
 
 import math
 from collections import Counter
@@ -13,7 +13,7 @@ from tests.journeys.scripts import Scripts
 
 pytestmark = pytest.mark.timeout(600)
 
-# script -> finished steps of its workers: train, eval
+# script -> completed steps of its workers: train, eval
 STEPS = {
     "accelerate_loop": [(8, 0)],
     "accumulation_clipping": [(12, 0)],
@@ -55,7 +55,7 @@ STEPS = {
     "two_optimizers_in_turn": [(60, 0)],
 }
 
-# script -> how often it calls backward in a step
+# script -> backward passes per step
 MICRO_STEPS = {
     "accelerate_loop": 4,
     "accumulation_clipping": 4,
@@ -79,12 +79,12 @@ ONE_LOSS = (
 # one printed loss per backward pass, which the loop divides by their number
 DIVIDED = {"accelerate_loop": 4, "accumulation_clipping": 4, "lightning_module": 3}
 
-# loops whose steps no hook can see
+# loops whose steps the hook cannot record
 UNSEEN = ("autograd_grad", "compiled_step", "functional")
 
 
 def recorded(job: Job, name: str, mode: str = "train", worker: int = 0) -> list[float]:
-    """The values of a scalar, in order of steps."""
+    """Return the values of a scalar in order of steps."""
     rows = job.scalars(name, mode=mode, worker=worker, source="hook").to_arrow().to_pylist()
     return [row["value"] for row in sorted(rows, key=lambda row: int(row["step"]))]
 
@@ -113,9 +113,9 @@ def test_backward_passes_of_a_step_are_its_micro_steps(name: str, scripts: Scrip
     assert {row["micro_steps"] for row in rows} == {MICRO_STEPS[name]}
 
 
-def test_steps_that_a_scaler_leaves_out_are_marked(scripts: Scripts) -> None:
+def test_steps_skipped_by_a_gradient_scaler_are_marked(scripts: Scripts) -> None:
     ended = scripts.watched("scaler_fp16")
-    scales = [2.0**24, *ended.told("scale")]
+    scales = [2.0**24, *ended.printed("scale")]
     expected = [after < before for before, after in pairwise(scales)]
     rows = scripts.job("scaler_fp16").steps("train").to_arrow().to_pylist()
     assert [row["skipped"] for row in rows] == expected
@@ -123,12 +123,12 @@ def test_steps_that_a_scaler_leaves_out_are_marked(scripts: Scripts) -> None:
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_what_cannot_be_seen_is_said(name: str, scripts: Scripts) -> None:
+def test_loops_whose_steps_cannot_be_recorded_have_a_notice(name: str, scripts: Scripts) -> None:
     assert scripts.job(name).summary["not_collected"]
 
 
 @pytest.mark.parametrize("name", ["hand_written_sgd", "own_optimizer"])
-def test_steps_without_an_optimizer_are_said_to_be_counted_by_backward_passes(
+def test_steps_without_an_optimizer_are_counted_by_backward_passes(
     name: str, scripts: Scripts
 ) -> None:
     message = {notice["what"]: notice["text"] for notice in scripts.job(name).summary["notices"]}
@@ -136,15 +136,15 @@ def test_steps_without_an_optimizer_are_said_to_be_counted_by_backward_passes(
 
 
 @pytest.mark.parametrize("name", ONE_LOSS)
-def test_a_loss_is_the_scripts_own_to_the_last_bit(name: str, scripts: Scripts) -> None:
+def test_a_loss_equals_that_of_the_script_to_the_last_bit(name: str, scripts: Scripts) -> None:
     ended = scripts.watched(name)
-    assert recorded(scripts.job(name), "loss") == ended.told("loss")
+    assert recorded(scripts.job(name), "loss") == ended.printed("loss")
 
 
 @pytest.mark.parametrize("name", DIVIDED)
 def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: Scripts) -> None:
     ended = scripts.watched(name)
-    expected = means(ended.told("loss"), DIVIDED[name])
+    expected = means(ended.printed("loss"), DIVIDED[name])
     job = scripts.job(name)
     assert recorded(job, "loss") == pytest.approx(expected, rel=1e-6)
     divided = [loss / DIVIDED[name] for loss in expected]
@@ -152,64 +152,64 @@ def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: 
     assert set(recorded(job, "loss/factor")) == {float(DIVIDED[name])}
 
 
-def test_the_trainers_loss_is_the_one_that_it_logs(scripts: Scripts) -> None:
+def test_the_loss_of_the_trainer_is_the_logged_one(scripts: Scripts) -> None:
     ended = scripts.watched("huggingface_trainer")
     job = scripts.job("huggingface_trainer")
-    assert recorded(job, "loss") == pytest.approx(ended.told("loss"), rel=1e-6)
+    assert recorded(job, "loss") == pytest.approx(ended.printed("loss"), rel=1e-6)
     rows = job.scalars("loss", source="huggingface").to_arrow().to_pylist()
-    assert [row["value"] for row in rows] == pytest.approx(ended.told("loss"), rel=1e-6)
+    assert [row["value"] for row in rows] == pytest.approx(ended.printed("loss"), rel=1e-6)
     logged = job.scalars("eval_loss", source="huggingface").to_arrow().to_pylist()
-    assert [row["value"] for row in logged] == pytest.approx(ended.told("eval_loss"), rel=1e-6)
+    assert [row["value"] for row in logged] == pytest.approx(ended.printed("eval_loss"), rel=1e-6)
 
 
-def test_each_of_two_optimizers_has_its_loss(scripts: Scripts) -> None:
+def test_each_of_two_optimizers_has_its_own_loss(scripts: Scripts) -> None:
     ended = scripts.watched("gan")
     job = scripts.job("gan")
     losses = {name: recorded(job, name) for name in ("loss/0", "loss/1")}
-    assert losses == {"loss/0": ended.told("generator"), "loss/1": ended.told("critic")}
+    assert losses == {"loss/0": ended.printed("generator"), "loss/1": ended.printed("critic")}
 
 
 def test_losses_of_backward_calls_on_different_lines_are_added(scripts: Scripts) -> None:
     ended = scripts.watched("gan_two_backwards")
     job = scripts.job("gan_two_backwards")
-    assert recorded(job, "loss/0") == ended.told("generator")
-    assert recorded(job, "loss/1") == pytest.approx(ended.told("critic"), rel=1e-6)
+    assert recorded(job, "loss/0") == ended.printed("generator")
+    assert recorded(job, "loss/1") == pytest.approx(ended.printed("critic"), rel=1e-6)
 
 
 def test_every_worker_records_the_loss_of_its_own_share(scripts: Scripts) -> None:
     ended = scripts.watched("fsdp2")
-    job, reported = scripts.job("fsdp2"), ended.told("loss")
+    job, reported = scripts.job("fsdp2"), ended.printed("loss")
     assert recorded(job, "loss", worker=0) == reported[0::2]
     assert recorded(job, "loss", worker=1) == reported[1::2]
 
 
-def test_losses_go_on_where_the_checkpoint_left_off(scripts: Scripts) -> None:
+def test_losses_continue_from_the_checkpoint(scripts: Scripts) -> None:
     ended = scripts.watched("checkpoint_resume")
-    expected = [ended.told(f"loss {step}")[0] for step in range(30)]
+    expected = [ended.printed(f"loss {step}")[0] for step in range(30)]
     assert recorded(scripts.job("checkpoint_resume"), "loss") == expected
 
 
 def test_evaluation_losses_are_recorded_with_their_steps(scripts: Scripts) -> None:
     ended = scripts.watched("cnn_evaluation")
     job = scripts.job("cnn_evaluation")
-    assert recorded(job, "loss", mode="eval") == ended.told("evaluation loss")
+    assert recorded(job, "loss", mode="eval") == ended.printed("evaluation loss")
 
 
 def test_the_scale_of_a_loss_is_that_of_its_step(scripts: Scripts) -> None:
     ended = scripts.watched("scaler_fp16")
-    expected = [2.0**24, *ended.told("scale")[:-1]]
+    expected = [2.0**24, *ended.printed("scale")[:-1]]
     assert recorded(scripts.job("scaler_fp16"), "loss_scale") == expected
 
 
 @pytest.mark.parametrize("name", ["accumulation_clipping", "transformer_tied", "accelerate_loop"])
 def test_the_gradient_norm_is_what_clipping_returned(name: str, scripts: Scripts) -> None:
     ended = scripts.watched(name)
-    assert recorded(scripts.job(name), "gradient_norm") == ended.told("norm")
+    assert recorded(scripts.job(name), "gradient_norm") == ended.printed("norm")
 
 
 def test_clipping_is_recorded_with_its_factor(scripts: Scripts) -> None:
     ended = scripts.watched("accumulation_clipping")
-    expected = [min(1.0, 0.5 / (norm + 1e-6)) for norm in ended.told("norm")]
+    expected = [min(1.0, 0.5 / (norm + 1e-6)) for norm in ended.printed("norm")]
     factors = recorded(scripts.job("accumulation_clipping"), "clip_factor")
     assert factors == pytest.approx(expected, rel=1e-6)
 
@@ -217,9 +217,9 @@ def test_clipping_is_recorded_with_its_factor(scripts: Scripts) -> None:
 def test_norms_and_rates_are_those_of_the_step(scripts: Scripts) -> None:
     ended = scripts.watched("keeps_account")
     job = scripts.job("keeps_account")
-    assert recorded(job, "gradient_norm") == pytest.approx(ended.told("norm"), rel=1e-6)
+    assert recorded(job, "gradient_norm") == pytest.approx(ended.printed("norm"), rel=1e-6)
     for group in (0, 1):
-        assert recorded(job, f"learning_rate/{group}") == ended.told(f"rate {group}")
+        assert recorded(job, f"learning_rate/{group}") == ended.printed(f"rate {group}")
 
 
 def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
@@ -250,7 +250,7 @@ def test_activations_are_kept_to_the_last_bit(name: str, reported: str, scripts:
         assert job.tensor(name).value(step).tobytes() == expected.tobytes()
 
 
-def test_reductions_are_what_numpy_says(scripts: Scripts) -> None:
+def test_reductions_match_numpy(scripts: Scripts) -> None:
     job = scripts.job("keeps_account")
     account = np.load(scripts.folder("keeps_account") / "account.npz")
     for name in ("fc1.weight", "gradient/fc2.weight", "gradient/scale"):
@@ -276,7 +276,7 @@ def test_shards_add_up_to_the_whole_tensor(scripts: Scripts) -> None:
     for name in job.tensors("gradient/*"):
         [series] = job.tensor(name).reduction("l2_norm").series
         squares += np.asarray(series.values) ** 2
-    # clipped to 1 where it was more
-    expected = [min(1.0, norm) for norm in ended.told("norm")]
+    # clipped to 1
+    expected = [min(1.0, norm) for norm in ended.printed("norm")]
     assert np.sqrt(squares) == pytest.approx(expected, rel=1e-4)
     assert math.isfinite(squares.sum())

@@ -1,4 +1,4 @@
-"""`sonde rm` removes what it was told to, and nothing that still runs."""
+"""`sonde rm` removes the named jobs, but none that is running."""
 
 import json
 
@@ -6,7 +6,7 @@ from tests.journeys.sonde_cli import COMMAND, Sonde
 from tests.journeys.terminal import Terminal
 
 
-def test_a_job_is_removed_whole(sonde: Sonde) -> None:
+def test_a_job_is_removed_completely(sonde: Sonde) -> None:
     for name in ("old", "kept"):
         sonde.run("run", "--name", name, "true")
     done = sonde.run("rm", "old", "--yes", "--json")
@@ -18,7 +18,7 @@ def test_a_job_is_removed_whole(sonde: Sonde) -> None:
     assert sonde.state("kept") == "completed"
 
 
-def test_a_job_is_removed_by_its_path_too(finished: Sonde) -> None:
+def test_a_job_can_be_removed_by_its_path(finished: Sonde) -> None:
     assert finished.run("rm", "sonde-jobs/job/", "--yes").returncode == 0
     assert not finished.job_folder("job").exists()
 
@@ -32,7 +32,7 @@ def test_a_running_job_is_not_removed(sonde: Sonde) -> None:
     assert sonde.runs()
 
 
-def test_nothing_is_removed_without_a_yes(finished: Sonde) -> None:
+def test_nothing_is_removed_without_confirmation(finished: Sonde) -> None:
     done = finished.run("rm", "job")
     assert done.returncode == 2
     assert b"Add --yes" in done.stderr
@@ -40,10 +40,10 @@ def test_nothing_is_removed_without_a_yes(finished: Sonde) -> None:
     assert finished.job_folder("job").exists()
 
 
-def test_on_a_terminal_the_question_can_be_answered(finished: Sonde, terminal: Terminal) -> None:
+def test_removal_can_be_confirmed_on_a_terminal(finished: Sonde, terminal: Terminal) -> None:
     terminal.start([*COMMAND, "rm", "job"])
     terminal.expect("Permanently remove job? [y/N] ")
-    terminal.type("\x04")  # the end of input is a no, not an accident
+    terminal.type("\x04")  # end of input means no
     assert terminal.wait() == 1
     assert "Nothing removed." in terminal.shown
     assert "Traceback" not in terminal.shown
@@ -54,7 +54,7 @@ def test_on_a_terminal_the_question_can_be_answered(finished: Sonde, terminal: T
     assert not finished.job_folder("job").exists()
 
 
-def test_if_one_of_several_is_unknown_none_is_removed(finished: Sonde) -> None:
+def test_no_job_is_removed_if_one_of_several_is_unknown(finished: Sonde) -> None:
     done = finished.run("rm", "job", "nobody", "--yes")
     assert done.returncode == 1
     assert finished.job_folder("job").exists()

@@ -1,4 +1,4 @@
-"""The report at the end of a real job: where the summary says, or left to `sonde report`."""
+"""The report at the end of a real job."""
 
 import json
 
@@ -18,7 +18,7 @@ def test_a_job_ends_with_its_report_and_its_own_exit_code(sonde: Sonde) -> None:
     done = sonde.run("run", "--name", "job", *RULES, PYTHON, "-c", SCRIPT)
     assert done.returncode == 7
     page = sonde.job_folder("job") / "report" / "report.html"
-    # on a machine that is busy its ten seconds may be over before it is written
+    # on a busy machine it may exceed its time limit of 10 s
     assert (b"sonde: Report: " in done.stderr) == page.exists()
     assert (b"sonde: No report: not enough time" in done.stderr) == (not page.exists())
     if not page.exists():
@@ -29,7 +29,7 @@ def test_a_job_ends_with_its_report_and_its_own_exit_code(sonde: Sonde) -> None:
     assert "job failed after" in page.read_text()
 
 
-def test_where_none_is_wanted_there_is_none(sonde: Sonde) -> None:
+def test_no_report_is_written_if_disabled(sonde: Sonde) -> None:
     done = sonde.run("run", "--name", "job", "--no-report", PYTHON, "-c", "pass")
     assert b"report" not in done.stderr.lower()
     assert not (sonde.job_folder("job") / "report").exists()

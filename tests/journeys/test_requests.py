@@ -1,4 +1,4 @@
-"""What can be asked of a running job: to stop, and to be watched differently."""
+"""Requests to a running job: stop it or change its sampling."""
 
 import json
 import time
@@ -56,7 +56,7 @@ def test_a_command_that_ignores_sigterm_is_killed_with_its_children(sonde: Sonde
     assert sonde.status()["exit"]["left_running"] == []
 
 
-def test_what_a_stopped_command_leaves_behind_is_stopped_too(sonde: Sonde) -> None:
+def test_processes_left_by_a_stopped_command_are_stopped(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "sh", "-c", LEFT_BEHIND)
     worker = written_pid(sonde)
     assert eventually(sonde.runs)
@@ -66,7 +66,7 @@ def test_what_a_stopped_command_leaves_behind_is_stopped_too(sonde: Sonde) -> No
     assert sonde.status()["exit"]["left_running"] == []
 
 
-def test_a_request_at_the_very_first_moment_is_heard(sonde: Sonde) -> None:
+def test_a_stop_request_right_after_the_start_is_obeyed(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "sleep", "600")
     assert eventually(sonde.runs)
     assert sonde.run("stop", "job").returncode == 0
@@ -100,20 +100,20 @@ def test_monitoring_can_be_switched_off_and_on(sonde: Sonde) -> None:
 
 
 @pytest.mark.parametrize("change", ["interval=1ms", "speed=fast", "interval"])
-def test_an_impossible_change_is_a_usage_error(finished: Sonde, change: str) -> None:
+def test_an_invalid_change_is_a_usage_error(finished: Sonde, change: str) -> None:
     done = finished.run("set", "job", change)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_requests_to_a_job_that_is_over_are_refused(finished: Sonde) -> None:
+def test_requests_to_a_finished_job_are_refused(finished: Sonde) -> None:
     for words in (("stop", "job"), ("set", "job", "interval=100ms")):
         done = finished.run(*words)
         assert done.returncode == 1
         assert done.stderr == b"sonde: Job 'job' is not running (completed).\n"
 
 
-def test_a_resumed_job_does_not_obey_old_requests(sonde: Sonde) -> None:
+def test_a_resumed_job_ignores_old_requests(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "sleep", "600")
     assert eventually(sonde.runs)
     sonde.run("stop", "job")

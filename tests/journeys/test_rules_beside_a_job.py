@@ -1,4 +1,4 @@
-"""Rules beside real jobs: found while they run, told at the end, and nothing else changes."""
+"""Rules on real jobs: findings during the run and in the summary."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from sonde.errors import SondeError
 from tests.fakes.eventually import eventually
 from tests.journeys.sonde_cli import PYTHON, Sonde, is_alive
 
-# A loss that does not fall, told by the script itself: no framework has to be loaded for it.
+# A loss that does not fall, logged by the script, so that no framework is needed.
 STUCK = """
 import pathlib, random, sys, time
 import sonde
@@ -27,19 +27,19 @@ RULES = ("--rules", "LossNotDecreasing,StepOutlier")
 
 
 def watcher_of(sonde: Sonde) -> int:
-    """The process that watches, or 0."""
+    """Return the PID of the process that runs the rules, or 0."""
     for pid in sonde.processes():
-        with suppress(OSError):  # it may have ended meanwhile
+        with suppress(OSError):  # it may have exited
             if b"follow" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
                 return pid
     return 0
 
 
-def test_what_is_found_while_a_job_runs_is_what_a_check_finds_afterwards(sonde: Sonde) -> None:
+def test_findings_of_a_running_job_match_a_check_afterwards(sonde: Sonde) -> None:
     job = sonde.start("run", "--name", "job", *RULES, PYTHON, "-c", STUCK, "300")
 
     def alarming() -> list[tuple[str, str]]:
-        with suppress(SondeError):  # there is no job yet
+        with suppress(SondeError):  # the job does not exist yet
             rules = sonde.status()["rules"]
             return [(rule["rule"], rule["status"]) for rule in rules if rule["findings"]]
         return []
@@ -47,13 +47,13 @@ def test_what_is_found_while_a_job_runs_is_what_a_check_finds_afterwards(sonde: 
     assert eventually(alarming)
     assert alarming() == [("LossNotDecreasing", "IssuesFound")]
     assert sonde.runs()
-    # what was found is in a report while the job runs, and what that cost is counted
+    # findings are in a report while the job runs, and its cost is counted
     folder = sonde.job_folder("job") / "report"
     assert eventually((folder / "cost.json").exists)
     assert sonde.runs()
     page = json.loads((folder / "report.json").read_text())
     assert [entry["rule"] for entry in page["findings"]] == ["LossNotDecreasing"]
-    # a watcher that is killed is started again, and the job does not notice
+    # a killed watcher is restarted, and the job is not affected
     first = watcher_of(sonde)
     assert first
     os.kill(first, signal.SIGKILL)
@@ -77,7 +77,7 @@ def _findings(text: bytes) -> list[dict[str, Any]]:
     return [{name: entry[name] for name in retained} for entry in result]
 
 
-def test_the_summary_tells_the_verdict_and_a_script_can_fail_on_it(sonde: Sonde) -> None:
+def test_the_summary_has_the_verdict_and_fail_on_sets_the_exit_code(sonde: Sonde) -> None:
     (sonde.folder / "end").touch()
     command = (PYTHON, "-c", STUCK, "300")
     done = sonde.run("run", "--name", "job", *RULES, "--fail-on", "warning", *command)
@@ -87,7 +87,7 @@ def test_the_summary_tells_the_verdict_and_a_script_can_fail_on_it(sonde: Sonde)
     assert done.returncode == 3
 
 
-def test_rules_that_cannot_be_asked_are_an_error_before_anything_runs(sonde: Sonde) -> None:
+def test_invalid_rules_are_an_error_before_the_command_starts(sonde: Sonde) -> None:
     (sonde.folder / "mine.py").write_text("import nothing_of_that_name\n")
     (sonde.folder / "sonde.toml").write_text('[rules.Mine]\nsource = "mine.py"\n')
     done = sonde.run("run", "--name", "job", "--fail-on", "info", "touch", "ran")

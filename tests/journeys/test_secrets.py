@@ -36,7 +36,7 @@ SECRETS = (
 )
 
 
-# A script that has a secret in every text that it can hand on.
+# A script with a secret in every text that it can pass to Sonde.
 TALKATIVE = """
 import logging, os, threading, warnings
 import torch, sonde
@@ -74,7 +74,7 @@ raise RuntimeError(f"died of {secret}")
 
 
 def unpacked(path: Path) -> bytes:
-    """What a file holds, its compressed parts as well."""
+    """Return the content of a file, including compressed sections."""
     content = path.read_bytes()
     if path.suffix == ".parquet":
         return content + str(pq.read_table(path).to_pylist()).encode()
@@ -110,7 +110,7 @@ def test_secrets_reach_the_command_and_not_the_store(sonde: Sonde) -> None:
     assert run["environment"]["CUDA_VISIBLE_DEVICES"] == "0"
 
 
-def test_a_secret_in_place_of_the_command_is_not_even_in_the_name(sonde: Sonde) -> None:
+def test_a_secret_used_as_the_command_is_not_in_the_job_name(sonde: Sonde) -> None:
     done = sonde.run("run", "API_TOKEN=shortsecret8", "python", "train")
     assert done.returncode == 127
     assert b"shortsecret8" not in done.stderr

@@ -1,4 +1,4 @@
-"""A job that is asked to stops before non-finite gradients reach the weights."""
+"""On request, a job stops before non-finite gradients reach the weights."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from tests.journeys.sonde_cli import PYTHON, Sonde
 TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 BAD_STEP = 5
 
-# Saves its weights after every step, and swallows every exception that it can.
+# Saves its weights after every step and catches every exception it can.
 SCRIPT = f"""
 import json, math, os, torch
 import torch.distributed as dist
@@ -66,14 +66,14 @@ def observations(sonde: Sonde, rank: int) -> list[tuple[str, str, int, float]]:
 
 
 def weights_left(folder: Path, rank: int) -> int:
-    """The step whose weights are on disk, and they are good ones."""
+    """Return the step whose weights are saved, which must be finite."""
     remaining = json.loads((folder / f"weights-{rank}.json").read_text())
     assert all(math.isfinite(entry) for entry in remaining["weight"][0])
     assert (folder / f"tidied-{rank}").exists()
     return int(remaining["step"])
 
 
-def test_the_weights_of_the_step_before_are_left_and_the_job_is_stopped(sonde: Sonde) -> None:
+def test_the_job_stops_with_the_weights_of_the_previous_step(sonde: Sonde) -> None:
     done = run(sonde)
     assert done.returncode == 1
     reason = f"non-finite gradients in weight at step {BAD_STEP}"
@@ -86,7 +86,7 @@ def test_the_weights_of_the_step_before_are_left_and_the_job_is_stopped(sonde: S
     assert len(open_job(str(sonde.job_folder("job"))).losses) == BAD_STEP
 
 
-def test_all_workers_refuse_where_one_of_them_has_bad_gradients(sonde: Sonde) -> None:
+def test_all_workers_stop_if_one_of_them_has_bad_gradients(sonde: Sonde) -> None:
     done = run(sonde, *TORCHRUN, BAD_RANK="1")
     assert done.returncode == 1
     assert [weights_left(sonde.folder, rank) for rank in range(2)] == [BAD_STEP - 1] * 2
@@ -98,7 +98,7 @@ def test_all_workers_refuse_where_one_of_them_has_bad_gradients(sonde: Sonde) ->
     assert ("refused-step", "weight", BAD_STEP, 1.0) in observations(sonde, 1)
 
 
-def test_all_actions_of_the_rule_follow_a_stop_before_damage(sonde: Sonde) -> None:
+def test_all_actions_of_the_rule_are_performed_after_a_stop_before_damage(sonde: Sonde) -> None:
     order = ["stop", "email", "webhook"]
     (sonde.folder / "script.py").write_text(SCRIPT)
     with MailServer() as mail, WebServer() as web:

@@ -1,4 +1,4 @@
-"""A wall clock that is set while a job runs: recorded times go on, and the jump is told.
+"""The system clock is set while a job runs: recorded times stay in order.
 
 The recording is real; the machine's clock is not touched, only how this process reads it.
 """
@@ -41,7 +41,7 @@ def attempt_of(pid: int, clock: SystemClock) -> Attempt:
 
 
 @pytest.mark.parametrize("jump_seconds", [-3600, 3600])
-def test_times_stay_in_order_and_the_jump_is_told(
+def test_times_stay_in_order_and_the_jump_is_reported(
     monkeypatch: pytest.MonkeyPatch, jump_seconds: int
 ) -> None:
     monkeypatch.setattr(heartbeat, "_INTERVAL_SECONDS", 0.1)

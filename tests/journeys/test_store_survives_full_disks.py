@@ -1,4 +1,4 @@
-"""A disk that fills up, turns read-only or vanishes: the command ends as it would have."""
+"""Full, read-only or vanishing disks do not change how the command ends."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a disk takes root")
 
-# In a mount namespace of its own: a small disk, a job that meets trouble with it, its status.
+# In its own mount namespace: a small disk, a job with disk problems, its status.
 IN_A_SMALL_DISK = """
 disk=$1; shift
 mkdir -p "$disk" && mount -t tmpfs -o size=1m none "$disk" || exit 99
@@ -30,7 +30,7 @@ exit $code
 """
 SMALL_DISK = ("unshare", "-m", "sh", "-c", IN_A_SMALL_DISK, "sh")
 
-# What every trouble waits for: something of the job is stored.
+# Every problem begins after the job has stored some data.
 ONCE_RECORDED = """
 import os, sys, time
 from glob import glob
@@ -50,7 +50,7 @@ with open(disk + "/filling", "wb", buffering=0) as file:
             file.write(bytes(4096))
     except OSError:
         pass
-time.sleep(3 if is_freed else 8)  # more than fits into the last page that a segment has
+time.sleep(3 if is_freed else 8)  # more than the last page of a segment can hold
 if is_freed:
     os.unlink(disk + "/filling")
     time.sleep(2)
@@ -78,7 +78,7 @@ REMOVE = (
     + """
 import shutil
 once_recorded(sys.argv[1])
-os.rename(sys.argv[1], "gone")  # at once: files that come meanwhile would be in the way
+os.rename(sys.argv[1], "gone")  # at once, before new files appear
 shutil.rmtree("gone", ignore_errors=True)
 time.sleep(float(sys.argv[2]))
 sys.exit(7)
@@ -87,7 +87,7 @@ sys.exit(7)
 
 
 def run_in_a_small_disk(folder: Path, trouble: str, ending: str) -> tuple[int, float]:
-    """The exit code of the job and how long it all took."""
+    """Return the exit code of the job and the total duration."""
     disk = str(folder / "disk")
     job = [*COMMAND, "run", "--name", "job", "--store", disk, "--interval", "100ms"]
     environment = {**plain_environment(), "SONDE": " ".join(COMMAND)}
@@ -111,7 +111,7 @@ def status(folder: Path) -> dict[str, Any]:
 
 @needs_root
 @pytest.mark.parametrize("trouble", [FILL, MAKE_READ_ONLY], ids=["full", "read-only"])
-def test_trouble_that_ends_before_the_job_costs_nothing(tmp_path: Path, trouble: str) -> None:
+def test_disk_problems_that_end_before_the_job_lose_nothing(tmp_path: Path, trouble: str) -> None:
     code, _ = run_in_a_small_disk(tmp_path, trouble, "freed")
 
     document = status(tmp_path)
@@ -119,13 +119,13 @@ def test_trouble_that_ends_before_the_job_costs_nothing(tmp_path: Path, trouble:
     assert (document["state"], document["exit_code"]) == ("failed", 7)
     assert document["lost"] == []
     times = Sonde(tmp_path).samples("cpu.*", str(tmp_path / "recorded"))[0]
-    # none is missing of the seconds of trouble; a busy machine takes some between two
+    # no gap during the problem, apart from delays on a busy machine
     assert max(late - early for early, late in pairwise(times)) < 2.5
     assert times[-1] - times[0] > 4
 
 
 @needs_root
-def test_a_disk_that_stays_full_leaves_the_exit_code_and_status_says_what_is_lost(
+def test_a_disk_that_stays_full_keeps_the_exit_code_and_status_reports_lost_data(
     tmp_path: Path,
 ) -> None:
     code, seconds = run_in_a_small_disk(tmp_path, FILL, "stays")
@@ -142,7 +142,7 @@ def test_a_disk_that_stays_full_leaves_the_exit_code_and_status_says_what_is_los
 
 
 @needs_root
-def test_a_disk_that_stays_read_only_leaves_the_exit_code_and_the_job_is_lost(
+def test_a_disk_that_stays_read_only_keeps_the_exit_code_and_the_job_is_lost(
     tmp_path: Path,
 ) -> None:
     code, seconds = run_in_a_small_disk(tmp_path, MAKE_READ_ONLY, "stays")
@@ -156,7 +156,7 @@ def test_a_disk_that_stays_read_only_leaves_the_exit_code_and_the_job_is_lost(
 
 
 @pytest.mark.parametrize("seconds_left", [6.5, 1.0])
-def test_a_job_whose_folder_is_removed_goes_on_in_a_new_one_and_says_what_is_lost(
+def test_a_job_whose_folder_is_removed_continues_in_a_new_one_and_reports_lost_data(
     sonde: Sonde, seconds_left: float
 ) -> None:
     folder = str(sonde.job_folder("job"))
@@ -172,7 +172,7 @@ def test_a_job_whose_folder_is_removed_goes_on_in_a_new_one_and_says_what_is_los
     assert sonde.samples("cpu.*")[0]
 
 
-def test_a_store_whose_folder_is_removed_comes_back_too(sonde: Sonde) -> None:
+def test_a_store_whose_folder_is_removed_is_created_again(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", PYTHON, "-c", "input()", stdin=subprocess.PIPE)
     assert eventually(lambda: sonde.runs() and sonde.samples("cpu.*")[0])
 

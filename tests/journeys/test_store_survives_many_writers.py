@@ -1,4 +1,4 @@
-"""Several jobs in one store, several nodes in one job, readers beside them."""
+"""Several jobs in a store and several nodes in a job, with concurrent readers."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from sonde.store.backends import open_backend
 from tests.fakes.eventually import eventually
 from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
 
-# Flushes when it is told to; a sample's time is the reading of the one clock all processes share.
+# Flushes on request; samples have times of the clock that all processes share.
 WRITE_WHEN_TOLD = """
 import sys, time
 from sonde.clock import SystemClock
@@ -62,7 +62,7 @@ def test_a_reader_in_another_process_sees_a_sample_within_a_second_of_its_flush(
     assert median(lags_seconds) + backend.poll_seconds < 1
 
 
-def test_two_jobs_in_one_store_at_once_record_side_by_side(sonde: Sonde) -> None:
+def test_two_jobs_record_in_the_same_store_at_once(sonde: Sonde) -> None:
     launchers = [
         sonde.start("run", "--name", name, "--interval", "100ms", PYTHON, "-c", WAIT)
         for name in ("first", "second")
@@ -80,7 +80,7 @@ def test_two_jobs_in_one_store_at_once_record_side_by_side(sonde: Sonde) -> None
         assert job.system("cpu.*").to_arrow().num_rows > 0
 
 
-def test_two_nodes_write_one_job_at_once(sonde: Sonde) -> None:
+def test_two_nodes_write_to_the_same_job_at_once(sonde: Sonde) -> None:
     launchers = [
         sonde.start(
             *("run", "--name", "job", "--node", node, "--interval", "100ms"),
@@ -100,7 +100,7 @@ def test_two_nodes_write_one_job_at_once(sonde: Sonde) -> None:
     assert job.summary["lost"] == []
 
 
-def test_a_reader_that_watches_a_job_to_its_end_and_its_sealing_sees_every_sample_once(
+def test_a_reader_of_a_running_job_sees_every_sample_once_through_sealing(
     sonde: Sonde,
 ) -> None:
     launcher = sonde.start("run", "--name", "job", "--interval", "100ms", PYTHON, "-c", WAIT)

@@ -1,4 +1,4 @@
-"""An object store that does not answer: the command does not notice, the recording waits."""
+"""Outages of the object store do not affect the command; recording waits."""
 
 import json
 import time
@@ -49,7 +49,7 @@ def runs(store: str) -> bool:
 
 
 @pytest.mark.parametrize("outage", ["refuse", "hang"])
-def test_an_outage_that_ends_before_the_job_costs_nothing(
+def test_an_outage_that_ends_before_the_job_loses_nothing(
     sonde: Sonde, proxy: FlakyProxy, outage: str
 ) -> None:
     store = f"s3://{BUCKET}/{outage}"
@@ -71,12 +71,12 @@ def test_an_outage_that_ends_before_the_job_costs_nothing(
     samples = job.system("cpu.*").to_arrow()["time"].to_pylist()
     during = [sample for sample in samples if beginning < sample < ending]
     instants = [beginning, *during, ending]
-    # of four seconds; a busy machine takes some between two
+    # of 4 s, apart from delays on a busy machine
     assert max((late - early).total_seconds() for early, late in pairwise(instants)) < 3
 
 
 @pytest.mark.parametrize("outage", ["refuse", "hang"])
-def test_an_outage_that_outlasts_the_job_leaves_its_exit_code_and_ends_in_time(
+def test_an_outage_that_outlasts_the_job_keeps_its_exit_code_and_ends_in_time(
     sonde: Sonde, proxy: FlakyProxy, outage: str, tmp_path: Path
 ) -> None:
     store, temporary = f"s3://{BUCKET}/{outage}-to-the-end", tmp_path / "temporary"
@@ -98,7 +98,7 @@ def test_an_outage_that_outlasts_the_job_leaves_its_exit_code_and_ends_in_time(
     assert job.summary["lost"] == []
 
 
-def test_a_store_that_is_not_there_at_the_start_leaves_the_command_alone(
+def test_a_store_that_is_unavailable_at_the_start_does_not_affect_the_command(
     sonde: Sonde, proxy: FlakyProxy
 ) -> None:
     proxy.refuse()
@@ -112,12 +112,12 @@ def test_a_store_that_is_not_there_at_the_start_leaves_the_command_alone(
 
 
 def jobs_in(sonde: Sonde, store: str) -> dict[str, str]:
-    """The state of each job, as `sonde jobs` lists them."""
+    """Return the state of each job listed by `sonde jobs`."""
     done = sonde.run("jobs", "--store", store, "--json")
     return {job["job"]: job["state"] for job in json.loads(done.stdout)}
 
 
-def test_a_short_command_on_a_slow_store_becomes_one_whole_job(
+def test_a_short_command_on_a_slow_store_becomes_one_complete_job(
     sonde: Sonde, proxy: FlakyProxy, tmp_path: Path
 ) -> None:
     store, temporary = f"s3://{BUCKET}/slow", tmp_path / "temporary"

@@ -1,4 +1,4 @@
-"""SIGKILL at any moment: at most the last flush is missing, and nothing is damaged."""
+"""SIGKILL at any time: at most the last flush is lost, and nothing is damaged."""
 
 import os
 import random
@@ -18,7 +18,7 @@ from tests.fakes.eventually import eventually
 from tests.fakes.job import FakeJob, all_samples
 from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
 
-SLACK_SECONDS = 3.0  # a tick, and what a busy machine takes
+SLACK_SECONDS = 3.0  # a tick, and delays on a busy machine
 JOBS = 5
 
 
@@ -27,7 +27,7 @@ def recorded(folder: Path) -> SystemReader:
     return SystemReader(backend, backend.folders("nodes")[0])
 
 
-def test_a_launcher_killed_at_any_moment_loses_the_last_flush_at_most(sonde: Sonde) -> None:
+def test_a_launcher_killed_at_any_time_loses_at_most_the_last_flush(sonde: Sonde) -> None:
     moments = [random.uniform(0.5, 6) for _ in range(JOBS)]
     words = ("--interval", "100ms", "--quiet", PYTHON, "-c", "input()")
     launchers = {
@@ -40,7 +40,7 @@ def test_a_launcher_killed_at_any_moment_loses_the_last_flush_at_most(sonde: Son
     began = time.monotonic()
     killed_ns = {}
     for due, (name, launcher) in sorted(zip(moments, launchers.items(), strict=True)):
-        with suppress(subprocess.TimeoutExpired):  # it must not end by itself
+        with suppress(subprocess.TimeoutExpired):  # it must not exit on its own
             launcher.wait(max(0, began + due - time.monotonic()))
         killed_ns[name] = time.time_ns()
         os.kill(launcher.pid, signal.SIGKILL)
@@ -79,7 +79,7 @@ def test_a_lost_job_can_be_sealed_and_reads_the_same(sonde: Sonde) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_sealing_process_killed_at_any_moment_loses_and_doubles_nothing(
+def test_a_sealing_process_killed_at_any_time_neither_loses_nor_duplicates_data(
     tmp_path: Path, seed: int
 ) -> None:
     job = FakeJob(str(tmp_path / "job"))
@@ -91,7 +91,7 @@ def test_a_sealing_process_killed_at_any_moment_loses_and_doubles_nothing(
     command = [*COMMAND, "compact", str(tmp_path / "job"), "--quiet"]
 
     for _ in range(4):
-        with suppress(subprocess.TimeoutExpired):  # run() kills it then
+        with suppress(subprocess.TimeoutExpired):  # run() kills it at the timeout
             seconds = moment.uniform(0.25, 0.9)
             subprocess.run(command, env=plain_environment(), check=False, timeout=seconds)
         reader = job.reader()

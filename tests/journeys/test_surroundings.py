@@ -1,4 +1,4 @@
-"""What is known of where a job ran: the commit, versions, and all its nodes."""
+"""The recorded environment of a job: commit, versions and nodes."""
 
 import json
 import platform
@@ -65,7 +65,7 @@ def test_two_nodes_make_one_job_and_one_failure_fails_it(sonde: Sonde) -> None:
     assert len(json.loads(sonde.run("jobs", "--json").stdout)) == 1
 
 
-def test_a_node_takes_part_only_once(sonde: Sonde) -> None:
+def test_a_node_can_join_only_once(sonde: Sonde) -> None:
     together = [
         sonde.start("run", "--name", "job", "--node", name, "sh", "-c", WAIT)
         for name in ("a", "a", "b", "b")

@@ -1,4 +1,4 @@
-"""On a terminal: keys, sizes, job control and interactive programs as without us."""
+"""On a terminal: keys, size, job control and interactive programs are unchanged."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ def test_control_c_is_for_the_command_to_handle(sonde: Sonde, terminal: Terminal
     assert "Traceback" not in terminal.shown
 
 
-def test_control_c_twice_is_twice(sonde: Sonde, terminal: Terminal) -> None:
+def test_two_control_c_arrive_twice(sonde: Sonde, terminal: Terminal) -> None:
     terminal.start(words("job", PYTHON, "-c", INTERRUPTIBLE, "1"))
     terminal.expect("begun")
     terminal.type("\x03")
@@ -58,7 +58,7 @@ def test_control_c_twice_is_twice(sonde: Sonde, terminal: Terminal) -> None:
     assert sonde.status()["exit_code"] == 41
 
 
-def test_control_c_kills_a_command_that_does_not_care(sonde: Sonde, terminal: Terminal) -> None:
+def test_control_c_kills_a_command_without_a_handler(sonde: Sonde, terminal: Terminal) -> None:
     terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 600"))
     terminal.expect("begun")
     terminal.type("\x03")
@@ -92,7 +92,7 @@ def test_a_shell_suspends_and_continues_the_job(sonde: Sonde, terminal: Terminal
     assert "code 6" in terminal.enter("echo code $?")
 
 
-def test_a_command_that_ignores_control_z_goes_on(sonde: Sonde, terminal: Terminal) -> None:
+def test_a_command_that_ignores_control_z_keeps_running(sonde: Sonde, terminal: Terminal) -> None:
     launcher = terminal.start(
         words("job", "sh", "-c", "trap '' TSTP; echo begun; read line; exit 5")
     )
@@ -125,7 +125,7 @@ def test_a_background_job_that_wants_the_keyboard_waits_for_fg(
     terminal.expect("got:now")
 
 
-def test_python_is_interactive_under_watch(sonde: Sonde, terminal: Terminal) -> None:
+def test_python_is_interactive_under_sonde_run(sonde: Sonde, terminal: Terminal) -> None:
     terminal.start(words("job", PYTHON, "-q", "-i"))
     terminal.expect(">>> ")
     terminal.type("6 * 7\n")
@@ -140,7 +140,7 @@ def test_python_is_interactive_under_watch(sonde: Sonde, terminal: Terminal) -> 
     assert sonde.status()["exit_code"] == 9
 
 
-def test_a_shell_under_watch_has_job_control_of_its_own(sonde: Sonde, terminal: Terminal) -> None:
+def test_a_shell_under_sonde_run_has_job_control(sonde: Sonde, terminal: Terminal) -> None:
     terminal.start(words("job", *SHELL))
     terminal.expect_prompt()
     terminal.type("sh -c 'echo be\"\"gun; exec sleep 600'\n")
@@ -151,11 +151,11 @@ def test_a_shell_under_watch_has_job_control_of_its_own(sonde: Sonde, terminal: 
     terminal.expect_prompt()
     terminal.type("kill %1; exit 8\n")
     terminal.expect("exit 8")
-    terminal.type("exit 8\n")  # the first is refused while there are stopped jobs
+    terminal.type("exit 8\n")  # the first exit is refused while jobs are stopped
     assert terminal.wait() == 8
 
 
-def test_a_closed_terminal_hangs_up_on_the_command(sonde: Sonde) -> None:
+def test_closing_the_terminal_hangs_up_the_command(sonde: Sonde) -> None:
     terminal = Terminal(sonde.folder)
     terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 600"))
     terminal.expect("begun")
@@ -164,7 +164,7 @@ def test_a_closed_terminal_hangs_up_on_the_command(sonde: Sonde) -> None:
     assert eventually(lambda: process_state(command) in ("", "Z"))
 
 
-def test_suspended_means_suspended_for_the_canary_too(sonde: Sonde, terminal: Terminal) -> None:
+def test_the_watchdog_does_not_end_a_suspended_launcher(sonde: Sonde, terminal: Terminal) -> None:
     launcher = terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 600"))
     terminal.expect("begun")
     command = sonde.command_pid()

@@ -1,4 +1,4 @@
-"""The old service's published example as a real job: the report answers what its report did."""
+"""The published example of the old service as a real job."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ RULES = "StepOutlier,Dataloader,LowGPUUtilization,MaxInitializationTime"
 WINDOW = "operators:start_step=20,num_steps=2"
 
 
-def test_every_question_of_the_old_report_is_answered(sonde: Sonde) -> None:
+def test_the_report_answers_every_question_of_the_old_report(sonde: Sonde) -> None:
     local = ("--interval", "100ms", "--rules", RULES, "--profile", WINDOW, "--no-report")
     words = (PYTHON, str(SCRIPT), "--steps", str(STEPS))
     assert sonde.run("run", "--name", "job", *local, "--", *words).returncode == 0
@@ -57,7 +57,7 @@ def _tells_stages_and_machines(document: dict[str, Any], sonde: Sonde) -> None:
 def _tells_steps(document: dict[str, Any]) -> None:
     statistics = {entry["mode"]: entry for entry in rows(document, "step_statistics")}
     train = statistics["train"]
-    # but those in which a profiler worked: of operators 1, of loading 1, of Python up to 30
+    # except profiled steps: operators 1, data loading 1, Python up to 30
     assert STEPS - 32 <= train["steps"] <= STEPS
     assert statistics["eval"]["steps"] > 0
     ordered = [train[name] for name in ("minimum", "p50", "p95", "p99", "maximum")]

@@ -1,4 +1,4 @@
-"""Real training scripts print, leave behind and end with exactly the same when they are watched.
+"""Real training scripts have the same output, files and exit code when recorded.
 
 Each script of the folder `training` prints its losses to the last bit and at its end digests of
 all weights, of the optimizers' state and of the random number generators. It runs alone, watched
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_watched_script_is_the_same_to_the_last_bit(name: str, scripts: Scripts) -> None:
+def test_a_recorded_script_gives_the_same_results_to_the_last_bit(
+    name: str, scripts: Scripts
+) -> None:
     ended = scripts.run(name)
     alone = ended[ALONE]
     assert alone.output, "a script that prints nothing proves nothing"
@@ -22,15 +24,15 @@ def test_a_watched_script_is_the_same_to_the_last_bit(name: str, scripts: Script
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_of_the_hook_is_switched_off(name: str, scripts: Scripts) -> None:
-    """Whoever fails and falls silent touches nothing either."""
+def test_no_component_of_the_hook_is_switched_off(name: str, scripts: Scripts) -> None:
+    """A hook that fails would also leave the training unchanged."""
     notices = scripts.job(name).summary["notices"]
     assert [notice for notice in notices if notice["kind"] == NoticeKind.SWITCHED_OFF] == []
 
 
 @pytest.mark.parametrize("name", ["fsdp2_adamw", "sharded_kinds"])
 def test_hooks_never_start_a_collective(name: str, scripts: Scripts) -> None:
-    """One that only some workers start never ends."""
+    """A collective that only some workers start would hang."""
     for ended in scripts.run(name).values():
         reported = [line for line in ended.output if "collectives of hooks" in line]
         assert reported

@@ -1,4 +1,4 @@
-"""The live view on a real terminal, beside a real job."""
+"""The live view of a real job on a real terminal."""
 
 import os
 import re
@@ -13,7 +13,7 @@ _ALTERNATE, _BACK = "\x1b[?1049h", "\x1b[?1049l"
 
 
 @pytest.mark.parametrize("keys", ["q", "\x03"])
-def test_a_key_leaves_the_view_and_the_job_goes_on(
+def test_a_key_closes_the_view_and_the_job_continues(
     sonde: Sonde, terminal: Terminal, keys: str
 ) -> None:
     sonde.start_reporter()
@@ -28,7 +28,7 @@ def test_a_key_leaves_the_view_and_the_job_goes_on(
     assert sonde.runs()
 
 
-def test_the_view_ends_with_the_verdict_when_the_job_does(sonde: Sonde, terminal: Terminal) -> None:
+def test_the_view_ends_with_the_job_and_shows_the_verdict(sonde: Sonde, terminal: Terminal) -> None:
     sonde.start_reporter()
     terminal.start([*COMMAND, "watch", "job"])
     terminal.expect("q to quit")
@@ -38,7 +38,7 @@ def test_the_view_ends_with_the_verdict_when_the_job_does(sonde: Sonde, terminal
     assert terminal.wait() == 0
 
 
-def test_without_colour_there_is_none(
+def test_no_color_disables_colors(
     sonde: Sonde, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -58,21 +58,21 @@ def test_in_a_pipe_one_frame_is_printed(sonde: Sonde) -> None:
     assert done.stdout.count(b"Memory") == 1
 
 
-def test_an_output_that_knows_no_blocks_gets_question_marks_instead_of_an_error(
+def test_an_output_without_block_characters_gets_question_marks(
     finished: Sonde,
 ) -> None:
     done = finished.run("watch", "job", env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_parquet_is_not_poured_onto_a_terminal(finished: Sonde, terminal: Terminal) -> None:
+def test_parquet_is_not_written_to_a_terminal(finished: Sonde, terminal: Terminal) -> None:
     assert finished.state() == "completed"
     terminal.start([*COMMAND, "export", "job", "--format", "parquet"])
     terminal.expect("name a file with -o FILE")
     assert terminal.wait() == 2
 
 
-def test_a_reader_that_goes_away_is_no_error(finished: Sonde) -> None:
+def test_a_closed_pipe_is_not_an_error(finished: Sonde) -> None:
     read, write = os.pipe()
     os.close(read)
     try:
@@ -82,7 +82,7 @@ def test_a_reader_that_goes_away_is_no_error(finished: Sonde) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_demo_shows_the_inside_of_a_training_and_what_it_planted(sonde: Sonde) -> None:
+def test_the_demo_shows_a_training_and_its_planted_fault(sonde: Sonde) -> None:
     done = sonde.run("demo", "--seconds", "5", "--store", "demos")
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode()
@@ -94,7 +94,7 @@ def test_the_demo_shows_the_inside_of_a_training_and_what_it_planted(sonde: Sond
     assert "forgotten layer: head.bias, head.weight: gradients come" in shown
     slow = re.search(r"slow data loader: steps (\d+) to (\d+) waited", shown)
     assert slow is not None
-    # 15 to 26 are planted; on a busy machine others wait too, or most of them a little less
+    # 15 to 26 are planted; on a busy machine the number varies
     assert int(slow[1]) <= 26
     assert int(slow[2]) >= 15
     assert "learning rate spike: 2 instead of 0.05 from step 33" in shown
@@ -102,7 +102,7 @@ def test_the_demo_shows_the_inside_of_a_training_and_what_it_planted(sonde: Sond
     assert (sonde.folder / "demos" / "demo" / "report" / "report.html").is_file()
 
 
-def test_where_pytorch_cannot_be_imported_the_demo_is_seen_from_outside(sonde: Sonde) -> None:
+def test_without_pytorch_the_demo_says_so_and_shows_the_slow_loader(sonde: Sonde) -> None:
     broken = sonde.folder / "packages"
     broken.mkdir()
     (broken / "torch.py").write_text("raise ImportError('libtorch.so is missing')")

@@ -1,4 +1,4 @@
-"""What a person asks to be kept reaches every process of the job, or is refused at once."""
+"""Settings of the hook reach every process of the job or are refused at once."""
 
 from sonde.settings import HookSettings, read_collections
 from tests.journeys.sonde_cli import PYTHON, Sonde
@@ -6,31 +6,31 @@ from tests.journeys.sonde_cli import PYTHON, Sonde
 PRINT = "import os; print(os.environ['SONDE_HOOK'])"
 
 
-def kept(sonde: Sonde, *options: str) -> HookSettings:
+def hook_settings_of(sonde: Sonde, *options: str) -> HookSettings:
     done = sonde.run("run", "--quiet", *options, PYTHON, "-c", PRINT)
     assert done.returncode == 0
     return HookSettings.from_json(done.stdout.decode())
 
 
-def test_without_a_word_a_worker_is_told_the_defaults(sonde: Sonde) -> None:
-    assert kept(sonde) == HookSettings()
+def test_by_default_a_worker_gets_default_settings(sonde: Sonde) -> None:
+    assert hook_settings_of(sonde) == HookSettings()
 
 
-def test_file_and_command_line_reach_the_worker(sonde: Sonde) -> None:
+def test_settings_of_file_and_command_line_reach_the_worker(sonde: Sonde) -> None:
     (sonde.folder / "sonde.toml").write_text(
         "[budget]\noverhead_percent = 3\n[save]\nhistogram_every = 5\n"
         "[[save.collection]]\nname = 'weights'\nvalues = true\n"
         "[[save.collection]]\nname = 'labels'\n"
     )
     saves = ("--save", "weights:every=10", "--save", "mine:include=fc,histogram")
-    assert kept(sonde, *saves) == HookSettings(
+    assert hook_settings_of(sonde, *saves) == HookSettings(
         histogram_every=5,
         collections=read_collections(["weights:every=10", "mine:include=fc,histogram", "labels"]),
         overhead_percent=3.0,
     )
 
 
-def test_a_wrong_wish_is_refused_before_the_command_starts(sonde: Sonde) -> None:
+def test_invalid_settings_are_refused_before_the_command_starts(sonde: Sonde) -> None:
     done = sonde.run("run", "--save", "gradients:evry=10", "touch", "started")
     assert done.returncode == 2
     assert not (sonde.folder / "started").exists()

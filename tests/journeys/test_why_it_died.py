@@ -1,4 +1,4 @@
-"""A job that dies of an exception says which, where, and in which worker."""
+"""A job that fails reports the exception, its location and the worker."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ TORCHRUN = str(Path(PYTHON).with_name("torchrun"))
 
 
 def death(sonde: Sonde, script: str, *command: str) -> dict[str, Any]:
-    """How a job with that script ended; by default a plain Python runs it."""
+    """Return how a job with this script ended; by default plain Python runs it."""
     (sonde.folder / "script.py").write_text(script)
     done = sonde.run("run", "--name", "job", *(command or (PYTHON,)), "script.py", timeout=120)
     assert done.returncode != 0
@@ -32,12 +32,12 @@ def test_an_exception_is_the_reason_with_its_traceback(sonde: Sonde) -> None:
     assert exit_["code"] == 1
 
 
-def test_before_any_framework_a_missing_module_is_the_reason(sonde: Sonde) -> None:
+def test_a_missing_module_is_the_reason_even_before_a_framework_is_imported(sonde: Sonde) -> None:
     exit_ = death(sonde, "import no_such_module\n")
     assert exit_["message"] == "ModuleNotFoundError: No module named 'no_such_module'"
 
 
-def test_what_the_user_reads_is_as_without_us(sonde: Sonde) -> None:
+def test_the_printed_traceback_is_the_same_as_without_sonde(sonde: Sonde) -> None:
     script = "def train():\n    raise ValueError('no data')\ntrain()\n"
     (sonde.folder / "script.py").write_text(script)
     plain = subprocess.run(
@@ -50,14 +50,14 @@ def test_what_the_user_reads_is_as_without_us(sonde: Sonde) -> None:
 @pytest.mark.parametrize(
     "hook", ["lambda *_: print('mine')", "lambda *_: 1 / 0", "lambda *_: sys.exit(5)"]
 )
-def test_an_exception_hook_that_was_set_later_keeps_its_word_and_hides_nothing(
+def test_an_exception_hook_set_by_the_script_does_not_hide_the_reason(
     sonde: Sonde, hook: str
 ) -> None:
     exit_ = death(sonde, f"import sys\nsys.excepthook = {hook}\nraise ValueError('no data')\n")
     assert exit_["message"] == "ValueError: no data"
 
 
-def test_an_exit_code_of_the_scripts_own_stays_an_exit(sonde: Sonde) -> None:
+def test_an_exit_code_set_by_the_script_is_the_reason(sonde: Sonde) -> None:
     exit_ = death(
         sonde, "import sys\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    sys.exit(4)\n"
     )
@@ -75,7 +75,7 @@ def test_secrets_in_messages_and_tracebacks_are_masked(sonde: Sonde) -> None:
     ]
 
 
-def test_the_device_out_of_memory_is_told_from_other_exceptions(sonde: Sonde) -> None:
+def test_a_device_out_of_memory_error_is_distinguished_from_other_exceptions(sonde: Sonde) -> None:
     (sonde.folder / "torch.py").write_text(
         "class OutOfMemoryError(RuntimeError): pass\n"
         "class cuda:\n"
@@ -90,7 +90,7 @@ def test_the_device_out_of_memory_is_told_from_other_exceptions(sonde: Sonde) ->
     assert exit_["traceback"].endswith("|  allocated  | 79 GiB |")
 
 
-def test_an_interrupt_is_a_signal_and_says_where_it_came(sonde: Sonde) -> None:
+def test_an_interrupt_is_a_signal_with_its_location(sonde: Sonde) -> None:
     (sonde.folder / "script.py").write_text(
         "import pathlib, time\ndef train():\n    pathlib.Path('ready').touch()\n"
         "    time.sleep(600)\ntrain()\n"
@@ -104,7 +104,7 @@ def test_an_interrupt_is_a_signal_and_says_where_it_came(sonde: Sonde) -> None:
     assert "in train" in exit_["traceback"]
 
 
-def test_a_helper_that_fails_without_harm_is_not_the_reason(sonde: Sonde) -> None:
+def test_a_helper_whose_failure_is_handled_is_not_the_reason(sonde: Sonde) -> None:
     exit_ = death(
         sonde,
         "import subprocess, sys\n"
@@ -114,14 +114,14 @@ def test_a_helper_that_fails_without_harm_is_not_the_reason(sonde: Sonde) -> Non
     assert exit_["message"] == "ValueError: the cause"
 
 
-def test_under_a_shell_the_script_that_failed_is_named(sonde: Sonde) -> None:
+def test_under_a_shell_the_failed_script_is_named(sonde: Sonde) -> None:
     line = f"{PYTHON} -c 'import no_such_module'; {PYTHON} $0"
     exit_ = death(sonde, "raise ValueError('the cause')\n", "sh", "-c", line)
     assert exit_["message"] == "ValueError: the cause"
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_a_child_that_a_parent_dies_of_is_the_reason(sonde: Sonde, method: str) -> None:
+def test_a_child_failure_that_ends_its_parent_is_the_reason(sonde: Sonde, method: str) -> None:
     exit_ = death(
         sonde,
         "import concurrent.futures, multiprocessing, subprocess, sys\n"
@@ -135,7 +135,7 @@ def test_a_child_that_a_parent_dies_of_is_the_reason(sonde: Sonde, method: str) 
     assert "in child" in exit_["traceback"]
 
 
-def test_a_script_that_ends_well_has_no_reason_whatever_its_children_did(sonde: Sonde) -> None:
+def test_a_successful_script_has_no_failure_reason_even_if_children_failed(sonde: Sonde) -> None:
     script = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', '1/0'])\n"
     sonde.run("run", "--name", "job", PYTHON, "-c", script)
     exit_ = sonde.status()["exit"]
@@ -164,14 +164,14 @@ def test_the_worker_that_raised_first_is_named(sonde: Sonde) -> None:
         ("os.kill(os.getpid(), 9)", "signal", "killed by SIGKILL"),
     ],
 )
-def test_a_worker_that_leaves_without_a_word_is_named_too(
+def test_a_worker_that_exits_silently_is_named(
     sonde: Sonde, line: str, reason: str, message: str
 ) -> None:
     exit_ = death(sonde, RANKS.format(line), TORCHRUN, "--nproc-per-node", "2")
     assert (exit_["reason"], exit_["worker"], exit_["message"]) == (reason, 1, message)
 
 
-def test_a_collective_that_fails_is_said_to_be_one(sonde: Sonde) -> None:
+def test_a_failed_collective_is_reported_as_such(sonde: Sonde) -> None:
     exit_ = death(
         sonde,
         "import datetime, os, sys, time, torch\n"

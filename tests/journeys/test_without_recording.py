@@ -1,4 +1,4 @@
-"""Switched off, or without a place to write: the command runs all the same."""
+"""The command runs even if recording is disabled or impossible."""
 
 import signal
 from pathlib import Path
@@ -8,14 +8,14 @@ import pytest
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
 
-def test_disabled_means_as_if_we_were_not_there(sonde: Sonde) -> None:
+def test_when_disabled_the_command_runs_as_without_sonde(sonde: Sonde) -> None:
     script = "echo $$; exit 6"
     launcher = sonde.start("run", "--name", "job", "sh", "-c", script, env={"SONDE_DISABLE": "1"})
     assert launcher.wait(120) == 6
     assert not (sonde.folder / "sonde-jobs").exists()
 
 
-def test_disabled_we_become_the_command(sonde: Sonde) -> None:
+def test_when_disabled_sonde_is_replaced_by_the_command(sonde: Sonde) -> None:
     with (sonde.folder / "output").open("wb") as output:
         launcher = sonde.start(
             *("run", "sh", "-c", "echo $$; grep SigIgn /proc/self/status"),
@@ -29,7 +29,7 @@ def test_disabled_we_become_the_command(sonde: Sonde) -> None:
 
 
 @pytest.mark.parametrize(("command", "code"), [("no-such-command", 127), (".", 126)])
-def test_disabled_a_command_that_cannot_start_has_the_usual_code(
+def test_when_disabled_a_command_that_cannot_start_has_the_usual_exit_code(
     sonde: Sonde, command: str, code: int
 ) -> None:
     done = sonde.run("run", command, env={"SONDE_DISABLE": "1"})
@@ -37,13 +37,13 @@ def test_disabled_a_command_that_cannot_start_has_the_usual_code(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_disabled_with_0_is_not_disabled(sonde: Sonde) -> None:
+def test_disable_set_to_0_does_not_disable(sonde: Sonde) -> None:
     sonde.run("run", "--name", "job", "true", env={"SONDE_DISABLE": "0"})
     assert sonde.state() == "completed"
 
 
 @pytest.mark.parametrize("store", ["/proc/nope", "in-the-way/store"])
-def test_a_store_that_cannot_be_written_does_not_keep_the_command_from_running(
+def test_a_store_that_cannot_be_written_does_not_prevent_the_command(
     sonde: Sonde, store: str
 ) -> None:
     (sonde.folder / "in-the-way").touch()
@@ -54,7 +54,7 @@ def test_a_store_that_cannot_be_written_does_not_keep_the_command_from_running(
     assert "runs without recording" in line
 
 
-def test_an_unknown_kind_of_store_is_a_usage_error(sonde: Sonde) -> None:
+def test_an_unknown_store_type_is_a_usage_error(sonde: Sonde) -> None:
     done = sonde.run("run", "--store", "ftp://host/x", "touch", "started")
     assert done.returncode == 2
     assert not (sonde.folder / "started").exists()

@@ -1,4 +1,4 @@
-"""Workers that cannot reach an object store write into a folder, and the launcher carries it on."""
+"""Workers that cannot reach an object store write to a folder, which the launcher sends."""
 
 import subprocess
 import venv
@@ -32,7 +32,7 @@ def proxy(server_port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[FlakyPr
 
 @pytest.fixture
 def python(tmp_path: Path) -> str:
-    """A Python without any library at all."""
+    """A Python without any libraries."""
     venv.create(tmp_path / "bare", with_pip=False)
     return str(tmp_path / "bare" / "bin" / "python")
 
@@ -41,7 +41,7 @@ def folders_of_relays(temporary: Path) -> list[Path]:
     return list(temporary.glob("sonde-workers-*"))
 
 
-def test_what_a_bare_python_says_arrives(
+def test_the_failure_of_a_bare_python_reaches_the_store(
     sonde: Sonde, proxy: FlakyProxy, python: str, tmp_path: Path
 ) -> None:
     store, temporary = f"s3://{BUCKET}/arrives", tmp_path / "temporary"
@@ -58,7 +58,7 @@ def test_what_a_bare_python_says_arrives(
     assert folders_of_relays(temporary) == []
 
 
-def test_what_does_not_arrive_in_time_is_kept_and_said(
+def test_data_that_does_not_arrive_in_time_is_retained_and_reported(
     sonde: Sonde, proxy: FlakyProxy, python: str, tmp_path: Path
 ) -> None:
     store, temporary = f"s3://{BUCKET}/outage", tmp_path / "temporary"

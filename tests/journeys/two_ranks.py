@@ -1,4 +1,4 @@
-"""Starts a script as two ranks, as torchrun does, without loading PyTorch a third time.
+"""Start a script as two ranks, as torchrun does, without loading PyTorch a third time.
 
 Used as `python two_ranks.py script.py`. That torchrun itself is seen through is tested elsewhere.
 """
@@ -10,7 +10,7 @@ import sys
 
 
 def main(script: str) -> int:
-    """Runs both ranks to their end; the worse of their exit codes."""
+    """Run both ranks to their end and return the worse exit code."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}

@@ -1,4 +1,4 @@
-"""Stands for a fork of a warm Python: hands over where it runs, and ends as the fork does.
+"""Client of a warm Python: passes on its context and exits as the fork does.
 
 Started as `python -I -S`, without this project: it is to cost next to nothing.
 """
@@ -18,7 +18,7 @@ def fork_of(
     environment: Mapping[str, str],
     streams: Sequence[int],
 ) -> int:
-    """The exit code of a script, run by a fork of the warm Python that listens to that name.
+    """Run a script in a fork of the warm Python with this name and return its exit code.
 
     Args:
         name: Its address.

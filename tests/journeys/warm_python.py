@@ -1,4 +1,4 @@
-"""A Python with its libraries loaded, of which every script gets a fork instead of a new process.
+"""A Python with libraries loaded, which runs each script in a fork instead of a new process.
 
 Loading PyTorch takes a process seconds. What is compared here knows no difference: a fork has the
 folder, the output, the exit code and the end of a Python that was just started; only tracebacks
@@ -29,7 +29,7 @@ from tests.journeys import warm_client
 
 
 class WarmPython:
-    """Runs scripts; it starts when there is a first one."""
+    """Runs scripts; the process starts with the first one."""
 
     def __init__(self, libraries: Sequence[str], environment: Mapping[str, str]) -> None:
         self._libraries = libraries
@@ -65,7 +65,7 @@ class WarmPython:
         with self._starting:
             if self._server is None:
                 self._server = self._started()
-                atexit.register(self._server.communicate)  # nothing more to run: it ends
+                atexit.register(self._server.communicate)  # no more scripts: it exits
 
     def _started(self) -> "subprocess.Popen[bytes]":
         with socket.socket(socket.AF_UNIX) as listening:
@@ -83,12 +83,12 @@ class WarmPython:
 
 
 def _serve(number: int, libraries: Sequence[str]) -> None:
-    """Runs what is asked for, until nobody is there who could ask."""
+    """Run requested scripts until all clients are gone."""
     listening = socket.socket(fileno=number)
     listening.set_inheritable(False)
     for library in libraries:
         importlib.import_module(library)
-    gc.freeze()  # what is loaded is not looked at again at the end of every fork
+    gc.freeze()  # the garbage collector skips loaded modules at the end of every fork
     while 0 not in select.select([0, number], [], [])[0]:
         asking, _ = listening.accept()
         if not os.fork():
@@ -101,7 +101,7 @@ def _serve(number: int, libraries: Sequence[str]) -> None:
 
 
 def _keep(asking: socket.socket) -> None:
-    """Runs one script, and answers with its exit code; whoever is no longer asked for is killed."""
+    """Run a script and reply with its exit code; kill it if the client disconnects."""
     length, streams, _, _ = socket.recv_fds(asking, 4, 3)
     with asking.makefile("rb") as file:
         words, folder, environment = json.loads(file.read(int.from_bytes(length, "big")))
@@ -122,15 +122,15 @@ def _keep(asking: socket.socket) -> None:
 def _become(
     words: list[str], folder: str, environment: Mapping[str, str], streams: Sequence[int]
 ) -> None:
-    """Turns this process into a Python that runs a script, and ends as that one would."""
+    """Turn this process into a Python that runs a script and exits as that would."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    tempfile.tempdir = None  # this environment may name another one
+    tempfile.tempdir = None  # the environment may name another folder
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    # anew: what they are connected to decides how they work
+    # recreate the streams, whose buffering depends on what they are connected to
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)

@@ -1,1 +1,1 @@
-"""Hostile tests of the whole, seeded and countable; pytest runs a small share of them."""
+"""Hostile end-to-end tests with seeds and counts; pytest runs a small share of them."""

@@ -1,4 +1,4 @@
-"""Probe: `sonde run` in environments where little works, compared with the bare command.
+"""Probe: `sonde run` in broken environments, compared with the bare command.
 
 Each case is an environment (limits, mounts, variables, closed streams) and an ending of the
 command. The command's exit code and output must be those of the same command without Sonde, no
@@ -26,13 +26,13 @@ from tests.torture.probe import Outcome
 _SONDE = (sys.executable, "-m", "sonde", "run", "--no-rules", "--no-report", "--name", "job")
 _BARE = ("/bin/sh", "-c", 'exec "$@"', "sh")  # as a shell starts it
 _SECONDS = 60.0
-_USER = 61234  # nobody has that number, so limits on its processes count ours alone
-# another user who may read everything: where Python is installed, it may not be able to otherwise
+_USER = 61234  # an unused user ID, so that process limits count only this command
+# another user with read access to everything, since Python may be installed in a private folder
 _AS_USER = (
     *("setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups"),
     *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
 )
-_NOT_OURS = ("SONDE_", "SLURM_", "OMPI_", "PYTHONPATH", "TMPDIR", "TEMP", "TMP")
+_REMOVED_PREFIXES = ("SONDE_", "SLURM_", "OMPI_", "PYTHONPATH", "TMPDIR", "TEMP", "TMP")
 
 # In a mount namespace: the work folder becomes read-only, the store stays as it is.
 _READ_ONLY_TEMPORARY_FOLDERS = """
@@ -57,18 +57,18 @@ _SMALL_STORE = 'mount -t tmpfs -o size=16k none "$STORE" || exit 99\n'
 
 @dataclass(frozen=True)
 class Environment:
-    """What is wrong around the command.
+    """A broken environment of the command.
 
     Args:
-        name: What it is, in a few words.
-        script: Shell lines run first, in a mount namespace of their own (needs root).
+        name: A short description.
+        script: Shell lines that run first, in a new mount namespace (needs root).
         limits: Resource limits, by number: `resource.RLIMIT_…`.
         variables: Environment variables; None removes one.
         closed: Streams that are closed: 0, 1, 2.
-        processes: How many processes and threads another user may have; None: as many as wanted.
-        is_other_user: It runs as another user.
-        is_folder_gone: The current folder is deleted first.
-        store: Where the job is recorded; None is a folder that can be written.
+        processes: Maximum number of processes and threads of the other user; None: no limit.
+        is_other_user: Whether the command runs as another user.
+        is_folder_gone: Whether the current folder is deleted first.
+        store: Where the job is recorded; None: a writable folder.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Environment:
 
     @property
     def has_private_store(self) -> bool:
-        """Whether the store is a mount that nobody else sees."""
+        """Whether the store is a private mount."""
         return "tmpfs" in self.script
 
 
@@ -117,7 +117,7 @@ ENVIRONMENTS = (
     Environment("store too small", script=_SMALL_STORE),
     Environment("store without inodes", script=_STORE_WITHOUT_INODES),
     Environment("store with few inodes", script=_FULL_AFTER_A_FEW_FILES),
-    # the least with which Python itself starts is 5
+    # Python itself needs at least 5 to start
     *(
         Environment(f"{number} open files", limits={resource.RLIMIT_NOFILE: number})
         for number in (*range(5, 17), 20, 24, 28, 32)
@@ -152,7 +152,7 @@ ENVIRONMENTS = (
 
 
 def usable_environments() -> list[Environment]:
-    """Those that can be set up by this user."""
+    """Return the environments that this user can set up."""
     is_root = os.geteuid() == 0
     return [environment for environment in ENVIRONMENTS if is_root or not environment.needs_root]
 
@@ -182,7 +182,7 @@ def _difference(
     bare: "subprocess.CompletedProcess[bytes]", watched: "subprocess.CompletedProcess[bytes]"
 ) -> str | None:
     errors = watched.stderr.decode(errors="replace")
-    # a command that took our place dies of the signal itself, as shells show it
+    # a command that replaced the launcher dies of the signal itself
     if shell_code(watched.returncode) != shell_code(bare.returncode):
         return f"exit code {watched.returncode} instead of {bare.returncode}: {errors[-300:]}"
     if watched.stdout != bare.stdout:
@@ -193,7 +193,7 @@ def _difference(
 
 
 def _untrue_state(store: Path, bare: "subprocess.CompletedProcess[bytes]") -> str | None:
-    """What a job in the store says that is not so; a job that was withdrawn says nothing."""
+    """Return what a job in the store states wrongly; a withdrawn job states nothing."""
     if not (store / "job" / "job.json").exists():
         return None
     try:
@@ -216,7 +216,9 @@ def _run(
     if environment.script:
         inner = f'{environment.script}\nexec "$@"'
         command = ("unshare", "-m", "sh", "-c", inner, "sh", *command)
-    variables = {name: text for name, text in os.environ.items() if not name.startswith(_NOT_OURS)}
+    variables = {
+        name: text for name, text in os.environ.items() if not name.startswith(_REMOVED_PREFIXES)
+    }
     variables["STORE"] = str(folder / "store")
     for name, text in environment.variables.items():
         variables.pop(name, None)
@@ -247,7 +249,7 @@ def _preparing(environment: Environment, work: Path) -> Callable[[], None]:
 
 
 class BadEnvironments:
-    """Every environment with every ending, in an order that the seed gives."""
+    """Every environment with every ending, shuffled by the seed."""
 
     name = "environments"
 

@@ -1,6 +1,6 @@
-"""Damages every file of a recorded job in every way, and asks everything of it afterwards.
+"""Damage every file of a recorded job in every way, and run all queries on it.
 
-Held to one promise: whatever happens to a file of a finished job, opening and asking raise nothing
+The promise: whatever happens to a file of a finished job, opening it and querying it raise nothing
 but SondeError, and every answer is either the one of the intact job, or the damage is reported.
 
 `python -m tests.torture.damage SECONDS [SEED]` runs it and prints the counts.
@@ -39,7 +39,7 @@ _GAP = Notice(NoticeKind.LOST, "system samples", "disk full", START_NS, START_NS
 
 
 def record_job(folder: Path, *, is_sealed: bool) -> FakeClock:
-    """A small finished job of one node and two workers, with every kind of file."""
+    """Record a small finished job of one node and two workers, with every kind of file."""
     job = FakeJob(str(folder))
     job.record({"cpu.user_percent": range(40), "gpu.power_watts/gpu0": range(40)})
     job.writer.report_lost(_GAP)
@@ -100,7 +100,7 @@ Queries = Mapping[str, Callable[[Job], Any]]
 def query_all(
     folder: Path, clock: FakeClock, queries: Queries = QUERIES
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """All answers of a job, and what it says is lost after they were given.
+    """Return the answers of all queries, and the losses that the job reports afterwards.
 
     An answer that ends in a SondeError is that error's name; any other exception is raised.
     """
@@ -148,7 +148,7 @@ def _flip_first(path: Path, _siblings: list[Path], chance: random.Random) -> Non
 
 
 def _swap(path: Path, siblings: list[Path], chance: random.Random) -> None:
-    """With another file, mostly one of the same kind."""
+    """Swap with another file, often one of the same kind."""
     same_kind = [
         sibling
         for sibling in siblings
@@ -182,7 +182,7 @@ DAMAGES: Mapping[str, Callable[[Path, list[Path], random.Random], None]] = {
 
 @dataclass
 class Counts:
-    """What came of many damages."""
+    """Outcomes of many damages."""
 
     unharmed: int = 0
     reported: int = 0
@@ -198,7 +198,7 @@ QueryJob = Callable[[Path, FakeClock], tuple[dict[str, Any], list[dict[str, Any]
 
 
 class Intact:
-    """A recorded job, to be damaged again and again in copies."""
+    """A recorded job whose copies are damaged."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class Intact:
         )
 
     def try_damage(self, file: str, kind: str, seed: int, counts: Counts) -> None:
-        """Damages one file of a copy, and asks everything of it."""
+        """Damage one file of a copy and run all queries on it."""
         copy = self.folder / "copy" / "job"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.folder / "job", copy)
@@ -234,7 +234,7 @@ class Intact:
         label = f"{kind}: {file} (seed {seed})"
         try:
             answers, lost = self.query(copy, self.clock)
-        except Exception as error:  # noqa: BLE001 — to count them is what this is for
+        except Exception as error:  # noqa: BLE001 — crashes are counted
             counts.crashes.append(f"{label}: {type(error).__name__}: {error}")
             return
         is_same = answers == self.answers
@@ -248,14 +248,14 @@ class Intact:
 
 
 def cases(intact: Intact, seed: int) -> Iterator[tuple[str, str]]:
-    """Every file with every kind of damage, in a shuffled order."""
+    """Yield every file with every kind of damage in shuffled order."""
     pairs = [(file, kind) for file in intact.files for kind in DAMAGES]
     random.Random(seed).shuffle(pairs)
     yield from pairs
 
 
 def run(folder: Path, seed: int, *, max_cases: int = 10**9, seconds: float = 10**9) -> Counts:
-    """Damages jobs, live and sealed in turn, until the number or the time is up."""
+    """Damage jobs, live and sealed in turn, until the maximum number or time is reached."""
     counts, until = Counts(), time.monotonic() + seconds
     jobs = [Intact(folder / name, is_sealed=name == "sealed") for name in ("live", "sealed")]
     turn = 0

@@ -55,7 +55,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "recurses": _replace("def down():\n    down()\n\n\ndown()\n"),
 }
 
-# Programs by name. The first line of their output is theirs alone to write.
+# Programs by name.
 _END = "print('output')\nraise SystemExit(5)\n"
 _TRAINING = """
 import torch
@@ -86,12 +86,12 @@ if __name__ == "__main__":
     "training": _TRAINING + _END,
     "training dies": _TRAINING + "raise ValueError('mine')\n",
 }
-# What a light program loads of ours; whatever trains loads nearly everything in these folders.
+# Files of Sonde that a light program loads; training loads nearly everything in these folders.
 STARTUP = "hook/inject/sitecustomize.py"  # loaded first: only the launcher can check it
 LIGHT = (STARTUP, "hook/injected.py", "hook/failure.py", "guard.py", "__init__.py", "clock.py")
 _TRAINED_WITH = ("hook", "settings", "store", "records", "masking")
 
-# As Python imports it at its start, where it was started with the folder on its path.
+# As Python imports it at startup with the folder on its path.
 _INJECTED = """import sys
 sys.path.insert(0, {folder!r})
 sys.modules.pop("sitecustomize", None)
@@ -207,7 +207,7 @@ def _difference(
 
 
 def light_cases() -> list[tuple[str, str | None, str]]:
-    """Programs that start quickly, with every damage to what they load of ours."""
+    """Return quick programs with every damage to the files of Sonde that they load."""
     programs = ("processes", "dies", "child dies")
     cases: list[tuple[str, str | None, str]] = [
         (program, path, damage) for program in programs for path in LIGHT for damage in DAMAGES
@@ -216,7 +216,7 @@ def light_cases() -> list[tuple[str, str | None, str]]:
 
 
 def heavy_cases(seed: int) -> list[tuple[str, str | None, str]]:
-    """Training, with every file that it may load damaged once before any is damaged again."""
+    """Return trainings in which every file is damaged once before any is damaged again."""
     chance = random.Random(seed)
     paths: list[str | None] = [
         str(path.relative_to(PACKAGE))
@@ -245,7 +245,7 @@ class DamagedPackage:
         """Yield one outcome per program, file and damage."""
         light, heavy = light_cases(), heavy_cases(seed)
         random.Random(seed).shuffle(light)
-        if deadline - monotonic() < _LONG_SECONDS:  # to load PyTorch would take all of it
+        if deadline - monotonic() < _LONG_SECONDS:  # loading PyTorch would take all the time
             heavy = []
         third = monotonic() + (deadline - monotonic()) / 3
         with tempfile.TemporaryDirectory(

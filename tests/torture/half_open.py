@@ -24,7 +24,7 @@ from tests.torture.probe import Outcome
 
 _DESCRIPTORS = 1_024
 _CLIENTS = 1_100
-_SHORT_RUN_DIVISOR = 4  # times fewer of both, where there is little time
+_SHORT_RUN_DIVISOR = 4  # with little time, clients and descriptors are divided by this
 _REQUESTS = 10
 _MAX_LINES = 10
 _SECONDS = 60.0
@@ -102,7 +102,7 @@ def _server(folder: Path, errors: Path, descriptors: int) -> "Iterator[subproces
 
 
 def _query(address: httpx.URL) -> str | None:
-    """What goes wrong for a client that asks as it should, meanwhile."""
+    """Return what goes wrong for a well-behaved client in the meantime."""
     start = monotonic()
     with client_of(str(address)) as client:
         for _ in range(_REQUESTS):

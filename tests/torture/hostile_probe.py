@@ -1,4 +1,4 @@
-"""Probe: stores with jobs of strangers, each hostile in one way or in several.
+"""Probe: stores with untrusted jobs, each hostile in one or several ways.
 
 All jobs are listed by the dashboard and the command line, within bounds on time and memory; every
 question to a hostile job is answered or refused, and what is damaged is reported.
@@ -23,7 +23,7 @@ from tests.torture.damage import query_all
 from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store
 from tests.torture.probe import Outcome
 
-# What a change raises that finds a document unreadable, since another change has been there first.
+# Raised by a change if an earlier change has made a document unreadable.
 _UNREADABLE = (
     *(OSError, ValueError, StopIteration, LookupError, AttributeError),
     *(RecursionError, DamagedError),
@@ -31,12 +31,12 @@ _UNREADABLE = (
 
 _MAX_MEMORY = 4 << 30
 _SLOW_SECONDS = 60.0
-_SHORT_RUN_JOBS = 12  # jobs of the store where there is little time
+_SHORT_RUN_JOBS = 12  # jobs in the store if there is little time
 
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """A few gigabytes more than this process has: what needs more ends in a MemoryError."""
+    """Limit memory to a few gigabytes more than this process uses."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + _MAX_MEMORY
@@ -53,7 +53,7 @@ class HostileStores:
     name = "hostile-stores"
 
     def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
-        """Yield one outcome per list and per job that is asked everything."""
+        """Yield one outcome per list and per queried job."""
         numbers = random.Random(seed)
         names = sorted(HOSTILE)
         numbers.shuffle(names)
@@ -99,13 +99,15 @@ def _listed(case: str, names: set[str], expected: set[str], start: float, seed: 
 
 
 def _several(folder: Path, seed: int) -> Outcome:
-    """A job that is hostile in two or three ways; a way that the others leave no room for is not.
+    """Query a job that is hostile in two or three ways, skipping those that cannot be combined.
 
-    Damage is not asked for: one way may undo what another has damaged.
+    Damage need not be reported: one change may undo another.
     """
     numbers = random.Random(seed)
     names = numbers.sample(sorted(HOSTILE), k=numbers.randrange(2, 4))
-    names.sort(key=lambda name: "-as-" in name)  # pipes and devices last: nobody can edit them
+    names.sort(
+        key=lambda name: "-as-" in name
+    )  # pipes and devices last, since they cannot be edited
     job = folder / "several"
     shutil.copytree(folder / GOOD, job)
     try:

@@ -1,4 +1,4 @@
-"""Jobs as a stranger might hand them over: each breaks one promise that files make.
+"""Hostile jobs: each violates one assumption about files.
 
 `make_store(folder)` writes a store with one good job and one hostile job of each kind. Whoever
 reads it lists them all, in little time and memory; see `test_hostile_stores.py`.
@@ -37,7 +37,7 @@ _DEEP = 100_000
 
 
 def good_job(folder: Path) -> FakeJob:
-    """A small finished job, sealed in part."""
+    """Record a small finished job, partly sealed."""
     job = FakeJob(str(folder)).record({"cpu.user_percent": range(20)})
     worker = job.worker().add_tensor(GRADIENT, "gradients")
     for step in range(8):
@@ -97,7 +97,7 @@ def _odd(fragment: str, kind: str) -> Callable[[Path], None]:
 
 
 def document(body: str) -> bytes:
-    """A document with a right checksum, whatever it holds."""
+    """Return a document with a valid checksum and arbitrary content."""
     rest = body.encode()
     return f'{{"crc32": "{zlib.crc32(rest):08x}",\n'.encode() + rest
 
@@ -114,7 +114,7 @@ def _deep(key: str) -> Callable[[Path], None]:
 
 
 def _wrong(key: str) -> Callable[[Path], None]:
-    """The same fields, each of another type."""
+    """Replace each field by a value of another type."""
 
     def change(job: Path) -> None:
         body = json.loads((job / key).read_bytes())
@@ -142,7 +142,7 @@ def _large_numbers(key: str) -> Callable[[Path], None]:
 
 
 def bomb_frame(size: int) -> bytes:
-    """A frame with right checksums that unpacks to a thousand times its length."""
+    """Return a frame with valid checksums that unpacks to a thousand times its size."""
     packing, block = zlib.compressobj(9), bytes(1 << 20)
     packed = b"".join(packing.compress(block) for _ in range(size >> 20)) + packing.flush()
     numbers = (FrameKind.BATCH, 1, 0, len(packed), zlib.crc32(packed))
@@ -167,7 +167,7 @@ def _bombs(size: int, times: int) -> Callable[[Path], None]:
 
 
 def _swapped_families(job: Path) -> None:
-    """Each log under the name of another family, with its checksums."""
+    """Rename each log to that of another family, with valid checksums."""
     logs = sorted(job.glob("workers/0/*/*.frames"))
     contents = [path.read_bytes() for path in logs]
     for path, content in zip(logs, contents[1:] + contents[:1], strict=True):
@@ -184,7 +184,7 @@ def _swapped_manifests(job: Path) -> None:
 
 
 def _parquet(make: Callable[[], pa.Table]) -> Callable[[Path], None]:
-    """Another table in a sealed segment, with right checksums in the manifest."""
+    """Replace the table of a sealed segment, with valid checksums in the manifest."""
 
     def change(job: Path) -> None:
         path = min(job.glob("workers/0/events/*.parquet"))
@@ -200,7 +200,7 @@ def _parquet(make: Callable[[], pa.Table]) -> Callable[[Path], None]:
 
 
 def _text_bomb() -> pa.Table:
-    """Plain texts that a dictionary makes small: 32,768 times a megabyte."""
+    """Return texts that a dictionary compresses: 32,768 times a megabyte."""
     rows = 1 << 15
     text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["x" * (1 << 20)])
     numbers = pa.array([0] * rows, pa.int64())
@@ -236,7 +236,7 @@ def _tensor_header(length: int) -> Callable[[Path], None]:
 
 
 def _garbage_names(job: Path) -> None:
-    """Folders and files with names that only look like ours."""
+    """Add folders and files whose names only resemble valid ones."""
     for name in ("workers/²", "workers/-1", "workers/9999999999999999999999", "nodes/\udcff"):
         (job / os.fsencode(name).decode("utf-8", "surrogateescape")).mkdir(parents=True)
     (job / "workers/0/events" / f"{'9' * 20}-x-y-z.json").write_text("{}")
@@ -302,11 +302,11 @@ HOSTILE: Mapping[str, Callable[[Path], None]] = {
 }
 
 
-HARMLESS = ("names",)  # nothing of the job itself is changed
+HARMLESS = ("names",)  # the job itself is unchanged
 
 
 def make_store(folder: Path, names: Iterable[str] = HOSTILE) -> list[str]:
-    """A store with a good job and hostile ones; their names."""
+    """Write a store with a good job and hostile ones; return their names."""
     good_job(folder / GOOD)
     for name in names:
         shutil.copytree(folder / GOOD, folder / name)

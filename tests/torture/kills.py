@@ -28,9 +28,9 @@ from tests.torture.probe import Outcome
 
 _START_SECONDS = 60.0
 _END_SECONDS = 30.0
-_SLACK_SECONDS = 0.5  # to write a flush, beyond how late a busy machine wakes anybody
-_NOTES_SECONDS = 1.0  # that a loop of PyTorch may hold its notes
-_LATENESS_SECONDS = 6.0  # before the kill, in which the script's own lateness counts
+_SLACK_SECONDS = 0.5  # to write a flush, in addition to scheduling delays
+_NOTES_SECONDS = 1.0  # that a PyTorch loop may buffer its events
+_LATENESS_SECONDS = 6.0  # before the kill, in which delays of the script are measured
 _PLAIN, _PYTORCH = "plain", "PyTorch"
 _SCRIPTS = {
     _PYTORCH: """
@@ -60,7 +60,7 @@ with open("steps", "a", buffering=1) as steps:
 
 @dataclass(frozen=True)
 class Kill:
-    """Who is killed, with which signal, and what must be said of the job then."""
+    """Which process is killed, with which signal, and the expected state of the job."""
 
     name: str
     signal: signal.Signals
@@ -93,7 +93,7 @@ class Kills:
 
 
 def run_and_kill(script: str, kill: Kill, after_seconds: float, seed: int) -> Outcome:
-    """Run a job, kill what is to be killed so long after its first step, and compare."""
+    """Run a job, kill it a given time after its first step, and compare."""
     case = f"{script}: {kill.name} {after_seconds:.2f} s after the first step"
     folder = Path(tempfile.mkdtemp(prefix="sonde-torture-"))
     (folder / "train.py").write_text(_SCRIPTS[script])
@@ -122,7 +122,7 @@ def run_and_kill(script: str, kill: Kill, after_seconds: float, seed: int) -> Ou
 
 
 def _command_pid(folder: Path) -> int:
-    """The process of the script, once it has made a step."""
+    """Return the process ID of the script once it has made a step."""
     deadline = monotonic() + _START_SECONDS
     while monotonic() < deadline:
         with suppress(SondeError, OSError, ValueError):
@@ -152,7 +152,7 @@ def _judge(kill: Kill, case: str, seed: int, folder: Path, killed: float, code: 
 
 
 def _unflushed_seconds(times: list[float], killed: float, case: str) -> float:
-    """How long before the kill a step may have been made that no flush has written."""
+    """Return how long before the kill a step may have been made without being flushed."""
     recent = [time for time in times if killed - _LATENESS_SECONDS <= time <= killed] + [killed]
     late = max((after - before for before, after in pairwise(recent)), default=0.0)
     notes = _NOTES_SECONDS if case.startswith(_PYTORCH) else 0.0
@@ -168,12 +168,12 @@ def _loss(job: Job, recorded: int, safe: int) -> str | None:
 def _untrue(kill: Kill, state: str, recorded: int, made: int, total: int) -> str | None:
     if state != kill.state:
         return f"state {state} instead of {kill.state}"
-    limit = (made if kill.is_command else total) + 1  # one may end before its line is written
+    limit = (made if kill.is_command else total) + 1  # a step may end before its line is written
     return f"{recorded} steps recorded, {limit} made" if recorded > limit else None
 
 
 def _end(launcher: "subprocess.Popen[bytes]", folder: Path) -> None:
-    """End what is left of a job."""
+    """End all remaining processes of a job."""
     with suppress(ProcessLookupError):
         launcher.kill()
     launcher.wait()

@@ -1,4 +1,4 @@
-"""What a torture probe is, and what it reports.
+"""The interface of torture probes.
 
 A module of this folder that defines `PROBES: tuple[Probe, ...]` is found by the harness
 (`python -m tests.torture`). A probe yields one outcome per case and checks the deadline between
@@ -18,7 +18,7 @@ class Outcome:
         case: What was done, in a few words, like "bit flipped in tensors.json".
         seed: The number that makes the case happen again.
         crash: An uncaught exception, a signal, a 500, a hang, a changed exit code.
-        silent_loss: Data that is gone without a word.
+        silent_loss: Data that is lost without a report.
         untrue_state: A state or a number that is shown and is not true.
     """
 
@@ -39,7 +39,7 @@ class Probe(Protocol):
 
     @property
     def name(self) -> str:
-        """How it is called on the command line: one word."""
+        """Its name on the command line, a single word."""
 
     def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
         """Yield one outcome per case until the cases are done or `time.monotonic()` passes."""

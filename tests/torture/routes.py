@@ -1,4 +1,4 @@
-"""Probe: requests made of random pieces, to every route of the dashboard.
+"""Probe: random requests to every route of the dashboard.
 
 No request may end in an exception, a 500, a body that is not what its type says, or a path of the
 server. What is only read must stay as it was.
@@ -85,7 +85,7 @@ def _fill(folder: Path) -> None:
 
 
 def _state(folder: Path) -> dict[str, str]:
-    """The files that no request may change; a job may be removed, and requests may be left."""
+    """Return hashes of files that no request may change; jobs may be removed."""
     return {
         str(path): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
@@ -144,7 +144,7 @@ def _request(numbers: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
 
 @cache
 def _routes() -> list[tuple[Endpoint, list[str]]]:
-    """All routes with the parameters that their module reads; live events never end."""
+    """Return all routes with the parameters that their module reads."""
     routes: list[tuple[Endpoint, list[str]]] = []
     for name in ENDPOINTS.names():
         group = ENDPOINTS.load(name)

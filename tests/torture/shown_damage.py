@@ -1,4 +1,4 @@
-"""Damage as people meet it: in the report, in the timeline, in every answer of the dashboard.
+"""Probe: damage in the report, the timeline and every reply of the dashboard.
 
 The promise is the one of `damage.py`: an answer is that of the intact job, or the damage is
 reported; and nothing is answered with a 500. Besides the job of the other probe, one is damaged
@@ -28,7 +28,7 @@ from tests.torture.damage_probe import damaged
 from tests.torture.probe import Outcome
 from tests.web.served import served
 
-_REFUSED = 503  # with a sentence that names the damaged file
+_REFUSED = 503  # with a message that names the damaged file
 _LONG_SECONDS = 60.0  # with less time, no real job is recorded
 _TRAINING = """
 import torch
@@ -42,9 +42,9 @@ for _ in range(40):
     optimizer.step()
 """
 _SAVED = "all:every=4,values,histogram"
-# what says when it was written, how long it took or which build wrote it, not what was recorded
+# fields about when, how long and by which build a reply was made, not about the recording
 _PASSING = re.compile(rb'"(?:seconds|written|etag|version|cost_seconds)": ?[^,}]*')
-# what a route needs to be told, where the defaults of a query do not do
+# parameters of routes that have no defaults for them
 _QUERIES: Mapping[str, str] = {
     "series": "?keys=cpu.user_percent&px=100",
     "scalars": "?names=loss",
@@ -60,7 +60,7 @@ Lost = list[dict[str, Any]]
 
 @cache
 def routes() -> tuple[str, ...]:
-    """The addresses of one job that can be read; the job itself last, when all has been read."""
+    """Return the readable paths of a job; the job itself comes last, when all has been read."""
     paths = sorted(
         endpoint.path.removeprefix("/jobs/{job}").removeprefix("/")
         for name in ENDPOINTS.names()
@@ -71,7 +71,7 @@ def routes() -> tuple[str, ...]:
 
 
 def query_dashboard(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
-    """What every route answers; an error of the server is raised."""
+    """Return the reply of every route; raise on server errors."""
     client = served(str(folder.parent), clock)
     answers: dict[str, Any] = {}
     for route in routes():
@@ -87,7 +87,7 @@ def query_dashboard(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Los
 
 
 def _lost(document: Any) -> Lost:
-    """What an answer says is lost; of a job that cannot be read, that this is so."""
+    """Return the losses in a reply, or the error of an unreadable job."""
     if "error" in document:
         return [{"what": document["error"], "reason": "damaged"}]
     lost: Lost = document["lost"] if "lost" in document else document["summary"]["lost"]
@@ -95,7 +95,7 @@ def _lost(document: Any) -> Lost:
 
 
 def query_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
-    """The report as data, and the timeline; a page that cannot be made is a crash."""
+    """Return the report as data and the timeline; a report that cannot be made is a crash."""
 
     def report(job: Job) -> Any:
         made = report_of(open_backend(str(folder)), clock)
@@ -111,7 +111,7 @@ def query_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
 
 
 def record_real_job(folder: Path) -> FakeClock:
-    """A job of a real training with tensors, recorded by `sonde run`."""
+    """Record a real training with tensors by `sonde run`."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     script = folder.parent / "train.py"
     script.write_text(_TRAINING)

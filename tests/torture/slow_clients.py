@@ -30,7 +30,7 @@ Client = Callable[[socket.socket, random.Random], None]
 
 
 def _silent(_client: socket.socket, _numbers: random.Random) -> None:
-    """Connect and say nothing."""
+    """Connect and send nothing."""
 
 
 def _half_a_request(client: socket.socket, numbers: random.Random) -> None:
@@ -112,14 +112,14 @@ class SlowClients:
 
 
 class _LogLines(logging.Handler):
-    """Keeps what is logged."""
+    """Collects log lines."""
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep it, with its traceback."""
+        """Store a record with its traceback."""
         self.texts += self.format(record).splitlines()
 
 
@@ -130,7 +130,7 @@ def _crowd(port: int, seed: int) -> Outcome:
     names = "+".join(kind.__name__.strip("_") for kind in kinds)
     with ExitStack() as stack:
         for _ in range(size):
-            with suppress(OSError):  # the server may have ended it by then
+            with suppress(OSError):  # the server may have closed it
                 client = socket.create_connection(("127.0.0.1", port), _HONEST_SECONDS)
                 stack.enter_context(client)
                 numbers.choice(kinds)(client, numbers)
@@ -139,7 +139,7 @@ def _crowd(port: int, seed: int) -> Outcome:
 
 
 def _honest(port: int, *, is_listening: bool) -> str | None:
-    """What goes wrong for a client that asks as it should."""
+    """Return what goes wrong for a well-behaved client."""
     deadline = monotonic() + _HONEST_SECONDS
     while True:
         try:
@@ -148,7 +148,7 @@ def _honest(port: int, *, is_listening: bool) -> str | None:
                 status = client.recv(65536).partition(b"\r\n")[0]
         except OSError as error:
             status = str(error).encode()
-        # where all places are taken by those who listen, it is told to come again
+        # if listeners take all connections, it gets a 503
         is_refused = is_listening and b" 503 " in status
         if b" 200 " in status or is_refused:
             return None

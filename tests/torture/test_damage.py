@@ -21,9 +21,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Intact:
 
 @pytest.mark.parametrize("kind", DAMAGES)
 @pytest.mark.parametrize("ending", ["tensors.json", "exit.json"])
-def test_damage_of_the_files_that_much_hangs_on_is_reported(
-    sealed: Intact, ending: str, kind: str
-) -> None:
+def test_damage_of_important_files_is_reported(sealed: Intact, ending: str, kind: str) -> None:
     counts = Counts()
     sealed.try_damage(next(file for file in sealed.files if file.endswith(ending)), kind, 1, counts)
     assert (counts.silent, counts.crashes) == ([], [])

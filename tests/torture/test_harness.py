@@ -1,4 +1,4 @@
-"""The torture harness itself: it counts what probes report, and each probe holds for a moment."""
+"""The torture harness: it counts outcomes, and every probe passes a short run."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ SECONDS_PER_PROBE = 2.0
 
 
 class Scripted:
-    """A probe that reports what it was told to."""
+    """A probe that reports given outcomes."""
 
     def __init__(self, *outcomes: Outcome, error: Exception | None = None) -> None:
         self.name = "scripted"
@@ -30,7 +30,7 @@ class Scripted:
             raise self._error
 
 
-def test_what_goes_wrong_is_counted_by_kind_with_the_seed_to_repeat_it() -> None:
+def test_problems_are_counted_by_kind_with_the_seed_to_repeat_them() -> None:
     probe = Scripted(
         Outcome("healthy", 1),
         Outcome("killed", 2, crash="exit code 1"),
@@ -44,14 +44,14 @@ def test_what_goes_wrong_is_counted_by_kind_with_the_seed_to_repeat_it() -> None
     assert counts.untrue_states == ["swapped (seed 4): completed"]
 
 
-def test_a_probe_that_breaks_counts_as_a_crash_and_the_next_one_runs() -> None:
+def test_a_broken_probe_counts_as_a_crash_and_the_next_one_runs() -> None:
     broken, healthy = Scripted(error=OSError("no space")), Scripted(Outcome("healthy", 1))
     first, second = run_all([broken, healthy], 7, 20)
     assert "no space" in first.crashes[0]
     assert (second.cases, second.problems) == (1, [])
 
 
-def test_the_counts_of_all_probes_are_written_with_their_sums(tmp_path: Path) -> None:
+def test_the_counts_of_all_probes_are_written_with_totals(tmp_path: Path) -> None:
     results = list(run_all([Scripted(Outcome("killed", 2, crash="signal 9"))], 7, 20))
     save(results, 7, tmp_path / "torture.json")
     document = json.loads((tmp_path / "torture.json").read_text())

@@ -1,4 +1,4 @@
-"""A store with jobs of strangers: all are listed, none hangs, none takes the others down."""
+"""A store with hostile jobs: all are listed, and none hangs or breaks others."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.torture.damage import query_all
 from tests.torture.hostile_probe import limited_memory
 from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store
 
-# One job of each kind is asked everything; all of them are listed.
+# One job of each kind is queried; all of them are listed.
 _QUERIED = (
     "pipe-as-job-json",
     "endless-as-scalars",
@@ -73,7 +73,7 @@ def test_the_command_line_lists_every_job_of_a_hostile_store(
 
 
 @pytest.mark.parametrize("name", _QUERIED)
-def test_every_question_to_a_hostile_job_is_answered_or_refused(store: Path, name: str) -> None:
+def test_every_query_of_a_hostile_job_is_answered_or_refused(store: Path, name: str) -> None:
     clock = FakeClock()
     clock.advance(3600)
     _, lost = query_all(store / name, clock)

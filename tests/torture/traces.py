@@ -1,4 +1,4 @@
-"""Probe: traces of profilers that are damaged, odd or hostile, imported by every importer.
+"""Probe: damaged, unusual or hostile profiler traces, read by every importer.
 
 An import may refuse a file with one of our errors. It may not raise anything else, take for ever,
 leave half a job behind, or take a file that ends in the middle for a whole one.
