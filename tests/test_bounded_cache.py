@@ -40,14 +40,14 @@ def test_a_key_stored_again_counts_once() -> None:
 def test_a_reader_with_a_cache_reads_the_same_samples_as_one_without() -> None:
     job = FakeJob().record({f"cpu/{n}": [float(n + i) for i in range(300)] for n in range(4)})
     job.seal()
-    plain, keeping = job.reader(), job.reader()
-    keeping._decoded = decoded = byte_cache(1 << 20)
-    keeping._sealed_segments = {}
-    keeping.refresh()
-    keys = [each_series.key for each_series in plain.series]
+    plain, cached = job.reader(), job.reader()
+    cached._decoded = decoded = byte_cache(1 << 20)
+    cached._sealed_segments = {}
+    cached.refresh()
+    keys = [series.key for series in plain.series]
     for chosen in (keys[:2], keys, [*keys[1:], "unknown"]):
         for _ in range(2):
-            expected, result = plain.samples(chosen), keeping.samples(chosen)
+            expected, result = plain.samples(chosen), cached.samples(chosen)
             np.testing.assert_array_equal(result[0], expected[0])
             np.testing.assert_array_equal(result[1], expected[1])
     assert decoded.size > 0

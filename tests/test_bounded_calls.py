@@ -1,4 +1,4 @@
-"""A call may take its time, or fail; its caller goes on."""
+"""Calls with a time limit: slow or failing calls do not affect the caller."""
 
 import threading
 
@@ -7,21 +7,21 @@ import pytest
 from sonde.bounded_calls import within
 
 
-def test_a_result_in_time() -> None:
+def test_a_result_in_time_is_returned() -> None:
     assert within(60, "work", lambda: 3, 0) == 3
 
 
-def test_a_failure_gives_the_default() -> None:
+def test_a_failed_call_returns_the_default() -> None:
     assert within(60, "work", lambda: 1 // 0, -1) == -1
 
 
-def test_what_takes_too_long_gives_the_default() -> None:
+def test_a_call_that_takes_too_long_returns_the_default() -> None:
     never = threading.Event()
     assert within(0.01, "work", never.wait, None) is None
     never.set()
 
 
-def test_when_python_starts_no_more_threads_the_work_is_done_all_the_same(
+def test_the_call_runs_even_if_no_thread_can_be_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(_thread: threading.Thread) -> None:

@@ -1,4 +1,4 @@
-"""One time line: monotonic, anchored once, written as ISO 8601."""
+"""The clock: monotonic times with a fixed anchor, written as ISO 8601."""
 
 import threading
 import time
@@ -25,7 +25,7 @@ def test_now_is_the_wall_clock_of_this_machine() -> None:
     assert before - 10_000_000 <= now <= time.time_ns() + 10_000_000
 
 
-def test_instants_go_on_evenly_when_the_wall_clock_is_moved(
+def test_times_advance_evenly_when_the_system_clock_is_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = SystemClock()
@@ -39,14 +39,14 @@ def test_instants_go_on_evenly_when_the_wall_clock_is_moved(
         before_ns = after_ns
 
 
-def test_clocks_with_one_anchor_share_a_time_line() -> None:
+def test_clocks_with_the_same_anchor_agree() -> None:
     first = SystemClock()
     second = SystemClock(first.anchor_ns)
     assert first.now_ns() <= second.now_ns() <= first.now_ns()
     assert abs(wall_offset_ns() - first.anchor_ns) < 10**9
 
 
-def test_waiting_ends_with_the_event_or_the_time() -> None:
+def test_waiting_ends_with_the_event_or_the_timeout() -> None:
     clock = SystemClock()
     event = threading.Event()
     assert clock.wait(event, 0.001) is False
@@ -54,7 +54,7 @@ def test_waiting_ends_with_the_event_or_the_time() -> None:
     assert clock.wait(event, 60) is True
 
 
-def test_own_cpu_time_grows_with_work() -> None:
+def test_process_and_thread_cpu_time_grow_with_work() -> None:
     process, thread = process_cpu_seconds(), thread_cpu_seconds()
     sum(range(200_000))
     assert process_cpu_seconds() > process
@@ -71,12 +71,12 @@ def test_writing_and_reading_an_instant_is_exact_to_the_microsecond(microseconds
     assert from_iso(iso(microseconds * 1000)) == microseconds * 1000
 
 
-def test_an_instant_may_have_another_zone_or_none() -> None:
+def test_a_time_can_have_another_zone_or_none() -> None:
     assert from_iso("2025-11-15T10:00:00+02:00") == from_iso("2025-11-15T08:00:00Z")
     assert from_iso("2025-11-15T08:00:00") == from_iso("2025-11-15T08:00:00Z")
 
 
-def test_a_stamp_is_local_time_that_sorts() -> None:
+def test_a_timestamp_is_sortable_local_time() -> None:
     instant = 1_763_193_600 * 10**9
     moment = datetime.fromtimestamp(1_763_193_600, UTC).astimezone()
     assert local_stamp(instant) == moment.strftime("%Y%m%d-%H%M%S")

@@ -1,4 +1,4 @@
-"""The process beside the job finds our package, and nothing that only looks like it."""
+"""Side processes import the installed package and no other module of that name."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from sonde.clock import SystemClock
 from sonde.side_process import SideProcess, sonde_command
 
 
-def test_it_runs_where_the_package_is_found_by_a_relative_path(
+def test_a_side_process_runs_if_the_package_is_found_by_a_relative_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "sources" / "sonde"
@@ -21,7 +21,7 @@ def test_it_runs_where_the_package_is_found_by_a_relative_path(
     assert (tmp_path / "ran").exists()
 
 
-def test_a_module_of_the_same_name_beside_the_script_is_not_taken_for_ours(
+def test_a_script_module_named_sonde_is_not_mistaken_for_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sonde.py").write_text("open('ran', 'w').close()\n")

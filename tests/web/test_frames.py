@@ -20,9 +20,9 @@ def test_every_column_is_decoded_bit_for_bit(
 ) -> None:
     frame = FrameBuilder()
     indices = [frame.add(column) for column in columns]
-    header, data = decode_frame(frame.build({"said": message, "places": indices}))
-    assert header["said"] == message
-    for index, column in zip(header["places"], columns, strict=True):
+    header, data = decode_frame(frame.build({"message": message, "columns": indices}))
+    assert header["message"] == message
+    for index, column in zip(header["columns"], columns, strict=True):
         decoded = column_of(index, data)
         assert decoded.dtype == column.dtype
         assert decoded.tobytes() == column.tobytes()
