@@ -118,6 +118,14 @@ def test_crashed_rules_process_is_restarted_up_to_a_limit(tmp_path: Path) -> Non
     assert fixture.runs == 3
 
 
+def test_rules_process_that_fails_at_the_end_is_reported(tmp_path: Path) -> None:
+    fixture = RulesFixture(tmp_path, "raise MemoryError('too much')")
+    fixture.train()
+    fixture.watching.finish(60)
+    assert fixture.runs == 1
+    assert fixture.said == ["the rules process failed with exit code 1: MemoryError: too much"]
+
+
 def test_hanging_rules_process_does_not_delay_the_end(tmp_path: Path) -> None:
     clock = SystemClock()
     fixture = RulesFixture(tmp_path, "import time; time.sleep(600)")

@@ -42,6 +42,23 @@ def test_links_created_during_a_run_are_not_followed(sonde: Sonde, outside: Path
     assert "workers is a symbolic link" in line
 
 
+def test_rules_that_cannot_write_through_a_link_are_reported(sonde: Sonde, outside: Path) -> None:
+    script = """
+import os, pathlib, sys, sonde
+(pathlib.Path(os.environ["SONDE_JOB_URI"]) / "rules").symlink_to(sys.argv[1])
+for _ in range(5):
+    sonde.step()
+"""
+    words = ("run", "--rules", "AllZero", "--no-report", "--name", "job")
+    done = sonde.run(*words, PYTHON, "-c", script, str(outside))
+    assert done.returncode == 0
+    assert list(outside.iterdir()) == []
+    [line] = [line for line in done.stderr.decode().splitlines() if "rules process failed" in line]
+    assert "rules is a symbolic link" in line
+    [row] = [row for row in sonde.status()["not_collected"] if row["what"] == "rules"]
+    assert "rules is a symbolic link" in row["reason"]
+
+
 def test_job_is_not_joined_through_a_link(sonde: Sonde, outside: Path) -> None:
     sonde.start_reporter()
     assert eventually(lambda: sonde.runs("job"))

@@ -70,8 +70,10 @@ class Recording:
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
         self._documents = AttemptDocuments(registration, sink, self._writer, clock, self._guard)
-        on_rules_failure = partial(self._notice, NoticeKind.SWITCHED_OFF, "rules")
-        self._side = SideProcesses(registration, settings, clock, self._guard, on_rules_failure)
+        self._late_failures: list[Notice] = []  # of side processes, after the last flush
+        self._side = SideProcesses(
+            registration, settings, clock, self._guard, self._report_rules_failure
+        )
         self._heartbeat = HeartbeatWriter(
             *(self._documents, self._writer, clock, backend.flush_seconds, self._total_cpu_seconds)
         )
@@ -156,6 +158,7 @@ class Recording:
             write = partial(self._documents.write_file_list, exit_)
             within(deadline.remaining, "list of files", write, None)
             self._side.finish(deadline)
+            lost += self._late_failures
         else:
             self._side.switch_off_rules()
         is_long = self._heartbeat.elapsed_seconds >= SEGMENT_SECONDS
@@ -248,6 +251,14 @@ class Recording:
 
     def _total_cpu_seconds(self) -> float:
         return self._cpu_seconds() + self._side.cpu_seconds
+
+    def _report_rules_failure(self, reason: str) -> None:
+        self._notice(NoticeKind.SWITCHED_OFF, "rules", reason)
+        if self._over.is_set():
+            now_ns = self._clock.now_ns()
+            notice = Notice(NoticeKind.SWITCHED_OFF, "rules", reason, now_ns, now_ns)
+            self._late_failures.append(notice)
+            within(_LAST_HEARTBEAT_SECONDS, "rules", self._writer.record_losses, False)
 
     def _notice(self, kind: NoticeKind, name: str, reason: str | BaseException) -> None:
         text = error_text(reason) if isinstance(reason, BaseException) else reason

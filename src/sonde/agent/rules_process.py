@@ -96,11 +96,16 @@ class RulesProcess:
         self._end(0.0)
 
     def _end(self, seconds: float) -> None:
-        if not self._process.finish(seconds):  # killed at the timeout; release its lease
+        is_killed = not self._process.finish(seconds)
+        if is_killed:  # at the timeout; release its lease
             self._leasing.release_dead()
         if self._errors is not None:
-            self._errors.close()
-            self._errors = None
+            line, self._errors = _last_line(self._errors), None
+            if not is_killed and self._process.code:
+                self._on_failure(f"the rules process failed with {self._exit(line)}")
+
+    def _exit(self, line: str) -> str:
+        return f"exit code {self._process.code}: {line or 'no error message'}"
 
     def _start(self) -> None:
         self._errors = _anonymous_file()
@@ -125,8 +130,9 @@ class RulesProcess:
         self._due = self._clock.seconds() + _RESTART_SECONDS * 2**self._crashes
         if self._crashes == _MAX_CRASHES:
             self._is_off = True
-            error = f"exit code {self._process.code}: {line or 'no error message'}"
-            self._on_failure(f"the rules process crashed {_MAX_CRASHES} times; last {error}")
+            self._on_failure(
+                f"the rules process crashed {_MAX_CRASHES} times; last {self._exit(line)}"
+            )
 
 
 def _anonymous_file() -> IO[bytes]:

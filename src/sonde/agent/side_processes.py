@@ -23,7 +23,8 @@ class SideProcesses:
         settings: The settings of the run.
         clock: The time.
         guard: Reports failures to start or finish a process.
-        on_rules_failure: Called with the reason if the rules process keeps crashing.
+        on_rules_failure: Called with the reason if the rules process keeps crashing, or fails at
+            the end of the job.
     """
 
     def __init__(
