@@ -1,6 +1,7 @@
 import json
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sonde.formats import (
 
 # The dashboard passes the same cases: ui/src/format.test.ts.
 CASES = json.loads((Path(__file__).parent / "golden" / "formats.json").read_text())
-FORMATTERS = {
+FORMATTERS: dict[str, Callable[..., str]] = {
     "duration": format_duration,
     "bytes": format_bytes,
     "percent": format_percent,

@@ -89,7 +89,7 @@ class RestSchedule:
         allowed_ns = _LOSS_SHARE * budget.share * self.step_seconds * NANOSECONDS
         every = ceil(COUNTED_LOSS_NS / max(allowed_ns, 1.0))
         self._turns += 1
-        if every > _REPORTED_CHANGE * self._reported_losses or every > 1 > self._reported_losses:
+        if every > max(1.0, _REPORTED_CHANGE * self._reported_losses):
             self._reported_losses = every
             self._report("losses", f"recorded for about 1 in {every} steps")
         return self._turns % every == 0
