@@ -49,7 +49,7 @@ def train(worker: FakeWorker) -> None:
 
 
 def profiled(worker: FakeWorker, forward: float) -> None:
-    worker.stretch("operators", 0, 0.67, 5, "window", lane="profile", detail=WINDOW)
+    worker.span("operators", 0, 0.67, 5, "window", lane="profile", detail=WINDOW)
     for nested, name in enumerate(
         ("aten::conv2d", "aten::convolution", "aten::mkldnn_convolution")
     ):

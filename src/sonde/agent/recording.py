@@ -70,7 +70,6 @@ class Recording:
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
         self._documents = AttemptDocuments(registration, sink, self._writer, clock, self._guard)
-        self._late_failures: list[Notice] = []  # of side processes, after the last flush
         self._side = SideProcesses(
             registration, settings, clock, self._guard, self._report_rules_failure
         )
@@ -158,7 +157,7 @@ class Recording:
             write = partial(self._documents.write_file_list, exit_)
             within(deadline.remaining, "list of files", write, None)
             self._side.finish(deadline)
-            lost += self._late_failures
+            lost += self._side.late_failures
         else:
             self._side.switch_off_rules()
         is_long = self._heartbeat.elapsed_seconds >= SEGMENT_SECONDS
@@ -257,7 +256,7 @@ class Recording:
         if self._over.is_set():
             now_ns = self._clock.now_ns()
             notice = Notice(NoticeKind.SWITCHED_OFF, "rules", reason, now_ns, now_ns)
-            self._late_failures.append(notice)
+            self._side.late_failures.append(notice)
             within(_LAST_HEARTBEAT_SECONDS, "rules", self._writer.record_losses, False)
 
     def _notice(self, kind: NoticeKind, name: str, reason: str | BaseException) -> None:

@@ -1,6 +1,7 @@
 """The processes beside a job: sealing, decoding traces, rules and the report."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sonde.agent.deadline import Deadline
 from sonde.agent.decoding import Decoder, decoding_command
@@ -11,6 +12,9 @@ from sonde.agent.sealer import Sealer, sealing_command
 from sonde.clock import Clock
 from sonde.guard import Guard
 from sonde.settings import RunSettings
+
+if TYPE_CHECKING:
+    from sonde.records.notice import Notice
 
 _ACTIONS_SECONDS = 30.0  # the end of a job waits this long for actions, such as an email
 
@@ -36,6 +40,7 @@ class SideProcesses:
         on_rules_failure: Callable[[str], None],
     ) -> None:
         self._guard = guard
+        self.late_failures: list[Notice] = []  # after the last flush of the recording
         self._has_actions = settings.has_actions
         uri, node = registration.backend.uri, registration.node
         self._sealer = Sealer(sealing_command(uri, node, settings.disk_bytes), clock)

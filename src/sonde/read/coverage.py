@@ -92,26 +92,25 @@ def coverage_from(
     missing = _missing(damaged, lost)
     if missing:
         return Seen(label, False, f"{missing}. `sonde status` lists them under `lost`.")
+    is_young = running_ns is not None and running_ns < _FIRST_STEP_SECONDS * NANOSECONDS
+    is_hooked = all(name == _HOOKED for name in names)
+    if is_hooked and (not names or is_young):
+        return Seen(label)
+    return Seen(label, False, _no_steps_reason(names, frameworks))
+
+
+def _no_steps_reason(names: Sequence[str], frameworks: Mapping[str, str]) -> str:
+    """Why no training step was recorded, and how to record steps."""
     unhooked = [name for name in names if name != _HOOKED]
     if unhooked:
-        uses = " and ".join(
-            f"{_NAMES[name]} {_short(frameworks[name])}".strip() for name in unhooked
+        labels = (f"{_NAMES[name]} {_short(frameworks[name])}".strip() for name in unhooked)
+        return (
+            f"This job uses {' and '.join(labels)}, which Sonde cannot instrument. "
+            f"{_MANUAL_STEPS_HINT}"
         )
-        return Seen(
-            label,
-            False,
-            f"This job uses {uses}, which Sonde cannot instrument. {_MANUAL_STEPS_HINT}",
-        )
-    is_young = running_ns is not None and running_ns < _FIRST_STEP_SECONDS * NANOSECONDS
-    if not names or is_young:
-        return Seen(label)
-    uses = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
-    explanation = f"This job uses {uses}, but ran no optimizer step and no backward pass."
-    return Seen(
-        label,
-        False,
-        f"{explanation} If it trains: {_MANUAL_STEPS_HINT[0].lower()}{_MANUAL_STEPS_HINT[1:]}",
-    )
+    label = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
+    explanation = f"This job uses {label}, but ran no optimizer step and no backward pass."
+    return f"{explanation} If it trains: {_MANUAL_STEPS_HINT[0].lower()}{_MANUAL_STEPS_HINT[1:]}"
 
 
 def _missing(damaged: Sequence[str], lost: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sonde.clock import NANOSECONDS
 from sonde.read.attempts import JobAttempt
+from sonde.read.curves import Curve, curves_from
 from sonde.read.job_data import JobData, Observation, ScalarRows
 from sonde.read.profiles import operations_of
 from sonde.read.scalars import Losses as LossNames
@@ -33,24 +34,6 @@ from sonde.store.statistics import quantiles, reduce_columns
 Row = TypeVar("Row")
 
 _TRAIN = Mode.TRAIN.value
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A scalar in one window: one value per step, averaged over the workers that recorded it."""
-
-    name: str
-    mode: str
-    steps: IntArray
-    times_ns: IntArray
-    values: FloatArray
-
-    def __iter__(self) -> Iterator[tuple[int, float]]:
-        """Steps and values."""
-        return iter(zip(self.steps.tolist(), self.values.tolist(), strict=True))
-
-    def __len__(self) -> int:
-        return len(self.steps)
 
 
 @dataclass(frozen=True)
@@ -190,7 +173,7 @@ class Window:
 
         def read() -> Iterator[Curve]:
             rows = self._scalar_rows(mode, LossNames())
-            return _curves([scalar for scalar in rows if scalar.source == "hook"] or rows)
+            return curves_from([scalar for scalar in rows if scalar.source == "hook"] or rows)
 
         return self._cached(Losses(), ("losses", mode), read, len)
 
@@ -198,7 +181,7 @@ class Window:
         """Scalars whose names match a pattern, such as `learning_rate/*`."""
 
         def read() -> Iterator[Curve]:
-            return _curves(self._scalar_rows(mode, Matching(name)))
+            return curves_from(self._scalar_rows(mode, Matching(name)))
 
         return self._cached(Scalars(name), ("scalars", name, mode), read, len)
 
@@ -366,39 +349,6 @@ def _slice(values: IntArray, start: int | None, end: int | None) -> slice:
     """The slice of sorted values between two bounds."""
     first = 0 if start is None else int(values.searchsorted(start))
     return slice(first, len(values) if end is None else int(values.searchsorted(end)))
-
-
-def _curves(rows: Sequence[ScalarRows]) -> Iterator[Curve]:
-    """One curve per scalar and mode, averaged over workers; the last value per step counts."""
-    groups: dict[tuple[str, str], list[ScalarRows]] = {}
-    for scalar in rows:
-        groups.setdefault((scalar.name, scalar.mode), []).append(scalar)
-    return (_curve(name, mode, worker_rows) for (name, mode), worker_rows in sorted(groups.items()))
-
-
-def _curve(name: str, mode: str, worker_rows: Sequence[ScalarRows]) -> Curve:
-    lasts = [_last_of_each_step(rows) for rows in worker_rows]
-    if len(lasts) == 1:
-        [rows] = lasts
-        return Curve(name, mode, rows.steps, rows.times_ns, rows.values)
-    steps = np.concatenate([rows.steps for rows in lasts])
-    distinct, indices = np.unique(steps, return_inverse=True)
-    counts = np.bincount(indices, minlength=len(distinct))
-    sums = np.zeros(len(distinct))
-    times_ns = np.zeros(len(distinct), dtype=np.int64)
-    with np.errstate(invalid="ignore"):  # infinities of both signs
-        np.add.at(sums, indices, np.concatenate([rows.values for rows in lasts]))
-    np.maximum.at(times_ns, indices, np.concatenate([rows.times_ns for rows in lasts]))
-    return Curve(name, mode, distinct, times_ns, sums / counts)
-
-
-def _last_of_each_step(rows: ScalarRows) -> ScalarRows:
-    if (rows.steps[1:] > rows.steps[:-1]).all():  # the common case
-        return rows
-    order = np.lexsort((rows.times_ns, rows.steps))
-    steps = rows.steps[order]
-    is_last = np.append(steps[1:] != steps[:-1], True)[: len(steps)]
-    return rows.take(order[is_last])
 
 
 def _tensors(

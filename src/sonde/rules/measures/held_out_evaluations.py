@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sonde.read.curves import Curve
 from sonde.read.evaluations import evaluations_in
-from sonde.read.window import Curve, Window
+from sonde.read.window import Window
 from sonde.records.arrays import FloatArray, IntArray
 from sonde.records.evaluation import Evaluation
 from sonde.rules._rule import State

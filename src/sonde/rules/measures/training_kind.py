@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sonde.read.curves import Curve
 from sonde.read.steps import StepTable
-from sonde.read.window import Curve, Window
+from sonde.read.window import Window
 from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.robust import TypicalRange
-from sonde.read.window import Curve, Window
+from sonde.read.curves import Curve
+from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Scalars
 from sonde.records.shortfall import DataUnit, Shortfall

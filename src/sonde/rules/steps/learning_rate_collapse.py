@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.read.window import Curve, Window
+from sonde.read.curves import Curve
+from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Scalars
 from sonde.rules._parameters import Percent, Positive

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.robust import median_of, quantile_of
-from sonde.read.window import Curve, Window
+from sonde.read.curves import Curve
+from sonde.read.window import Window
 from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.robust import TypicalRange, median_of
-from sonde.read.window import Curve, Window
+from sonde.read.curves import Curve
+from sonde.read.window import Window
 from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.finding import Finding
 from sonde.records.need import Losses

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.read.curves import Curve
 from sonde.read.job_data import Observation
-from sonde.read.window import Curve, Window, WindowTensor
+from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses, Need, Statistics
 from sonde.rules._parameters import Regex

@@ -9,8 +9,9 @@ import numpy as np
 
 from sonde.analyze.robust import median_of
 from sonde.analyze.trends import Change, change_over, halved
+from sonde.read.curves import Curve
 from sonde.read.scalars import Losses as LossNames
-from sonde.read.window import Curve, Window
+from sonde.read.window import Window
 from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding
 from sonde.records.need import Losses

@@ -8,7 +8,8 @@ import numpy as np
 
 from sonde.analyze.robust import median_of
 from sonde.analyze.trends import halved, noise_around_bend
-from sonde.read.window import Curve, Window
+from sonde.read.curves import Curve
+from sonde.read.window import Window
 from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding
 from sonde.records.need import Losses

@@ -59,18 +59,7 @@ class ModuleModes(StateCheck):
         self._passes[key] = (is_training, count + 1)
         if before == is_training and count % _INNER_CHECK_INTERVAL:
             return
-        sensitive = self._sensitive_of(root)
-        in_training = [
-            name
-            for name, module_reference in sensitive
-            if (module := module_reference()) and module.training
-        ]
-        # a frozen batch normalization is in eval mode on purpose
-        expected = [
-            name
-            for name, module_reference in sensitive
-            if not (has_gradients and _is_frozen(module_reference()))
-        ]
+        in_training, expected = self._modes_of(root, has_gradients=has_gradients)
         subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
 
         reference, trained = weakref.ref(root), self._trained.get(model, 0)
@@ -130,6 +119,18 @@ class ModuleModes(StateCheck):
             self._session.recorder.observe(
                 ObservationKind.MODULE_MODE, subject, float(len(mismatched)), detail, at
             )
+
+    def _modes_of(self, root: nn.Module, *, has_gradients: bool) -> tuple[list[str], list[str]]:
+        """Modules in train mode, and those whose mode should match the model's."""
+        sensitive = self._sensitive_of(root)
+        in_training = [
+            name for name, reference in sensitive if (module := reference()) and module.training
+        ]
+        # a frozen batch normalization is in eval mode on purpose
+        expected = [
+            name for name, reference in sensitive if not (has_gradients and _is_frozen(reference()))
+        ]
+        return in_training, expected
 
     def _sensitive_of(self, root: nn.Module) -> Sensitive:
         """Return the modules that behave differently in the two modes."""

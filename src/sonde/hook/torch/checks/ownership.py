@@ -194,21 +194,7 @@ class Ownership(StateCheck):
         return is_first or self._session.overhead.budget.has_room_for(self._price)
 
     def _begin(self, optimizer: Optimizer, state: _OptimizerState) -> _Window:
-        with_gradient: list[_Parameter] = []
-        without: list[_Parameter] = []
-        alive = {id(parameter) for root in self._modules.roots for parameter in root.parameters()}
-        for group in optimizer.param_groups:
-            rate = group.get("lr")
-            for tensor in group["params"]:
-                name = self._names.name_of(tensor)
-                if name is None or not tensor.requires_grad:
-                    continue
-                parameter = _Parameter(name, weakref.ref(tensor))
-                parameter.learning_rate = rate if isinstance(rate, float) else None
-                if tensor.grad is not None:
-                    with_gradient.append(parameter)
-                elif id(tensor) in alive:  # not of a layer that was replaced
-                    without.append(parameter)
+        with_gradient, without = self._parameters_of(optimizer)
         is_idle = not with_gradient and self._optimizers.alive == 1
         if not with_gradient:
             without = []
@@ -237,6 +223,25 @@ class Ownership(StateCheck):
             sampled_without,
             ValueChanges(_tensors_of(sampled_without)),
         )
+
+    def _parameters_of(self, optimizer: Optimizer) -> tuple[list[_Parameter], list[_Parameter]]:
+        """Named parameters with and without a gradient."""
+        with_gradient: list[_Parameter] = []
+        without: list[_Parameter] = []
+        alive = {id(parameter) for root in self._modules.roots for parameter in root.parameters()}
+        for group in optimizer.param_groups:
+            rate = group.get("lr")
+            for tensor in group["params"]:
+                name = self._names.name_of(tensor)
+                if name is None or not tensor.requires_grad:
+                    continue
+                parameter = _Parameter(name, weakref.ref(tensor))
+                parameter.learning_rate = rate if isinstance(rate, float) else None
+                if tensor.grad is not None:
+                    with_gradient.append(parameter)
+                elif id(tensor) in alive:  # not of a layer that was replaced
+                    without.append(parameter)
+        return with_gradient, without
 
     def _sample(self, parameters: list[_Parameter], state: _OptimizerState) -> list[_Parameter]:
         candidates = [parameter for parameter in parameters if _is_comparable(parameter.tensor())]

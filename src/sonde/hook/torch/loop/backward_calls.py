@@ -19,14 +19,9 @@ def watched_backward(
     begin_deferred: Begin,
     listeners: tuple[Callable[..., None], Callable[..., None]],
 ) -> Callable[..., Any]:
-    """Wrap backward in a single function.
+    """Wrap backward in a single function; `listeners` run before and after an inspected pass.
 
-    Args:
-        original: The original function.
-        deferred: Receives a note if the pass is deferred.
-        now_ns: The clock.
-        begin_deferred: Returns the values to note, or None if the pass is inspected.
-        listeners: Called before and after an inspected pass.
+    `begin_deferred` returns the values to note, or None if the pass is inspected.
     """
     is_compiling = torch.compiler.is_compiling
     begins, ends = listeners
