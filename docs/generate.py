@@ -1,4 +1,4 @@
-"""Writes the pages of the reference from the code: `make docs`.
+"""Generate the reference pages from the code: `make docs`.
 
 A test fails when a page differs from what this would write.
 """
@@ -67,8 +67,8 @@ _TYPES = {"q": "64-bit integer", "d": "64-bit float", "f": "32-bit float", "s": 
 
 
 def pages() -> dict[Path, str]:
-    """Every generated page and its text."""
-    parts = {
+    """Return the text of every generated page."""
+    lines_by_page = {
         "actions.md": actions(),
         "charts.md": charts(),
         "commands.md": commands(),
@@ -78,17 +78,19 @@ def pages() -> dict[Path, str]:
         "records.md": records(),
         "rules.md": rules(),
     }
-    return {REFERENCE / name: "\n".join((_NOTE, *lines)) + "\n" for name, lines in parts.items()}
+    return {
+        REFERENCE / name: "\n".join((_NOTE, *lines)) + "\n" for name, lines in lines_by_page.items()
+    }
 
 
 def charts() -> Iterator[str]:
-    """What each chart answers, and where it is shown."""
+    """Describe each chart: its question and where it is shown."""
     yield "# Charts"
     yield ""
-    yield "One file per chart in `src/sonde/charts/`: it turns a job into numbers and texts"
-    yield "(`records/chart.py`), which the dashboard, [the report](report.md) and notebooks draw."
-    yield "`GET /api/jobs/NAME/charts/CHART` gives the same as JSON; an entry point of the group"
-    yield "`sonde.charts` adds one from another package."
+    yield "There is one file per chart in `src/sonde/charts/`. It converts a job to a chart spec"
+    yield "(`records/chart.py`) that the dashboard, [the report](report.md) and notebooks draw."
+    yield "`GET /api/jobs/NAME/charts/CHART` returns the spec as JSON. Other packages add charts as"
+    yield "entry points in the group `sonde.charts`."
     yield from (
         "",
         "| chart | title | what it answers | dashboard | report |",
@@ -132,7 +134,7 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def configuration() -> Iterator[str]:
-    """Keys of the file and variables of the environment."""
+    """List the keys of the configuration file and the environment variables."""
     yield "# Configuration"
     yield ""
     yield "Sonde reads `sonde.toml` from the script's folder or the current folder; `--config`"
@@ -153,10 +155,8 @@ def configuration() -> Iterator[str]:
     yield from ("", "Actions; each has its own table. Settings: [actions](actions.md).", "")
     yield from ("| section | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| `[{key.section}]` {_key(key)}" for key in ACTIONS_KEYS)
-    yield from (
-        "",
-        f"Built-in collections: {', '.join(f'`{one}`' for one in BUILT_IN_COLLECTIONS)}.",
-    )
+    collections = ", ".join(f"`{collection}`" for collection in BUILT_IN_COLLECTIONS)
+    yield from ("", f"Built-in collections: {collections}.")
     yield from ("", "Keys of a window in `[profile]`, and of `--profile KIND:KEY=VALUE,…`:")
     yield from ("", "| kind | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| all {_key(key)}" for key in WINDOW_KEYS)
@@ -172,7 +172,7 @@ def _key(key: Key) -> str:
 
 
 def metrics() -> Iterator[str]:
-    """What each collector may record."""
+    """List the metrics of each collector."""
     yield "# System metrics"
     yield ""
     yield "There is one file per collector in `src/sonde/agent/system/`. Collectors that do not"
@@ -186,7 +186,7 @@ def metrics() -> Iterator[str]:
 
 
 def python() -> Iterator[str]:
-    """The public names."""
+    """Describe the public names."""
     yield "# Python"
     for name in sonde.__all__:
         thing = getattr(sonde, name)
@@ -196,21 +196,21 @@ def python() -> Iterator[str]:
         yield inspect.getdoc(thing) or ""
         if inspect.isclass(thing):
             yield from _members(thing)
-    yield from ("", "# What `job.system()` returns")
+    yield from ("", "# Results of `job.system()`")
     yield from _kinds(SystemMetrics, Buckets, Heat, Statistics, Distribution, Plot)
-    yield from ("", "# What the questions about training return")
+    yield from ("", "# Results of queries about training")
     yield from _kinds(Summary, Lives, Stages, Steps, StepRows, PhaseStatistics)
     yield from _kinds(Events, Scalars, ReducedScalars)
     yield from _kinds(StepOutliers, OutlierMetrics, Selection, Observations)
     yield from _kinds(Tensors, Layers, Tensor, Reduction, Quantiles, Histogram, Histograms)
-    yield from ("", "# What following and comparing return")
+    yield from ("", "# Results of following and comparing jobs")
     yield from _kinds(News, JobComparison, JobScalars)
-    yield from ("", "# What the questions about profiles return")
+    yield from ("", "# Results of queries about profiles")
     yield from _kinds(Operators, OperatorRows, Breakdowns, Gaps, RecordRows)
     yield from _kinds(Loaders, LoaderFunctions, LoaderStarts)
     yield from _kinds(PythonTime, HotTable, Comparison, CallTree, PythonPhases, PythonWindows)
     yield from _kinds(Collectives, Clocks, Timeline, TimelineWindow)
-    yield from ("", "# What rules are shown, and what they return")
+    yield from ("", "# Input and results of rules")
     yield from _kinds(Window, Curve, Samples, WindowTensor, State, Judgement, Findings)
 
 
@@ -235,18 +235,18 @@ def _members(kind: type) -> Iterator[str]:
 
 
 def _call(signature: inspect.Signature) -> str:
-    """As a person would write it: how numpy spells its arrays differs from version to version."""
+    """Return a readable type name that does not depend on the version of numpy."""
     text = re.sub(r"^\(self(, )?", "(", str(signature))
     text = re.sub(r"-> '(.*)'$", r"-> \1", text)
     return re.sub(r"numpy\.ndarray\[.*?\]\]", "numpy.ndarray", text)
 
 
 def records() -> Iterator[str]:
-    """The families of records and their columns."""
+    """List the record families and their columns."""
     yield "# Record families"
     yield ""
     yield f"Format {FORMAT_VERSION}. Sealed segments are Parquet files with these columns;"
-    yield "any Parquet reader opens them."
+    yield "any Parquet reader can open them."
     for family in FAMILIES.values():
         yield from ("", f"## {family.name}", "", family.label.capitalize() + ".", "")
         if family.is_matrix:
@@ -260,7 +260,7 @@ def records() -> Iterator[str]:
 
 
 def _observation_kinds() -> Iterator[str]:
-    """All kinds of observations, and which state check records them."""
+    """List all kinds of observations with their state checks."""
     checks = check_classes()
     declared = {str(kind): kind for check in checks for kind in check.observes}
     kinds = {str(kind): kind for kind in ObservationKind} | declared
@@ -274,12 +274,15 @@ def actions() -> Iterator[str]:
     """One section per action, from its file."""
     yield "# Actions"
     yield ""
-    yield "One file per action in `src/sonde/actions/`. When they are taken, and examples:"
-    yield "[how to let something happen](../how-to/act-on-findings.md)."
+    yield "There is one file per action in `src/sonde/actions/`. For examples, see"
+    yield "[Act on findings](../how-to/act-on-findings.md)."
     for name in ACTIONS.names():
         kind = ACTIONS.load(name)
         yield from ("", f"## {name}", "", kind.summary(), "")
-        yield from (f"Needs: {', '.join(f'`{one}`' for one in kind.required) or 'nothing'}.", "")
+        yield from (
+            f"Needs: {', '.join(f'`{key_name}`' for key_name in kind.required) or 'nothing'}.",
+            "",
+        )
         yield from ("| key | default | meaning |", "|---|---|---|")
         yield from (_key(key) for key in kind.all_keys())
 
@@ -288,8 +291,8 @@ def rules() -> Iterator[str]:
     """One section per rule, from its file."""
     yield "# Rules"
     yield ""
-    yield "One file per rule in `src/sonde/rules/`. How rules are run and what their answers mean:"
-    yield "[concepts](../concepts/rules.md)."
+    yield "There is one file per rule in `src/sonde/rules/`. For how rules run, see"
+    yield "[Rules](../concepts/rules.md)."
     kinds = sorted((load_rule(name) for name in rule_names()), key=lambda kind: kind.name())
     for section in Section:
         chosen = [kind for kind in kinds if kind.section is section]
@@ -302,9 +305,9 @@ def _rule(kind: type[Rule]) -> Iterator[str]:
     pages = kind.pages()
     yield from ("", f"### {kind.name()}", "", pages.question, "")
     yield from (f"**Why it matters:** {pages.why}", "")
-    yield from ("**How it decides:**", "", *(f"- {one}" for one in pages.conditions), "")
+    yield from ("**How it decides:**", "", *(f"- {line}" for line in pages.conditions), "")
     yield from (f"**What to do:** {pages.advice}", "")
-    yield from (f"Needs: {', '.join(one.label for one in kind.needs)}.", "")
+    yield from (f"Needs: {', '.join(need.label for need in kind.needs)}.", "")
     yield from ("| parameter | default | allowed |", "|---|---|---|")
     for name, allowed, default in describe_parameters(kind):
         yield f"| `{name}` | `{default}` | {allowed} |"
