@@ -18,7 +18,8 @@ from sonde.cli import COMMANDS
 from sonde.client.comparison import JobComparison, JobScalars
 from sonde.client.summary import Summary
 from sonde.hook.torch.checks import check_classes
-from sonde.read.window import Curve, Samples, Window, WindowTensor
+from sonde.read.curves import Curve
+from sonde.read.window import Samples, Window, WindowTensor
 from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
 from sonde.results.clocks import Clocks
