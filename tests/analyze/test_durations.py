@@ -50,3 +50,9 @@ def test_bins_hold_every_value_once(groups: list[FloatArray], highest: float) ->
     assert len(edges) == 8
     assert (np.diff(edges) > 0).all()
     assert [int(row.sum()) for row in counts] == [len(group) for group in groups]
+
+
+def test_bins_of_nearly_equal_values_have_distinct_edges() -> None:
+    edges, [counts] = binned([np.array([1.0, 1e-06])], 7, 1.0000000000000002e-06)
+    assert (np.diff(edges) > 0).all()
+    assert counts.sum() == 2

@@ -70,14 +70,14 @@ def test_a_data_set_that_waits_gets_more_than_cores_only_where_one_is_free(
 ) -> None:
     answer = advised(1, 5.0, cores=2, host=host, cpu_percent=20.0)
     assert (answer.advised, answer.limit) == (number, limit)
-    assert ("data set wait less" in answer.text) is (limit is Limit.DATASET)
+    assert ("time that the data set waits" in answer.text) is (limit is Limit.DATASET)
 
 
 def test_where_there_is_no_room_the_way_out_is_another() -> None:
     free = LoaderHost(busy_percent=30.0)
     slow = advised(8, 5.0, cores=2, host=free, cpu_percent=20.0)
     assert (slow.advised, slow.limit) == (8, Limit.DATASET)
-    assert "no room for them on 2 cores: let the data set wait less" in slow.text
+    assert "too many for 2 cores: reduce the time that the data set waits" in slow.text
     assert "there is only one core: make batches cheaper" in advised(1, 5.0, cores=1).text
 
 
@@ -85,9 +85,9 @@ def test_processes_that_were_seen_to_be_quick_are_enough() -> None:
     assert advised(2, 0.05, measured=0.6).needed == advised(2, 0.05).needed == 4
     answer = advised(2, 0.05, measured=0.06)
     assert (answer.needed, answer.advised, answer.limit) == (1, 2, Limit.NOTHING)
-    assert "Its 2 loader processes make batches quickly enough" in answer.text
+    assert "Its 2 loader processes prepare batches quickly enough" in answer.text
     alone = advised(1, 0.05, measured=0.06)
-    assert "Its one loader process makes batches quickly enough" in alone.text
+    assert "Its one loader process prepares batches quickly enough" in alone.text
 
 
 def test_of_steps_without_time_nothing_follows() -> None:

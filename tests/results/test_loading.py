@@ -134,7 +134,7 @@ def test_evaluation_waits_belong_to_the_evaluation_loader() -> None:
         "window",
         "processes",
     ]
-    assert evaluation.advice[0].text == "Eval steps wait 83 % of their time for data."
+    assert evaluation.advice[0].text == "Eval steps spend 83% of their time waiting for data."
 
 
 def test_profiled_steps_and_time_outside_of_training_are_excluded() -> None:
@@ -168,7 +168,7 @@ def test_dataloader_command_prints_the_same_as_text_and_json(
     assert run_command_line(["dataloader", str(tmp_path / "resnet")]) == 0
     shown = capsys.readouterr().out
     assert "Loader 0 of worker 0: Images, for train, 2 worker processes (fork), 4 cores" in shown
-    assert "- 100 % of a batch's time is spent in Blur.__call__ (train.py:3)." in shown
+    assert "- 100% of the time per batch is spent in Blur.__call__ (train.py:3)." in shown
     assert run_command_line(["dataloader", str(tmp_path / "resnet"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     [loader] = document["loaders"]

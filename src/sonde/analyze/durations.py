@@ -12,6 +12,7 @@ from sonde.records.arrays import FloatArray
 Counts = npt.NDArray[np.int64]
 
 _PERCENTAGES = (0, 50, 95, 99, 100)
+_MIN_WIDTH = 1e-9  # of a histogram, relative to its lowest value
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def binned(
     every = np.concatenate([np.empty(0), *groups])
     low = float(every.min()) if len(every) else 0.0
     high = min(float(every.max()), highest) if len(every) else 1.0
-    if high <= low:
+    if high - low <= abs(low) * _MIN_WIDTH:  # too narrow for distinct edges
         high = low + (abs(low) * 1e-3 or 1e-9)
     edges = np.linspace(low, high, bins + 1)
     counts = [

@@ -1,7 +1,7 @@
-"""How many loader processes to have: the one answer that rules, commands and pages show.
+"""Recommend a number of loader processes, for rules, commands and pages alike.
 
-How long the data of a step takes to make follows from the waits: where steps wait for it, loader
-processes have worked on it all the time, unless they were seen to make it in less.
+The time to prepare the data of a step follows from the waits: if steps wait for data, the loader
+processes are assumed to be busy all the time, unless a profile measured less.
 """
 
 from dataclasses import dataclass, field
@@ -132,8 +132,8 @@ def advise_processes(loading: Loading) -> ProcessAdvice | None:
     if processes > maximum:
         return ProcessAdvice(needed, maximum, held_by, _fewer(loading))
     if loading.keeps_up:
-        share = f"{loading.waited_percent:.1f} %"
-        text = f"Loading keeps up: steps wait {share} of their time for data."
+        share = f"{loading.waited_percent:.1f}%"
+        text = f"Data loading keeps up: steps spend {share} of their time waiting for data."
         return ProcessAdvice(needed, processes, Limit.NOTHING, text)
     if processes >= needed:
         return ProcessAdvice(needed, processes, Limit.NOTHING, _handed_over(processes))
@@ -149,36 +149,36 @@ def _fewer(loading: Loading) -> str:
 
 
 def _handed_over(processes: int) -> str:
-    verb = "makes" if processes == 1 else "make"
+    verb = "prepares" if processes == 1 else "prepare"
     return (
-        f"Its {_processes(processes)} {verb} batches quickly enough: the time goes into handing "
-        "them over, or others keep the cores busy. Larger batches of fewer and simpler pieces cost "
-        "less to hand over."
+        f"Its {_processes(processes)} {verb} batches quickly enough. The time is spent on "
+        "transferring them to the training process, or other processes occupy the cores. Batches "
+        "that consist of fewer and simpler objects transfer faster."
     )
 
 
 def _more(loading: Loading, advised: int, limit: Limit) -> str:
     processes = loading.facts.processes
-    now = {0: "the training makes it itself", 1: "one process makes it"}.get(
-        processes, f"{processes} processes make it"
+    now = {0: "the training process prepares it", 1: "one loader process prepares it"}.get(
+        processes, f"{processes} loader processes prepare it"
     )
     text = (
-        f"The data of a step takes {time_text(loading.making)} to make, a step without waiting "
-        f"{time_text(loading.step)}; {now}."
+        f"The data of a step takes {time_text(loading.making)} to prepare, a step without waiting "
+        f"takes {time_text(loading.step)}; {now}."
     )
     if advised > processes:
         nearer = {
             Limit.NOTHING: "would keep up",
-            Limit.CORES: "would come nearer; make batches cheaper, too",
-            Limit.DATASET: "would come nearer; let the data set wait less, too",
+            Limit.CORES: "would help; also make batches cheaper to prepare",
+            Limit.DATASET: "would help; also reduce the time that the data set waits",
         }[limit]
         return f"{text} {_processes(advised).capitalize()} (num_workers={advised}) {nearer}."
     cores = _cores(loading.cores)
     way_out = {
         Limit.CORES: f"there {'is' if loading.cores == 1 else 'are'} only {cores}: make batches "
-        "cheaper, or prepare them before the training",
-        Limit.DATASET: f"there is no room for them on {cores}: let the data set wait less, with "
-        "larger reads or with data that lies nearer",
+        "cheaper to prepare, or prepare them before training",
+        Limit.DATASET: f"they are too many for {cores}: reduce the time that the data set waits, "
+        "with larger reads or faster storage",
     }[limit]
     return f"{text} {_processes(loading.needed).capitalize()} would keep up, but {way_out}."
 

@@ -207,14 +207,15 @@ def _advice(report: LoaderReport) -> list[Advice]:
     if report.slow_waits:
         worst = max(report.slow_waits, key=lambda slow_wait: slow_wait.seconds)
         text = (
-            f"{_times(len(report.slow_waits))} a batch came out of line, the slowest one, at "
-            f"{record.mode} step {worst.step}, after {time_text(worst.seconds)}: "
-            "look for items that take much longer than others, and for a slow disk or network."
+            f"{_counted(len(report.slow_waits), 'batch', 'batches')} took unusually long, up to "
+            f"{time_text(worst.seconds)} at {record.mode} step {worst.step}. "
+            "Look for items that take much longer than others, and for a slow disk or network."
         )
         result.append(Advice("outliers", text))
     if not result and record.waited_percent is not None:
-        share = f"{record.waited_percent:.1f} %"
-        text = f"Loading keeps up: {record.mode} steps wait {share} of their time for data."
+        share = f"{record.waited_percent:.1f}%"
+        waits = f"{record.mode} steps spend {share} of their time waiting for data"
+        text = f"Data loading keeps up: {waits}."
         result.append(Advice("healthy", text))
     return result
 
@@ -223,11 +224,11 @@ def _on_waiting(report: LoaderReport) -> list[Advice]:
     record = report.record
     if record.waited_percent is None or record.waited_percent < WAITS_TOO_LONG_PERCENT:
         return []
-    share = f"{record.waited_percent:.0f} %"
-    text = f"{record.mode.capitalize()} steps wait {share} of their time for data."
+    share = f"{record.waited_percent:.0f}%"
+    text = f"{record.mode.capitalize()} steps spend {share} of their time waiting for data."
     result = [Advice("waiting", text)]
     if not record.seconds.get(Operation.BATCH):
-        text = "Nobody has looked inside of a batch yet: sonde profile JOB --kinds dataloader"
+        text = "To see where the loading time goes, run: sonde profile JOB --kinds dataloader"
         result.append(Advice("window", text))
     return result
 
@@ -248,9 +249,9 @@ def _on_function(report: LoaderReport) -> list[Advice]:
     if slowest is None:
         return []
     where = f" ({slowest.file}:{slowest.line})" if slowest.file else ""
-    text = f"{slowest.percent:.0f} % of a batch's time is spent in {slowest.name}{where}."
+    text = f"{slowest.percent:.0f}% of the time per batch is spent in {slowest.name}{where}."
     if report.loading.is_waiting:
-        text += " Most of that is not computing but waiting, as for a disk or a network."
+        text += " Most of that is waiting, for example for a disk or a network."
     return [Advice("function", text)]
 
 
@@ -263,16 +264,14 @@ def _on_starts(report: LoaderReport) -> list[Advice]:
     is_much = trained and 100 * spent / (trained + spent) >= _STARTS_TOO_LONG_PERCENT
     if is_much and len(record.starts) > 1 and record.facts.processes:
         each = time_text(_median([start.total_seconds for start in record.starts]) or 0.0)
-        text = f"{len(record.starts)} iterators have started, and each takes {each} to get going."
+        text = f"{len(record.starts)} iterators were started, with a median start time of {each}."
         if not record.facts.keeps_processes:
-            text += " With persistent_workers=True their processes are started only once."
+            text += " With persistent_workers=True, loader processes start only once."
         result.append(Advice("starts", text))
     if report.slow_starts:
         worst = max(report.slow_starts, key=lambda slow_start: slow_start.total_seconds)
-        text = (
-            f"{_times(len(report.slow_starts))} an iterator started out of line, "
-            f"the slowest one in {time_text(worst.total_seconds)}."
-        )
+        count = _counted(len(report.slow_starts), "iterator start", "iterator starts")
+        text = f"{count} took unusually long, up to {time_text(worst.total_seconds)}."
         result.append(Advice("slow starts", text))
     return result
 
@@ -281,11 +280,11 @@ def _on_pinning(record: LoaderRecord) -> list[Advice]:
     if record.facts.is_pinning or not record.device.startswith("cuda"):
         return []
     text = (
-        "Batches go to the GPU from memory that is not pinned: pin_memory=True makes copies "
-        "faster, and with non_blocking=True they run while the GPU computes."
+        "Batches are copied to the GPU from unpinned memory. pin_memory=True makes copies faster; "
+        "with non_blocking=True, they also overlap with computation."
     )
     return [Advice("pinning", text)]
 
 
-def _times(count: int) -> str:
-    return "Once" if count == 1 else f"{count} times"
+def _counted(count: int, noun: str, plural: str) -> str:
+    return f"{count} {noun if count == 1 else plural}"

@@ -54,12 +54,12 @@ def test_on_a_gpu_its_hours_are_counted() -> None:
 def test_every_fourth_wait_of_a_loader_with_four_processes_counts() -> None:
     job = waiting(lambda step: 0.3 if step % 4 == 0 else 0.0, processes=4)
     [episode] = judged(job).episodes
-    assert "4 processes make it. 8 loader processes" in episode.finding.advice
+    assert "4 loader processes prepare it. 8 loader processes" in episode.finding.advice
 
 
 def test_more_processes_than_cores_are_not_advised() -> None:
     [episode] = judged(waiting(lambda _: 2.0)).episodes
-    assert "(num_workers=8) would come nearer; make batches cheaper, too" in episode.finding.advice
+    assert "(num_workers=8) would help; also make batches cheaper" in episode.finding.advice
 
 
 def test_where_every_core_has_a_process_batches_must_become_cheaper() -> None:

@@ -44,7 +44,7 @@ def test_too_few_processes_are_found_where_steps_wait() -> None:
     [episode] = result.episodes
     assert "node-a has too few loader processes: 1 for 8 cores (12%)" in episode.finding.message
     assert (
-        "one process makes it. 3 loader processes (num_workers=3) would keep up"
+        "one loader process prepares it. 3 loader processes (num_workers=3) would keep up"
         in episode.finding.advice
     )
     assert episode.finding.evidence["lost_percent"] == pytest.approx(60.0)
