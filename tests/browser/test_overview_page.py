@@ -90,7 +90,7 @@ def test_insights_show_findings_and_link_to_their_time(open_page: Open, recorded
         "step 150",
         "How it decides",
         "Times triggered",
-        "Data points",
+        "Samples",
         "Parameters",
         "What to do",
     ):

@@ -32,4 +32,4 @@ def test_rules_with_findings_come_first_and_expand_to_details(
     expect(rule).to_contain_text(spike["findings"][0]["message"])
     for name in spike["parameters"]:
         expect(rule.get_by_role("table", name="Parameters")).to_contain_text(name)
-    expect(rule.locator("dl").last).to_contain_text(f"Data points{spike['datapoints']}")
+    expect(rule.locator("dl").last).to_contain_text(f"Samples{spike['datapoints']}")

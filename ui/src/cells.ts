@@ -1,6 +1,6 @@
 // Values of table cells, facts and axis ticks as text.
 
-import { formatPercent, formatStamp, formatValue, UNKNOWN, unitLabel } from "./format";
+import { formatStamp, formatValue, UNKNOWN, unitLabel } from "./format";
 import type { Cell, Column } from "./generated/chart_specs";
 import { zone } from "./state";
 
@@ -22,7 +22,5 @@ export function tableCell(columns: readonly Column[], row: readonly Cell[], inde
     column?.unit === "row"
       ? row[columns.findIndex((candidate) => candidate.name === "unit")]
       : column?.unit;
-  // one decimal for all, so that percentages in a column line up
-  if (unit === "percent" && typeof value === "number") return formatPercent(value, 1);
   return cellText(value, String(unit ?? ""));
 }

@@ -60,7 +60,7 @@ const SUMMARY_LABELS: Record<RuleStatus, string> = {
   Error: "failed",
   Stopped: "stopped",
   NotApplicable: "not applicable",
-  NotEnoughData: "with too little data",
+  NotEnoughData: "without enough data",
 };
 
 /** The number of rules by status: "4 with issues, 31 without issues". */

@@ -1,4 +1,4 @@
-// Totals of the selection or the visible window, compared with the entire run.
+// Totals of the selection or the visible window, compared with the entire job.
 
 import { useComputed } from "@preact/signals";
 import { Fragment, type JSX } from "preact";
@@ -137,19 +137,19 @@ function Figures({ data }: { data: BreakdownDocument }): JSX.Element {
   );
 }
 
-/** The difference of a mean to the entire run: "▼ 35 pp vs. entire run" for percentages. */
+/** The difference of a mean to the entire job: "▼ 35 pp vs. entire job" for percentages. */
 export function changeText(here: SystemMean, run: SystemMean | undefined): string {
   if (here.mean === null || !run || run.mean === null) return "";
   const difference = here.mean - run.mean;
   if (here.unit === "percent") {
     const points = Math.round(difference);
     return points === 0
-      ? "same as entire run"
-      : `${points > 0 ? "▲" : "▼"} ${Math.abs(points)} pp vs. entire run`;
+      ? "same as entire job"
+      : `${points > 0 ? "▲" : "▼"} ${Math.abs(points)} pp vs. entire job`;
   }
   return Math.abs(difference) < Math.abs(run.mean) * 0.005
-    ? "same as entire run"
-    : `${difference > 0 ? "▲" : "▼"} ${formatValue(Math.abs(difference), here.unit)} vs. entire run`;
+    ? "same as entire job"
+    : `${difference > 0 ? "▲" : "▼"} ${formatValue(Math.abs(difference), here.unit)} vs. entire job`;
 }
 
 function PhaseTable({

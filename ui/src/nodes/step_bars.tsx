@@ -65,7 +65,7 @@ export function StepBars({ node }: { node: string }): JSX.Element {
           <span class="sub">
             Steps {formatCount(first)}–{formatCount(last)} of {formatCount(value.total)}
             {value.median_seconds !== null &&
-              ` · run median ${formatDuration(value.median_seconds)}`}
+              ` · job median ${formatDuration(value.median_seconds)}`}
           </span>
         )}
         <span class="end">

@@ -59,12 +59,7 @@ export function OverviewPage(): JSX.Element | null {
         </div>
       </Section>
       <Section title="Resources">
-        <Chart
-          job={name}
-          name="resources"
-          title="Resource utilization summary"
-          empty="No system samples recorded."
-        />
+        <Chart job={name} name="resources" empty="No system samples recorded." />
         <div class="chart-grid">
           {DEVICES.map((chart) => (
             <Chart key={chart} job={name} name={chart} />

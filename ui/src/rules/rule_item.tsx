@@ -98,7 +98,7 @@ function Opened({ rule }: { rule: RuleDocument }): JSX.Element {
           <dd>{formatCount(rule.triggered)}</dd>
         </div>
         <div>
-          <dt>Data points</dt>
+          <dt>Samples</dt>
           <dd>{formatCount(rule.datapoints)}</dd>
         </div>
         <div>

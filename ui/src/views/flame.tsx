@@ -172,7 +172,8 @@ function FrameReadout({
       {searchSummary}
       <b>{tree.names[frame]}</b> {where} · total {formatDuration(tree.totals[frame]!)} (
       {formatPercent((100 * tree.totals[frame]!) / layout.total)}) · self{" "}
-      {formatDuration(tree.selves[frame]!)} · {formatCount(tree.counts[frame]!)} {counted}
+      {formatDuration(tree.selves[frame]!)} · {formatCount(tree.counts[frame]!)}{" "}
+      {counted === "looks" ? "samples" : counted}
     </p>
   );
 }
