@@ -25,7 +25,7 @@ def test_a_mail_has_the_finding_and_the_advice(tmp_path: Path) -> None:
 
     (envelope,) = server.envelopes
     message = envelope.message
-    assert text == "sent mail to me@example.org"
+    assert text == "sent email to me@example.org"
     assert envelope.recipients == ["me@example.org"]
     assert message["Subject"] == "[sonde] resnet: LossSpike (critical)"
     assert message["From"] == "Sonde <probe@example.org>"
@@ -122,7 +122,7 @@ def test_refused_recipients_are_named_and_others_get_the_mail(tmp_path: Path) ->
         with pytest.raises(ActionError, match="refused all recipients: 550") as failed:
             nobody.perform(occasion())
 
-    assert message == "sent mail to me@example.org; refused: gone@example.org"
+    assert message == "sent email to me@example.org; refused: gone@example.org"
     assert failed.value.is_final
 
 
@@ -142,7 +142,7 @@ def test_any_valid_address_is_accepted(tmp_path: Path, address: str) -> None:
 
 @pytest.mark.parametrize("address", ["me", "@example.org", "a@b, c@d", "a b@c.d", "a@b..c", ""])
 def test_an_invalid_address_is_an_error_before_the_job_starts(tmp_path: Path, address: str) -> None:
-    with pytest.raises(UsageError, match="is not a mail address") as error:
+    with pytest.raises(UsageError, match="is not an email address") as error:
         action(tmp_path, f'kind = "email"\nto = "{address}"')
     assert f"{tmp_path}/sonde.toml: [actions.it] to" in str(error.value)
 

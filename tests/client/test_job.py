@@ -43,7 +43,7 @@ def test_jobs_are_read_from_the_default_store(store: str, monkeypatch: pytest.Mo
 
 
 def test_opening_an_unknown_job_lists_the_available_jobs(store: str) -> None:
-    with pytest.raises(JobNotFoundError, match=r"No job 'c' in .*\. Known: a-late, b-early"):
+    with pytest.raises(JobNotFoundError, match=r"No job 'c' in .*\. Available: a-late, b-early"):
         sonde.open_job("c", store)
 
 

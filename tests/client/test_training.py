@@ -72,7 +72,7 @@ def test_steps_are_chosen_by_mode_worker_and_number() -> None:
 
 def test_an_unknown_worker_or_mode_lists_the_available_ones() -> None:
     job = trained().job()
-    with pytest.raises(UsageError, match=r"no worker 7. Known: 0, 1"):
+    with pytest.raises(UsageError, match=r"no worker 7. Workers: 0, 1"):
         job.steps(worker=7)
     with pytest.raises(UsageError, match=r"Unknown mode 'test'. Available: train, eval, predict"):
         job.steps("test")

@@ -289,7 +289,7 @@ def test_a_rule_that_is_no_longer_active_is_stopped() -> None:
     evaluation = job.job().judgement()["LossTooLarge"]
     assert (evaluation.status, evaluation.reason) == (
         RuleStatus.STOPPED,
-        "the rule is not active anymore",
+        "the rule is no longer active",
     )
 
 

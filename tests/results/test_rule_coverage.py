@@ -28,7 +28,8 @@ def test_no_issues_is_reported_only_if_every_applicable_rule_had_enough_data() -
     result = counted(decided, no_gpu, short)
     assert (result.applicable, result.lacking) == (2, 1)
     assert no_issues(result) == (
-        "No issues found so far; 1 of 2 rules lacked data: B needs 150 steps (20 recorded)."
+        "No issues found so far; 1 of 2 rules did not have enough data: "
+        "B needs 150 steps (20 recorded)."
     )
 
 

@@ -87,7 +87,7 @@ def test_invalid_time_is_an_error_with_examples(job: Job) -> None:
 
 
 def test_an_unknown_node_lists_the_known_ones(job: Job) -> None:
-    with pytest.raises(UsageError, match="Known: node-a, node-b"):
+    with pytest.raises(UsageError, match="Nodes: node-a, node-b"):
         job.system(node="node-c")
 
 

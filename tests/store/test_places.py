@@ -42,7 +42,7 @@ def test_an_unknown_job_lists_the_known_ones(store: str) -> None:
     with pytest.raises(JobNotFoundError) as caught:
         find_job("bert", store)
 
-    assert str(caught.value) == f"No job 'bert' in {store}. Known: gpt, resnet"
+    assert str(caught.value) == f"No job 'bert' in {store}. Available: gpt, resnet"
 
 
 def test_a_typo_in_the_name_of_a_job_brings_the_name_that_is_meant(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_typo_in_the_name_of_a_job_brings_the_name_that_is_meant(tmp_path: Pat
         FakeJob(str(tmp_path / f"job-{number:02d}"))
     FakeJob(str(tmp_path / "healthy"))
 
-    with pytest.raises(JobNotFoundError, match=r"Did you mean 'healthy'\? Known: job-04, "):
+    with pytest.raises(JobNotFoundError, match=r"Did you mean 'healthy'\? Available: job-04, "):
         find_job("helthy", str(tmp_path))
 
 
@@ -58,7 +58,7 @@ def test_of_many_jobs_the_last_are_listed(tmp_path: Path) -> None:
     for number in range(12):
         FakeJob(str(tmp_path / f"job-{number:02d}"))
 
-    with pytest.raises(JobNotFoundError, match=r"Known: job-04, .*, job-11 \(and 4 more\)$"):
+    with pytest.raises(JobNotFoundError, match=r"Available: job-04, .*, job-11 \(and 4 more\)$"):
         find_job("bert", str(tmp_path))
 
 

@@ -79,7 +79,7 @@ def mail_address(value: object, where: str) -> Address:
         is_good = False
     if not is_good:
         raise UsageError(
-            f"{where} = {address_text!r} is not a mail address. Example: me@example.org"
+            f"{where} = {address_text!r} is not an email address. Example: me@example.org"
         )
     return address
 
@@ -101,7 +101,7 @@ class MailingAction(Action):
             "mail server: `smtp://…` uses STARTTLS if available, and requires it for a login; "
             "`smtps://…` uses TLS",
         ),
-        key("user", text, "", "user name at the mail server"),
+        key("user", text, "", "user name for the mail server"),
         *secret_keys("password", "the password"),
         key("from", mail_address, "sonde@HOSTNAME", "sender address", "sender"),
         key("ca_file", file_name, "", "CA certificate to verify the server"),
@@ -123,7 +123,7 @@ class MailingAction(Action):
         self._encryption()
 
     def mail(self, clock: Clock, to: Sequence[Address], subject: str, content: str) -> str:
-        """Send a mail; return a description.
+        """Send an email; return a description.
 
         Raises:
             ActionError: The server did not accept the mail.
@@ -154,7 +154,7 @@ class MailingAction(Action):
             raise ActionError(f"cannot reach {self.smtp.host}: {error}") from None
         names = ", ".join(each.addr_spec for each in to if each.addr_spec not in refused)
         suffix = f"; refused: {', '.join(refused)}" if refused else ""
-        return f"sent mail to {names}{suffix}"
+        return f"sent email to {names}{suffix}"
 
     def _deliver(self, message: EmailMessage) -> dict[str, tuple[int, bytes]]:
         smtp, encryption = self.smtp, self._encryption()

@@ -24,7 +24,7 @@ class Command(Action):
     keys: ClassVar[tuple[Key, ...]] = (
         key("run", listed(text), "", "program and arguments, as a list; no shell is used"),
         key(
-            *("timeout", duration, '"60s"', "time limit; then the program is killed"),
+            *("timeout", duration, '"60s"', "time limit, after which the program is killed"),
             "timeout_seconds",
         ),
     )

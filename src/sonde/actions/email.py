@@ -1,4 +1,4 @@
-"""`email`: send a mail."""
+"""`email`: send an email."""
 
 from email.headerregistry import Address
 from typing import ClassVar
@@ -10,7 +10,7 @@ from sonde.settings import Key
 
 
 class Email(MailingAction):
-    """Send a mail through an SMTP server."""
+    """Send an email through an SMTP server."""
 
     keys: ClassVar[tuple[Key, ...]] = (
         key("to", mail_addresses, "", "recipients: an address or a list"),

@@ -1,4 +1,4 @@
-"""`sms`: send a text message through a provider's HTTP API or a mail gateway."""
+"""`sms`: send a text message through a provider's HTTP API or an email gateway."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def _gateway(value: object, where: str) -> str:
 
 
 class Sms(MailingAction):
-    """Send a text message through a provider's HTTP API or a mail gateway."""
+    """Send a text message through a provider's HTTP API or an email gateway."""
 
     keys: ClassVar[tuple[Key, ...]] = (
         key("to", telephone_numbers, "", "phone number such as +4915112345678, or a list"),
@@ -64,7 +64,7 @@ class Sms(MailingAction):
         *secret_keys("token", "the provider's token, sent as `Authorization: Bearer …`"),
         key(
             *("gateway", _gateway, ""),
-            "address template of a mail gateway, such as `{number}@sms.example.org`",
+            "address template of an email gateway, such as `{number}@sms.example.org`",
         ),
         *MailingAction.mail_keys,
     )

@@ -39,5 +39,7 @@ class DiskBudget:
         if removal.files and not self._is_reported:
             self._is_reported = True
             budget = format_bytes(self._budget_bytes)
-            self._on_removal("raw data", f"the oldest is removed to stay within {budget}")
+            self._on_removal(
+                "raw data", f"oldest files deleted to stay within the disk budget of {budget}"
+            )
         return removal

@@ -60,7 +60,7 @@ class Handover:
         relay, clock = self.relay, self.clock
         deadline = clock.seconds() + END_SECONDS
         outcome = recording.finish(exit_)
-        within(_SWEEP_SECONDS, "half-written files", self._sweep, None)
+        within(_SWEEP_SECONDS, "incomplete files", self._sweep, None)
         if relay is None:
             return outcome
         remaining = max(_LAST_SECONDS, deadline - clock.seconds())

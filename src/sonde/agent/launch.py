@@ -102,7 +102,9 @@ class Launcher:
         """
         start_ns = self._clock.now_ns()
         guard = Guard()
-        kills = within(_INSPECT_SECONDS, "memory kills", lambda: MemoryKills(Machine()), None)
+        kills = within(
+            _INSPECT_SECONDS, "out-of-memory kills", lambda: MemoryKills(Machine()), None
+        )
         hidden: tuple[str, ...] = (MASK,)
         masked = guard.call("masking", lambda: mask_command(command), hidden)
         problem: str | None = None
@@ -112,7 +114,7 @@ class Launcher:
             code = code_of_failed_start(error)
             problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
         pid = self._child.pid if self._child else 0
-        listener = guard.call("losses of workers", lambda: LossListener(self._run_id), None)
+        listener = guard.call("lost data of workers", lambda: LossListener(self._run_id), None)
         if listener is not None:
             self._recording.worker_losses = listener.close
         # in a thread: a store that hangs must not delay the handling of the command
@@ -120,7 +122,7 @@ class Launcher:
         guard.call("recording", lambda: self._recording.begin(begin), None)
         if self._relay is not None:
             guard.call("relay", self._relay.start, None)
-            guard.call("relay's standby", self._relay.start_standby, None)
+            guard.call("relay standby", self._relay.start_standby, None)
         if self._child is not None:
             code = self._child.wait()
         ended = _Ended(code, start_ns, self._clock.now_ns(), problem)
@@ -136,12 +138,14 @@ class Launcher:
 
     def _finish(self, ended: "_Ended", kills: MemoryKills | None) -> Launched:
         if self._child is not None:
-            Guard().call("rest of the job", self._end_the_rest, None)
+            Guard().call("remaining processes", self._end_the_rest, None)
         left_running = within(_INSPECT_SECONDS, "left running", self._left_running, ())
         end_ns = self._clock.now_ns()
         ending = Ending(ended.code, end_ns, self._stopped_by, left_running)
         none = Kills(None, 0)
-        killed = within(_INSPECT_SECONDS, "memory kills", kills.since, none) if kills else none
+        killed = (
+            within(_INSPECT_SECONDS, "out-of-memory kills", kills.since, none) if kills else none
+        )
         cause = self._cause() if ended.code else None
         exit_ = explain(ending, killed, ended.problem, cause)
         outcome = self._handover.finish(self._recording, exit_)

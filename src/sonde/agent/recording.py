@@ -190,7 +190,7 @@ class Recording:
             lambda: lost.extend(self._writer.close(flush_deadline.remaining)),
             None,
         )
-        self._guard.attempt("losses of workers", lambda: self._add_worker_losses(lost), None)
+        self._guard.attempt("lost data of workers", lambda: self._add_worker_losses(lost), None)
         return lost
 
     def _add_worker_losses(self, lost: list[Notice]) -> None:

@@ -114,7 +114,7 @@ def _probe(backend: Backend) -> None:
     came_back = backend.read(key)
     backend.delete([key])
     if came_back != content:
-        raise StoreError(f"{backend.uri} returned other data than was written")
+        raise StoreError(f"{backend.uri} returned data that differs from what was written")
 
 
 def _limits(machine: Machine) -> dict[str, float | None]:

@@ -3,6 +3,7 @@
 from sonde.charts._chart import Chart
 from sonde.formats import pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.records.notice import notice_label
 from sonde.results.job import JobResults
 
 _MAX_ROWS = 50
@@ -23,7 +24,7 @@ class Lost(Chart):
             for each in status["lost"]
         ]
         rows += [
-            ("not collected", each["what"], each["reason"], None, None)
+            ("not collected", notice_label(each["what"]), each["reason"], None, None)
             for each in status["not_collected"]
         ]
         rows += [

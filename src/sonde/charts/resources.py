@@ -23,8 +23,11 @@ from sonde.results.machines import (
 
 _MAX_NODES = 32
 _MAX_NOTES = 3
-_NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
-_TITLES = ("min", "p50", "p90", "p95", "p99", "max")
+# fields of `Spread` and the titles of their columns
+_STATISTICS = (
+    *(("minimum", "min"), ("p50", "p50"), ("p90", "p90")),
+    *(("p95", "p95"), ("p99", "p99"), ("maximum", "max")),
+)
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,7 @@ class Resources(Chart):
                 Column(name="node", title="Node", is_number=False),
                 Column(name="metric", title="Metric", is_number=False),
                 Column(name="unit", title="Unit", is_number=False),
-                *(
-                    Column(name=name, title=title, unit="row")
-                    for name, title in zip(_NUMBERS, _TITLES, strict=True)
-                ),
+                *(Column(name=name, title=title, unit="row") for name, title in _STATISTICS),
                 Column(name="samples", title="Samples"),
             ),
             rows=tuple(rows),
@@ -92,7 +92,7 @@ def _rows(reader: SystemReader) -> list[tuple[Cell, ...]]:
         usage = _spread(reader, resource)
         if usage is not None:
             unit, spread = usage
-            numbers = (getattr(spread, name) for name in _NUMBERS)
+            numbers = (getattr(spread, name) for name, _title in _STATISTICS)
             rows.append((reader.node, resource.title, unit, *numbers, spread.count))
     return rows
 

@@ -137,7 +137,7 @@ def _prepare(request: RunRequest, command: list[str]) -> tuple["_Prepared | None
         return None, reason
     launcher, reason = result_or_reason(lambda: Launcher(registration, request.settings, clock), ())
     if launcher is None:
-        Guard().attempt("job's place", lambda: withdraw(registration), None)
+        Guard().attempt("job folder", lambda: withdraw(registration), None)
         return None, reason
     return _Prepared(registration, launcher), ""
 
@@ -167,7 +167,7 @@ def _run_recorded(
         try:
             launched = launcher.run(command, None if is_first_here else _SECONDARY_COLLECTORS)
         except NotFollowedError as error:
-            guard.attempt("job's place", lambda: withdraw(registration), None)
+            guard.attempt("job folder", lambda: withdraw(registration), None)
             print_note(f"{error}. The command runs without recording.")
             return _run_plainly(command)
         # from here on, no failure may change the exit code of the command

@@ -64,7 +64,7 @@ class Job(JobResults):
             parameters: Of the one rule that is named, such as `threshold=1e-6`, and `setting`.
         """
         if parameters and len(rules) != 1:
-            raise UsageError("Parameters belong to one rule: name it, and no other.")
+            raise UsageError("Parameters apply to a single rule. Specify exactly one rule.")
         data = JobData(self._opened.backend, self._opened.clock)
         selected: list[Rule] = [] if rules else select_rules()
         for rule in rules:
@@ -169,6 +169,6 @@ def _built(rule: str | type[Rule] | Rule, parameters: dict[str, object]) -> list
         return select_rules([rule], parameters={rule: parameters} if parameters else None)
     if isinstance(rule, Rule):
         if parameters:
-            raise UsageError(f"{rule.name()} has its parameters already: {rule!r}")
+            raise UsageError(f"{rule!r} already has parameters. Set them there, or pass the class.")
         return [rule]
     return [build_rule(rule, parameters)]

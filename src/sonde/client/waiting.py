@@ -63,7 +63,8 @@ class Poller:
         """
         named = {name: goal for name, goal in goals.items() if goal is not None}
         if len(named) + (condition is not None) != 1:
-            raise UsageError("wait_for waits for one thing: a condition, state, step, metric …")
+            names = ", ".join(("condition", *goals))
+            raise UsageError(f"wait_for() requires exactly one of: {names}")
         text = ", ".join(f"{name} {goal}" for name, goal in named.items()) or "the condition"
         reached = condition or self._condition(*next(iter(named.items())))
         self._wait(reached, text, timeout, needs_rules="finding" in named)
@@ -76,9 +77,13 @@ class Poller:
         is_done = False  # as of before the last poll, so that the last findings are not missed
         while not reached(job.refresh()):
             if is_done:
-                raise JobOverError(f"Job {job.name!r} is {job.state.value} without {text}.")
+                raise JobOverError(
+                    f"Job {job.name!r} is {job.state.value} and did not reach {text}."
+                )
             if deadline is not None and self._clock.seconds() >= deadline:
-                raise WaitedTooLongError(f"Job {job.name!r}: {text} did not come in {timeout:g} s.")
+                raise WaitedTooLongError(
+                    f"Job {job.name!r} did not reach {text} within {timeout:g} s."
+                )
             is_done = job.state.is_over and (not needs_rules or self._rules.is_free())
             if not is_done:
                 self._pause()
@@ -102,7 +107,7 @@ class Poller:
 def _is_in_state(state: str) -> Condition:
     states = [each.value for each in JobState]
     if state not in (_OVER, *states):
-        raise UsageError(f"There is no state {state!r}. Known: {_OVER}, {', '.join(states)}")
+        raise UsageError(f"Unknown state {state!r}. Available: {_OVER}, {', '.join(states)}")
     return lambda job: job.state.is_over if state == _OVER else job.state.value == state
 
 

@@ -48,7 +48,7 @@ class Fault:
 
 SLOW_LOADER = Fault(
     *("slow data loader", 0.25, 0.45, "process_tree.cpu_percent"),
-    "each batch had to be waited for, so the CPU was mostly idle",
+    "training waited for each batch, so the CPU was mostly idle",
 )
 LEAK = Fault(
     *("memory leak", 0.5, 0.7, "process_tree.rss_bytes"),

@@ -43,7 +43,7 @@ def check_and_record(
     leasing = Leasing(backend, clock, placement().node)
     if not leasing.is_free():
         raise UsageError(
-            f"{leasing.holder} is running rules on this job. Leave out --record or wait."
+            f"{leasing.holder} is running rules on this job. Omit --record, or try again later."
         )
     collect_rarely()
     recorder = Recorder(backend, clock, rules, judge_of(backend, clock))

@@ -96,7 +96,7 @@ class Ray:
             self._ray: Any = importlib.import_module("ray")
         except ImportError as error:
             raise MissingExtraError(
-                "--engine ray needs Ray. Install it with: pip install 'sonde[ray]'"
+                "--engine ray requires Ray. Install it with: pip install 'sonde[ray]'"
             ) from error
         if not self._ray.is_initialized():
             self._ray.init(log_to_driver=False)

@@ -105,7 +105,7 @@ class Watcher:
         try:
             remove_remains(self._backend)
         except StoreError:  # an unreachable job may still exist
-            log.debug("cannot tell whether the job was removed", exc_info=True)
+            log.debug("cannot check whether the job was removed", exc_info=True)
 
     def _release(self) -> None:
         try:

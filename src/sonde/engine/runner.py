@@ -246,7 +246,7 @@ class Recorder:
         ] = {}  # severity and whether it is open, by episode
         progress, names = load_progress(backend), {rule.name() for rule in rules}
         self._inactive = [each for each in progress.rules if each.rule not in names]
-        # evaluations of rules that are not active anymore are retained
+        # evaluations of rules that are no longer active are retained
         before = read_evaluations(backend, [])
         self._before = [_inactive(each) for each in before if each.rule not in names]
         self.runner = Runner(JobData(backend, clock), rules, progress, limit)
@@ -306,7 +306,7 @@ def _without_episodes(evaluation: Evaluation) -> Evaluation:
 
 
 def _inactive(evaluation: Evaluation) -> Evaluation:
-    """The evaluation of a rule that is not active anymore."""
+    """The evaluation of a rule that is no longer active."""
     if evaluation.status is not RuleStatus.IN_PROGRESS:
         return evaluation
-    return replace(evaluation, status=RuleStatus.STOPPED, reason="the rule is not active anymore")
+    return replace(evaluation, status=RuleStatus.STOPPED, reason="the rule is no longer active")

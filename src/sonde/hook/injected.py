@@ -190,7 +190,9 @@ def _drop_frame(error: BaseException) -> None:
 def _load(module: str) -> Any:
     """Import a module of `sonde.hook` from this installation, not from the user's environment."""
     if sys.version_info < _OLDEST_PYTHON:
-        raise ImportError("Sonde needs Python 3.11, but this is " + sys.version.split()[0])
+        raise ImportError(
+            "Sonde requires Python 3.11 or later, but this is Python " + sys.version.split()[0]
+        )
     if "sonde" not in sys.modules:
         installed = find_spec("sonde")
         if installed is not None and not _is_sonde(installed):

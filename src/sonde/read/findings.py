@@ -64,7 +64,7 @@ def _report_missing(
         missing = [episode for episode in evaluation.told if episode not in recorded]
         if missing:
             total = pluralize(len(evaluation.told), "finding")
-            text = f"{len(missing)} of {total} of {evaluation.rule} missing"
+            text = f"{evaluation.rule}: {len(missing)} of {total} missing"
             backend.ledger.report(FINDINGS_FOLDER, text, reason=MISSING)
 
 

@@ -78,7 +78,7 @@ class OpenJob:
         """The samples of one node, or of all nodes."""
         names = self.facts.nodes
         if name is not None and name not in names:
-            raise UsageError(f"Job {self.name!r} has no node {name!r}. Known: {', '.join(names)}")
+            raise UsageError(f"Job {self.name!r} has no node {name!r}. Nodes: {', '.join(names)}")
         return tuple(self.node(each) for each in (names if name is None else (name,)))
 
     def worker(self, rank: int) -> WorkerReader:
@@ -92,7 +92,7 @@ class OpenJob:
         ranks = self.facts.workers
         if rank is not None and str(rank) not in ranks:
             names = ", ".join(ranks) or "none"
-            raise UsageError(f"Job {self.name!r} has no worker {rank}. Known: {names}")
+            raise UsageError(f"Job {self.name!r} has no worker {rank}. Workers: {names}")
         return tuple(self.worker(int(each)) for each in (ranks if rank is None else (rank,)))
 
     def tensors(self) -> Mapping[str, Holders]:

@@ -7,6 +7,11 @@ INSIDE = "the inside of the job"  # `what` of a notice about a process without a
 TRAINING_STEPS = "training steps"  # `what` if a worker cannot record
 
 
+def notice_label(what: str) -> str:
+    """The subject of a notice as shown to users."""
+    return "training" if what == INSIDE else what
+
+
 class NoticeKind(StrEnum):
     """What a notice is about."""
 

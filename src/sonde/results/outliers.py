@@ -24,7 +24,7 @@ Systems = Callable[[], tuple[SystemReader, ...]]
 
 _DEFAULT_METRICS = "*_percent"
 _MAX_BARS = 20
-_EMPTY = "No outliers among the steps"
+_EMPTY = "No outliers found"
 
 
 @dataclass(frozen=True, slots=True)

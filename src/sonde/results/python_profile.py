@@ -285,7 +285,8 @@ class HotTable(Frame):
     def __repr__(self) -> str:
         if not self.rows:
             return "No matching data recorded"
-        titles = (self.what, "where", "self", "share", "total", "share", self.counted)
+        counted = "samples" if self.counted == "looks" else self.counted
+        titles = (self.what, "where", "self", "share", "total", "share", counted)
         rows = [
             (
                 row.name[-_MAX_NAME_LENGTH:],

@@ -1,4 +1,4 @@
-"""How many rules could judge a job, how many lacked data, and what they lacked."""
+"""How many rules could check a job, how many did not have enough data, and what they need."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -115,13 +115,14 @@ def coverage_in(status: Mapping[str, Any]) -> Coverage:
 def no_issues(counts: Coverage) -> str:
     """The sentence for a job without findings."""
     if not counts.applicable:
-        return "No rule could judge this job."
+        return "No rules apply to this job."
     if counts.collecting:
         rules = pluralize(counts.collecting, "rule")
         return f"No issues found so far ({rules} still collecting data)."
     if not counts.lacking:
         return "No issues found." if counts.is_final else "No issues found so far."
-    sentence = f"No issues found so far; {counts.lacking} of {counts.applicable} rules lacked data"
+    lacking = f"{counts.lacking} of {counts.applicable} rules did not have enough data"
+    sentence = f"No issues found so far; {lacking}"
     return f"{sentence}: {'; '.join(counts.reasons)}." if counts.reasons else f"{sentence}."
 
 

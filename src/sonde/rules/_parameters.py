@@ -16,7 +16,7 @@ from sonde.rules._rule import Rule, parameter_names
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """What a number may be; None is open."""
+    """The range of a number; None for no limit."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -29,7 +29,9 @@ class Between:
     def __str__(self) -> str:
         if self.maximum is None:
             return f"{self.minimum:g} or more"
-        return f"{self.minimum:g} to {self.maximum:g}" if self.minimum is not None else "at maximum"
+        if self.minimum is None:
+            return f"{self.maximum:g} or less"
+        return f"{self.minimum:g} to {self.maximum:g}"
 
 
 @dataclass(frozen=True, slots=True)

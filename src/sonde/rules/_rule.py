@@ -1,7 +1,7 @@
-"""What a rule is: parameters, what it needs, and a question asked of one window after the other.
+"""The base class of rules: parameters, required data, and a check of one window at a time.
 
-A rule never waits, fetches, acts, or raises to signal. It is shown windows with fixed boundaries,
-one after the other, and keeps what it has to remember in its state.
+A rule never waits, fetches, acts, or raises to signal. It gets windows with fixed boundaries, one
+after the other, and stores what it has to remember in its state.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ _ITEM = re.compile(r"^- ", re.MULTILINE)
 
 
 class Section(StrEnum):
-    """What a rule is about; documentation and pages group rules by it."""
+    """The topic of a rule; documentation and pages group rules by it."""
 
     DATA = "Data"
     MODEL = "Model"
@@ -34,10 +34,10 @@ class Section(StrEnum):
 
 
 class State(dict[str, Any]):
-    """What a rule remembers between windows: plain JSON values, kept and restored by the engine."""
+    """The state of a rule between windows: JSON values, which the engine saves and restores."""
 
     def of(self, *names: object) -> "State":
-        """The part of it that belongs to one subject: a tensor, a worker, a GPU."""
+        """The state of one subject: a tensor, a worker, a GPU."""
         result: State = self
         for name in names:
             inner = result.get(str(name))
@@ -65,10 +65,10 @@ class Pages:
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rule(ABC):
-    """A question asked of a job. Subclass it; annotated fields with defaults are parameters.
+    """Base class of rules. Annotated fields of subclasses, with defaults, are parameters.
 
-    The first line of the docstring is the question. `Why it matters:`, `How it decides:` (a list
-    of conditions) and `What to do:` start its other sections.
+    The first line of the docstring says what the rule detects. `Why it matters:`, `How it
+    decides:` (a list of conditions) and `What to do:` start its other sections.
     """
 
     section: ClassVar[Section] = Section.OTHER
@@ -100,58 +100,58 @@ class Rule(ABC):
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)
 
     def __new__(cls, **values: Any) -> Self:
-        """Remembers what was given: the fields alone do not tell it from a default."""
+        """Remember which parameters were set explicitly, even if equal to their default."""
         rule = super().__new__(cls)
         object.__setattr__(rule, "_explicit", frozenset(values))
         return rule
 
     @abstractmethod
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at a window and yields what is wrong in it, window after window while it lasts."""
+        """Yield the problems in a window; yield them again in every window in which they last."""
 
     def lacks(self, state: State) -> str | Shortfall:
-        """What it still needs before it can judge, as numbers or in words; empty once it can."""
+        """The data that is missing for a decision, as numbers or text; empty if none is."""
         del state
         return ""
 
     def unfit(self, state: State) -> str:
-        """Why its question makes no sense for this job, though there is data; mostly empty."""
+        """Why the rule does not apply to this job although there is data; empty if it applies."""
         del state
         return ""
 
     def summary(self, state: State) -> Evidence:
-        """What it has measured so far, whether it fires or not; mostly empty."""
+        """Measurements so far, whether the rule fires or not; empty by default."""
         del state
         return {}
 
     @classmethod
     def name(cls) -> str:
-        """As in reports and on the dashboard."""
+        """The name, as in reports and on the dashboard."""
         return cls.__name__
 
     @classmethod
     def pages(cls) -> Pages:
-        """Its documentation."""
+        """The documentation of the rule."""
         return _pages(inspect.getdoc(cls) or cls.__name__)
 
     @property
     def needed(self) -> tuple[Need, ...]:
-        """What has to be recorded for it with its parameters: mostly what its kind needs."""
+        """The data to record for the rule with its parameters; `needs` by default."""
         return self.needs
 
     @property
     def is_classic(self) -> bool:
-        """Whether the documented criterion is meant to the letter."""
+        """Whether the criterion is applied exactly as originally documented."""
         return self.setting is Setting.CLASSIC
 
     @property
     def explicit_parameters(self) -> frozenset[str]:
-        """The parameters that somebody has set: they hold, whatever the setting."""
+        """The parameters that were set explicitly; they take precedence over the setting."""
         return frozenset(getattr(self, "_explicit", ()))
 
     @property
     def parameters(self) -> Mapping[str, object]:
-        """Every parameter and its value."""
+        """All parameters and their values."""
         return {name: getattr(self, name) for name in parameter_names(type(self))}
 
     def finding(
@@ -163,15 +163,15 @@ class Rule(ABC):
         evidence: Evidence | None = None,
         **about: Any,
     ) -> Finding:
-        """A finding of this rule.
+        """Create a finding of this rule.
 
         Args:
-            message: What is wrong, with the numbers and the name of the culprit.
-            severity: How much it matters.
-            step: Where: one step, or the first and the last.
-            evidence: The numbers that made the rule fire, by name; None is left out.
-            about: Whom it means: `node`, `worker`, `device`, `tensor`; and `advice` where it is
-                more to the point than the docstring's, `time_ns`, `cause`, `subject`.
+            message: What is wrong, with numbers and the name of the cause.
+            severity: The severity.
+            step: A step, or the first and the last step.
+            evidence: The numbers that made the rule fire, by name; values of None are omitted.
+            about: What is affected: `node`, `worker`, `device`, `tensor`. Also `advice`, instead
+                of that in the docstring, `time_ns`, `cause` and `subject`.
         """
         about.setdefault("advice", self.pages().advice)
         steps = (step, step) if isinstance(step, int) else step
@@ -179,12 +179,12 @@ class Rule(ABC):
         return Finding(self.name(), severity, message, steps=steps, evidence=measured, **about)
 
     def recovered(self, subject: str) -> Finding:
-        """Says that what was found about a subject is over; of nothing open, nothing."""
+        """Resolve the open finding about a subject; has no effect if there is none."""
         return Finding(self.name(), Severity.INFO, "", subject=subject, is_over=True)
 
 
 def parameter_names(kind: type[Rule]) -> tuple[str, ...]:
-    """The parameters of a rule, in the order in which they are written."""
+    """The parameters of a rule, in order of definition."""
     return tuple(field.name for field in dataclasses.fields(kind) if field.name != "setting")
 
 

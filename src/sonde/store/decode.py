@@ -60,7 +60,7 @@ def _description(payload: bytes) -> tuple[int, list[tuple[str, str, int]], int]:
     described = json.loads(payload[start:end])
     rows = described["rows"]
     if not isinstance(rows, int) or not 0 <= rows <= len(payload):
-        raise DamagedError("a batch states an impossible number of rows")
+        raise DamagedError("a batch has an invalid number of rows")
     return rows, described["columns"], end
 
 

@@ -99,8 +99,8 @@ def _why_not_found(job: str, store: str) -> str:
     if not jobs:
         return f"{message} {store} has no jobs yet."
     if not is_named:
-        return f"{message} Known in {store}: {jobs}"
-    return f"{message}{did_you_mean(job, open_backend(store).folders(''))} Known: {jobs}"
+        return f"{message} Jobs in {store}: {jobs}"
+    return f"{message}{did_you_mean(job, open_backend(store).folders(''))} Available: {jobs}"
 
 
 def _some_jobs(store: str) -> str:

@@ -92,7 +92,7 @@ def check_texts(table: pa.Table, key: str) -> pa.Table:
             for chunk in column.chunks
         )
         if longest > MOST_TEXT_BYTES and _text_bytes(column) > MOST_TEXT_BYTES:
-            raise DamagedError(f"{key} is damaged: its texts are too long")
+            raise DamagedError(f"{key} is damaged: its strings are too long")
     return table
 
 

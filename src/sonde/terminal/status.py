@@ -12,6 +12,7 @@ from sonde.formats import (
     format_local_time,
     pluralize,
 )
+from sonde.records.notice import notice_label
 from sonde.results.coverage import unrecorded_line
 from sonde.results.notices import latest_notices
 from sonde.results.overhead import overhead_text
@@ -109,7 +110,7 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
         if unsent_row["files"]
     ]
     rows += [
-        ("not recorded", f"{unrecorded['what']}: {unrecorded['reason']}")
+        ("not recorded", f"{notice_label(unrecorded['what'])}: {unrecorded['reason']}")
         for unrecorded in status["not_collected"]
     ]
     rows += [

@@ -19,6 +19,7 @@ from sonde.formats import (
     format_percent,
     pluralize,
 )
+from sonde.records.notice import notice_label
 from sonde.results.coverage import unrecorded_line
 from sonde.results.live import JobNow, Level, NodeNow
 from sonde.results.notices import latest_notices
@@ -343,7 +344,7 @@ def _notices(status: dict[str, Any]) -> list[Text]:
     """Lost data, disabled collectors and notices, latest last."""
     lost = [(gap["from"], "data lost", gap["what"], gap["reason"]) for gap in status["lost"]]
     off = [
-        (None, "not recorded", notice["what"], notice["reason"])
+        (None, "not recorded", notice_label(notice["what"]), notice["reason"])
         for notice in status["not_collected"]
     ]
     notes = latest_notices(status["notices"])

@@ -49,7 +49,7 @@ class Query:
         """Comma-separated texts."""
         texts = [text for text in self.text(name).split(",") if text]
         if len(texts) > limit:
-            raise UsageError(f"{name} names {len(texts)}. At limit {limit} at a time.")
+            raise UsageError(f"{name} has {len(texts)} entries. The limit is {limit} per request.")
         return texts
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:

@@ -52,7 +52,9 @@ PCIE = (
     ),
 )
 PCIE_REPLAYS = MetricInfo(
-    "gpu.pcie_replays_per_second", "per_second", "PCIe packets sent again, a sign of a bad link"
+    "gpu.pcie_replays_per_second",
+    "per_second",
+    "PCIe packets sent more than once; many indicate a bad link",
 )
 NVLINK = (
     MetricInfo(

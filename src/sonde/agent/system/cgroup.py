@@ -22,7 +22,9 @@ MEMORY_RECLAIMABLE = MetricInfo(
 )
 THROTTLING = (
     MetricInfo(
-        "cgroup.throttled_percent", "percent", "share of periods in which the CPU quota was used up"
+        "cgroup.throttled_percent",
+        "percent",
+        "share of scheduling periods with an exhausted CPU quota",
     ),
     MetricInfo(
         "cgroup.throttled_seconds_per_second",

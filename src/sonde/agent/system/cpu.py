@@ -13,7 +13,7 @@ METRICS = (
     MetricInfo("cpu.user_percent", "percent", "time in user mode"),
     MetricInfo("cpu.system_percent", "percent", "time in the kernel, including interrupts"),
     MetricInfo("cpu.iowait_percent", "percent", "idle time with outstanding disk requests"),
-    MetricInfo("cpu.steal_percent", "percent", "time that the host gave to other virtual machines"),
+    MetricInfo("cpu.steal_percent", "percent", "time taken by other virtual machines on the host"),
     MetricInfo("cpu.idle_percent", "percent", "idle time"),
     MetricInfo("cpu.load_1m", "", "load average over 1 minute"),
     MetricInfo("cpu.running_threads", "", "threads that are running or ready to run"),
@@ -33,7 +33,7 @@ class Cpu(Collector):
             self._stat = KernelFile(self.machine.proc / "stat")
             self._loadavg = KernelFile(self.machine.proc / "loadavg")
         except OSError as error:
-            raise NothingToCollectError(f"no {error.filename}") from error
+            raise NothingToCollectError(f"{error.filename} does not exist") from error
         self._before: list[list[int]] = []
         self._load_seconds = float("-inf")
         self._rename(_lines(self._stat.read()))

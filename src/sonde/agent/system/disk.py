@@ -32,7 +32,7 @@ class Disk(Collector):
         try:
             self._diskstats = KernelFile(self.machine.proc / "diskstats")
         except OSError as error:
-            raise NothingToCollectError(f"no {error.filename}") from error
+            raise NothingToCollectError(f"{error.filename} does not exist") from error
         self._content = b""
         self._last: dict[str, tuple[float, ...]] = {}
         self._names: list[bytes] = []

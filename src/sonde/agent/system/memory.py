@@ -11,7 +11,7 @@ _KIB = 1024
 
 METRICS = (
     MetricInfo("memory.used_percent", "percent", "used memory, as a share of the total"),
-    MetricInfo("memory.used_bytes", "bytes", "memory that is not available without swapping"),
+    MetricInfo("memory.used_bytes", "bytes", "used memory, without reclaimable caches"),
     MetricInfo("memory.total_bytes", "bytes", "total memory of the node"),
     MetricInfo("memory.cached_bytes", "bytes", "page cache, which the kernel can reclaim"),
     MetricInfo("memory.dirty_bytes", "bytes", "data waiting to be written to disk"),
@@ -34,7 +34,7 @@ class Memory(Collector):
         try:
             self._meminfo = KernelFile(self.machine.proc / "meminfo")
         except OSError as error:
-            raise NothingToCollectError(f"no {error.filename}") from error
+            raise NothingToCollectError(f"{error.filename} does not exist") from error
         self.series = tuple(map(Series, METRICS))
 
     def read(self, seconds: float) -> Sequence[float]:

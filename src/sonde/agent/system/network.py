@@ -32,12 +32,12 @@ class Network(Collector):
         try:
             self._dev = KernelFile(self.machine.proc / "net/dev")
         except OSError as error:
-            raise NothingToCollectError(f"no {error.filename}") from error
+            raise NothingToCollectError(f"{error.filename} does not exist") from error
         self._content = b""
         self._last: dict[str, tuple[int, ...]] = {}
         if not _interfaces(self._dev.read()):
             self._dev.close()
-            raise NothingToCollectError("no network interface but loopback")
+            raise NothingToCollectError("no network interface except loopback")
         self._rates = DeviceRates(METRICS, tuple(self._counts()))
         self.series = self._rates.series
 

@@ -53,7 +53,7 @@ class Pressure(Collector):
             self._files.append(file)
             series += [Series(metric) for metric in METRICS if _is_of(metric, resource, kinds)]
         if not series:
-            raise NothingToCollectError(f"no {self.machine.proc / 'pressure'}")
+            raise NothingToCollectError(f"{self.machine.proc / 'pressure'} does not exist")
         self.series = tuple(series)
         self._rates = Rates()
 

@@ -234,7 +234,7 @@ class CallCounter:
         def fail() -> None:
             raise error
 
-        self._guard.call("calls of Python", fail, None)
+        self._guard.call("Python calls", fail, None)
 
 
 def stop_in_child() -> None:

@@ -131,7 +131,7 @@ class StackSampler:
         )
 
     def _run(self) -> None:
-        self._guard.call("stacks of Python", self._sample_until_end, None)
+        self._guard.call("Python stacks", self._sample_until_end, None)
 
     def _sample_until_end(self) -> None:
         now_ns, wait = self._clock.now_ns, self._ending.acquire

@@ -65,7 +65,7 @@ class Python(Profiler):
         step, self._windows = self._step, self._windows + 1
         number = self._windows
         self.session.worker_thread.submit(
-            "the profile of Python", lambda: self._write(running.profile(), step, number)
+            "Python profile", lambda: self._write(running.profile(), step, number)
         )
 
     def _make_profiler(self, window: Window) -> StackSampler | CallCounter:

@@ -63,7 +63,7 @@ class NLPSequenceRatio(Rule):
         if values != limits:
             raise UsageError(
                 f"NLPSequenceRatio.token_values has {values} entries, token_thresholds_percent has "
-                f"{limits}: each value needs its threshold."
+                f"{limits}: each value needs a threshold."
             )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:

@@ -94,7 +94,7 @@ class Overtraining(Rule):
     def unfit(self, state: State) -> str:
         """Losses that need not fall."""
         if len(state.get("signs", [])) > 1:
-            return "the loss changes its sign, so it need not decrease"
+            return "the loss changes sign, so it need not decrease"
         return str(state.get("unfit", ""))
 
     def lacks(self, state: State) -> str | Shortfall:

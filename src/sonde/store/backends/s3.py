@@ -23,7 +23,7 @@ try:
     from obstore.store import S3Store
 except ImportError as error:
     raise MissingExtraError(
-        "A store in s3:// needs obstore. Install it with: pip install 'sonde[s3]'"
+        "An s3:// store requires obstore. Install it with: pip install 'sonde[s3]'"
     ) from error
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def _set(query: Query) -> Reply:
     changes: dict[str, str] = {}
     unknown = query.body.keys() - {"interval_seconds", "monitoring"}
     if unknown:
-        raise UsageError(f"Cannot set {min(unknown)!r}. Settings: interval_seconds, monitoring")
+        raise UsageError(f"Cannot set {min(unknown)!r}. Available: interval_seconds, monitoring")
     if "interval_seconds" in query.body:
         changes["interval"] = f"{1000 * _number(query.body, 'interval_seconds', 0):g}ms"
         parse_interval(changes["interval"])
@@ -62,7 +62,7 @@ def _set(query: Query) -> Reply:
             raise UsageError("monitoring must be true or false.")
         changes["monitoring"] = "on" if query.body["monitoring"] else "off"
     if not changes:
-        raise UsageError("No setting given. Settings: interval_seconds, monitoring")
+        raise UsageError("No settings specified. Available: interval_seconds, monitoring")
     return _send(query, RequestKind.SET, changes)
 
 

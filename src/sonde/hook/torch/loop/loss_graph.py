@@ -12,7 +12,7 @@ from sonde.hook.torch.checks.loss_inputs import LossInputs, producer_of
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-TASK = "what losses are made of"
+TASK = "loss components"
 _MAX_OPERATIONS = 64  # searched, starting from the loss
 # operations on logits: the attribute with the saved tensor, and the equivalent function
 _ON_LOGITS = {

@@ -9,7 +9,7 @@ from sonde.hook.torch.loop.losses import operation_of
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-TASK = "kinds of losses"
+TASK = "loss types"
 
 
 class LossKinds:

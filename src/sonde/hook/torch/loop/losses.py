@@ -20,7 +20,7 @@ from sonde.hook.torch.tensors.shards import full_tensor, local
 from sonde.records.worker import TensorInfo
 
 AS_GIVEN = "as passed to backward"
-_DIVIDED = "divided by the loop; multiplied by the divisor found in the graph"
+_DIVIDED = "divided by the script; multiplied by the divisor found in the autograd graph"
 _MAX_ROOTS = 4096  # limit for loops whose steps are not detected
 _RECENT = 64  # losses that define the expected range
 _RECENT_FACTOR = 30.0  # losses beyond this multiple of the recent maximum trigger an inspection
