@@ -51,7 +51,7 @@ def secret_keys(field: str, meaning: str) -> tuple[Key, ...]:
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Action(ABC):
-    """Something that happens when a rule finds a problem. Fields of subclasses are settings.
+    """Base class of actions, which run when a rule finds a problem. Fields are settings.
 
     The first line of the docstring is the action's description.
     """

@@ -56,12 +56,12 @@ class Job(JobResults):
         return self
 
     def check(self, *rules: str | type[Rule] | Rule, **parameters: object) -> Judgement:
-        """Run rules over what is recorded; nothing is written.
+        """Run rules on the recorded data; nothing is written.
 
         Args:
-            rules: Names such as `VanishingGradient`, or rules of your own; all installed rules by
+            rules: Names such as `VanishingGradient`, or custom rules; all installed rules by
                 default.
-            parameters: Of the one rule that is named, such as `threshold=1e-6`, and `setting`.
+            parameters: Parameters of a single rule, such as `threshold=1e-6`, and `setting`.
         """
         if parameters and len(rules) != 1:
             raise UsageError("Parameters apply to a single rule. Specify exactly one rule.")
@@ -114,7 +114,7 @@ class Job(JobResults):
         return self
 
     def compare(self, *jobs: "Job") -> JobComparison:
-        """This job next to others: duration, progress, losses, utilization, findings."""
+        """Compare with other jobs: duration, progress, losses, utilization, findings."""
         return JobComparison((self, *jobs))
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Path | str:
@@ -150,7 +150,7 @@ def open_job(job: str | os.PathLike[str], store: str | os.PathLike[str] | None =
 
 
 def list_jobs(store: str | os.PathLike[str] | None = None) -> list[Job]:
-    """All jobs of a store, the latest last; a job that cannot be opened is logged as a warning."""
+    """All jobs of a store, oldest first; jobs that cannot be opened are logged as warnings."""
     store_uri = os.fspath(store or default_store())
     jobs = []
     for name in list_job_names(store_uri):

@@ -100,13 +100,13 @@ class JobResults(ProfileQueries):
 
     @property
     def seen(self) -> Seen:
-        """How much of the job was recorded from inside, and why not more."""
+        """Whether training was recorded, and if not, why."""
         opened = self._opened
         steps = recorded_steps(opened.backend, opened.facts)
         return job_coverage(opened.facts, steps, opened.clock.now_ns())
 
     def refresh(self) -> "JobResults":
-        """Read what a running job has added since."""
+        """Read what a running job has added since the last refresh."""
         self._opened.refresh()
         check_files(self._opened.backend, self.facts)
         return self

@@ -1,4 +1,4 @@
-"""Questions asked of a job: one file per rule, one folder per topic."""
+"""Rules that check a job: one file per rule, one folder per topic."""
 
 import re
 from functools import partial

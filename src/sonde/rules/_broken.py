@@ -1,4 +1,4 @@
-"""Stands for a rule that cannot be imported: it says so, and all others are asked."""
+"""Placeholder for a rule that cannot be imported; the other rules still run."""
 
 import traceback
 from collections.abc import Iterator
@@ -10,19 +10,19 @@ from sonde.rules._rule import Rule, State
 
 
 class BrokenRule(Rule):
-    """It cannot be imported."""
+    """The rule cannot be imported."""
 
     reason: ClassVar[str] = ""
     traceback: ClassVar[str] = ""
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Finds nothing: it is not known what it looks for."""
+        """Yield no findings."""
         del window, state
         yield from ()
 
 
 def broken_rule(name: str, error: BaseException) -> type[BrokenRule]:
-    """A rule of that name that tells why it cannot be asked."""
+    """A rule of that name that reports why it cannot be imported."""
     reason = f"cannot be imported: {type(error).__name__}: {error}"
     attributes = {
         "__doc__": f"{reason[0].upper()}{reason[1:]}",

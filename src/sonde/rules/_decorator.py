@@ -19,15 +19,15 @@ def rule(
     window_seconds: float | None = None,
     explains: tuple[str, ...] = (),
 ) -> Callable[[Check], type[Rule]]:
-    """Makes a rule of a function `(rule, window, state, *, parameter=default, …)`.
+    """Make a rule from a function `(rule, window, state, *, parameter=default, …)`.
 
-    Its name in CamelCase is the rule's, its docstring the documentation, arguments by keyword are
-    the parameters; it yields what `rule.finding(…)` gives.
+    The function's name in CamelCase is the name of the rule, its docstring the documentation, and
+    its keyword arguments are the parameters. It yields the results of `rule.finding(…)`.
 
     Args:
-        needs: What has to be recorded.
-        window_steps: How many training steps it is shown at a time.
-        window_seconds: Or how many seconds.
+        needs: The data to record.
+        window_steps: The length of a window in training steps.
+        window_seconds: The length of a window in seconds, instead of `window_steps`.
         explains: Rules, by name, whose findings are consequences of this one's.
     """
     values = {
@@ -61,8 +61,8 @@ def _parameters(check: Check) -> list[inspect.Parameter]:
     if len(positional) != 3:
         named = ", ".join(index.name for index in positional)
         raise UsageError(
-            f"The rule {check.__name__} takes ({named}). It must take (rule, window, state), and "
-            f"its parameters by keyword, after a *."
+            f"The rule {check.__name__} takes ({named}). It must take (rule, window, state), "
+            f"followed by * and its parameters."
         )
     parameters = [
         parameter for parameter in signature if parameter.kind is inspect.Parameter.KEYWORD_ONLY

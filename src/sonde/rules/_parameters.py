@@ -36,10 +36,10 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A text that is a regular expression."""
+    """A string that is a regular expression."""
 
     def allows(self, value: str) -> bool:
-        """Whether it is one."""
+        """Whether the string is a valid regular expression."""
         try:
             re.compile(value)
         except re.error:
@@ -65,12 +65,12 @@ _WORDS: dict[type, str] = {
 
 
 def build_rule(kind: type[Rule], parameters: Mapping[str, object], where: str = "") -> Rule:
-    """A rule with these parameters, each checked.
+    """Create a rule with validated parameters.
 
     Args:
         kind: The rule.
-        parameters: By name; texts are read as what the parameter is.
-        where: What an error begins with: a file and its section, an option.
+        parameters: Values by name; strings are converted to the type of the parameter.
+        where: Prefix of error messages: a file and its section, or an option.
     """
     hints = _hints(kind)
     checked: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def build_rule(kind: type[Rule], parameters: Mapping[str, object], where: str = 
 
 
 def describe_parameters(kind: type[Rule]) -> list[tuple[str, str, str]]:
-    """Name, what it may be, and default of every parameter, for people."""
+    """Name, allowed values and default of every parameter, as text."""
     hints = _hints(kind)
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
     return [(name, _allowed(hints[name]), _shown(defaults[name])) for name in parameter_names(kind)]

@@ -1,4 +1,4 @@
-"""Which rules are asked, and with what parameters: from names, a file and the command line."""
+"""Select rules and their parameters from names, a file and the command line."""
 
 import importlib.util
 import inspect

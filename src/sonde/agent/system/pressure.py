@@ -10,11 +10,12 @@ from sonde.records.metric import MetricInfo, Series
 
 _PATTERN = re.compile(rb"(some|full) avg10=([\d.]+) .*total=(\d+)")
 _STALLED = {"some": "at least one task", "full": "all tasks"}
+_LABELS = {"cpu": "CPU", "memory": "memory", "io": "I/O"}
 _MICROSECONDS_TO_PERCENT = 1e-4
 
 
 def _metrics(resource: str, kind: str) -> tuple[MetricInfo, MetricInfo]:
-    text = f"share of time in which {_STALLED[kind]} waited for {resource}"
+    text = f"share of time in which {_STALLED[kind]} waited for {_LABELS[resource]}"
     name = f"pressure.{resource}_{kind}"
     return (
         MetricInfo(f"{name}_percent", "percent", text),

@@ -1,4 +1,4 @@
-"""What evaluations of a training tell beside its steps: losses, hits, and batches seen before."""
+"""Losses and correct predictions of evaluations, and batches that are trained repeatedly."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class Hits:
-    """How many samples of each class were predicted rightly, and how many there were."""
+    """The number of correct predictions and of samples, per class."""
 
     right: float
     samples: float
@@ -56,7 +56,7 @@ class Hits:
 
 
 def hits(window: Window, mode: str) -> Hits | None:
-    """All predictions of a mode in a window that the hook has looked at."""
+    """All inspected predictions of a mode in a window."""
     right: dict[str, float] = {}
     counts: dict[str, float] = {}
     for observation in window.observations(_HITS):

@@ -1,4 +1,4 @@
-"""How much a job's processes work for a step, and how busy the machine is beside them.
+"""CPU time of a job's processes per step, and the load of other processes.
 
 A neighbour on the machine makes steps longer and leaves the work for each of them as it was; larger
 inputs, layers that are trained again, more passes mean more work, and are meant.
@@ -80,9 +80,9 @@ def _add_amounts(state: State, added: Mapping[str, Sequence[float]]) -> None:
 
 
 def times_the_work(before: State, now: State) -> float | None:
-    """How much more the processes compute for a step, at least; None where nobody has measured it.
+    """The lower bound of the increase in CPU time per step; None if it was not measured.
 
-    Where there are few samples of before, they may have computed as much as they ever did.
+    With few earlier samples, the highest recorded CPU time is used instead.
     """
     cpu_before, cpu_now = before.of(_CPU), now.of(_CPU)
     if not cpu_now.get("count") or not before.get("steps") or not now.get("steps"):
@@ -119,9 +119,9 @@ def is_crowded(before: State, now: State) -> bool:
 
 
 def is_only_waiting(before: State, now: State, times: float) -> bool:
-    """Whether steps take so many times as long since processes wait longer for a core.
+    """Whether steps take `times` as long only because processes wait longer for a core.
 
-    Who runs for half of the time takes twice as long; CPUContention says who is in the way.
+    A process that runs half of the time takes twice as long; CPUContention reports the cause.
     """
     then, later = before.of(_WAIT), now.of(_WAIT)
     if not later.get("count"):
@@ -136,9 +136,9 @@ def is_only_waiting(before: State, now: State, times: float) -> bool:
 def share_of_a_core(
     window: Window, table: StepTable, before: float = 1.0, processes: int = 1
 ) -> float:
-    """How much of a core a worker had while steps ran; 1 where nobody was in its way.
+    """The share of a core that a worker had while steps ran; 1 without contention.
 
-    What takes 10 ms with a third of a core takes 3 ms on a machine of one's own.
+    Work that takes 10 ms with a third of a core takes 3 ms on an idle machine.
 
     Args:
         window: What is looked at.
@@ -178,7 +178,7 @@ def is_more(before: State, now: State) -> bool:
 
 
 def _threads_for_a_core(window: Window, table: StepTable) -> float:
-    """How many threads wanted each core while steps ran; 1 where nobody has counted them."""
+    """Runnable threads per core while steps ran; 1 if not measured."""
     node, measured = window.attempt.node_of(table.worker), State()
     _note_machine(window, table, measured, (_THREADS,))
     threads = measured.of(_THREADS)

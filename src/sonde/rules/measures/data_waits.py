@@ -1,4 +1,4 @@
-"""What training steps wait for data, without what an iterator takes to get going."""
+"""Time that training steps wait for data, without the start of iterators."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class Waits:
-    """The steps of one worker that tell how long it waits."""
+    """The steps of one worker that count for data waits."""
 
     worker: int
     steps: IntArray

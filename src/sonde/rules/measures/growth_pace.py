@@ -31,13 +31,13 @@ LIMITS = Calibration()
 
 
 class Pace:
-    """The last sizes of all tensors, and the fastest change of each."""
+    """The latest size of each tensor, and its fastest change."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def leaps(self, tensors: Sequence[WindowTensor], times: float) -> Iterator[Leap]:
-        """Tensors that have grown by so many times their size, much faster than ever before."""
+        """Tensors that have grown by a multiple of their size, much faster than ever before."""
         counts = np.array([len(tensor.rows.steps) for tensor in tensors], dtype=np.int64)
         ends = np.cumsum(counts, dtype=np.int64)
         elements = column_of_all(tensors, "count")

@@ -30,6 +30,6 @@ def note_memory(window: Window, state: State) -> None:
 
 
 def holds_memory(samples: Samples, state: State) -> bool | None:
-    """Whether the job has held memory on a GPU so far; None where nobody knows."""
+    """Whether the job has held memory on a GPU so far; None if unknown."""
     job_memory_state = state.of("job_memory", samples.node)
     return bool(job_memory_state.get(samples.device)) if job_memory_state else None

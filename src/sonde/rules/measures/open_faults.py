@@ -12,7 +12,7 @@ _MAX_LISTED = 8
 
 
 def is_repeat_due(window: Window) -> bool:
-    """Whether what still stands is said once more: now and then, and at the end."""
+    """Whether to report an open finding again: periodically, and at the end."""
     return window.is_last or (window.first_step or 0) % _REPEAT_EVERY_STEPS == 0
 
 

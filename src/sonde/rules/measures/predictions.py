@@ -1,6 +1,6 @@
-"""What a model's answers tell beside its loss: whether it knows more than to say always the same.
+"""Whether a model's predictions carry information, or are the same for every input.
 
-Answers and labels are looked at now and then, so a few looks are kept: the latest ones.
+Predictions and labels are inspected periodically; the latest inspections are stored.
 """
 
 import math
@@ -44,7 +44,7 @@ LIMITS = Calibration()
 
 
 class Answers:
-    """The latest answers of a model, and the labels that they were compared with."""
+    """The latest predictions of a model, and their labels."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -103,9 +103,9 @@ class Answers:
         return _in_words(answers), _in_words(labels)
 
     def _tell_classes_apart(self) -> bool:
-        """Whether each class is found more often than by chance, in the mean.
+        """Whether classes are predicted better than by chance, on average.
 
-        Where rare ones have more weight, fewer answers are right than one class for all would be.
+        With class weights, accuracy may be lower than that of always predicting one class.
         """
         result: dict[str, list[float]] = {}
         for label_class in self._state.get("classes", []):
@@ -131,9 +131,9 @@ class Answers:
         return float(chance + max(value, sigmas * math.sqrt(chance * (1 - chance) / samples)))
 
     def _is_guessed(self, loss: float) -> bool:
-        """Whether a loss is what those reach who know only how frequent each class is.
+        """Whether a loss is that of predicting class frequencies only.
 
-        How frequent they are is known from a sample: rare classes may be more frequent than there.
+        Frequencies are known from a sample, so rare classes may be more frequent than in it.
         """
         counts = [count for count in self._state.of("counts").values() if count]
         total = sum(counts)

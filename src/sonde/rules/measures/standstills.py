@@ -37,7 +37,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class Pause:
-    """One step that stood still, and where."""
+    """A step in which training was stuck, and where."""
 
     worker: int
     step: int

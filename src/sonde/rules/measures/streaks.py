@@ -4,7 +4,7 @@ from sonde.rules._rule import State
 
 
 class Streaks:
-    """For each name, over which recorded steps in a row something holds."""
+    """For each name, the consecutive recorded steps at which a condition holds."""
 
     def __init__(self, state: State) -> None:
         self._held = state.of("streaks")
@@ -32,7 +32,7 @@ class Streaks:
         return int(since), int(last)
 
     def lasting(self, rows: int, span: int = 0) -> list[str]:
-        """Where it holds at so many recorded steps in a row, which lie so far apart."""
+        """Names for which it holds at N recorded steps in a row that span a number of steps."""
         return sorted(
             name
             for name, (count, since, last) in self._held.items()

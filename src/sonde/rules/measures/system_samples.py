@@ -36,7 +36,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class Counting:
-    """Says which datapoints count."""
+    """Selects the samples that count."""
 
     patience: int | Literal["auto"]
     is_classic: bool
@@ -87,7 +87,7 @@ class Counting:
 
 
 def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Values]:
-    """Windows of so many datapoints, as they become full: one row each, the time first."""
+    """Complete windows of N samples, one row each, with the time first."""
     rows = _with_buffer(subject, counted)
     count = len(rows) // size
     for number in range(count):
@@ -97,7 +97,7 @@ def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Val
 
 
 def window_means(subject: State, counted: Datapoints, size: int) -> Rows:
-    """The means of windows of so many datapoints, as they become full: the mean time first."""
+    """Means of complete windows of N samples, with the mean time first."""
     rows = _with_buffer(subject, counted)
     count = len(rows) // size
     subject["windows"] = subject.get("windows", 0) + count

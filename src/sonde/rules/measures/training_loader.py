@@ -17,7 +17,7 @@ from sonde.rules._rule import State
 
 @dataclass(frozen=True, slots=True)
 class TrainingLoader:
-    """What a rule says of the loader whose batches are trained on."""
+    """Facts and advice about the loader of the training batches."""
 
     processes: int
     cores: int

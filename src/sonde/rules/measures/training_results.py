@@ -18,7 +18,7 @@ Result = tuple[float, float | None]  # the share of wrong predictions, and the l
 
 
 class TrainingSince:
-    """Collects what training did since the evaluation before, over several windows."""
+    """Collects training results since the previous evaluation, over several windows."""
 
     def __init__(self, state: State) -> None:
         self._state = state

@@ -40,7 +40,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True, slots=True)
 class _Placement:
-    """Where one worker stands."""
+    """Where a worker is stuck."""
 
     worker: int
     node: str
@@ -164,7 +164,7 @@ def _at_the_end(window: Window, standing: State) -> list[_Placement]:
 
 
 def _note(observation: Observation, standing: State) -> None:
-    """Remembers where a worker stands, until it goes on."""
+    """Remember where a worker is stuck, until it continues."""
     if not observation.value:
         standing.pop(str(observation.worker), None)
         return
@@ -178,7 +178,7 @@ def _note(observation: Observation, standing: State) -> None:
 
 
 def _placement(life: WorkerLife, standing: State, window: Window) -> _Placement | None:
-    """Where a worker stands at the window's end; None of one that goes on."""
+    """Where a worker is stuck at the end of the window; None if it is not."""
     rank, node, beat = life.info.rank, life.info.node, life.beat
     heard_ns = window.end_ns if beat is None else beat.time_ns
     silent = (window.end_ns - heard_ns) / NANOSECONDS

@@ -59,7 +59,7 @@ class DataLoaderStall(Rule):
     explains: ClassVar[tuple[str, ...]] = ("StepOutlier", "IdleGPU", "StalledTrainingRule")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks for waits that are out of line."""
+        """Find unusually long waits."""
         begin_leg(window, state)
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
@@ -87,7 +87,7 @@ class DataLoaderStall(Rule):
         )
 
     def _limit(self, state: State) -> float:
-        """What is out of line for this worker."""
+        """The unusually long waits of this worker."""
         often = float(np.quantile(np.array(state["waits"]), 0.9))
         step = float(np.median(np.array(state["steps"])))
         state["usual"] = float(np.median(np.array(state["waits"])))

@@ -110,7 +110,7 @@ class DataLoaderStarvation(Rule):
         return bool(is_long and state["steps"] >= LIMITS.min_window_steps)
 
     def _percent(self, waits: Waits, core: float) -> float:
-        """The share of waiting, without the longest wait; 0 where nobody would feel it."""
+        """The share of waiting, without the longest wait; 0 if waits are negligible."""
         if len(waits.steps) < 2:
             return 0.0
         longest = int(waits.seconds.argmax())

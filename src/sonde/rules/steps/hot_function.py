@@ -87,7 +87,7 @@ class HotFunction(Rule):
                 worker_state["seen_ns"], worker_state["until_ns"] = worker_state["until_ns"], 0
 
     def unfit(self, state: State) -> str:
-        """Jobs of which nobody has profiled the Python."""
+        """No Python profile was recorded."""
         is_seen = any(worker.get("looks") is not None for worker in state.of("workers").values())
         return "" if is_seen else "no Python profile was recorded"
 

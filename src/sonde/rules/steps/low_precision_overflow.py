@@ -61,7 +61,7 @@ class LowPrecisionOverflow(Rule):
     explains: ClassVar[tuple[str, ...]] = ("ExplodingTensor", "ParameterNotUpdated")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Counts skipped steps, and looks at the largest values."""
+        """Count skipped steps and check the largest values."""
         begin_leg(window, state)
         scales = window.scalars("loss_scale")
         for table in window.steps():

@@ -298,7 +298,7 @@ class StepOutlier(Rule):
 
 
 def _least_loss(state: State) -> float:
-    """The seconds that outliers must have cost, so that somebody is told."""
+    """The minimum cost of outliers, in seconds, for a finding."""
     total = state["total"]
     if not _has_a_phase(state):
         return float(max(LIMITS.min_seconds, LIMITS.min_lost_share_no_phase * total))
@@ -379,9 +379,9 @@ def _period(steps: Sequence[int]) -> int | None:
 
 
 def _regular_limit(long_steps: Sequence[tuple[int, float]]) -> float | None:
-    """What those take at least that come every so many steps; None where none do.
+    """The minimum duration of long steps that recur every N steps; None if none do.
 
-    They take about as long as each other, and longer than most that come by chance.
+    They have similar durations, and take longer than most random outliers.
     """
     if not long_steps:
         return None

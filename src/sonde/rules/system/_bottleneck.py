@@ -34,7 +34,7 @@ LIMITS = Calibration()
 
 
 class Bottleneck(Rule):
-    """The share of the job in which something of the host is at its limit and the GPUs wait."""
+    """The share of samples in which a host resource is saturated and the GPUs are nearly idle."""
 
     threshold: Percent = 50.0
     gpu_threshold: Percent = 10.0

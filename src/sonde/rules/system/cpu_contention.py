@@ -43,7 +43,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class _Load:
-    """Who used the cores of one node in one window."""
+    """CPU usage of one node in one window, by the job and by other processes."""
 
     node: str
     wait: float  # percent of the time that the job wanted a core

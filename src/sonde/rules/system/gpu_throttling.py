@@ -143,7 +143,7 @@ class GPUThrottling(Rule):
 
 @dataclass(frozen=True)
 class _Inspection:
-    """One GPU at work in one window: how often it was held down, and how quick it was."""
+    """A busy GPU in one window: its throttling and its clock."""
 
     name: str
     thermal: float  # percent of the time at work, as the next two

@@ -47,7 +47,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class _Grown:
-    """Something that takes memory, in one window."""
+    """The memory of a worker, node or GPU in one window."""
 
     subject: str
     description: str
@@ -167,7 +167,7 @@ class HostMemoryLeak(Rule):
 
 @dataclass(frozen=True)
 class _Limits:
-    """How much memory there is for the job on a node, and how much of it is taken."""
+    """Memory available to the job on a node, and the used share."""
 
     limit: float
     used: float
@@ -222,7 +222,7 @@ def _in_later_epochs(rows: Rows, window: Window, state: State) -> Rows:
 
 
 def _workers(window: Window) -> Iterator[_Grown]:
-    """Resident memory of the processes that train, where it is told process by process."""
+    """Resident memory of the training processes, if recorded per process."""
     processes = {}
     for life in window.attempt.lives:
         processes[life.info.node, str(life.info.pid)] = life.info.rank
@@ -243,7 +243,7 @@ def _nodes(window: Window) -> Iterator[_Grown]:
 
 
 def _live(window: Window) -> Iterator[_Grown]:
-    """What tensors hold on the GPUs, in the mean over the workers."""
+    """GPU memory of live tensors, averaged over the workers."""
     for curve in window.scalars(_LIVE):
         yield _Grown("live", "Memory of live GPU tensors", "", None, curve.times_ns, curve.values)
 

@@ -114,7 +114,7 @@ class IdleGPU(Rule):
 
 @dataclass(frozen=True)
 class _Training:
-    """The training steps of a window, and what is known from before."""
+    """The training steps of a window, and earlier ones."""
 
     starts_ns: Instants
     ends_ns: Instants

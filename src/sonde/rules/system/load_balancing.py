@@ -86,7 +86,7 @@ class LoadBalancing(Rule):
         return Shortfall(has, LIMITS.min_samples, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
-        """One GPU has nobody to be compared with."""
+        """The job has only one GPU."""
         return "the job has only one GPU" if len(state.of("gpus")) == 1 else ""
 
     def _judge(self, state: State) -> Finding:

@@ -74,7 +74,7 @@ class AllZero(Rule):
                 yield self._finding(tensor.name, percent, steps, tensor.worker)
 
     def unfit(self, state: State) -> str:
-        """Nobody has said where to look."""
+        """No tensors are selected."""
         del state
         return "" if self._is_set else "set collection_names or tensor_regex to select tensors"
 

@@ -230,7 +230,7 @@ class ClassImbalance(Rule):
                 yield from self._of_hits(observation, step, state.of("hits", observation.mode))
 
     def _of_hits(self, observation: Observation, step: int, state: State) -> Iterator[Finding]:
-        """Judges blocks of so many predictions."""
+        """Evaluate blocks of N predictions."""
         block = state.of("block")
         for label, (right, wrong) in observation.facts.items():
             totals = block.get(label, [0, 0])

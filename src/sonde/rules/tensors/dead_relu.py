@@ -1,4 +1,4 @@
-"""DeadRelu: units of a layer that are nought whatever comes in."""
+"""DeadRelu: units of a layer that output zero for nearly all inputs."""
 
 import re
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class _Inspection:
-    """How many units of a layer are silent in one batch."""
+    """The number of inactive units of a layer in one batch."""
 
     layer: str
     step: int
@@ -112,7 +112,7 @@ class DeadRelu(Rule):
             )
 
     def lacks(self, state: State) -> str | Shortfall:
-        """Larger batches, or more looks."""
+        """Larger batches or more inspections are needed."""
         if self.is_classic or state.get("looks", 0) >= LIMITS.inspections_in_a_row:
             return ""
         if 0 < state.get("samples", 0) < LIMITS.min_batch:

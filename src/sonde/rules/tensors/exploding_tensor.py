@@ -37,7 +37,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class _Bad:
-    """One value, or some values of a tensor, that are not finite."""
+    """Non-finite values of a scalar or tensor."""
 
     step: int
     name: str
@@ -222,7 +222,7 @@ def _order(bad: _Bad) -> tuple[int, int]:
 
 
 def _remember(weights: Sequence[WindowTensor], born: State) -> None:
-    """A mask that somebody keeps among the weights was never anything but infinite."""
+    """Whether it is a mask among the weights, which is infinite from the start."""
     for tensor in weights:
         if tensor.name not in born:
             born[tensor.name] = int(tensor.rows.columns["infinities"][0])

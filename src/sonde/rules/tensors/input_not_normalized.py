@@ -79,7 +79,7 @@ class InputNotNormalized(Rule):
                 yield from self._judged(entry, input_tensor_state, window)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many looks are missing."""
+        """The number of missing inspections."""
         count = max(
             (int(input_tensor["looks"]) for input_tensor in state.of("inputs").values()),
             default=LIMITS.min_inspections,

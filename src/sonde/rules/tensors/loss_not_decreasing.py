@@ -126,7 +126,7 @@ class LossNotDecreasing(Rule):
         return str(state.get("unfit", ""))
 
     def _curves(self, window: Window, state: State) -> Sequence[Curve]:
-        """What is taken for the loss, in the mode that is asked for."""
+        """The curves used as loss, in the requested mode."""
         if self.mode is not None:
             return self._curves_of(window, self.mode)
         if self.is_classic:

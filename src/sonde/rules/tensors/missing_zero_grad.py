@@ -80,7 +80,7 @@ class MissingZeroGrad(Rule):
             yield self._finding(item, state.of("optimizers", item.subject, item.worker))
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many looks are missing."""
+        """The number of missing inspections."""
         count = max((int(state_of_subject["looks"]) for state_of_subject in _all(state)), default=0)
         return (
             ""

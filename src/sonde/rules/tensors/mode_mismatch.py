@@ -68,7 +68,7 @@ class ModeMismatch(Rule):
     explains: ClassVar[tuple[str, ...]] = ("Overfit",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Takes what the hook has found, and says what stands."""
+        """Process the hook's observations and yield open findings."""
         yield from begin_leg(self, window, state)
         window.count_inspected_steps()
         stands_state = state.of("stands")

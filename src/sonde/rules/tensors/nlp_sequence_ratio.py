@@ -131,7 +131,7 @@ class NLPSequenceRatio(Rule):
             sums[str(token)] = sums.get(str(token), 0) + counts.get(token, 0)
 
     def _limits_of_others(self, totals: dict[int, int], tokens: float) -> dict[int, float]:
-        """What share of all is too much for a token that nobody has named."""
+        """The limit for the share of a token that is not in `token_values`."""
         if self.explicit_parameters & {"token_values", "token_thresholds_percent"}:
             return {}
         rest = tokens - sum(totals.get(token, 0) for token in self.token_values)
@@ -141,7 +141,7 @@ class NLPSequenceRatio(Rule):
         return {token: limit for token in totals if token not in self.token_values}
 
     def _severity(self, state: State) -> Severity:
-        """How sure it is that a token stands for nothing: in a small vocabulary none need."""
+        """The severity; in a small vocabulary, a frequent token need not be padding."""
         is_told = bool(self.explicit_parameters & {"token_values", "token_thresholds_percent"})
         return (
             Severity.WARNING

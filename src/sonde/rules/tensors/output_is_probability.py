@@ -94,7 +94,7 @@ class OutputIsProbability(Rule):
                 yield self._finding(name, loss_state)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many looks are missing."""
+        """The number of missing inspections."""
         losses = state.of("losses").items()
         needed = {
             name: LIMITS.binary_inspections if _BINARY in name else LIMITS.inspections_in_a_row

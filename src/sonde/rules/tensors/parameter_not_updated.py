@@ -66,7 +66,7 @@ class ParameterNotUpdated(Rule):
     explains: ClassVar[tuple[str, ...]] = ("UnchangedTensor", "LossNotDecreasing")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Takes what the hook has found, and says what stands."""
+        """Process the hook's observations and yield open findings."""
         yield from begin_leg(self, window, state)
         window.count_inspected_steps()
         for kind, judge in ((_UNOWNED, self._unowned), (_UNMOVED, self._unmoved)):

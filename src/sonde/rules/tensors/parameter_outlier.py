@@ -97,7 +97,7 @@ class ParameterOutlier(Rule):
             state["looks"] = state.get("looks", 0) + 1
 
     def lacks(self, state: State) -> str | Shortfall:
-        """That two looks are needed."""
+        """Two inspections are needed."""
         count = state.get("looks", 0)
         return "" if count > 1 else Shortfall(count, 2, DataUnit.INSPECTIONS)
 
@@ -123,7 +123,7 @@ class ParameterOutlier(Rule):
 
 
 class _Inspection:
-    """One matrix at one step, and what is known of it from before."""
+    """A matrix at one step, and its earlier values."""
 
     def __init__(
         self, tensor: WindowTensor, step: int, largest: float, squares: float, state: State

@@ -40,7 +40,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class _Signal:
-    """How the variance of layer inputs changes on the way through a model, at one step."""
+    """The variance of layer inputs along the layers of a model, at one step."""
 
     step: int
     variances: dict[str, float]  # by layer, in order
@@ -62,7 +62,7 @@ class _Signal:
 
     @property
     def weakest(self) -> str:
-        """The layer that hears least of it; one that is nought to begin with is meant to be."""
+        """The layer with the smallest variance; layers that start at zero do so on purpose."""
         heard = [name for name in self.names if self.variances[name] > 0]
         return min(heard, key=lambda name: self.variances[name], default=self.names[0])
 
@@ -139,7 +139,7 @@ class PoorWeightInitialization(Rule):
         return f"inputs of {layers} ReLU layers recorded, {LIMITS.min_layers} needed"
 
     def lacks(self, state: State) -> str | Shortfall:
-        """More looks at the first steps."""
+        """More inspections of the first steps are needed."""
         inspections = int(state.get("looks", 0))
         if self.is_classic or inspections >= LIMITS.inspections:
             return ""

@@ -65,7 +65,7 @@ class ReplicaDivergence(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LossDiverging", "LossSpike")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares what all workers have told, step by step."""
+        """Compare the checksums of all workers, step by step."""
         yield from begin_leg(self, window, state)
         ranks = len(window.attempt.ranks)
         if ranks < 2:
@@ -91,7 +91,7 @@ class ReplicaDivergence(Rule):
                     del waiting[key]
 
     def unfit(self, state: State) -> str:
-        """One worker has nobody to differ from."""
+        """The job has only one worker."""
         return "the job has only one worker" if state.get("is_alone") else ""
 
     def _compare(

@@ -44,7 +44,7 @@ class SimilarAcrossRuns(Rule):
     - Tensors of the same name and step have equal counts, zeros, extremes and sums (within 1e-6),
       at 3 recorded steps in a row. Classic: at any step.
     - Not applied unless `other_trial` names the other job, by its name in the same store or by its
-      address.
+      URI.
     What to do: Check that the seed, the data and the setting under test really differ.
     """
 
@@ -91,7 +91,7 @@ class SimilarAcrossRuns(Rule):
             yield self._finding(same, steps, self.other_trial)
 
     def unfit(self, state: State) -> str:
-        """Nobody has said which job."""
+        """The other job is not set."""
         del state
         return "" if self.other_trial else "set other_trial to the job to compare with"
 

@@ -101,7 +101,7 @@ class SymmetricUnits(Rule):
         state["names"] = names
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many looks are missing."""
+        """The number of missing inspections."""
         count = max((int(layer["looks"]) for layer in state.of("layers").values()), default=0)
         return (
             ""

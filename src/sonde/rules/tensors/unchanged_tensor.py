@@ -171,6 +171,6 @@ def _fed_since(gradients: Sequence[WindowTensor], state: State) -> dict[str, int
 
 
 def _is_frozen_on_purpose(window: Window) -> bool:
-    """Whether a group of parameters has the learning rate nought."""
+    """Whether a parameter group has a learning rate of zero."""
     rates = [curve.values for curve in window.scalars("learning_rate/*")]
     return any(bool((rate == 0).all()) for rate in rates)

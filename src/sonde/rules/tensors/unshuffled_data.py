@@ -77,7 +77,7 @@ class UnshuffledData(Rule):
             yield from self._judged(item, state.of("workers", worker))
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many looks are missing."""
+        """The number of missing inspections."""
         count = max((len(worker["purity"]) for worker in state.of("workers").values()), default=0)
         if any(mean.get("is_judged") for mean in state.of("means").values()):
             return ""

@@ -232,7 +232,7 @@ class ValidationTooGood(Rule):
 
 
 def _observations(window: Window, state: State) -> Iterator[Observation]:
-    """What samples of evaluations told; not of the training set beside another set."""
+    """Evaluation samples, without the training set evaluated next to another set."""
     observations = window.observations(_KIND)
     if not observations or is_playing(window):
         return
@@ -248,5 +248,5 @@ def _observations(window: Window, state: State) -> Iterator[Observation]:
 
 
 def _at_most(count: int) -> float:
-    """How many there may be in the mean where so many were seen."""
+    """The upper bound of the expected count, given an observed count."""
     return count + 3 + 2 * sqrt(count)

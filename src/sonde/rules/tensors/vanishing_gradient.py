@@ -108,7 +108,7 @@ class VanishingGradient(Rule):
                     )
 
     def _never_fed(self, tensors: Sequence[WindowTensor], state: State) -> Iterator[Finding]:
-        """Whether no tensor has ever got any gradient but nought."""
+        """Whether all gradients have been zero so far."""
         if (column_of_all(tensors, "zeros") < column_of_all(tensors, "count")).any():
             state["is_fed"] = True
             return

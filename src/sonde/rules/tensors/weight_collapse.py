@@ -82,7 +82,7 @@ class WeightCollapse(Rule):
             yield self._finding(window, small, ratios, state)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """That there must be two looks at the weights."""
+        """Two inspections of the weights are needed."""
         return "" if state.of("now") else Shortfall(0, 1, DataUnit.INSPECTIONS)
 
     def _take_losses(self, window: Window, state: State) -> None:

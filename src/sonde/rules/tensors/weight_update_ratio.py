@@ -47,7 +47,7 @@ LIMITS = Calibration()
 
 @dataclass(frozen=True)
 class _Moves:
-    """How far weights have moved between two looks: of one tensor after the other."""
+    """The change of weights between two inspections, tensor by tensor."""
 
     tensors: IntArray  # which one, by its place among them
     before: IntArray  # the first step
