@@ -39,7 +39,7 @@ def test_a_trial_run_sends_no_request(tmp_path: Path) -> None:
     job = FakeJob()
     inbox = Inbox(job.backend, "worker-0")
     message = action(tmp_path, 'kind = "profile"').trial(occasion(job))
-    assert message == "would request operators and python from all workers, 3 steps"
+    assert message == "would request a profile (operators, python) of 3 steps from all workers"
     assert inbox.new_requests() == []
 
 

@@ -39,11 +39,12 @@ class Profile(Action):
             **_recipients(finding),
         }
         send_request(occasion.backend, occasion.clock, RequestKind.PROFILE, arguments)
-        return f"requested {' and '.join(self.kinds)} from {_recipient_text(finding)}"
+        return f"requested a profile ({', '.join(self.kinds)}) from {_recipient_text(finding)}"
 
     def trial(self, occasion: Occasion) -> str:
         finding, steps = occasion.episode.finding, pluralize(self.steps, "step")
-        return f"would request {' and '.join(self.kinds)} from {_recipient_text(finding)}, {steps}"
+        kinds, recipients = ", ".join(self.kinds), _recipient_text(finding)
+        return f"would request a profile ({kinds}) of {steps} from {recipients}"
 
 
 def _recipients(finding: Finding) -> dict[str, str]:

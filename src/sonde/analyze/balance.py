@@ -58,7 +58,7 @@ def unlike_the_mean(histograms: Sequence[FloatArray], count: int) -> list[int]:
 
 
 def distances(histograms: Sequence[FloatArray]) -> FloatArray:
-    """How far, in the mean, one would have to be moved to become the other, for every pair.
+    """The average shift that turns one histogram into the other, for every pair.
 
     0 is the same, 1 the whole scale: 0.2 of percentages are twenty points.
     """

@@ -78,7 +78,7 @@ def wave_of(means: Sequence[float], chance: float) -> Wave | None:
 
 
 def is_order(wave: Wave, within: float, rough: float) -> bool:
-    """Whether a wave is that of samples in an order that nobody wants.
+    """Whether a wave is that of samples in an unwanted order.
 
     Args:
         wave: What comes again.

@@ -1,4 +1,4 @@
-"""Collectives of several workers laid side by side: who waited for whom, and for how long.
+"""Match collectives between workers: which worker waited for which, and for how long.
 
 Workers of a group call the same collectives in the same order. The last one to arrive waits for
 nobody; until then the others wait, and what comes after is the transfer.

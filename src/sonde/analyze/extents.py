@@ -113,7 +113,7 @@ def _depths(starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray]
 
 
 def _at_least(depth: int, starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray]:
-    """Where at least so many of the stretches are at once."""
+    """Where at least N intervals overlap."""
     times, depths = _depths(starts_ns, ends_ns)
     is_in = np.concatenate([[False], depths >= depth])
     starts, ends = times[is_in[1:] & ~is_in[:-1]], times[~is_in[1:] & is_in[:-1]]

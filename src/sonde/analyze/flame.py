@@ -1,4 +1,4 @@
-"""The trees of calls of several profiles as one: who called whom, and what that took."""
+"""Merge the call trees of several profiles: callers, callees and their times."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

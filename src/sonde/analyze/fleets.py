@@ -1,4 +1,4 @@
-"""Many nodes beside each other: on one grid of time, those that differ from the rest first."""
+"""Compare many nodes on one time grid, outliers first."""
 
 import numpy as np
 import numpy.typing as npt

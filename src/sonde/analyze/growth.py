@@ -102,7 +102,7 @@ def _is_straight(axis: FloatArray, values: FloatArray) -> bool:
 
 
 def halve(rows: list[list[float]], index: int) -> list[list[float]]:
-    """Rows, and where they are more than so many, the means of neighbours: half as many."""
+    """The rows; above a maximum number, the means of pairs of neighbors."""
     if len(rows) <= index:
         return rows
     even = np.array(rows[: len(rows) // 2 * 2])

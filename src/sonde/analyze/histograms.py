@@ -11,7 +11,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def edges_for(groups: Sequence[npt.NDArray[np.floating]], bins: int) -> FloatArray:
-    """Edges of so many bins of one width over all values that are finite."""
+    """Edges of N equal bins over all finite values."""
     every = np.concatenate([np.empty(0), *(group[np.isfinite(group)] for group in groups)])
     low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
     if high <= low:

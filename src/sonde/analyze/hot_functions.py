@@ -86,6 +86,6 @@ def _charged(tree: Tree, training: set[Function]) -> list[dict[Function, int]]:
 
 
 def _is_own(file: str) -> bool:
-    """Whether a file is the script's, and nobody's that was installed."""
+    """Whether a file belongs to the script, not to an installed package."""
     is_installed = any(item in file for item in _INSTALLED)
     return bool(file) and not is_installed and bool(module_of(file))

@@ -16,81 +16,81 @@ from sonde.records.loading import LoaderFacts, LoaderHost
 
 WAITS_TOO_LONG_PERCENT = 10.0
 
-_COMPUTES_PERCENT = 50.0  # CPU time of the time that a batch takes to make
-_FREE_CORES = 0.5  # with less, who has no core looks as if it waited for a disk
+_COMPUTES_PERCENT = 50.0  # CPU time, as a share of the time to prepare a batch
+_FREE_CORES = 0.5  # with fewer, waiting for a core cannot be told from waiting for a disk
 _WAITING_PER_CORE = 4
-_RESERVE = 1.1  # loader processes beyond what would just do
+_RESERVE = 1.1  # factor on the minimum number of loader processes
 
 
 class Limit(StrEnum):
     """What keeps more loader processes from helping."""
 
-    NOTHING = "nothing"  # as many as are advised keep up
-    CORES = "cores"  # who makes batches computes, and there is no core for more
-    DATASET = "dataset"  # it waits itself, as for a disk or a network
+    NOTHING = "nothing"  # the recommended number keeps up
+    CORES = "cores"  # loader processes compute, and there are no cores for more
+    DATASET = "dataset"  # the data set waits, for example for a disk or a network
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessAdvice:
-    """How many loader processes to have, and why."""
+    """The recommended number of loader processes, and why."""
 
-    needed: int  # to make data as quickly as steps use it
-    advised: int  # of those, as many as there is room for
+    needed: int  # to prepare data as quickly as steps use it
+    advised: int  # `needed`, limited by the cores
     limit: Limit
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """How data is made and used, as far as it is known."""
+    """How quickly data is prepared and used, as far as it is known."""
 
     facts: LoaderFacts
     wait: float  # seconds of a step
     step: float  # seconds of a step without its waits
     host: LoaderHost = field(default_factory=LoaderHost)
-    measured: float | None = None  # seconds that one process was seen to make the data of a step in
+    measured: float | None = None  # seconds of one process for the data of a step
     cpu_percent: float | None = None  # CPU time, of that
 
     @property
     def waited_percent(self) -> float:
-        """How much of its time a step waits."""
+        """The share of step time spent waiting."""
         return 100 * self.wait / (self.wait + self.step)
 
     @property
     def keeps_up(self) -> bool:
-        """Whether steps hardly wait."""
+        """Whether steps spend little time waiting."""
         return self.waited_percent < WAITS_TOO_LONG_PERCENT
 
     @property
     def making(self) -> float:
-        """Seconds that one process takes to make the data of a step."""
+        """Seconds that one process takes to prepare the data of a step."""
         processes = self.facts.processes
         if not processes:
-            return self.wait  # who waits for it makes it
+            return self.wait  # the training process prepares it
         at_most = (self.wait + self.step) * processes
         return at_most if self.measured is None else min(self.measured, at_most)
 
     @property
     def needed(self) -> int:
-        """Loader processes that make data as quickly as steps use it, with some to spare."""
+        """Loader processes that prepare data as quickly as steps use it, with a reserve."""
         result = max(1, ceil(_RESERVE * self.making / self.step))
         return min(result, self.facts.processes) if self.keeps_up else result
 
     @property
     def cores(self) -> int:
-        """Those that one worker of the job may use."""
+        """The cores that one worker of the job may use."""
         return max(1, min(self.facts.cores, self._cores_of_all // self.host.workers))
 
     @property
     def max_processes(self) -> int:
-        """Loader processes that there is room for."""
+        """The maximum number of loader processes for the available cores."""
         return self.cores * (_WAITING_PER_CORE if self.is_waiting else 1)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether who makes batches mostly waits itself: that needs no core, but memory.
+        """Whether loader processes mostly wait, which needs memory but no core.
 
-        Not where no core was free: who has to wait for one looks the same.
+        False if no core was free: waiting for a core looks the same.
         """
         free = self._free_cores
         is_little = self.cpu_percent is not None and self.cpu_percent < _COMPUTES_PERCENT
@@ -103,7 +103,7 @@ class Loading:
 
     @property
     def _free_cores(self) -> float | None:
-        """Cores with nothing to do; None where nobody has measured it."""
+        """The number of idle cores; None if it was not measured."""
         host, cores = self.host, self._cores_of_all
         memory = None if host.job_percent is None else host.job_percent / cores
         busy = [item for item in (host.busy_percent, memory) if item is not None]
@@ -111,20 +111,20 @@ class Loading:
 
 
 def usual_wait(seconds: npt.ArrayLike) -> float:
-    """The mean of some waits without those that are out of line: of four, one may be long."""
+    """The mean of waits without outliers."""
     values = np.asarray(seconds, dtype=np.float64)
     typical = np.delete(values, loading_outliers(values))
     return float(typical.mean()) if len(typical) else 0.0
 
 
 def usual_step(seconds: npt.ArrayLike) -> float:
-    """The median of some steps without their waits; 0 where there are none."""
+    """The median of step durations without waits; 0 if there are none."""
     values = np.asarray(seconds, dtype=np.float64)
     return float(np.median(values)) if len(values) else 0.0
 
 
 def advise_processes(loading: Loading) -> ProcessAdvice | None:
-    """How many loader processes to have; None where steps take no time."""
+    """Recommend a number of loader processes; None if steps take no time."""
     if loading.step <= 0:
         return None
     processes, needed, maximum = loading.facts.processes, loading.needed, loading.max_processes
@@ -184,7 +184,7 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A duration in words."""
+    """A duration as text."""
     return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 

@@ -1,7 +1,4 @@
-"""What a data loader costs, why, and what to do about it.
-
-Pure arithmetic on what was recorded of one loader; the advice is made of the same numbers.
-"""
+"""The cost of a data loader, its causes, and advice."""
 
 import re
 from collections.abc import Sequence
@@ -37,7 +34,7 @@ _LABEL = re.compile(r"(?P<name>.*) \((?P<file>.*):(?P<line>\d+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How long something took."""
+    """The distribution of the durations of an operation."""
 
     operation: str
     count: int
@@ -50,23 +47,23 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class FunctionShare:
-    """A function that ran while batches were made."""
+    """A function that ran while batches were prepared."""
 
     name: str
     file: str
     line: int
-    percent: float  # of the time, with what it calls
+    percent: float  # of the time, including callees
     own_percent: float
 
     @property
     def is_library(self) -> bool:
-        """Whether the script only uses it."""
+        """Whether it belongs to a library."""
         return self.file.startswith(("site-packages/", "python/"))
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing to know or to do: about what, and in words."""
+    """A fact or a recommendation: its topic and its text."""
 
     about: str
     text: str
@@ -74,12 +71,12 @@ class Advice:
 
 @dataclass(frozen=True)
 class LoaderReport:
-    """What can be said of one loader."""
+    """Statistics and advice for one loader."""
 
     record: LoaderRecord
     operations: tuple[Distribution, ...]
     functions: tuple[FunctionShare, ...]
-    slowest: FunctionShare | None  # the one that most of a batch's time is spent in
+    slowest: FunctionShare | None  # takes most of the time per batch
     slow_starts: tuple[IteratorStart, ...]
     slow_waits: tuple[BatchWait, ...]
     loading: Loading
@@ -87,12 +84,12 @@ class LoaderReport:
     advice: tuple[Advice, ...]
 
     def seconds(self, operation: str) -> Distribution | None:
-        """How long an operation took; None where it was not seen."""
+        """The durations of an operation; None if it was not recorded."""
         return next((item for item in self.operations if item.operation == operation), None)
 
 
 def examine(record: LoaderRecord) -> LoaderReport:
-    """Everything that can be said of one loader."""
+    """Compute statistics and advice for one loader."""
     operations = tuple(
         distribution(name, seconds) for name, seconds in record.seconds.items() if len(seconds)
     )
@@ -124,7 +121,7 @@ def examine(record: LoaderRecord) -> LoaderReport:
 
 
 def distribution(operation: str, seconds: Sequence[float]) -> Distribution:
-    """Quartile, median, 95th percentile and maximum of some durations."""
+    """Quartile, median, 95th percentile and maximum of durations."""
     values = np.asarray(seconds, dtype=np.float64)
     p25, p50, p95, maximum = percentiles(values[None], (25, 50, 95, 100))[0].tolist()
     return Distribution(operation, len(values), p25, p50, p95, maximum, float(values.sum()))
@@ -133,10 +130,10 @@ def distribution(operation: str, seconds: Sequence[float]) -> Distribution:
 def functions_of(
     stacks: Sequence[tuple[tuple[str, ...], float]],
 ) -> tuple[tuple[FunctionShare, ...], FunctionShare | None]:
-    """Functions by the time that they and what they call took; and the one to look at.
+    """Functions by total time, and the one to optimize.
 
-    That one is found from the outside in: as long as one function holds most of the time, we look
-    inside it, and of those the innermost counts that a person has written or has chosen.
+    The latter is found by descending into the function that takes most of the time; it is the
+    innermost one that the script defines or chooses.
     """
     entire = sum(seconds for _, seconds in stacks)
     if not entire:
@@ -234,7 +231,7 @@ def _on_waiting(report: LoaderReport) -> list[Advice]:
 
 
 def _on_processes(report: LoaderReport) -> list[Advice]:
-    """What is advised where it is not that all stays as it is."""
+    """Advice on the number of loader processes, unless it is fine as it is."""
     answer, has = report.processes, report.record.facts.processes
     if answer is None:
         return []

@@ -38,7 +38,7 @@ class Texts:
     numbers: IntArray
 
     def where(self, is_wanted: Callable[[str], bool]) -> BoolArray:
-        """The rows whose text is wanted: asked once per distinct text."""
+        """The rows whose text matches; evaluated once per distinct text."""
         is_match = np.array([is_wanted(text) for text in self.distinct], dtype=np.bool_)
         if not len(is_match):
             return np.zeros(len(self.numbers), dtype=np.bool_)

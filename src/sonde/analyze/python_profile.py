@@ -14,7 +14,7 @@ from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.python_profile import Function, PythonProfile, PythonProfiler
 
 _SECOND_NS = 1e9
-_NOTHING = "built in"
+_NOTHING = "built-in"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Tree:
 
     @cached_property
     def locations(self) -> tuple[tuple[str, int], ...]:
-        """File and line of every node; what is built in lies where it is called."""
+        """File and line of every node; for built-in functions, those of the call."""
         result: list[tuple[str, int]] = []
         for node, parent in enumerate(self.parents):
             file, line = self.function_at(node).file, self.node_lines[node]
@@ -147,12 +147,12 @@ Label = Callable[[Tree, int], Function | str]
 
 
 def of_function(tree: Tree, node: int) -> Function:
-    """What is built in is told apart by nothing but its name."""
+    """The key of a function; built-in functions are identified by name only."""
     return tree.function_at(node)
 
 
 def of_file(tree: Tree, node: int) -> str:
-    """The file; of what is built in the file that calls it."""
+    """The file; for built-in functions, that of the caller."""
     return tree.locations[node][0] or _NOTHING
 
 
@@ -162,7 +162,7 @@ def of_module(tree: Tree, node: int) -> str:
 
 
 def module_of(file: str) -> str:
-    """The name of the package that a file belongs to; the file itself where it is nobody's."""
+    """The name of the package that a file belongs to; the file itself if there is none."""
     for folder in ("/site-packages/", "/dist-packages/"):
         if folder in file:
             return file.rpartition(folder)[2].partition("/")[0].removesuffix(".py")
@@ -249,7 +249,7 @@ class Compared:
 
 
 def compare(groups: Mapping[str, tuple[Sequence[Amounts], int]]) -> list[Compared]:
-    """Functions in several groups of so many steps each; the largest difference first."""
+    """Compare functions between groups of steps; the largest difference first."""
     tables = {
         name: {item.label: item for item in hot(sections)} for name, (sections, _) in groups.items()
     }

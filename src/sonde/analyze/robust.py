@@ -31,7 +31,7 @@ class TypicalRange:
         )
 
     def limit(self, times: float) -> float:
-        """What lies so many times as far above the middle as the tail's beginning.
+        """The value that is N times as far above the median as the start of the tail.
 
         By differences, and by ratios where all is positive: the loss of a small batch is now and
         then a hundred times its middle, and its tail says so only by ratios.

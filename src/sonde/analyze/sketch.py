@@ -1,4 +1,4 @@
-"""Quantiles of values that nobody keeps: counts of how many fell where, to within a hundredth."""
+"""Quantiles of values that are not stored, from a histogram accurate to 1%."""
 
 from collections.abc import Mapping, MutableMapping
 
@@ -7,7 +7,7 @@ import numpy as np
 from sonde.records.arrays import FloatArray
 
 _RATIO = 1.02  # from one bin to the next: whoever gives its middle is off by a hundredth at most
-_SMALLEST = 1e-9  # below is nought
+_SMALLEST = 1e-9  # smaller values count as zero
 
 
 def add_to_sketch(sketch: MutableMapping[str, int], values: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""Who is slower than the others at the same steps, and where it loses the time.
+"""Find the worker that is slower than the others at the same steps, and the slow phase.
 
 Workers that train together end their steps together: the fast ones wait for the slow one, inside of
 the phases that exchange something. So a slow worker is known by what it does before it meets them.

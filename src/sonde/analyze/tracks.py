@@ -71,7 +71,7 @@ def _placed(starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray,
 
 @dataclass(frozen=True)
 class Pixels:
-    """A range of time as so many columns of a picture."""
+    """A time range, divided into columns of a chart."""
 
     start_ns: int
     end_ns: int

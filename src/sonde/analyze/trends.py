@@ -1,4 +1,4 @@
-"""Whether a noisy series has fallen, risen or stood still, with an honest error."""
+"""Whether a noisy series has fallen, risen or stayed level, with an error estimate."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from sonde.analyze.robust import median_of
 from sonde.records.arrays import FloatArray
 
-# The mean absolute difference of two normal values is so many standard deviations.
+# The mean absolute difference of two normal values, in standard deviations.
 _DIFFERENCE_OF_TWO = 1.1284
 # The median absolute second difference of three normal values, likewise.
 _MIDDLE_OF_THREE = 0.6745 * 6**0.5

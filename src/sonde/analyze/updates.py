@@ -1,4 +1,4 @@
-"""How far tensors have moved between two looks, from their statistics alone."""
+"""The change of tensors between two inspections, computed from their statistics."""
 
 import numpy as np
 

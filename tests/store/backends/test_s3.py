@@ -155,7 +155,9 @@ def test_without_obstore_the_way_to_install_it_is_told() -> None:
         [sys.executable, "-c", IMPORT_WITHOUT_OBSTORE], capture_output=True, text=True, check=True
     )
 
-    assert done.stdout.strip().endswith("requires obstore. Install it with: pip install 'sonde[s3]'")
+    assert done.stdout.strip().endswith(
+        "requires obstore. Install it with: pip install 'sonde[s3]'"
+    )
 
 
 def test_a_put_that_was_repeated_after_a_lost_answer_is_still_the_one_that_created(
