@@ -16,14 +16,15 @@ test("time stamps include the zone", () => {
   expect(cellText("2026-11-15T08:00:00.123456Z", "time")).toBe("2026-11-15 08:00:00 UTC");
 });
 
-test("percentages in tables have one decimal", () => {
+test("percentages in tables read as they do elsewhere", () => {
   const columns: Column[] = [
     { name: "percent", title: "Share", unit: "percent", is_number: true, tone: "" },
   ];
-  expect([16.61, 0, 100].map((value) => tableCell(columns, [value], 0))).toEqual([
-    "16.6%",
-    "0.0%",
-    "100.0%",
+  expect([16.61, 4.15, 0, 100].map((value) => tableCell(columns, [value], 0))).toEqual([
+    "17%",
+    "4.2%",
+    "0%",
+    "100%",
   ]);
 });
 
