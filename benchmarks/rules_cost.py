@@ -14,6 +14,7 @@ from sonde.clock import NANOSECONDS, process_cpu_seconds
 from sonde.engine.garbage_collection import collect_rarely
 from sonde.engine.runner import Recorder, Runner
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.results.rule_verdict import last_words
 from sonde.rules._selection import select_rules
 from sonde.store.backends import Backend, open_backend
@@ -96,7 +97,7 @@ def _recorded(steps: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         backend, clock = trained_day(f"{folder}/job", steps)
         before = process_cpu_seconds()
-        runner = Runner(JobData(backend, clock), select_rules())
+        runner = Runner(JobData(OpenJob(backend, clock)), select_rules())
         runner.advance()
         spent = process_cpu_seconds() - before
         slowest = sorted(runner.evaluations, key=lambda evaluation: -evaluation.seconds)[:5]

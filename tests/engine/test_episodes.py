@@ -8,6 +8,7 @@ import pytest
 from sonde.engine.runner import Recorder, Runner
 from sonde.engine.saved_progress import Progress
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.read.window import Window
 from sonde.records.finding import Episode, Finding, Setting
 from sonde.records.need import Losses, Metric
@@ -55,7 +56,7 @@ class Hot(Rule):
 def episodes(job: FakeJob, rule: Rule, cuts: int = 1) -> tuple[Episode, ...]:
     progress = Progress()
     for _ in range(cuts):
-        runner = Runner(JobData(job.backend, job.clock), [rule], progress)
+        runner = Runner(JobData(OpenJob(job.backend, job.clock)), [rule], progress)
         runner.advance()
         progress = runner.progress
     return runner.evaluations[0].episodes

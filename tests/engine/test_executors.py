@@ -19,6 +19,7 @@ from sonde.engine.executors import (
 from sonde.engine.runner import Runner
 from sonde.errors import MissingExtraError
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.records.finding import Evaluation
 from sonde.rules._selection import select_rules
 from sonde.settings import RulesSettings
@@ -55,7 +56,7 @@ def summaries(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 
 def alone(job: FakeJob) -> tuple[Evaluation, ...]:
     rules = select_rules(QUESTION.names, QUESTION.settings, QUESTION.parameters)
-    runner = Runner(JobData(job.backend, job.clock), rules)
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), rules)
     runner.advance()
     return runner.evaluations
 

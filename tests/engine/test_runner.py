@@ -14,6 +14,7 @@ from sonde.engine.runner import Recorder, Runner
 from sonde.engine.saved_progress import Progress, load_progress
 from sonde.engine.time_limits import cpu_time_limit
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.read.window import Window
 from sonde.records.finding import Episode, Evaluation, RuleStatus, Setting, Severity
 from sonde.rules import Rule
@@ -29,7 +30,7 @@ STEPS = 260
 
 
 def evaluate(job: FakeJob, *rules: Rule) -> tuple[Evaluation, ...]:
-    runner = Runner(JobData(job.backend, job.clock), rules)
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), rules)
     runner.advance()
     return runner.evaluations
 
@@ -44,7 +45,7 @@ def test_a_runner_accepts_a_custom_rule_run() -> None:
             return super().show(index, window)
 
     rules = [LossTooLarge(limit=0.5)]
-    runner = Runner(JobData(job.backend, job.clock), rules, begin=Noting)
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), rules, begin=Noting)
     runner.advance()
     assert shown == list(range(60 // LossTooLarge.window_steps))
     assert [len(evaluation.episodes) for evaluation in runner.evaluations] == [1]
@@ -122,14 +123,16 @@ def test_findings_do_not_depend_on_how_the_data_arrives(
     polls: set[int], restarts: list[bool], seed: int
 ) -> None:
     job = FakeJob()
-    watching = [Runner(JobData(job.backend, job.clock), all_rules())]
+    watching = [Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())]
     pending = iter(restarts)
 
     def poll() -> None:
         watching[0].advance()
         if next(pending, False):  # the watcher was killed and resumes from its saved progress
             recorder_state = watching[0].progress
-            watching[0] = Runner(JobData(job.backend, job.clock), all_rules(), recorder_state)
+            watching[0] = Runner(
+                JobData(OpenJob(job.backend, job.clock)), all_rules(), recorder_state
+            )
 
     grow(job, polls, seed, poll)
     watching[0].advance()
@@ -143,7 +146,7 @@ def test_findings_do_not_depend_on_how_the_data_arrives(
 def test_a_window_is_evaluated_when_its_data_is_complete() -> None:
     job = FakeJob()
     worker = job.worker()
-    runner = Runner(JobData(job.backend, job.clock), [LossTooLarge(limit=0.5)])
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [LossTooLarge(limit=0.5)])
     for step in range(10):
         worker.scalar("loss", step, 1.0).step(step, {"forward": 0.1})
     worker.flush()
@@ -173,7 +176,7 @@ def test_a_rule_that_is_too_slow_is_stopped(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_rule_that_never_returns_is_stopped_and_no_other_is() -> None:
     job = with_losses([2.0] * 60)
-    data = JobData(job.backend, job.clock)
+    data = JobData(OpenJob(job.backend, job.clock))
     runner = Runner(data, [Endless(), LossTooLarge()], limit=partial(cpu_time_limit, 0.2))
     runner.advance()
     endless, good = runner.evaluations
@@ -185,7 +188,7 @@ def test_a_rule_that_never_returns_is_stopped_and_no_other_is() -> None:
 
 def test_a_state_that_cannot_be_stored_fails_only_its_rule() -> None:
     job = with_losses([2.0] * 60)
-    runner = Runner(JobData(job.backend, job.clock), [Hoarder(), LossTooLarge()])
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [Hoarder(), LossTooLarge()])
     runner.advance()
     stored = {rule.rule: rule for rule in runner.progress.rules}
     hoarder, good = runner.evaluations
@@ -224,7 +227,7 @@ def test_time_and_steps_of_a_finding_come_from_its_data() -> None:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 30)
     [rule] = evaluate(job, LossTooLarge())
     [episode] = rule.episodes
-    began = JobData(job.backend, job.clock).attempts[0].start_ns
+    began = JobData(OpenJob(job.backend, job.clock)).attempts[0].start_ns
     seconds = [(item - began) / NANOSECONDS for item in (episode.first_ns, episode.last_ns)]
     assert seconds == pytest.approx([2.0, 3.0])
 
@@ -295,9 +298,11 @@ def test_a_rule_that_is_no_longer_active_is_stopped() -> None:
 
 def test_changed_parameters_restart_the_evaluation() -> None:
     job = with_losses([2.0] * 40)
-    runner = Runner(JobData(job.backend, job.clock), [LossTooLarge()])
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [LossTooLarge()])
     runner.advance()
-    repeated = Runner(JobData(job.backend, job.clock), [LossTooLarge(limit=1.5)], runner.progress)
+    repeated = Runner(
+        JobData(OpenJob(job.backend, job.clock)), [LossTooLarge(limit=1.5)], runner.progress
+    )
     repeated.advance()
     assert [evaluation.triggered for evaluation in repeated.evaluations] == [40]
     assert Progress().of("LossTooLarge", "").index == 0

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sonde.engine.runner import Recorder, Runner
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.read.window import Window
 from sonde.records.finding import Evidence, Finding, RuleStatus
 from sonde.records.need import Losses
@@ -36,7 +37,7 @@ def test_measurements_of_a_rule_are_recorded_without_a_finding() -> None:
 
 def test_a_rule_with_a_failing_summary_has_failed() -> None:
     job = with_losses([])
-    runner = Runner(JobData(job.backend, job.clock), [Counted()])
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [Counted()])
     runner.advance()
     [rule] = runner.evaluations
     assert rule.status is RuleStatus.ERROR

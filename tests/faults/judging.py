@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from sonde.client.job import open_job
-from sonde.clock import SystemClock
 from sonde.engine.rule_progress import Limit, RuleRun
 from sonde.engine.runner import Runner
 from sonde.engine.saved_progress import RuleProgress
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.read.window import Window
 from sonde.records.finding import Episode, RuleStatus, Severity
 from sonde.rules import Rule
@@ -116,7 +116,7 @@ def judge(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Outco
     errors = [] if recording.code == expected_code else [f"{run} ended with {recording.code}"]
     parameters = {**label.parameters, **_comparison(run, cache, accept_stale=accept_stale)}
     reported_at: dict[str, int | None] = {}
-    data = JobData(open_backend(recording.job), SystemClock())
+    data = JobData(OpenJob(open_backend(recording.job)))
     runner = Runner(data, select_rules(parameters=parameters), begin=partial(_Timed, reported_at))
     runner.advance()
     evaluations = runner.evaluations

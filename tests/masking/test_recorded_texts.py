@@ -7,6 +7,7 @@ from sonde.engine.runner import Recorder, Runner
 from sonde.errors import StoppedJobError
 from sonde.hook.failure import describe
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.read.window import Window
 from sonde.records.notice import Notice, NoticeKind
 from sonde.rules._rule import State
@@ -43,7 +44,7 @@ def assert_nowhere(job: FakeJob) -> None:
 def test_what_rules_say_and_how_they_fail_is_masked() -> None:
     job = with_losses([1.0] * 60)
     Recorder(job.backend, job.clock, [Talkative(), Failing()]).advance()
-    runner = Runner(JobData(job.backend, job.clock), [Talkative(), Failing()])
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [Talkative(), Failing()])
     runner.advance()
     talkative, failing = runner.evaluations
     assert talkative.episodes[0].finding.message == "found ***"

@@ -6,6 +6,7 @@ from typing import ClassVar
 from sonde.engine.runner import Runner
 from sonde.read.event_queries import EventWindows
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
@@ -44,7 +45,7 @@ def trained(*texts: int, steps: int = 120) -> FakeJob:
 
 
 def shown(job: FakeJob) -> object:
-    runner = Runner(JobData(job.backend, job.clock), [Listens()])
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [Listens()])
     runner.advance()
     [evaluation] = runner.evaluations
     return evaluation.summary["shown"]
@@ -66,6 +67,6 @@ def test_what_happens_after_the_last_step_belongs_to_the_last_window() -> None:
 
 def test_an_evaluation_counts_for_those_who_need_its_steps() -> None:
     job = trained(7)
-    data = JobData(job.backend, job.clock)
+    data = JobData(OpenJob(job.backend, job.clock))
     indices = EventWindows(data, data.attempts[0], 2, (Steps("eval"),))
     assert [index for index in range(60) if index in indices] == [0, 25, 40, 41, 50]

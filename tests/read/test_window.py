@@ -5,6 +5,7 @@ import pytest
 
 from sonde.clock import NANOSECONDS
 from sonde.read.job_data import BLOCK_STEPS, JobData
+from sonde.read.open_job import OpenJob
 from sonde.read.window import Window
 from sonde.read.windows import step_windows, time_windows
 from sonde.records.need import Losses, Steps
@@ -12,7 +13,7 @@ from tests.fakes.job import FakeJob
 
 
 def data_of(job: FakeJob) -> JobData:
-    return JobData(job.backend, job.clock)
+    return JobData(OpenJob(job.backend, job.clock))
 
 
 def by_steps(job: FakeJob, width: int, attempt: int = 0) -> list[Window]:

@@ -65,7 +65,7 @@ class Job(JobResults):
         """
         if parameters and len(rules) != 1:
             raise UsageError("Parameters apply to a single rule. Specify exactly one rule.")
-        data = JobData(self._opened.backend, self._opened.clock)
+        data = JobData(self._opened)
         selected: list[Rule] = [] if rules else select_rules()
         for rule in rules:
             selected += _built(rule, parameters)

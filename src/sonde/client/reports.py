@@ -31,8 +31,9 @@ def report_of(
             is shown.
     """
     clock = clock or SystemClock()
-    job = JobResults(OpenJob(backend, clock, byte_cache(_MAX_CACHED_BYTES)))
+    opened = OpenJob(backend, clock, byte_cache(_MAX_CACHED_BYTES))
+    job = JobResults(opened)
     if runs_rules and not len(job.judgement()):
-        evaluations = check(JobData(backend, clock), select_rules())
+        evaluations = check(JobData(opened), select_rules())
         job = job.with_judgement(Judgement(job.name, evaluations, seen=job.seen))
     return build_report(job, iso(clock.now_ns()), advance)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from sonde.clock import SystemClock
 from sonde.engine.garbage_collection import collect_rarely
 from sonde.engine.runner import Runner
 from sonde.errors import MissingExtraError
 from sonde.read.causes import link_causes
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.records.finding import Evaluation
 from sonde.rules import Rule
 from sonde.rules._selection import select_rules
@@ -142,7 +142,7 @@ def run_selection(
 def run_share(share: Share) -> tuple[Evaluation, ...]:
     """Run the rules of one share, usually in its own process."""
     rules = share.selection.rules()
-    data = JobData(open_backend(share.job_uri), SystemClock())
+    data = JobData(OpenJob(open_backend(share.job_uri)))
     runner = Runner(data, rules[share.number :: share.of])
     runner.advance()
     return runner.raw_evaluations

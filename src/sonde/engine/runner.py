@@ -19,6 +19,7 @@ from sonde.read.causes import link_causes
 from sonde.read.event_queries import EventWindows
 from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.read.window import Window
 from sonde.read.windows import ending_window, settled, step_windows, time_windows
 from sonde.records.finding import (
@@ -249,7 +250,7 @@ class Recorder:
         # evaluations of rules that are no longer active are retained
         before = read_evaluations(backend, [])
         self._before = [_inactive(each) for each in before if each.rule not in names]
-        self.runner = Runner(JobData(backend, clock), rules, progress, limit)
+        self.runner = Runner(JobData(OpenJob(backend, clock)), rules, progress, limit)
 
     def advance(self) -> list[Episode]:
         """Process new data; findings are written before progress is saved."""

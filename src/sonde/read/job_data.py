@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.bounded_cache import BoundedCache
-from sonde.clock import NANOSECONDS, Clock
+from sonde.clock import NANOSECONDS
 from sonde.read.attempts import JobAttempt, find_attempts
 from sonde.read.open_job import OpenJob
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars
@@ -23,7 +23,6 @@ from sonde.records.metric import Series
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
 from sonde.records.worker import TensorInfo
-from sonde.store.backends import Backend
 from sonde.store.format import OBSERVATIONS
 from sonde.store.places import find_job
 from sonde.store.rollups import Floats, Instants
@@ -133,10 +132,9 @@ class _Block:
 class JobData:
     """All data of a job that rules may request, read lazily."""
 
-    def __init__(self, backend: Backend, clock: Clock) -> None:
-        self.backend = backend
-        self.clock = clock
-        self._opened = OpenJob(backend, clock)
+    def __init__(self, opened: OpenJob) -> None:
+        self.clock = opened.clock
+        self._opened = opened
         self._since_ns: int | None = None
         self._cache: dict[tuple[object, ...], Any] = {}
         self._other_jobs: dict[str, JobData] = {}
@@ -294,8 +292,8 @@ class JobData:
     def other_job(self, job: str) -> "JobData":
         """Another job, by its name in the same store or by its URI."""
         if job not in self._other_jobs:
-            store = self.backend.uri.rstrip("/").rpartition("/")[0]
-            self._other_jobs[job] = JobData(find_job(job, store), self.clock)
+            store = self._opened.backend.uri.rstrip("/").rpartition("/")[0]
+            self._other_jobs[job] = JobData(OpenJob(find_job(job, store), self.clock))
         return self._other_jobs[job]
 
     def _block(

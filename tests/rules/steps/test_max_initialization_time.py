@@ -4,6 +4,7 @@ import pytest
 
 from sonde.engine.runner import Runner
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.rules.steps.max_initialization_time import MaxInitializationTime
 from tests.fakes.job import FakeJob
@@ -41,7 +42,7 @@ def test_the_threshold_is_kept_to_the_letter(setting: str) -> None:
 
 def test_a_step_that_does_not_come_is_found_meanwhile() -> None:
     job = starting(30, steps=0)
-    runner = Runner(JobData(job.backend, job.clock), [MaxInitializationTime()])
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [MaxInitializationTime()])
     runner.advance()
     [rule] = runner.evaluations
     [episode] = rule.episodes

@@ -7,6 +7,7 @@ import numpy as np
 from sonde.engine.runner import Runner
 from sonde.engine.saved_progress import Progress
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.records.finding import Evaluation
 from sonde.rules import Rule, load_rule
 from sonde.store.facts import decode_facts, encode_facts
@@ -69,13 +70,13 @@ def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 
 def test_findings_do_not_depend_on_who_looked_when() -> None:
     job = FakeJob()
-    runner = Runner(JobData(job.backend, job.clock), rules())
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), rules())
     for _ in grow(job):
         runner.advance()
         stored = decode_facts(Progress, encode_facts(runner.progress), "progress")
-        runner = Runner(JobData(job.backend, job.clock), rules(), stored)
+        runner = Runner(JobData(OpenJob(job.backend, job.clock)), rules(), stored)
     runner.advance()
-    afterwards = Runner(JobData(job.backend, job.clock), rules())
+    afterwards = Runner(JobData(OpenJob(job.backend, job.clock)), rules())
     afterwards.advance()
     assert texts(runner.evaluations) == texts(afterwards.evaluations)
     result = {evaluation.rule for evaluation in afterwards.evaluations if evaluation.episodes}

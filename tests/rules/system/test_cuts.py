@@ -7,6 +7,7 @@ import pytest
 
 from sonde.engine.runner import Runner
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.records.finding import Evaluation, Setting
 from sonde.records.job import Heartbeat, Overhead
 from sonde.rules import Rule, load_rule
@@ -70,7 +71,7 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(setting: Setting, seed
     restarts = itertools.cycle((True, False))
     job = FakeJob()
     worker = job.worker(device="cuda:0")
-    watching = Runner(JobData(job.backend, job.clock), rules(setting))
+    watching = Runner(JobData(OpenJob(job.backend, job.clock)), rules(setting))
     for index, values in enumerate(zip(*CURVES.values(), strict=True)):
         job.record({key: [float(item)] for key, item in zip(CURVES, values, strict=True)}, 0.0)
         if 60 <= index < 700:
@@ -83,12 +84,12 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(setting: Setting, seed
             job.backend.write(attempt_key(job.node, 1, "heartbeat"), encode_facts(beat))
             watching.advance()
             if next(restarts):
-                data = JobData(job.backend, job.clock)
+                data = JobData(OpenJob(job.backend, job.clock))
                 watching = Runner(data, rules(setting), watching.progress)
     worker.flush()
     job.end()
     watching.advance()
-    afterwards = Runner(JobData(job.backend, job.clock), rules(setting))
+    afterwards = Runner(JobData(OpenJob(job.backend, job.clock)), rules(setting))
     afterwards.advance()
     assert texts(watching.evaluations) == texts(afterwards.evaluations)
     fired = {evaluation.rule for evaluation in afterwards.evaluations if evaluation.episodes}

@@ -5,6 +5,7 @@ import pytest
 
 from sonde.engine.runner import Runner
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.records.finding import Evaluation, Setting
 from sonde.rules import Rule, load_rule
 from tests.fakes.job import FakeJob
@@ -87,7 +88,7 @@ def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int], is_killed: bool) -> None:
     job = FakeJob()
     worker = job.worker()
-    watching = Runner(JobData(job.backend, job.clock), all_rules())
+    watching = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
     looked = set(inspected_steps(STEPS))
     for step in range(STEPS):
         if step in looked:
@@ -104,11 +105,11 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int], is_kil
             watching.advance()
             if is_killed:
                 stored = watching.progress
-                watching = Runner(JobData(job.backend, job.clock), all_rules(), stored)
+                watching = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules(), stored)
     worker.flush()
     job.end()
     watching.advance()
-    total = Runner(JobData(job.backend, job.clock), all_rules())
+    total = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
     total.advance()
     assert texts(watching.evaluations) == texts(total.evaluations)
     spoken = {evaluation.rule for evaluation in total.evaluations if evaluation.episodes}

@@ -5,6 +5,7 @@ import pytest
 
 from sonde.engine.runner import Runner
 from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
 from sonde.records.finding import Evaluation
 from sonde.rules import Rule, load_rule
 from tests.fakes.job import FakeJob
@@ -83,7 +84,7 @@ def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int]) -> None:
     job = FakeJob()
     workers = [job.worker(rank, world_size=2) for rank in range(2)]
-    watching = Runner(JobData(job.backend, job.clock), all_rules())
+    watching = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
     for step in range(STEPS):
         start_ns = job.clock.now_ns()
         for worker in workers:
@@ -94,12 +95,12 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int]) -> Non
                 worker.flush()
             watching.advance()
             stored = watching.progress
-            watching = Runner(JobData(job.backend, job.clock), all_rules(), stored)
+            watching = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules(), stored)
     for worker in workers:
         worker.flush()
     job.end()
     watching.advance()
-    total = Runner(JobData(job.backend, job.clock), all_rules())
+    total = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
     total.advance()
     assert texts(watching.evaluations) == texts(total.evaluations)
     silent = {evaluation.rule for evaluation in total.evaluations if not evaluation.episodes}
