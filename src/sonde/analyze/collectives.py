@@ -1,7 +1,7 @@
 """Match collectives between workers: which worker waited for which, and for how long.
 
-Workers of a group call the same collectives in the same order. The last one to arrive waits for
-nobody; until then the others wait, and what comes after is the transfer.
+Workers of a group call the same collectives in the same order. All others wait until the last
+worker enters; the rest of the call is the transfer.
 """
 
 from dataclasses import dataclass
@@ -10,36 +10,36 @@ import numpy as np
 
 from sonde.records.arrays import BoolArray, IntArray
 
-ALONE = -1
-_MOSTLY = 3 / 4  # of the steps in which a slow worker is what the others wait for
-_SHARE = 0.2  # of the time in collectives that is spent in waiting for it
+UNMATCHED = -1
+_MIN_AWAITED_STEPS = 3 / 4  # share of steps in which the others mostly wait for the slow worker
+_MIN_AWAITED_SHARE = 0.2  # share of the exposed collective time spent waiting for it
 
 
 @dataclass(frozen=True)
 class Matched:
-    """Which calls belong together, and what each spent its time with; one entry per call."""
+    """Calls matched across workers, and how long each waited; one entry per call."""
 
-    collectives: IntArray  # the number of the collective; ALONE where no other worker has it
-    waiting_ns: IntArray  # until the last worker was there
-    late_ns: IntArray  # how much later than the first it came
+    collectives: IntArray  # number of the collective; UNMATCHED if no other worker called it
+    waiting_ns: IntArray  # until the last worker entered
+    late_ns: IntArray  # delay after the first worker
     is_last: BoolArray
 
 
 @dataclass(frozen=True)
 class Lateness:
-    """One worker, over all collectives that were matched."""
+    """Waiting times of one worker, over all matched collectives."""
 
     worker: int
     calls: int
     exposed_ns: int
     waiting_ns: int
-    last: int  # how often it was the last
-    awaited_ns: int  # how long the others waited for it, added up over the collectives
-    awaited_steps: int  # in how many steps they waited for it more than for all others
+    last: int  # number of collectives that it entered last
+    awaited_ns: int  # sum over collectives of the longest wait for this worker
+    awaited_steps: int  # steps in which it caused more than half of the waiting
 
 
-def place_in_order(kinds: IntArray, ranks: IntArray, starts_ns: IntArray) -> IntArray:
-    """The how-manieth call of its kind each one is, on its worker."""
+def call_numbers(kinds: IntArray, ranks: IntArray, starts_ns: IntArray) -> IntArray:
+    """Number the calls of each kind on each worker from 0, in order of time."""
     order = np.lexsort((starts_ns, ranks, kinds))
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = (np.diff(kinds[order]) != 0) | (np.diff(ranks[order]) != 0)
@@ -50,18 +50,18 @@ def place_in_order(kinds: IntArray, ranks: IntArray, starts_ns: IntArray) -> Int
 
 
 def match(kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArray) -> Matched:
-    """Puts the calls of several workers together.
+    """Match the calls of several workers.
 
     Args:
-        kinds: A number per group, operation and step.
-        ranks: Who called.
-        starts_ns: When each call began, on one clock for all.
-        ends_ns: When it was over.
+        kinds: A number for each group, operation and step.
+        ranks: The worker of each call.
+        starts_ns: Start times, on one clock.
+        ends_ns: End times.
     """
     if not len(kinds):
-        nothing = np.empty(0, dtype=np.int64)
-        return Matched(nothing, nothing, nothing, np.empty(0, dtype=np.bool_))
-    indices = place_in_order(kinds, ranks, starts_ns)
+        empty = np.empty(0, dtype=np.int64)
+        return Matched(empty, empty, empty, np.empty(0, dtype=np.bool_))
+    indices = call_numbers(kinds, ranks, starts_ns)
     width = int(indices.max()) + 1
     _, numbers, counts = np.unique(kinds * width + indices, return_inverse=True, return_counts=True)
     first_ns = np.full(len(counts), np.iinfo(np.int64).max)
@@ -71,7 +71,7 @@ def match(kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArr
     is_shared = counts[numbers] > 1
     waiting_ns = np.clip(last_ns[numbers] - starts_ns, 0, ends_ns - starts_ns)
     return Matched(
-        np.where(is_shared, numbers, ALONE),
+        np.where(is_shared, numbers, UNMATCHED),
         np.where(is_shared, waiting_ns, 0),
         np.where(is_shared, starts_ns - first_ns[numbers], 0),
         is_shared & (starts_ns == last_ns[numbers]),
@@ -81,13 +81,13 @@ def match(kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArr
 def lateness(
     matched: Matched, ranks: IntArray, steps: IntArray, exposed_ns: IntArray
 ) -> tuple[Lateness, ...]:
-    """What each worker waited, and how long it let the others wait.
+    """Return, per worker, how long it waited and how long the others waited for it.
 
     Args:
-        matched: Which calls belong together.
-        ranks: Who called.
-        steps: A number per step in which calls were made.
-        exposed_ns: What each call made the training wait.
+        matched: The matched calls.
+        ranks: The worker of each call.
+        steps: The step of each call.
+        exposed_ns: How long each call blocked training.
     """
     workers, rows = np.unique(ranks, return_inverse=True)
     distinct, columns = np.unique(steps, return_inverse=True)
@@ -108,31 +108,31 @@ def lateness(
     )
 
 
-def slow_worker(workers: tuple[Lateness, ...], steps: int, least_ns: int) -> Lateness | None:
-    """The worker that the others wait for, if there is one.
+def slow_worker(workers: tuple[Lateness, ...], steps: int, min_ns: int) -> Lateness | None:
+    """Return the worker that the others mostly wait for, or None.
 
     Args:
-        workers: What each of them waited.
-        steps: How many steps have matched collectives.
-        least_ns: What is too little to speak of in a step, such as the error of clocks.
+        workers: The waiting times of each worker.
+        steps: Number of steps with matched collectives.
+        min_ns: Shorter waits per step are ignored, for example the error of clocks.
     """
     if not steps:
         return None
     slowest = max(workers, key=lambda worker: worker.awaited_ns)
     exposed_ns = max((worker.exposed_ns for worker in workers if worker is not slowest), default=0)
     is_slow = (
-        slowest.awaited_steps >= _MOSTLY * steps
-        and slowest.awaited_ns > least_ns * steps
-        and slowest.awaited_ns >= _SHARE * exposed_ns
+        slowest.awaited_steps >= _MIN_AWAITED_STEPS * steps
+        and slowest.awaited_ns > min_ns * steps
+        and slowest.awaited_ns >= _MIN_AWAITED_SHARE * exposed_ns
     )
     return slowest if is_slow else None
 
 
 def _longest_wait(matched: Matched) -> IntArray:
-    """Per call, how long the first worker waited in its collective."""
+    """Return, per call, the longest wait of any worker in its collective."""
     if not len(matched.collectives):
         return np.empty(0, dtype=np.int64)
     longest = np.zeros(int(matched.collectives.max()) + 2, dtype=np.int64)
     np.maximum.at(longest, matched.collectives, matched.waiting_ns)
-    longest[ALONE] = 0
+    longest[UNMATCHED] = 0
     return np.asarray(longest[matched.collectives])

@@ -1,4 +1,4 @@
-"""What was the case at some instants: the stretch they lie in, and what was measured then."""
+"""Assign instants to time intervals, and compare samples inside and outside chosen intervals."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ OUTSIDE = -1
 
 
 @dataclass(frozen=True)
-class Meanwhile:
-    """The mean of what was measured during some stretches and during the others."""
+class IntervalMeans:
+    """Means of samples during chosen intervals and during the other intervals."""
 
     inside: float
     outside: float
@@ -19,43 +19,45 @@ class Meanwhile:
     outside_count: int
 
 
-def place_of(times_ns: IntArray, starts_ns: IntArray, ends_ns: IntArray) -> IntArray:
-    """The interval of each instant: the one that started last; OUTSIDE if there is none.
+def interval_indices(times_ns: IntArray, starts_ns: IntArray, ends_ns: IntArray) -> IntArray:
+    """Return the index of the innermost interval around each instant, or OUTSIDE.
 
     Args:
         times_ns: The instants.
-        starts_ns: When the intervals start, in order.
-        ends_ns: When they end (exclusive).
+        starts_ns: Start times of the intervals, in ascending order.
+        ends_ns: End times (exclusive).
     """
     if not len(starts_ns):
         return np.full(len(times_ns), OUTSIDE, dtype=np.int64)
     indices = np.searchsorted(starts_ns, times_ns, side="right") - 1
-    around: IntArray | None = None
+    enclosing: IntArray | None = None
     while (is_past := (indices != OUTSIDE) & (times_ns >= ends_ns[indices])).any():
-        around = _around(ends_ns) if around is None else around
-        indices[is_past] = around[indices[is_past]]
+        enclosing = _enclosing(ends_ns) if enclosing is None else enclosing
+        indices[is_past] = enclosing[indices[is_past]]
     return indices
 
 
-def meanwhile(values: FloatArray, indices: IntArray, is_chosen: BoolArray) -> Meanwhile | None:
-    """Values during chosen intervals and during the others; None if either is empty.
+def compare_intervals(
+    values: FloatArray, indices: IntArray, is_chosen: BoolArray
+) -> IntervalMeans | None:
+    """Compare samples during chosen intervals with the others; None if either side is empty.
 
     Args:
-        values: NaN is unknown.
-        indices: The interval of each value, or OUTSIDE.
-        is_chosen: Per interval.
+        values: The samples; NaN if unknown.
+        indices: The interval of each sample, or OUTSIDE.
+        is_chosen: One entry per interval.
     """
     is_known = ~np.isnan(values) & (indices != OUTSIDE)
     chosen = is_chosen[indices[is_known]]
     inside, outside = values[is_known][chosen], values[is_known][~chosen]
     if not len(inside) or not len(outside):
         return None
-    return Meanwhile(float(inside.mean()), float(outside.mean()), len(inside), len(outside))
+    return IntervalMeans(float(inside.mean()), float(outside.mean()), len(inside), len(outside))
 
 
-def _around(ends_ns: IntArray) -> IntArray:
-    """Of each stretch the last one before it that ends later: what is left once it has ended."""
+def _enclosing(ends_ns: IntArray) -> IntArray:
+    """Return, for each interval, the last earlier one that ends later, or OUTSIDE."""
     result = np.arange(len(ends_ns)) - 1
-    while (is_over := (result != OUTSIDE) & (ends_ns[result] <= ends_ns)).any():
-        result[is_over] = result[result[is_over]]
+    while (is_shorter := (result != OUTSIDE) & (ends_ns[result] <= ends_ns)).any():
+        result[is_shorter] = result[result[is_shorter]]
     return result

@@ -1,4 +1,4 @@
-"""What is usual for a noisy series, however heavy its tail; and what is far outside of that."""
+"""Robust statistics of noisy series, including series with heavy tails."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class TypicalRange:
-    """The middle of a series, where its upper tail begins, and the largest that was seen."""
+    """Median, start of the upper tail (95th percentile) and maximum of a series."""
 
     median: float
     upper: float
@@ -21,7 +21,7 @@ class TypicalRange:
 
     @classmethod
     def of(cls, values: FloatArray) -> "TypicalRange":
-        """Of finite values, at least one."""
+        """Compute them from at least one finite value."""
         ordered = np.sort(values)
         count = len(ordered)
         return cls(
@@ -30,48 +30,51 @@ class TypicalRange:
             float(ordered[-1]),
         )
 
-    def limit(self, times: float) -> float:
-        """The value that is N times as far above the median as the start of the tail.
+    def limit(self, factor: float) -> float:
+        """Return the value N times as far above the median as the start of the tail.
 
-        By differences, and by ratios where all is positive: the loss of a small batch is now and
-        then a hundred times its middle, and its tail says so only by ratios.
+        Distances are differences and, for positive values, also ratios; the larger limit wins.
+        Losses of small batches need ratios: now and then they are 100 times their median.
         """
-        by_difference = self.median + times * (self.upper - self.median)
+        by_difference = self.median + factor * (self.upper - self.median)
         if self.median <= 0:
             return by_difference
-        reach = float(np.log(max(self.upper, _TINY) / self.median)) * min(times, _MOST_RATIOS)
-        return max(by_difference, self.median * float(np.exp(min(reach, _MOST_REACH))))
+        log_ratio = float(np.log(max(self.upper, _TINY) / self.median))
+        exponent = min(log_ratio * min(factor, _MAX_RATIO_FACTOR), _MAX_EXPONENT)
+        return max(by_difference, self.median * float(np.exp(exponent)))
 
 
-_MOST_RATIOS = 3.0  # beyond it ratios of a heavy tail allow anything
-_MOST_REACH = 600.0  # exp of more is no number
+_MAX_RATIO_FACTOR = 3.0  # with a larger factor, ratios of a heavy tail allow any value
+_MAX_EXPONENT = 600.0  # avoids an overflow in exp
 
 
 def median_of(values: npt.ArrayLike) -> float:
-    """The median of at least one value, as numpy has it; of a few values much sooner."""
+    """Return the median of at least one value; much faster than numpy for short series."""
     ordered = np.sort(np.asarray(values))
     count = len(ordered)
     high = float(ordered[count // 2])
     if count % 2 == 0:
         high = (float(ordered[count // 2 - 1]) + high) / 2
-    return high if ordered[-1] == ordered[-1] else float("nan")  # what is no number comes last
+    return high if ordered[-1] == ordered[-1] else float("nan")  # sorting puts NaN last
 
 
-def quantile_of(ordered: FloatArray, at: float) -> float:
-    """A quantile of sorted numbers, interpolated as numpy does it."""
-    index = (len(ordered) - 1) * at
+def quantile_of(ordered: FloatArray, quantile: float) -> float:
+    """Return a quantile of sorted numbers, interpolated like `numpy.quantile`."""
+    index = (len(ordered) - 1) * quantile
     below = int(index)
     low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
-    share = index - below
-    # from the nearer end: so it never leaves the two
-    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
+    fraction = index - below
+    # from the nearer end, so that rounding errors cannot leave the interval
+    if fraction < 0.5:
+        return low + (high - low) * fraction
+    return high - (high - low) * (1 - fraction)
 
 
-def longest_run(marks: BoolArray) -> tuple[int, int]:
-    """Where the longest run of marks begins, and how long it is."""
-    if not marks.any():
+def longest_run(is_marked: BoolArray) -> tuple[int, int]:
+    """Return start and length of the longest run of True values."""
+    if not is_marked.any():
         return 0, 0
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], marks, [False])).astype(np.int8)))
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], is_marked, [False])).astype(np.int8)))
     runs = edges.reshape(-1, 2)
     lengths = runs[:, 1] - runs[:, 0]
     index = int(lengths.argmax())

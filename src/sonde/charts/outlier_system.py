@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sonde.analyze.instants import Meanwhile, meanwhile, place_of
+from sonde.analyze.instants import IntervalMeans, compare_intervals, interval_indices
 from sonde.analyze.resources import mean_of_devices
 from sonde.charts._chart import Chart
 from sonde.formats import format_percent
@@ -63,20 +63,20 @@ class OutlierSystem(Chart):
         )
 
 
-def _compared(reader: SystemReader, metric: str, outliers: StepOutliers) -> Meanwhile | None:
+def _compared(reader: SystemReader, metric: str, outliers: StepOutliers) -> IntervalMeans | None:
     samples = samples_of(reader, metric, is_whole=metric not in _ON_DEVICES)
     if samples is None:
         return None
     is_counted = outliers.is_outlier | outliers.is_normal
     starts, ends = outliers.table.starts_ns[is_counted], outliers.table.ends_ns[is_counted]
     order = np.argsort(starts, kind="stable")
-    indices = place_of(samples.times_ns, starts[order], ends[order])
-    return meanwhile(
+    indices = interval_indices(samples.times_ns, starts[order], ends[order])
+    return compare_intervals(
         mean_of_devices(samples.values), indices, outliers.is_outlier[is_counted][order]
     )
 
 
-def _joined(comparisons: list[Meanwhile]) -> tuple[float, float]:
+def _joined(comparisons: list[IntervalMeans]) -> tuple[float, float]:
     inside = sum(each.inside * each.inside_count for each in comparisons)
     outside = sum(each.outside * each.outside_count for each in comparisons)
     return (

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde import __version__
-from sonde.analyze.tracks import side_by_side
+from sonde.analyze.tracks import row_of_slices
 from sonde.clock import iso
 from sonde.read.timeline import NodeCounters, Timeline, WorkerSlices
 from sonde.records.arrays import IntArray
@@ -166,7 +166,7 @@ def _rows_of_tracks(table: pa.Table) -> Iterator[tuple[str, IntArray]]:
     ends_ns = starts_ns + to_numpy(table["duration_ns"])
     for number in sorted(set(tracks.tolist()), key=lambda track: track_order(titles[track])):
         indices = np.flatnonzero(tracks == number)
-        levels = side_by_side(starts_ns[indices], ends_ns[indices])
+        levels = row_of_slices(starts_ns[indices], ends_ns[indices])
         for index in range(int(levels.max()) + 1):
             title = titles[number] if not index else f"{titles[number]} ({index + 1})"
             yield title, indices[levels == index]

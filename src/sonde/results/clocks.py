@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.collectives import ALONE, Matched, match
+from sonde.analyze.collectives import UNMATCHED, Matched, match
 from sonde.analyze.skew import Meetings, Offset, offset_from_ends, offset_from_meetings
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration
@@ -150,7 +150,7 @@ class _Meeting:
         # matched by order, independent of the clocks
         kinds, workers = kinds_of(calls_by_worker), np.concatenate([nothing, *ranks])
         matched: Matched = match(kinds, workers, self._starts_ns, self._ends_ns)
-        self._numbers = np.where(np.array(is_symmetric, np.bool_), matched.collectives, ALONE)
+        self._numbers = np.where(np.array(is_symmetric, np.bool_), matched.collectives, UNMATCHED)
 
     def of(self, node: str, other_node: str) -> Meetings:
         """Common collectives of two nodes: the last entry and the first exit on each."""
@@ -160,7 +160,7 @@ class _Meeting:
         return Meetings(came_ns[here], left_ns[here], other_came_ns[there], other_left_ns[there])
 
     def _side(self, node: str) -> tuple[IntArray, IntArray, IntArray]:
-        selected = np.flatnonzero((self._nodes == node) & (self._numbers != ALONE))
+        selected = np.flatnonzero((self._nodes == node) & (self._numbers != UNMATCHED))
         numbers, indices = np.unique(self._numbers[selected], return_inverse=True)
         came_ns = np.full(len(numbers), np.iinfo(np.int64).min)
         left_ns = np.full(len(numbers), np.iinfo(np.int64).max)

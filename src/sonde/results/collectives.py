@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.collectives import ALONE, Lateness, Matched, lateness, match, slow_worker
+from sonde.analyze.collectives import UNMATCHED, Lateness, Matched, lateness, match, slow_worker
 from sonde.analyze.extents import Extents
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, pluralize
@@ -181,7 +181,7 @@ class Collectives(Frame):
     @property
     def matches(self) -> int:
         """Number of collectives of two or more workers."""
-        return len(np.unique(self.matched.collectives[self.matched.collectives != ALONE]))
+        return len(np.unique(self.matched.collectives[self.matched.collectives != UNMATCHED]))
 
     @cached_property
     def _slow(self) -> Lateness | None:
@@ -193,7 +193,7 @@ class Collectives(Frame):
     @property
     def _steps(self) -> int:
         """Number of steps with matched collectives."""
-        return len(np.unique(self._step_numbers[self.matched.collectives != ALONE]))
+        return len(np.unique(self._step_numbers[self.matched.collectives != UNMATCHED]))
 
     @cached_property
     def _step_numbers(self) -> IntArray:

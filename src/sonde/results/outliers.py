@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.analyze.correlation import correlation, means_by_place
-from sonde.analyze.instants import meanwhile, place_of
+from sonde.analyze.instants import compare_intervals, interval_indices
 from sonde.formats import pluralize
 from sonde.read.collectives import node_of
 from sonde.read.steps import StepTable
@@ -176,9 +176,9 @@ def _during(outliers: OutlierGroup, system: SystemReader, metric: str) -> Iterat
     starts_ns, ends_ns = outliers.table.starts_ns[order], outliers.table.ends_ns[order]
     series = system.series(metric)
     times_ns, values = system.samples(series)
-    indices = place_of(times_ns, starts_ns, ends_ns)
+    indices = interval_indices(times_ns, starts_ns, ends_ns)
     for which, row in zip(series, values, strict=True):
-        comparison = meanwhile(row.astype(np.float64), indices, outliers.is_outlier[order])
+        comparison = compare_intervals(row.astype(np.float64), indices, outliers.is_outlier[order])
         if comparison is None:
             continue
         coefficient = correlation(means_by_place(row, indices, len(order)), outliers.seconds[order])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.instants import OUTSIDE, place_of
+from sonde.analyze.instants import OUTSIDE, interval_indices
 from sonde.read.steps import MAIN_LANE
 from sonde.read.workers import WorkerReader
 from sonde.records.arrays import IntArray
@@ -30,7 +30,7 @@ class Track:
 
     def at(self, times_ns: Instants, outside: str) -> list[str]:
         """The name of the interval that contains each instant."""
-        indices = place_of(times_ns, self.starts_ns, self.ends_ns)
+        indices = interval_indices(times_ns, self.starts_ns, self.ends_ns)
         labels = (*self.names, outside)
         numbers = np.full(len(indices), len(self.names))
         numbers[indices != OUTSIDE] = self.which[indices[indices != OUTSIDE]]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.tracks import Folded, Named, Pixels, Sums, fold, nested
+from sonde.analyze.tracks import FoldedTrack, NamedSlices, Pixels, SliceTotals, fold, lay_out_track
 from sonde.bounded_cache import BoundedCache
 from sonde.read.timeline import PHASES, WorkerSlices
 from sonde.records.arrays import IntArray
@@ -20,7 +20,7 @@ from sonde.web.shared_job import SharedJob
 _RUNTIME = OperationCategory.RUNTIME.value
 _ON_DEVICE = tuple(category.value for category in DEVICE_CATEGORIES)
 _FRESH_SECONDS = 3.0  # how long the trace of a running job is reused
-_MAX_SHARE = 0.1  # of the time may go into rereading it
+_MAX_SHARE = 0.1  # of the time is spent rereading it
 _MAX_CACHED_SLICES = 4_000_000  # in total: about half a gigabyte
 
 
@@ -60,28 +60,28 @@ class WorkerTrace:
         return len(self.starts_ns)
 
     def track(self, title: str) -> Track | None:
-        """The track with a title, if there is track."""
+        """Return the track with a title, or None if there is none."""
         return next((track for track in self.tracks if track.title == title), None)
 
-    def folded(self, track: Track, pixels: Pixels) -> Folded:
+    def folded(self, track: Track, pixels: Pixels) -> FoldedTrack:
         """The visible part of a track; indices refer to all slices of the worker."""
         mine = track.indices
         folded = fold(self.starts_ns[mine], self.ends_ns[mine], track.lanes, pixels)
-        return Folded(mine[folded.wide], folded.narrow, folded.covered)
+        return FoldedTrack(mine[folded.wide], folded.narrow, folded.covered)
 
     def lanes_at(self, track: Track, indices: IntArray) -> IntArray:
         """The lanes of some slices of a track."""
         return np.asarray(track.lanes[np.searchsorted(track.indices, indices)])
 
-    def totals(self, track: Track, within: tuple[int, int]) -> list[tuple[str, str, Sums]]:
-        """Category, name and totals of a track's slices in a range; all steps share sums name."""
+    def totals(self, track: Track, within: tuple[int, int]) -> list[tuple[str, str, SliceTotals]]:
+        """Category, name and totals of a track's slices in a range; all steps have one name."""
         mine = track.indices
         kinds = len(self.categories) or 1
         both = self._plain_numbers[mine] * kinds + self.category_numbers[mine]
-        named = Named(both, self.starts_ns[mine], self.ends_ns[mine], track.parents)
+        named = NamedSlices(both, self.starts_ns[mine], self.ends_ns[mine], track.parents)
         return [
-            (self.categories[sums.name % kinds], self.names[sums.name // kinds], sums)
-            for sums in named.sums(*within)
+            (self.categories[totals.name % kinds], self.names[totals.name // kinds], totals)
+            for totals in named.totals(*within)
         ]
 
     def matching(self, text: str) -> IntArray:
@@ -168,7 +168,7 @@ class WorkerTrace:
         found_tracks = []
         for number in sorted(set(tracks.tolist()), key=lambda number: track_order(titles[number])):
             mine = np.flatnonzero(tracks == number)
-            nesting = nested(self.starts_ns[mine], self.ends_ns[mine])
+            nesting = lay_out_track(self.starts_ns[mine], self.ends_ns[mine])
             found_tracks.append(Track(titles[number], mine, nesting.lanes, nesting.parents))
         return tuple(found_tracks)
 

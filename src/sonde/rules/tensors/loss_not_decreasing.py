@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sonde.analyze.robust import median_of
-from sonde.analyze.trends import Change, change_over, halved
+from sonde.analyze.trends import Change, average_pairs, measure_change
 from sonde.read.curves import Curve
 from sonde.read.scalars import Losses as LossNames
 from sonde.read.window import Window
@@ -19,8 +19,8 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.predictions import NEEDS as ANSWERS
-from sonde.rules.measures.predictions import Answers
-from sonde.rules.measures.training_kind import has_played
+from sonde.rules.measures.predictions import Predictions
+from sonde.rules.measures.training_kind import was_reinforcement_learning
 
 Fall = tuple[float, float]  # how far it fell, and the standard error of that
 Shares = tuple[float, float]
@@ -99,7 +99,7 @@ class LossNotDecreasing(Rule):
         for curve in curves:
             if self.is_classic:
                 yield from self._classic(curve, state.of(curve.name, curve.mode))
-            elif has_played(window, state.of("kind")):
+            elif was_reinforcement_learning(window, state.of("kind")):
                 state["unfit"] = "reinforcement learning: the loss need not decrease"
             elif len(curves) == 1 or self.tensor_regex is not None:
                 yield from self._calibrated(window, curve, state.of(curve.name, curve.mode))
@@ -174,7 +174,7 @@ class LossNotDecreasing(Rule):
 
     def _calibrated(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
         self._take(window, curve, state)
-        answers = Answers(state.of("answers"))
+        answers = Predictions(state.of("answers"))
         answers.take(window)
         values = np.array(state["blocks"])
         if state["changes_sign"]:
@@ -186,16 +186,16 @@ class LossNotDecreasing(Rule):
         if state["has_fallen"] and not state["is_resumed"]:
             text = _stands_at_a_guess(values, answers)
         elif not state["has_fallen"]:
-            text = self._never_fell(state, change_over(values), answers)
+            text = self._never_fell(state, measure_change(values), answers)
         if state["steps"] >= self._least_steps(answers, is_over=window.is_last):
             state["was_judged"] = True
             if text:
-                yield self._finding(curve, state, change_over(values), (text, _why(answers)))
+                yield self._finding(curve, state, measure_change(values), (text, _why(answers)))
                 return
         if state["was_judged"] or state["has_fallen"]:
             yield self.recovered(_subject(curve))
 
-    def _never_fell(self, state: State, change: Change, answers: Answers) -> str:
+    def _never_fell(self, state: State, change: Change, answers: Predictions) -> str:
         """Notes whether it has fallen; if not, what is to be said of that."""
         level = abs(change.start) or 1.0
         falls = _falls(state, change)
@@ -208,7 +208,7 @@ class LossNotDecreasing(Rule):
         is_guess = len(state["blocks"]) >= LIMITS.guess_blocks and _is_a_guess(answers, change.end)
         hidden = LIMITS.max_hidden_shares_guess if is_guess else LIMITS.max_hidden_shares
         is_flat = _has_exploded(state) or _is_flat(falls, level, hidden)
-        return "has not decreased" if is_flat and not answers.know_something(change.end) else ""
+        return "has not decreased" if is_flat and not answers.are_informative(change.end) else ""
 
     def _take(self, window: Window, curve: Curve, state: State) -> None:
         """Adds a window to the series of blocks."""
@@ -242,7 +242,7 @@ class LossNotDecreasing(Rule):
             block, state["rest"] = state["rest"][: state["width"]], state["rest"][state["width"] :]
             state["blocks"].append(median_of(block))
             if len(state["blocks"]) >= LIMITS.max_blocks:
-                state["blocks"] = halved(np.array(state["blocks"])).tolist()
+                state["blocks"] = average_pairs(np.array(state["blocks"])).tolist()
                 state["width"] *= 2
 
     def _has_fallen(self, state: State, change: Change, falls: Sequence[Fall]) -> bool:
@@ -259,10 +259,10 @@ class LossNotDecreasing(Rule):
         minimum = share * (abs(change.start) or 1.0)
         return any(fall > max(minimum, LIMITS.sure_sigmas * error) for fall, error in falls)
 
-    def _least_steps(self, answers: Answers, *, is_over: bool) -> int:
+    def _least_steps(self, answers: Predictions, *, is_over: bool) -> int:
         if "num_steps" in self.explicit_parameters:
             return self.num_steps
-        is_sure = is_over or answers.compared_crosswise() is not None
+        is_sure = is_over or answers.broadcast_shapes() is not None
         return LIMITS.min_steps_at_end if is_sure else LIMITS.min_steps_running
 
     def _finding(
@@ -336,13 +336,13 @@ def _is_flat(falls: Sequence[Fall], level: float, most_hidden: Shares) -> bool:
     return is_plain and not may_have_fallen
 
 
-def _stands_at_a_guess(values: FloatArray, answers: Answers) -> str:
+def _stands_at_a_guess(values: FloatArray, answers: Predictions) -> str:
     """Whether it came down to what a guess gives, and has not fallen any more since."""
     is_early = len(values) < LIMITS.guess_blocks
     if is_early or not _is_a_guess(answers, float(values[-len(values) // 4 :].mean())):
         return ""  # as nearly always
     since = values[int(LIMITS.plateau_from_share * len(values)) :]
-    later = change_over(since)
+    later = measure_change(since)
     level = abs(later.start) or 1.0
     is_still = _is_flat([(later.fall, later.error)], level, LIMITS.max_hidden_shares_guess)
     is_still = is_still and not _was_better(since, later)
@@ -362,13 +362,13 @@ def _lowest(values: FloatArray) -> float:
     return min(median_of(values[index : index + 3]) for index in range(len(values) - 2))
 
 
-def _is_a_guess(answers: Answers, loss: float) -> bool:
-    return answers.know_nothing(loss) or answers.compared_crosswise() is not None
+def _is_a_guess(answers: Predictions, loss: float) -> bool:
+    return answers.are_uninformative(loss) or answers.broadcast_shapes() is not None
 
 
-def _why(answers: Answers) -> str:
+def _why(answers: Predictions) -> str:
     """What the shapes of answers and labels explain."""
-    shapes = answers.compared_crosswise()
+    shapes = answers.broadcast_shapes()
     if shapes is None:
         return ""
     return (

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.robust import median_of
-from sonde.analyze.trends import halved, noise_around_bend
+from sonde.analyze.trends import average_pairs, noise_around_bend
 from sonde.read.curves import Curve
 from sonde.read.window import Window
 from sonde.records.arrays import FloatArray
@@ -192,6 +192,6 @@ def _take(step: int, value: float, state: State) -> None:
     state["seen"] = state.get("seen", 0) + 1
     values, steps = [*state.get("values", []), value], [*state.get("steps", []), step]
     if len(values) > LIMITS.max_values:
-        values, steps = halved(np.array(values)).tolist(), steps[1::2]
+        values, steps = average_pairs(np.array(values)).tolist(), steps[1::2]
         state["width"] = 2 * state.get("width", 1)
     state["values"], state["steps"] = values, steps
