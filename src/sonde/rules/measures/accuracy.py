@@ -49,7 +49,7 @@ class Hits:
         return self.largest_class / self.samples
 
     @property
-    def beyond_chance(self) -> float:
+    def chance_limit(self) -> float:
         """The highest accuracy that may be chance: three standard errors above, and a little."""
         error = math.sqrt(self.chance * (1 - self.chance) / self.samples)
         return self.chance + max(0.03, 3 * error)

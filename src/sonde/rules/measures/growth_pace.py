@@ -9,7 +9,9 @@ from sonde.read.window import WindowTensor
 from sonde.rules._rule import State
 from sonde.rules.measures.tensor_columns import column_of_all, steps_of_all
 
-Leap = tuple[int, tuple[int, int], float]  # which tensor, between which steps, by how many sizes
+SuddenGrowth = tuple[
+    int, tuple[int, int], float
+]  # which tensor, between which steps, by how many sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,15 @@ class Calibration:
 LIMITS = Calibration()
 
 
-class Pace:
+class GrowthTracker:
     """The latest size of each tensor, and its fastest change."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def leaps(self, tensors: Sequence[WindowTensor], times: float) -> Iterator[Leap]:
+    def sudden_growth(
+        self, tensors: Sequence[WindowTensor], times: float
+    ) -> Iterator[SuddenGrowth]:
         """Tensors that have grown by a multiple of their size, much faster than ever before."""
         counts = np.array([len(tensor.rows.steps) for tensor in tensors], dtype=np.int64)
         ends = np.cumsum(counts, dtype=np.int64)

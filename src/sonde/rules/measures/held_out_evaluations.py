@@ -22,7 +22,7 @@ _ASIDE = "sanity check"  # a few batches before training
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EvaluationResult:
     """One evaluation, and the training before it."""
 
     step: int  # the training step at which it took place
@@ -30,7 +30,7 @@ class Evaluated:
     trained: tuple[float, ...]  # the training losses since the one before, in this window
 
 
-def held_out(window: Window, state: State) -> tuple[Evaluation, ...] | None:
+def held_out_series(window: Window, state: State) -> tuple[Evaluation, ...] | None:
     """The evaluations of the series that is judged; None where only single batches are known.
 
     Args:
@@ -51,7 +51,7 @@ def held_out(window: Window, state: State) -> tuple[Evaluation, ...] | None:
     return tuple(evaluation for evaluation in fitting if evaluation.name == state.get("series"))
 
 
-def on_training_data(window: Window) -> tuple[Evaluation, ...]:
+def training_data_evaluations(window: Window) -> tuple[Evaluation, ...]:
     """The evaluations of data that is trained on, by the trained model."""
     every = evaluations_in(window)
     return tuple(
@@ -59,10 +59,10 @@ def on_training_data(window: Window) -> tuple[Evaluation, ...]:
     )
 
 
-def evaluations(window: Window, state: State) -> tuple[list[Evaluated], list[float]]:
+def evaluations(window: Window, state: State) -> tuple[list[EvaluationResult], list[float]]:
     """The evaluations of a window in order, and the training losses after the last of them."""
     trained = window.losses()
-    results = held_out(window, state)
+    results = held_out_series(window, state)
     if results is None:
         return _of_batches(window)
     losses = trained[0].values if trained else np.empty(0)
@@ -72,7 +72,7 @@ def evaluations(window: Window, state: State) -> tuple[list[Evaluated], list[flo
         if evaluation.loss is not None and np.isfinite(evaluation.loss):
             end = int(np.searchsorted(steps, evaluation.step))
             before = _finite(losses[begin:end])
-            result.append(Evaluated(evaluation.step, evaluation.loss, tuple(before)))
+            result.append(EvaluationResult(evaluation.step, evaluation.loss, tuple(before)))
             begin = max(begin, end)
     return _latest_of_each_step(result), _finite(losses[begin:])
 
@@ -81,9 +81,9 @@ def _priority(name: str) -> tuple[int, str]:
     return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
 
 
-def _latest_of_each_step(results: Iterable[Evaluated]) -> list[Evaluated]:
+def _latest_of_each_step(results: Iterable[EvaluationResult]) -> list[EvaluationResult]:
     """An evaluation that runs twice in a row counts once."""
-    latest: list[Evaluated] = []
+    latest: list[EvaluationResult] = []
     for result in results:
         if latest and latest[-1].step == result.step:
             latest[-1] = replace(result, trained=latest[-1].trained)
@@ -92,7 +92,7 @@ def _latest_of_each_step(results: Iterable[Evaluated]) -> list[Evaluated]:
     return latest
 
 
-def _of_batches(window: Window) -> tuple[list[Evaluated], list[float]]:
+def _of_batches(window: Window) -> tuple[list[EvaluationResult], list[float]]:
     """From single batches: an evaluation belongs to the window of the step that follows it."""
     trained, evaluated = window.losses(), window.losses("eval")
     tables = window.steps()
@@ -108,7 +108,7 @@ def _of_batches(window: Window) -> tuple[list[Evaluated], list[float]]:
         batches = _finite(evaluated[0].values[after == index])
         if batches:
             mean = float(np.mean(batches))
-            result.append(Evaluated(step, mean, tuple(_finite(losses[begin:end]))))
+            result.append(EvaluationResult(step, mean, tuple(_finite(losses[begin:end]))))
             begin = end
     return result, _finite(losses[begin:])
 

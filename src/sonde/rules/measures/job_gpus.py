@@ -21,7 +21,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-def note_memory(window: Window, state: State) -> None:
+def record_job_memory(window: Window, state: State) -> None:
     """Keeps on which GPUs processes of the job hold memory, where the driver tells."""
     for samples in window.system(_JOB_MEMORY):
         job_memory_state = state.of("job_memory", samples.node)

@@ -16,11 +16,11 @@ def is_repeat_due(window: Window) -> bool:
     return window.is_last or (window.first_step or 0) % _REPEAT_EVERY_STEPS == 0
 
 
-def begin_leg(rule: Rule, window: Window, state: State) -> Iterator[Finding]:
+def begin_attempt(rule: Rule, window: Window, state: State) -> Iterator[Finding]:
     """Forgets what was before the workers started again; what stood is over until it is seen."""
     if state.get("leg") != window.attempt.number:
         stood = list(state.get("told", []))
-        training_kind.begin_leg(window, state)
+        training_kind.begin_attempt(window, state)
         yield from (rule.recovered(subject) for subject in stood)
 
 
@@ -37,7 +37,7 @@ def resolve(rule: Rule, state: State, subject: str) -> Iterator[Finding]:
         yield rule.recovered(subject)
 
 
-def names_in_words(names: Iterable[str]) -> str:
+def summarize_names(names: Iterable[str]) -> str:
     """One name, and how many more there are."""
     listed = list(names)
     remaining_names = len(listed) - 1

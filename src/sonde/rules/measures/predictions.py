@@ -43,7 +43,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-class Answers:
+class Predictions:
     """The latest predictions of a model, and their labels."""
 
     def __init__(self, state: State) -> None:
@@ -69,7 +69,7 @@ class Answers:
             if _are_crosswise(_shape(answers[0]), _shape(labels[0])):
                 self._state["shapes"] = [list(_shape(answers[0])), list(_shape(labels[0]))]
 
-    def know_something(self, loss: float) -> bool:
+    def are_informative(self, loss: float) -> bool:
         """Whether they are surely better than one answer to everything would be.
 
         Args:
@@ -83,7 +83,7 @@ class Answers:
             return False
         return bool(loss < LIMITS.informed_share * median_of([theirs for _, theirs in inspections]))
 
-    def know_nothing(self, loss: float) -> bool:
+    def are_uninformative(self, loss: float) -> bool:
         """Whether they are no better than one answer to everything would be.
 
         Args:
@@ -95,7 +95,7 @@ class Answers:
             return is_luck and not self._tell_classes_apart()
         return self._are_alike(LIMITS.same_variance_share)
 
-    def compared_crosswise(self) -> tuple[str, str] | None:
+    def broadcast_shapes(self) -> tuple[str, str] | None:
         """The shapes of answers and labels, where each answer is compared with every label."""
         if "shapes" not in self._state or not self._are_alike(LIMITS.broadcast_variance_share):
             return None

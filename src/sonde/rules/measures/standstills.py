@@ -14,7 +14,7 @@ from sonde.records.observation import ObservationKind
 from sonde.records.step import Phase
 from sonde.rules._rule import State
 
-STANDING = ObservationKind.STANDING_STILL.value
+STANDSTILLS = ObservationKind.STANDING_STILL.value
 _WAITING = ("collective", "backward", "device")  # for other workers
 _ON_PURPOSE = ("compiling", "checkpoint")
 
@@ -56,9 +56,9 @@ class Pause:
         return self.activity in _WAITING or (not self.activity and self.phase in _WAITING)
 
 
-def note_standstills(window: Window, state: State) -> None:
+def record_standstills(window: Window, state: State) -> None:
     """Remembers where workers stood while no step ended."""
-    for observation in window.observations(STANDING):
+    for observation in window.observations(STANDSTILLS):
         if observation.value:
             standstills = state.setdefault(str(observation.worker), [])
             since_ns = observation.time_ns - round(observation.value * NANOSECONDS)
@@ -73,7 +73,7 @@ def note_standstills(window: Window, state: State) -> None:
             del standstills[: -LIMITS.max_standstills]
 
 
-def pauses_of(
+def find_pauses(
     table: StepTable, seconds: FloatArray, is_usable: BoolArray, state: State, standstills: State
 ) -> Iterator[Pause]:
     """The pauses among some steps of one worker.
@@ -83,7 +83,7 @@ def pauses_of(
         seconds: How long they took, without evaluations and checkpoints.
         is_usable: Those without a profiler, after the first ones.
         state: With `recent`, the seconds of the steps before, and `total`, of all of them.
-        standstills: What `note_standstills` has noted.
+        standstills: What `record_standstills` has noted.
     """
     typical = median_of(state["recent"])
     minimum = max(

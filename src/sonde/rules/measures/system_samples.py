@@ -35,7 +35,7 @@ LIMITS = Calibration()
 
 
 @dataclass(frozen=True)
-class Counting:
+class SampleFilter:
     """Selects the samples that count."""
 
     patience: int | Literal["auto"]
@@ -114,13 +114,13 @@ def _with_buffer(subject: State, counted: Datapoints) -> Values:
     return np.concatenate([buffer, rows]) if len(buffer) else rows
 
 
-def in_seconds(times_ns: Instants, values: Values) -> Rows:
+def rows_in_seconds(times_ns: Instants, values: Values) -> Rows:
     """One row each: when, in seconds, and the value."""
     seconds = (times_n / NANOSECONDS for times_n in times_ns.tolist())
     return [[when, value] for when, value in zip(seconds, values.tolist(), strict=True)]
 
 
-def datapoints_of(subject: State, size: int) -> int:
+def sample_count(subject: State, size: int) -> int:
     """How many datapoints have counted so far."""
     return int(subject.get("windows", 0)) * size + len(subject.get("buffer", []))
 

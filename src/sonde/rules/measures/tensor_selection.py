@@ -45,7 +45,7 @@ def layers_affected(count: int) -> str:
     return f" {count} more {'layer is' if count == 1 else 'layers are'} affected." if count else ""
 
 
-def and_more(names: Sequence[str]) -> str:
+def first_and_count(names: Sequence[str]) -> str:
     """The first one, and how many others there are."""
     more = len(names) - 1
     return layer_of(names[0]) + (f" and {more} more" if more else "")

@@ -14,11 +14,11 @@ from sonde.records.step import Phase
 from sonde.rules._rule import State
 
 # the first step of each optimizer, and of each operation that the loss comes from
-BEGINNINGS = (
+RESTARTS = (
     Observations(ObservationKind.NEW_OPTIMIZER.value),
     Observations(ObservationKind.LOSS_KIND.value),
 )
-SIZES = Observations(ObservationKind.INPUT_SIZE.value)
+INPUT_SIZES = Observations(ObservationKind.INPUT_SIZE.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class Calibration:
 LIMITS = Calibration()
 
 
-def begin_leg(window: Window, state: State) -> None:
+def begin_attempt(window: Window, state: State) -> None:
     """Forgets what was before workers started again: what is done again need not go on from it."""
     if state.get("leg") != window.attempt.number:
         state.clear()
         state["leg"] = window.attempt.number
 
 
-def is_playing(window: Window) -> bool:
+def is_reinforcement_learning(window: Window) -> bool:
     """Whether an agent acts between training steps, as in reinforcement learning.
 
     Most steps have an evaluation inside, or some at irregular steps: an agent that explores acts by
@@ -83,13 +83,13 @@ def has_rollout(table: StepTable) -> BoolArray:
     return np.asarray(table.passes - table.micro_steps >= LIMITS.rollout_passes)
 
 
-def has_played(window: Window, state: State) -> bool:
+def was_reinforcement_learning(window: Window, state: State) -> bool:
     """Whether an agent has acted in this window or before: one rollout is for many steps."""
-    state["plays"] = bool(state.get("plays")) or is_playing(window)
+    state["plays"] = bool(state.get("plays")) or is_reinforcement_learning(window)
     return bool(state["plays"])
 
 
-def only_loss(window: Window, state: State, playing: str) -> Curve | None:
+def single_loss(window: Window, state: State, playing: str) -> Curve | None:
     """The loss that tells where training goes; None where one may go anywhere, now or before.
 
     Args:
@@ -100,18 +100,18 @@ def only_loss(window: Window, state: State, playing: str) -> Curve | None:
     curves = window.losses()
     if len(curves) > 1:
         state["unfit"] = "alternating losses influence each other"
-    if is_playing(window):
+    if is_reinforcement_learning(window):
         state["unfit"] = f"reinforcement learning: {playing}"
     return curves[0] if len(curves) == 1 and "unfit" not in state else None
 
 
-def another_began(window: Window, state: State) -> int | None:
+def latest_restart(window: Window, state: State) -> int | None:
     """The first step of the latest optimizer that was made after others had stepped; None: no such.
 
     A fold, a member of an ensemble or a second phase begins so, and its loss where it will. So does
     a loss that comes from another operation than all before.
     """
-    for need in BEGINNINGS:
+    for need in RESTARTS:
         subjects: list[str] = state.get(need.kind, [])
         for observation in window.observations(need.kind):
             if observation.subject not in subjects:
@@ -122,19 +122,19 @@ def another_began(window: Window, state: State) -> int | None:
     return state.get("another")
 
 
-def loss_changed(window: Window, state: State) -> int | None:
+def latest_loss_change(window: Window, state: State) -> int | None:
     """The latest step from which on the loss is another quantity; None: no such.
 
     Another optimizer steps, it comes from another operation, or samples have another size.
     """
-    began = another_began(window, state)
-    for change in window.observations(SIZES.kind):
+    began = latest_restart(window, state)
+    for change in window.observations(INPUT_SIZES.kind):
         state["resized"] = change.step
     steps = [step for step in (began, state.get("resized")) if step is not None]
     return max(steps, default=None)
 
 
-def fastest_rate(window: Window) -> FloatArray:
+def highest_learning_rate(window: Window) -> FloatArray:
     """The learning rate of the group that learns fastest, step by step; nothing, if not known."""
     rates = [curve.values for curve in window.scalars("learning_rate*") if len(curve)]
     return max(rates, key=lambda rate: float(rate.max()), default=np.empty(0))

@@ -1,6 +1,6 @@
-"""The loader that serves a training, and how many processes it should have.
+"""The data loader of the training batches, and how many processes it should have.
 
-The answer is the one that `sonde dataloader` prints: the same function of the same records.
+The advice is the same as that of `sonde dataloader`: it comes from the same function.
 """
 
 from dataclasses import asdict, dataclass
@@ -17,42 +17,42 @@ from sonde.rules._rule import State
 
 @dataclass(frozen=True, slots=True)
 class TrainingLoader:
-    """Facts and advice about the loader of the training batches."""
+    """Configuration of the loader of the training batches, and advice."""
 
     processes: int
     cores: int
-    advised: int | None = None  # processes; None where that cannot be told
-    advice: str = ""  # empty where loading keeps up over the whole run
+    advised: int | None = None  # processes; None if unknown
+    advice: str = ""  # empty if loading keeps up over the whole run
 
 
-def training_loader(window: Window, worker: int) -> LoaderRecord | None:
-    """What was recorded so far of the loader that serves training; of several, the latest."""
-    within = TimeRange(window.attempt.start_ns, window.end_ns + 1)
-    records = read_loaders(window.data.worker(worker), within)
-    serving = [record for record in records if record.mode == Mode.TRAIN.value and record.starts]
-    return max(serving, key=lambda record: record.starts[-1].time_ns, default=None)
+def read_training_loader(window: Window, worker: int) -> LoaderRecord | None:
+    """Return the record of the training loader that was iterated last, or None if there is none."""
+    time_range = TimeRange(window.attempt.start_ns, window.end_ns + 1)
+    records = read_loaders(window.data.worker(worker), time_range)
+    loaders = [record for record in records if record.mode == Mode.TRAIN.value and record.starts]
+    return max(loaders, key=lambda record: record.starts[-1].time_ns, default=None)
 
 
-def loader_of(window: Window, worker: int, state: State) -> TrainingLoader | None:
-    """The loader that serves a worker, and what to do about it; None where there is none.
+def loader_facts(window: Window, worker: int, state: State) -> TrainingLoader | None:
+    """Return the training loader of a worker with advice, or None if there is none.
 
-    To read it takes milliseconds: the longer somebody asks, the less often it is read again. At the
-    end it always is, so that it says what everybody else says about the finished job.
+    Reading it takes milliseconds, so the result is cached and refreshed at calls 1, 2, 4, 8 and so
+    on. In the last window it is always refreshed, to match the advice on the finished job.
     """
     calls = state["asked"] = state.get("asked", 0) + 1
     if calls & (calls - 1) == 0 or window.is_last:
-        state["loader"] = _examined(window, worker)
+        state["loader"] = _examine_loader(window, worker)
     cached = state["loader"]
     return None if cached is None else TrainingLoader(**cached)
 
 
-def cores_wanted(loaders: int, cores: int) -> int:
-    """How many cores a worker and its loader processes would use at once."""
-    return max(1, min(1 + loaders, cores))
+def cores_needed(loader_processes: int, cores: int) -> int:
+    """Return how many cores a worker and its loader processes can use at once."""
+    return max(1, min(1 + loader_processes, cores))
 
 
-def _examined(window: Window, worker: int) -> dict[str, object] | None:
-    record = training_loader(window, worker)
+def _examine_loader(window: Window, worker: int) -> dict[str, object] | None:
+    record = read_training_loader(window, worker)
     if record is None:
         return None
     node = window.attempt.node_of(worker)

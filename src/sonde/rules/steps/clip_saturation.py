@@ -12,7 +12,7 @@ from sonde.records.need import Scalars
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg, has_played
+from sonde.rules.measures.training_kind import begin_attempt, was_reinforcement_learning
 
 _NAME = "clip_factor"
 
@@ -35,8 +35,8 @@ LIMITS = Calibration()
 class ClipSaturation(Rule):
     """Gradient clipping scales almost every gradient down to a small fraction.
 
-    Why it matters: All steps then have the same length, whatever the gradients are. Plain SGD
-    barely moves, and the learning rate no longer means what it says.
+    Why it matters: All steps then have the same length, whatever the gradients are. With plain SGD,
+    the effective learning rate is far below the configured one.
     How it decides:
     - Clipping keeps less than `fraction` of the gradient in at least `share` percent of 200
       consecutive clipped steps (100 at the end of the job).
@@ -58,8 +58,8 @@ class ClipSaturation(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at what clipping left of the gradients."""
-        begin_leg(window, state)
-        severity = Severity.INFO if has_played(window, state) else Severity.WARNING
+        begin_attempt(window, state)
+        severity = Severity.INFO if was_reinforcement_learning(window, state) else Severity.WARNING
         for curve in window.scalars(_NAME):
             is_late = curve.steps >= LIMITS.early_steps
             factors = (state.get("factors", []) + curve.values[is_late].tolist())[

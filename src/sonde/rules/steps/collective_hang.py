@@ -14,7 +14,7 @@ from sonde.records.need import Observations, Steps
 from sonde.records.observation import ObservationKind
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 _KIND = ObservationKind.STANDING_STILL.value
 _WAITING = ("collective", "backward", "device")
@@ -81,7 +81,7 @@ class CollectiveHang(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Puts together where all workers stand."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         window.steps()
         standing = state.of("standing")
         for observation in window.observations(_KIND):
@@ -122,8 +122,12 @@ class CollectiveHang(Rule):
             f"worker {placement.worker} {placement.description}"
             for placement in missing[:_MAX_LISTED]
         )
-        text = text or "all workers are waiting, in different collectives or without a network"
-        waited = f"have been waiting for {longest:.0f} s" if longest else "were in a collective"
+        text = (
+            text
+            or "all workers are waiting: in different collectives, or because the network is down"
+        )
+        has, was = ("has", "was") if len(waiting) == 1 else ("have", "were")
+        waited = f"{has} been waiting for {longest:.0f} s" if longest else f"{was} in a collective"
         return self.finding(
             f"{len(waiting)} of {len(placements)} workers {waited}; worker {waiting[0].worker} "
             f"{waiting[0].description}; {text}.",

@@ -12,9 +12,9 @@ from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.contention import share_of_a_core
+from sonde.rules.measures.contention import core_share
 from sonde.rules.measures.data_waits import Waits
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class DataLoaderStall(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Find unusually long waits."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             waits = Waits.of(table)
@@ -73,7 +73,7 @@ class DataLoaderStall(Rule):
             later, limit = waits.without_starts(window), self._limit(worker_state)
             is_long = later.seconds > limit
             if is_long.any():  # else nobody need look at the machine
-                is_long = share_of_a_core(window, table) * later.seconds > limit
+                is_long = core_share(window, table) * later.seconds > limit
             if is_long.any():
                 yield self._finding(later.take(is_long), worker_state)
 

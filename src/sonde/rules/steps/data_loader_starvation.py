@@ -11,9 +11,9 @@ from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.contention import share_of_a_core
+from sonde.rules.measures.contention import core_share
 from sonde.rules.measures.data_waits import Waits
-from sonde.rules.measures.training_loader import cores_wanted, loader_of
+from sonde.rules.measures.training_loader import cores_needed, loader_facts
 
 _WHERE = "`sonde dataloader` shows where the time goes."
 
@@ -74,7 +74,7 @@ class DataLoaderStarvation(Rule):
             waits = Waits.of(table)
             core = 1.0
             if self._percent(waits, core) > self.threshold:  # else nobody need look at the machine
-                core = worker_state["core"] = _share_of_a_core(window, table, worker_state)
+                core = worker_state["core"] = _loader_core_share(window, table, worker_state)
                 waits = waits.without_starts(window)
             worker_state["timed"] = worker_state.get("timed", 0) + len(waits.steps)
             is_whole = len(waits.steps) >= LIMITS.min_window_steps
@@ -130,7 +130,7 @@ class DataLoaderStarvation(Rule):
         wait, step = state["waited"] / state["steps"], state["whole"] / state["steps"]
         percent = 100 * state["waited"] / state["whole"]
         is_long = state.get("core", 1.0) * wait >= LIMITS.min_wait_seconds
-        loader = loader_of(window, waits.worker, state)
+        loader = loader_facts(window, waits.worker, state)
         life = next(
             (
                 worker_life
@@ -171,8 +171,8 @@ def _add_waits(state: State, waits: Waits) -> None:
     state.setdefault("since", int(waits.steps[0]))
 
 
-def _share_of_a_core(window: Window, table: StepTable, state: State) -> float:
+def _loader_core_share(window: Window, table: StepTable, state: State) -> float:
     """How much of a core each process had that makes batches, or takes them."""
-    loader = loader_of(window, table.worker, state)
-    processes = 1 if loader is None else cores_wanted(loader.processes, loader.cores)
-    return share_of_a_core(window, table, state.get("core", 1.0), processes)
+    loader = loader_facts(window, table.worker, state)
+    processes = 1 if loader is None else cores_needed(loader.processes, loader.cores)
+    return core_share(window, table, state.get("core", 1.0), processes)

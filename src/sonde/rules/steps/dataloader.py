@@ -18,13 +18,13 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.contention import share_of_a_core
+from sonde.rules.measures.contention import core_share
 from sonde.rules.measures.data_waits import Waits
 from sonde.rules.measures.training_loader import (
     TrainingLoader,
-    cores_wanted,
-    loader_of,
-    training_loader,
+    cores_needed,
+    loader_facts,
+    read_training_loader,
 )
 
 _LOADING = OperationCategory.LOADING.value
@@ -166,7 +166,7 @@ class Dataloader(Rule):
 def _answer(window: Window, workers: dict[int, State]) -> TrainingLoader | None:
     """How many processes each worker should have: as of the one that waits most."""
     worst = max(workers, key=lambda rank: float(workers[rank].get("waiting", 0.0)))
-    return loader_of(window, worst, workers[worst])
+    return loader_facts(window, worst, workers[worst])
 
 
 def _note_loaders(window: Window, state: State) -> None:
@@ -175,7 +175,7 @@ def _note_loaders(window: Window, state: State) -> None:
         rows = table.to_pydict()
         worker_state = state.of("workers", rank)
         has_begun = Operation.START.value in rows["name"]
-        record = training_loader(window, rank) if has_begun else None
+        record = read_training_loader(window, rank) if has_begun else None
         if record is not None:
             worker_state["processes"] = record.facts.processes
             worker_state["cores"] = record.facts.cores
@@ -201,8 +201,8 @@ def _note_steps(window: Window, table: StepTable, state: State) -> None:
         return
     state["waiting"] = float(waits.seconds.sum()) / total
     if state["waiting"] >= LIMITS.waiting_share:  # else nobody need look at the machine
-        processes = cores_wanted(state.get("processes", 0), state.get("cores", 1))
-        state["core"] = share_of_a_core(window, table, state.get("core", 1.0), processes)
+        processes = cores_needed(state.get("processes", 0), state.get("cores", 1))
+        state["core"] = core_share(window, table, state.get("core", 1.0), processes)
     core = state.get("core", 1.0)
     state["wait_seconds"] = core * float(waits.seconds.mean())
     state["step_seconds"] = float((waits.step_seconds - waits.seconds).mean())

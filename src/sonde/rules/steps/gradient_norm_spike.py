@@ -14,7 +14,7 @@ from sonde.records.need import Scalars
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 _NAME = "gradient_norm*"
 _BETWEEN = "/between"  # the root mean square of the norms since the last such value
@@ -69,7 +69,7 @@ class GradientNormSpike(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks for norms that are out of range."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         curves = {curve.name: curve for curve in window.scalars(_NAME)}
         for name, curve in curves.items():
             if name.endswith(_BETWEEN):

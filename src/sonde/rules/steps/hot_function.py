@@ -19,7 +19,7 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import NO_STEP, Mode
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.contention import share_of_a_core
+from sonde.rules.measures.contention import core_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class HotFunction(Rule):
             if table.is_profiled.any():
                 worker_state["until_ns"] = int(table.ends_ns[table.is_profiled].max())
                 worker_state["is_busy"] = _is_busy(table)
-                worker_state["core"] = share_of_a_core(window, table)
+                worker_state["core"] = core_share(window, table)
             is_due = (
                 window.end_ns
                 > worker_state.get("until_ns", 0) + LIMITS.written_after_seconds * NANOSECONDS

@@ -12,7 +12,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Scalars
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 _NAME = "learning_rate*"
 
@@ -64,7 +64,7 @@ class LearningRateCollapse(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares every learning rate with the highest it has been."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         curves = window.scalars(_NAME)
         if not curves:
             return

@@ -16,7 +16,13 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import BEGINNINGS, SIZES, begin_leg, loss_changed, only_loss
+from sonde.rules.measures.training_kind import (
+    INPUT_SIZES,
+    RESTARTS,
+    begin_attempt,
+    latest_loss_change,
+    single_loss,
+)
 
 _OF_A_TRAINING = (
     *("untrained", "best", "lost", "middles", "scale", "bottomless", "highest", "gone"),
@@ -75,7 +81,7 @@ class LossDiverging(Rule):
 
     section = Section.TRAINING
     calibration = LIMITS
-    needs = (Losses(), *BEGINNINGS, SIZES)
+    needs = (Losses(), *RESTARTS, INPUT_SIZES)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 2
     explains: ClassVar[tuple[str, ...]] = (
@@ -85,9 +91,9 @@ class LossDiverging(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares the loss with that of the untrained model."""
-        begin_leg(window, state)
-        began = loss_changed(window, state)
-        loss = only_loss(window, state, "the loss can rise while the model learns")
+        begin_attempt(window, state)
+        began = latest_loss_change(window, state)
+        loss = single_loss(window, state, "the loss can rise while the model learns")
         if loss is not None:
             _note_evaluations(window, state)
             yield from self._judge(_of_one_training(loss, began, state), state)

@@ -16,12 +16,12 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import (
-    BEGINNINGS,
-    SIZES,
-    begin_leg,
-    fastest_rate,
-    loss_changed,
-    only_loss,
+    INPUT_SIZES,
+    RESTARTS,
+    begin_attempt,
+    highest_learning_rate,
+    latest_loss_change,
+    single_loss,
 )
 
 _OF_A_SPIKE = ("since", "peak", "peak_step", "tail", "limit", "usual")
@@ -73,16 +73,16 @@ class LossSpike(Rule):
 
     section = Section.TRAINING
     calibration = LIMITS
-    needs = (Losses(), *BEGINNINGS, SIZES)
+    needs = (Losses(), *RESTARTS, INPUT_SIZES)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("GradientNormSpike",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks for losses that are out of range, and whether they come back."""
-        begin_leg(window, state)
-        state["changed"] = loss_changed(window, state)
-        loss = only_loss(window, state, "the loss jumps with the states the model visits")
+        begin_attempt(window, state)
+        state["changed"] = latest_loss_change(window, state)
+        loss = single_loss(window, state, "the loss jumps with the states the model visits")
         if loss is not None:
             yield from self._judge(window, loss, state)
 
@@ -208,7 +208,7 @@ def _cluster(is_out: BoolArray) -> int | None:
 def _take(window: Window, values: FloatArray, state: State) -> None:
     """Remembers a window without a spike."""
     state["recent"] = (state.get("recent", []) + values.tolist())[-LIMITS.recent_steps :]
-    rates = fastest_rate(window)
+    rates = highest_learning_rate(window)
     if len(rates):
         state["rate"] = float(rates[-1])
         state["highest_rate"] = max(state.get("highest_rate", 0.0), float(rates.max()))
@@ -228,7 +228,7 @@ def _came_back(values: FloatArray, limit: float) -> int | None:
 
 def _begins_again(window: Window, state: State) -> bool:
     """Whether the learning rate goes up to where it has been before, as some schedules do."""
-    rates = fastest_rate(window)
+    rates = highest_learning_rate(window)
     if not len(rates) or "rate" not in state:
         return False
     append = np.append(state["rate"], rates)

@@ -13,7 +13,7 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Scalars, Steps
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 _LARGEST = {"float16": 65504.0}
 _COLLECTIONS = ("weights", "gradients", "activations", "outputs")
@@ -62,7 +62,7 @@ class LowPrecisionOverflow(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Count skipped steps and check the largest values."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         scales = window.scalars("loss_scale")
         for table in window.steps():
             worker_state = state.of("workers", table.worker)

@@ -17,7 +17,7 @@ _OTHER_MODES = (Mode.EVAL.value, Mode.PREDICT.value)
 class MaxInitializationTime(Rule):
     """The first training step comes late, or not at all.
 
-    Why it matters: Machines cost money while nothing is learned, at every start.
+    Why it matters: Every start costs machine time in which nothing is learned.
     How it decides:
     - The first training step starts more than `threshold` minutes after the start of the job, or
       after a restart of its workers.

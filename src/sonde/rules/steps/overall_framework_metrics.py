@@ -26,7 +26,7 @@ _OPERATIONS = {
 class OverallFrameworkMetrics(Rule):
     """Where does the job's time go? Statistics only: it never fires.
 
-    Why it matters: It shows where to look first: training, evaluation or what lies between them;
+    Why it matters: It shows where to look first: training, evaluation or the time in between;
     computing or waiting.
     How it decides:
     - Seconds of training steps, evaluation and prediction steps, and everything else, from the
@@ -34,7 +34,7 @@ class OverallFrameworkMetrics(Rule):
     - Seconds of each phase of the training steps.
     - Seconds of CPU operators, GPU operators and other framework events in the profiled steps.
     - All values are means over the workers.
-    What to do: Start with the largest.
+    What to do: Start with the largest value.
     """
 
     section = Section.SPEED

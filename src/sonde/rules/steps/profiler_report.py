@@ -18,7 +18,7 @@ _PERCENTILES = (50.0, 95.0, 100.0)
 class ProfilerReport(Rule):
     """How does the job perform overall? Runs all profiling rules; it never fires itself.
 
-    Why it matters: One name for everything about time and machines.
+    Why it matters: A single rule gives an overview of time and resource usage.
     How it decides:
     - Runs CPUBottleneck, IOBottleneck, LowGPUUtilization, BatchSize, GPUMemoryIncrease,
       LoadBalancing, StepOutlier, MaxInitializationTime, Dataloader, OverallSystemUsage and

@@ -13,7 +13,7 @@ from sonde.records.need import Steps
 from sonde.records.step import Phase
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class SlowCheckpoints(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds up what saves took in the last steps of each worker."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             saved_ns = table.phases_ns[Phase.CHECKPOINT.value]

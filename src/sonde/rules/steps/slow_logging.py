@@ -13,7 +13,7 @@ from sonde.records.need import Observations, Steps
 from sonde.records.observation import ObservationKind
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 _KIND = ObservationKind.OUTPUT_TIME.value
 
@@ -58,7 +58,7 @@ class SlowLogging(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares the time spent on output with the time of the steps, worker by worker."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         for observation in window.observations(_KIND):
             spent = state.of("output", observation.worker)
             source = observation.facts.get("by", "output")

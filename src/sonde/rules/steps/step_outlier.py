@@ -19,7 +19,7 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode, Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.standstills import STANDING, Pause, note_standstills, pauses_of
+from sonde.rules.measures.standstills import STANDSTILLS, Pause, find_pauses, record_standstills
 from sonde.rules.measures.training_kind import has_rollout
 
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
@@ -104,8 +104,8 @@ class StepOutlier(Rule):
     Why it matters: With several workers, all of them wait for the slowest step, and rare long steps
     often have a cause that can be removed.
     How it decides:
-    - A step is long if it takes 1.5 times the median of the last 400 and `stddev` robust standard
-      deviations more; if step times vary widely, up to a higher multiple.
+    - A step is long if it exceeds the median of the last 400 by `stddev` robust standard deviations
+      and takes 1.5 times the median, or a higher multiple if step times vary widely.
     - Fires if more than `n_outliers` long steps cost 5 seconds and 2% of the time (10% if no phase
       stands out; 1 second and 10% if they recur every N steps).
     - Or if one step takes 5 seconds, 300 times the median and 10% of the time.
@@ -122,13 +122,13 @@ class StepOutlier(Rule):
 
     section = Section.SPEED
     calibration = LIMITS
-    needs = (*(Steps(mode) for mode in _OF_ALL_MODES), Observations(STANDING))
+    needs = (*(Steps(mode) for mode in _OF_ALL_MODES), Observations(STANDSTILLS))
     window_steps: ClassVar[int] = 100
     recovers_after: ClassVar[int] = 5
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at the steps of every worker."""
-        note_standstills(window, state.of("standstills"))
+        record_standstills(window, state.of("standstills"))
         is_alone = len(window.attempt.ranks) == 1
         for mode in _OF_ALL_MODES if self.mode is None else (self.mode,):
             for table in window.steps(mode):
@@ -141,7 +141,7 @@ class StepOutlier(Rule):
                     continue
                 if mode == Mode.TRAIN:
                     standstills_state = state.of("standstills")
-                    for pause in pauses_of(
+                    for pause in find_pauses(
                         table, seconds, is_usable, mode_state, standstills_state
                     ):
                         is_usable &= table.steps != pause.step

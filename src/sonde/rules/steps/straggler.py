@@ -17,7 +17,7 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 # Phases in which nobody waits for another worker: first those that are surely one's own; and then
 # the forward pass, in which parameters may be gathered from the others.
@@ -71,7 +71,7 @@ class Straggler(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares the workers at the steps that all of them have."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         tables = window.steps()
         state["workers"] = max(state.get("workers", 0), len(tables))
         steps = _common_steps(tables)

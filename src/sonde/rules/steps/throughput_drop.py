@@ -18,18 +18,18 @@ from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.contention import (
-    is_as_much,
-    is_crowded,
-    is_measured,
-    is_more,
-    is_only_waiting,
-    join_amounts,
-    lacks_inputs,
-    note_amounts,
-    note_work,
-    times_the_work,
+    add_cpu_time,
+    add_workload,
+    cpu_time_ratio,
+    has_cpu_samples,
+    has_larger_workload,
+    has_same_workload,
+    is_contended,
+    is_explained_by_waiting,
+    lacks_input_sizes,
+    merge_workload,
 )
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 _LOADING = (Phase.DATA_WAIT.value, Phase.HOST_TO_DEVICE.value)  # larger batches take longer
@@ -94,7 +94,7 @@ class ThroughputDrop(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares the middle step of each worker with what it was."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             is_usable = (
@@ -125,14 +125,14 @@ class ThroughputDrop(Rule):
     ) -> None:
         """Keeps how much is done for a step; while it is as usual, now and then will do."""
         work, latest = state.of("now" if is_slow else "before"), state.of("latest")
-        note_work(window, table, is_usable, work)
+        add_cpu_time(window, table, is_usable, work)
         if not is_slow:  # the last window before steps are slow may be a part of both
-            join_amounts(work, latest)
+            merge_workload(work, latest)
         latest.clear()
         if not is_slow:
-            note_amounts(window, table, latest)
+            add_workload(window, table, latest)
         elif state["slow"] > 1:  # in the first window it was not so all along
-            note_amounts(window, table, work)
+            add_workload(window, table, work)
 
     def _compare(self, table: StepTable, now: dict[str, float], state: State) -> bool:
         """Whether steps are slow, and how they were before; one quick window ends nothing."""
@@ -169,7 +169,9 @@ class ThroughputDrop(Rule):
         )
         is_felt = state["slow"] >= self.in_a_row and state["lost"] >= minimum
         if is_felt and not state.get("is_told"):
-            is_sure = phase not in _LOADING or not lacks_inputs(state.of("before"), state.of("now"))
+            is_sure = phase not in _LOADING or not lacks_input_sizes(
+                state.of("before"), state.of("now")
+            )
             state["is_told"] = self._is_for_good(
                 seconds / before, state, is_alone=is_alone and is_sure
             )
@@ -179,18 +181,18 @@ class ThroughputDrop(Rule):
     def _is_for_good(self, times: float, state: State, *, is_alone: bool) -> bool:
         """Whether it is more than a change that is meant, or a busy machine."""
         then, now = state.of("before"), state.of("now")
-        if is_only_waiting(then, now, times):
+        if is_explained_by_waiting(then, now, times):
             return False
-        work = times_the_work(then, now)
-        is_full = is_crowded(then, now)
-        is_excused = is_more(then, now) or (is_full and (work or 0.0) < self.factor)
+        work = cpu_time_ratio(then, now)
+        is_full = is_contended(then, now)
+        is_excused = has_larger_workload(then, now) or (is_full and (work or 0.0) < self.factor)
         if is_alone and not is_excused:
             return True
         minimum = max(self.factor, LIMITS.patient_factor)
         if times < minimum or state["slow"] < LIMITS.patient_share * state["seen"]:
             return False
-        is_sure = is_measured(then) or not is_full
-        if work is not None and work >= minimum and is_sure and is_as_much(then, now):
+        is_sure = has_cpu_samples(then) or not is_full
+        if work is not None and work >= minimum and is_sure and has_same_workload(then, now):
             return True
         is_long = state["slow"] >= LIMITS.patient_windows
         return is_long and bool(state["lost"] >= LIMITS.patient_seconds)

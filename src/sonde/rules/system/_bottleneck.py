@@ -15,7 +15,7 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Patience, Percent
 from sonde.rules._rule import Rule, State
-from sonde.rules.measures.system_samples import Counting, Values, values_at
+from sonde.rules.measures.system_samples import SampleFilter, Values, values_at
 
 GPU = "gpu.utilization_percent"
 
@@ -62,8 +62,8 @@ class Bottleneck(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds up the datapoints of each node."""
-        counting = Counting(self.patience, self.is_classic)
-        counting.begin(window, state)
+        sample_filter = SampleFilter(self.patience, self.is_classic)
+        sample_filter.begin(window, state)
         gpus: dict[str, list[Samples]] = {}
         for item in window.system(GPU):
             gpus.setdefault(item.node, []).append(item)
@@ -74,7 +74,9 @@ class Bottleneck(Rule):
             if host.node in gpus:
                 gpu_values = [values_at(gpu, host.times_ns) for gpu in gpus[host.node]]
                 row = (self.load(window, host), np.mean(gpu_values, axis=0))
-                counted = np.stack(counting.take(state, host.node, host.times_ns, *row), axis=1)
+                counted = np.stack(
+                    sample_filter.take(state, host.node, host.times_ns, *row), axis=1
+                )
                 if len(counted):
                     node = state.of("nodes", host.node)
                     self._add(node, counted[~np.isnan(counted).any(axis=1)], len(gpu_values))

@@ -15,11 +15,11 @@ from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.system_samples import (
-    Counting,
     Instants,
+    SampleFilter,
     Values,
-    datapoints_of,
     full_windows,
+    sample_count,
     values_at,
 )
 
@@ -76,8 +76,8 @@ class BatchSize(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Collects datapoints until a window of them is full, node by node."""
-        counting = Counting(self.patience, self.is_classic)
-        counting.begin(window, state)
+        sample_filter = SampleFilter(self.patience, self.is_classic)
+        sample_filter.begin(window, state)
         _note_waits(window, state)
         sides = {metric: _by_node(window, metric) for metric in (_CPU, _GPU, _MEMORY)}
         for metric, result in sides.items():
@@ -86,7 +86,7 @@ class BatchSize(Rule):
             times_ns = sides[_CPU][name][0].times_ns
             columns = [_highest(sides[item][name], times_ns) for item in (_CPU, _GPU, _MEMORY)]
             is_known = ~np.isnan(columns).any(axis=0)
-            counted = counting.take(
+            counted = sample_filter.take(
                 state, name, times_ns[is_known], *(column[is_known] for column in columns)
             )
             node = state.of("nodes", name)
@@ -97,7 +97,7 @@ class BatchSize(Rule):
         """How many datapoints are missing."""
         needed = self.window if self.is_classic else self.window * LIMITS.windows_in_a_row
         nodes = state.of("nodes").values()
-        has = max((datapoints_of(node, self.window) for node in nodes), default=0)
+        has = max((sample_count(node, self.window) for node in nodes), default=0)
         return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:

@@ -13,7 +13,7 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.training_kind import begin_attempt
 
 _WAIT = "process_tree.cpu_wait_percent"
 _JOB = "process_tree.cpu_percent"  # of one core
@@ -83,7 +83,7 @@ class CPUContention(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares what the job and the others use, node by node."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         for load in _loads(window):
             node_state = state.of("nodes", load.node)
             node_state["seen"] = node_state.get("seen", 0) + 1

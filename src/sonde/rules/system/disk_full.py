@@ -13,7 +13,7 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.system_samples import Counting, Values, in_seconds
+from sonde.rules.measures.system_samples import SampleFilter, Values, rows_in_seconds
 
 _METRIC, _PERCENT = "disk.free_bytes", "disk.free_percent"
 
@@ -45,10 +45,9 @@ class DiskFull(Rule):
       start.
     - Filling up: free space drops steadily since training began, by 100 MB and at least 30% of that
       in the second half of the time.
-    - At this rate it lasts for less time than the job has trained (at least 10 minutes, at most a
-      day).
-    - Needs 24 samples. Critical if the disk is full, or lasts for less than 10 minutes and is
-      nearly full.
+    - At this rate, the disk will be full sooner than the time that the job has trained so far (at
+      least 10 minutes, at most a day).
+    - Needs 24 samples. Critical if the disk is full, or nearly full with less than 10 minutes left.
     What to do: Keep only the latest checkpoints, write them elsewhere, clear caches, or move the
     job to a larger disk.
     """
@@ -64,8 +63,8 @@ class DiskFull(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows the free space of every disk."""
-        counting = Counting("auto", is_classic=False)
-        counting.begin(window, state)
+        sample_filter = SampleFilter("auto", is_classic=False)
+        sample_filter.begin(window, state)
         percents = {(samples.node, samples.device): samples for samples in window.system(_PERCENT)}
         for samples in window.system(_METRIC):
             name = f"{samples.node}:{samples.device}"
@@ -73,8 +72,10 @@ class DiskFull(Rule):
             disk.setdefault("at_first", float(samples.values[0]))
             percent_samples = percents.get((samples.node, samples.device))
             disk["percent"] = float(percent_samples.values[-1]) if percent_samples else None
-            counted = counting.take(state, name, samples.times_ns, samples.values)
-            disk["rows"] = halve(disk.get("rows", []) + in_seconds(*counted), LIMITS.max_points)
+            counted = sample_filter.take(state, name, samples.times_ns, samples.values)
+            disk["rows"] = halve(
+                disk.get("rows", []) + rows_in_seconds(*counted), LIMITS.max_points
+            )
             yield self._judge(samples, disk)
 
     def lacks(self, state: State) -> str | Shortfall:

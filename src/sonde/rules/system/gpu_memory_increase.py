@@ -14,7 +14,7 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.system_samples import Counting, Rows, window_means
+from sonde.rules.measures.system_samples import Rows, SampleFilter, window_means
 
 _METRIC = "gpu.memory_used_percent"
 
@@ -61,15 +61,15 @@ class GPUMemoryIncrease(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Collects datapoints until a window of them is full, GPU by GPU."""
-        counting = Counting(self.patience, self.is_classic)
-        counting.begin(window, state)
+        sample_filter = SampleFilter(self.patience, self.is_classic)
+        sample_filter.begin(window, state)
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
             gpu = state.of("gpus", name)
             if gpu.get("leg") != window.attempt.number:  # a new process begins with empty memory
                 gpu.clear()
                 gpu["leg"] = window.attempt.number
-            counted = counting.take(state, name, samples.times_ns, samples.values)
+            counted = sample_filter.take(state, name, samples.times_ns, samples.values)
             means = window_means(gpu, counted, self.window)
             if not self.is_classic:
                 yield self._calibrated(samples, means, gpu)

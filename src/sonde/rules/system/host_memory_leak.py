@@ -17,8 +17,14 @@ from sonde.records.ranges import TimeRange
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.system_samples import Counting, Instants, Rows, Values, in_seconds
-from sonde.rules.measures.training_kind import is_playing
+from sonde.rules.measures.system_samples import (
+    Instants,
+    Rows,
+    SampleFilter,
+    Values,
+    rows_in_seconds,
+)
+from sonde.rules.measures.training_kind import is_reinforcement_learning
 
 _TREE, _PROCESS, _LIVE = "process_tree.rss_bytes", "process.rss_bytes", "memory/live_bytes"
 _RESIDENT = ObservationKind.RESIDENT_MEMORY.value
@@ -89,9 +95,11 @@ class HostMemoryLeak(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows every worker, and every node as a whole."""
-        counting = Counting("auto", is_classic=False)
-        counting.begin(window, state)
-        state["plays"] = is_playing(window) if window.steps() else state.get("plays", False)
+        sample_filter = SampleFilter("auto", is_classic=False)
+        sample_filter.begin(window, state)
+        state["plays"] = (
+            is_reinforcement_learning(window) if window.steps() else state.get("plays", False)
+        )
         ends_ns = [int(table.ends_ns[-1]) for table in window.steps()]
         state["trained_until"] = max([state.get("trained_until", 0), *ends_ns])
         leaking: set[str] = set()
@@ -101,7 +109,7 @@ class HostMemoryLeak(Rule):
             if samples_state.get("leg") != window.attempt.number:
                 samples_state.clear()
                 samples_state["leg"] = window.attempt.number
-            counted = counting.take(state, item.subject, item.times_ns, item.values)
+            counted = sample_filter.take(state, item.subject, item.times_ns, item.values)
             rows = samples_state.get("rows", []) + _rows(window, *counted)
             if window.is_last and state["trained_until"]:  # what follows training is no growth
                 rows = [row for row in rows if row[0] <= state["trained_until"] / NANOSECONDS]
@@ -187,7 +195,9 @@ def _rows(window: Window, times_ns: Instants, values: Values) -> Rows:
     ends_ns = np.concatenate([table.ends_ns for table in window.steps()[:1]] or [times_ns[:0]])
     first = next((int(table.steps[0]) for table in window.steps()), 0)
     steps = (first + ends_ns.searchsorted(times_ns, side="right")).tolist()
-    return [[*row, step] for row, step in zip(in_seconds(times_ns, values), steps, strict=True)]
+    return [
+        [*row, step] for row, step in zip(rows_in_seconds(times_ns, values), steps, strict=True)
+    ]
 
 
 def _is_leak(grown: Growth, state: State, limits: _Limits | None) -> bool:

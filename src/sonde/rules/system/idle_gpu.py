@@ -13,7 +13,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.job_gpus import holds_memory, note_memory
+from sonde.rules.measures.job_gpus import holds_memory, record_job_memory
 from sonde.rules.measures.system_samples import Instants
 
 _METRIC = "gpu.utilization_percent"
@@ -58,7 +58,7 @@ class IdleGPU(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows the idle time of every GPU."""
-        note_memory(window, state)
+        record_job_memory(window, state)
         training = _note_steps(window, state)
         for samples in window.system(_METRIC):
             gpu = state.of("gpus", f"{samples.node}/{samples.device}")

@@ -14,8 +14,8 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Patience, Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.job_gpus import holds_memory, note_memory
-from sonde.rules.measures.system_samples import Counting, Values
+from sonde.rules.measures.job_gpus import holds_memory, record_job_memory
+from sonde.rules.measures.system_samples import SampleFilter, Values
 
 _METRIC = "gpu.utilization_percent"
 
@@ -62,13 +62,13 @@ class LoadBalancing(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds to the histograms of all GPUs, and compares them."""
-        counting = Counting(self.patience, self.is_classic)
-        counting.begin(window, state)
-        note_memory(window, state)
+        sample_filter = SampleFilter(self.patience, self.is_classic)
+        sample_filter.begin(window, state)
+        record_job_memory(window, state)
         gpus = state.of("gpus")
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
-            _, values = counting.take(state, name, samples.times_ns, samples.values)
+            _, values = sample_filter.take(state, name, samples.times_ns, samples.values)
             gpu = gpus.of(name)
             counts = np.array(gpu.get("counts", [0] * BINS)) + histogram(values)
             gpu["counts"] = counts.tolist()

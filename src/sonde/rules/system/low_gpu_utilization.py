@@ -13,7 +13,7 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.system_samples import Counting, Values, datapoints_of, full_windows
+from sonde.rules.measures.system_samples import SampleFilter, Values, full_windows, sample_count
 
 _METRIC = "gpu.utilization_percent"
 
@@ -65,11 +65,11 @@ class LowGPUUtilization(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Collects datapoints until a window of them is full, GPU by GPU."""
-        counting = Counting(self.patience, self.is_classic)
-        counting.begin(window, state)
+        sample_filter = SampleFilter(self.patience, self.is_classic)
+        sample_filter.begin(window, state)
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
-            counted = counting.take(state, name, samples.times_ns, samples.values)
+            counted = sample_filter.take(state, name, samples.times_ns, samples.values)
             gpu = state.of("gpus", name)
             for rows in full_windows(gpu, counted, self.window):
                 yield self._judge(samples, rows, gpu)
@@ -77,7 +77,7 @@ class LowGPUUtilization(Rule):
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         gpus = list(state.of("gpus").values())
-        has = max((datapoints_of(gpu, self.window) for gpu in gpus), default=0)
+        has = max((sample_count(gpu, self.window) for gpu in gpus), default=0)
         if has >= self._needed:
             return ""
         return Shortfall(has, self._needed, DataUnit.SYSTEM_SAMPLES)

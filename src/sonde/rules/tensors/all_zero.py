@@ -1,4 +1,4 @@
-"""AllZero: a tensor that holds nothing but noughts."""
+"""AllZero: all values of a tensor are zero."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class AllZero(Rule):
 
     @property
     def needed(self) -> tuple[Need, ...]:
-        """What was chosen."""
+        """Return the statistics of the selected tensors."""
         return needs_of(self.collection_names, self.tensor_regex) if self._is_set else ()
 
     @property
@@ -58,7 +58,7 @@ class AllZero(Rule):
         return self.collection_names is not None or self.tensor_regex is not None
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Counts noughts."""
+        """Compare the share of zeros in each selected tensor with the threshold."""
         if not self._is_set:
             return
         streaks = Streaks(state)
@@ -74,7 +74,7 @@ class AllZero(Rule):
                 yield self._finding(tensor.name, percent, steps, tensor.worker)
 
     def unfit(self, state: State) -> str:
-        """No tensors are selected."""
+        """Return a reason if no tensors are selected."""
         del state
         return "" if self._is_set else "set collection_names or tensor_regex to select tensors"
 

@@ -1,4 +1,4 @@
-"""CheckInputImages: images that are not centred."""
+"""CheckInputImages: images enter the model without normalization."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, Section, State
 
 _KIND = "input-channels"
-_AXIS = 1
+_CHANNEL_AXIS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    min_images: int = 64  # an image has many pixels
-    min_clear_images: int = 8  # if every inspection exceeds the limit
+    min_images: int = 64  # enough, because each image has many pixels
+    min_clear_images: int = 8  # enough if every inspection exceeds the limit
     max_mean: float = 10.0  # bytes from 0 to 255 exceed it; images from 0 to 1 train well
 
 
@@ -49,7 +49,7 @@ class CheckInputImages(Rule):
     threshold_mean: Positive = 0.2
     threshold_samples: Count = 500
     regex: Regex | None = None
-    channel: Count = _AXIS
+    channel: Count = _CHANNEL_AXIS
 
     section = Section.DATA
     calibration = LIMITS
@@ -57,55 +57,52 @@ class CheckInputImages(Rule):
     window_steps: ClassVar[int] = 10
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds up the images of a window."""
-        if self.channel != _AXIS:
+        """Add up the channel means of a window and compare them with the limit."""
+        if self.channel != _CHANNEL_AXIS:
             return
-        count = {}
+        last_steps = {}
         for observation in window.observations(_KIND):
             if self.regex is None or re.search(self.regex, observation.subject):
-                input_tensor_state = state.of("inputs", observation.subject)
+                input_state = state.of("inputs", observation.subject)
                 means = [observation.value * float(mean) for mean in observation.facts["means"]]
-                sums = input_tensor_state.get("sums") or [0.0] * len(means)
+                sums = input_state.get("sums") or [0.0] * len(means)
                 if len(sums) != len(means):
                     continue
-                input_tensor_state["sums"] = [
+                input_state["sums"] = [
                     total + mean for total, mean in zip(sums, means, strict=True)
                 ]
-                input_tensor_state.setdefault("since", observation.step)
-                input_tensor_state["images"] = input_tensor_state.get("images", 0) + round(
-                    observation.value
+                input_state.setdefault("since", observation.step)
+                input_state["images"] = input_state.get("images", 0) + round(observation.value)
+                passed = round(observation.value) * (observation.step - input_state["since"] + 1)
+                input_state["passed"] = max(
+                    input_state.get("passed", 0), input_state["images"], passed
                 )
-                passed = round(observation.value) * (
-                    observation.step - input_tensor_state["since"] + 1
-                )
-                input_tensor_state["passed"] = max(
-                    input_tensor_state.get("passed", 0), input_tensor_state["images"], passed
-                )
-                lowest = max(abs(float(mean)) for mean in observation.facts["means"])
-                input_tensor_state["lowest"] = min(input_tensor_state.get("lowest", lowest), lowest)
-                count[observation.subject] = observation.step
-        for name, step in count.items():
-            yield from self._judged(name, step, state.of("inputs", name))
+                largest = max(abs(float(mean)) for mean in observation.facts["means"])
+                input_state["lowest"] = min(input_state.get("lowest", largest), largest)
+                last_steps[observation.subject] = observation.step
+        for name, step in last_steps.items():
+            yield from self._evaluate(name, step, state.of("inputs", name))
 
     def unfit(self, state: State) -> str:
-        """Images whose channels come last."""
+        """Return a reason if the channels are in another axis."""
         del state
-        return "" if self.channel == _AXIS else f"only channels in axis {_AXIS} are supported"
+        return (
+            ""
+            if self.channel == _CHANNEL_AXIS
+            else f"only channels in axis {_CHANNEL_AXIS} are supported"
+        )
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many images are missing."""
-        count = [
-            (self._inspected(input_tensor), input_tensor)
-            for input_tensor in state.of("inputs").values()
-        ]
-        if any(images >= self._needed(item) for images, item in count):
+        """Return how many images are missing."""
+        inputs = list(state.of("inputs").values())
+        if any(self._image_count(item) >= self._min_images(item) for item in inputs):
             return ""
-        images = max((images for images, _ in count), default=0)
-        return Shortfall(images, self._needed(State()), DataUnit.IMAGES)
+        images = max(map(self._image_count, inputs), default=0)
+        return Shortfall(images, self._min_images(State()), DataUnit.IMAGES)
 
     @property
-    def _is_counted(self) -> bool:
-        """Whether all images count that went into the model, as the criterion says."""
+    def _counts_all_images(self) -> bool:
+        """Whether all images that enter the model count, not only the inspected ones."""
         return self.is_classic or "threshold_samples" in self.explicit_parameters
 
     @property
@@ -113,19 +110,19 @@ class CheckInputImages(Rule):
         is_set = self.is_classic or "threshold_mean" in self.explicit_parameters
         return self.threshold_mean if is_set else LIMITS.max_mean
 
-    def _inspected(self, state: State) -> int:
-        return int(state["passed"] if self._is_counted else state["images"])
+    def _image_count(self, state: State) -> int:
+        return int(state["passed"] if self._counts_all_images else state["images"])
 
-    def _needed(self, state: State) -> int:
-        if self._is_counted:
+    def _min_images(self, state: State) -> int:
+        if self._counts_all_images:
             return self.threshold_samples
         return (
             LIMITS.min_clear_images if state.get("lowest", 0.0) > self._limit else LIMITS.min_images
         )
 
-    def _judged(self, name: str, step: int, state: State) -> Iterator[Finding]:
+    def _evaluate(self, name: str, step: int, state: State) -> Iterator[Finding]:
         images, limit = int(state["images"]), self._limit
-        if self._inspected(state) < self._needed(state):
+        if self._image_count(state) < self._min_images(state):
             return
         means = [total / images for total in state["sums"]]
         worst = max(range(len(means)), key=lambda index: abs(means[index]))

@@ -1,4 +1,4 @@
-"""ClassImbalance: some classes are rare, or never got right."""
+"""ClassImbalance: some classes are rare or almost always predicted wrong."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from sonde.records.step import Mode
 from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.streaks import Streaks
-from sonde.rules.measures.training_kind import BEGINNINGS, another_began
+from sonde.rules.measures.training_kind import RESTARTS, latest_restart
 
 _LABELS, _HITS = "label-histogram", "class-hits"
 _BATCH, _TOKENS = "label-batch", "input-tokens"
@@ -31,20 +31,22 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    sigmas: float = 2.0  # of a count or share
+    sigmas: float = 2.0  # standard errors of a count or share
     histograms_in_a_row: int = 3  # data in class order starts with few classes
-    histogram_steps: int = 100  # as the hook counts
-    max_steps_before: int = 10  # of a histogram may belong to the training before
+    histogram_steps: int = 100  # the interval at which the hook counts labels
+    max_steps_before: int = 10  # steps of a histogram that may belong to the previous training
     min_predictions: int = 20  # of a class
-    min_rare_predictions: int = 10  # latest ones of a rare class
+    min_rare_predictions: int = 10  # latest predictions of a rare class
     blocks_in_a_row: int = 2  # classes are learned one after another
     span_steps: int = 100
     learned_share: float = 0.5  # of all predictions; below it, no class stands out
-    min_rise: float = 0.02  # of accuracy from block to block: classes are still being learned
+    min_rise: float = 0.02  # of accuracy between blocks; classes are still being learned
     recent_batches: int = 40
     # share of the largest class of a batch beyond its share of all data
     ordered_excess: float = 0.3
-    varied_sizes: int = 5  # different numbers of labels per batch: parts of samples are labeled
+    varied_sizes: int = 5  # different numbers of labels per batch; parts of samples are labeled
+    labels_per_sample: float = 4.0  # parts of samples are labeled
+    labels_per_token: float = 0.25  # tokens are labeled
 
 
 LIMITS = Calibration()
@@ -62,9 +64,9 @@ class ClassImbalance(Rule):
       standard errors allowed) over 100 steps, once half of all predictions are right and accuracy
       no longer rises.
     - An imbalance is `info` if more than half of each rare class is predicted correctly.
-    - Not applied to labels of parts of a sample (tokens, pixels), to labels in class order, and to
-      jobs with several losses. Counting restarts with a new optimizer or loss function; `argmax`
-      has no effect.
+    - Not applied to labels of parts of a sample (tokens, pixels) or in class order. Misprediction
+      is not applied to jobs with several losses. Counting restarts with a new optimizer or loss
+      function; `argmax` has no effect.
     - Classic: both limits without allowance, as soon as `samples` labels or predictions are
       counted.
     What to do: Weight the classes in the loss, or sample rare classes more often. Look at recall
@@ -80,18 +82,18 @@ class ClassImbalance(Rule):
 
     section = Section.DATA
     calibration = LIMITS
-    needs = (Observations(_LABELS), Observations(_HITS), *BEGINNINGS)
+    needs = (Observations(_LABELS), Observations(_HITS), *RESTARTS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds up labels and hits."""
-        began = self._began(window, state)
-        self._see_batches(window, state)
-        self._see_hits(window, state)
+        """Count labels and predictions by class and evaluate both."""
+        began = self._training_start(window, state)
+        self._add_batches(window, state)
+        self._add_hits(window, state)
         last = None
         for observation in window.observations(_LABELS):
-            if re.search(self.labels_regex, observation.subject) and not _counts_earlier(
+            if re.search(self.labels_regex, observation.subject) and not _includes_earlier_labels(
                 observation, began
             ):
                 self._count_labels(observation, state, state.get("shares", []))
@@ -99,33 +101,33 @@ class ClassImbalance(Rule):
                 last = observation
         if last is not None or window.is_last:
             step = last.step if last is not None else int(state.get("step", 0))
-            yield from self._of_labels(step, state, is_last=window.is_last)
-        is_game = len(window.losses()) > 1  # of two networks, in which one is there to be fooled
-        if not self.is_classic and (is_game or self._are_parts(state)):
+            yield from self._check_labels(step, state, is_last=window.is_last)
+        has_several_losses = len(window.losses()) > 1  # e.g. a GAN, whose discriminator should fail
+        if not self.is_classic and (has_several_losses or self._labels_are_parts(state)):
             return
         if not (self.is_classic or state.of("labels")):
             state.of("looked")["latest"] = state.of("latest")
-            yield from self._of_looks(window, state.of("looked"))
-        yield from self._of_predictions(window, state, began)
+            yield from self._check_inspected_labels(window, state.of("looked"))
+        yield from self._check_predictions(window, state, began)
 
     def unfit(self, state: State) -> str:
-        """Labels of which some are rare by nature."""
-        if self.is_classic or not self._are_parts(state):
+        """Return a reason if labels belong to parts of samples."""
+        if self.is_classic or not self._labels_are_parts(state):
             return ""
         return (
             "labels belong to tokens or other parts of a sample, of which some are naturally rare"
         )
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many labels are missing."""
+        """Return how many labels or predictions are missing."""
         count = max(int(state.get("counted", 0)), int(state.get("predicted", 0)))
         if count >= self.samples:
             return ""
         return Shortfall(count, self.samples, DataUnit.LABELS)
 
-    def _began(self, window: Window, state: State) -> int | None:
-        """When the latest training began; its labels and hits are counted anew."""
-        began = None if self.is_classic else another_began(window, state)
+    def _training_start(self, window: Window, state: State) -> int | None:
+        """Return the first step of the latest training, and reset the counts if it is new."""
+        began = None if self.is_classic else latest_restart(window, state)
         if began != state.get("began"):
             state["began"], state["hits"], state["labels"] = began, {}, {}
             state.of("looked")["labels"] = {}
@@ -139,24 +141,28 @@ class ClassImbalance(Rule):
             counts[label] = counts.get(label, 0) + int(count)
             state["counted"] = state.get("counted", 0) + int(count)
         state["step"] = observation.step
-        is_rare = self._is_imbalanced(counts, shares)
-        state["row"] = state.get("row", 0) + 1 if is_rare else 0
+        is_imbalanced = self._is_imbalanced(counts, shares)
+        state["row"] = state.get("row", 0) + 1 if is_imbalanced else 0
 
-    def _of_labels(self, step: int, state: State, *, is_last: bool) -> Iterator[Finding]:
+    def _check_labels(self, step: int, state: State, *, is_last: bool) -> Iterator[Finding]:
         counts = {label: int(count) for label, count in state.of("labels").items()}
         row = int(state.get("row", 0))
         is_sure = self.is_classic or row >= LIMITS.histograms_in_a_row or is_last
         if counts and row and is_sure and not self.unfit(state):
-            is_hint = not self.is_classic and self._are_learned(counts, state.of("latest"))
-            yield self._imbalanced(step, counts, Severity.INFO if is_hint else Severity.WARNING)
+            is_hint = not self.is_classic and self._are_rare_classes_learned(
+                counts, state.of("latest")
+            )
+            yield self._imbalance_finding(
+                step, counts, Severity.INFO if is_hint else Severity.WARNING
+            )
         elif counts and not row:
             yield self.recovered("labels")
 
-    def _of_looks(self, window: Window, looked: State) -> Iterator[Finding]:
-        """Where the hook does not count all labels, batches that were looked at tell the shares."""
-        step = int(looked.get("step", 0))
+    def _check_inspected_labels(self, window: Window, state: State) -> Iterator[Finding]:
+        """Evaluate the labels of inspected batches if the hook does not count all labels."""
+        step = int(state.get("step", 0))
         if step >= 2 * LIMITS.histogram_steps or window.is_last:
-            yield from self._of_labels(step, looked, is_last=window.is_last)
+            yield from self._check_labels(step, state, is_last=window.is_last)
 
     def _is_imbalanced(self, counts: Mapping[str, int], shares: Sequence[float]) -> bool:
         numbers = [int(count) for count in counts.values() if count]
@@ -164,15 +170,15 @@ class ClassImbalance(Rule):
             return False
         share = median(shares) if shares and not self.is_classic else 0.0
         if share > max(numbers) / sum(numbers) + LIMITS.ordered_excess:
-            return False  # in order of classes: what was not seen yet is to come
+            return False  # labels are in class order: the other classes are still to come
         largest, smallest = float(max(numbers)), float(min(numbers))
         if not self.is_classic:
             largest -= LIMITS.sigmas * sqrt(largest)
             smallest += LIMITS.sigmas * sqrt(smallest)
         return largest > self.threshold_imbalance * smallest
 
-    def _see_batches(self, window: Window, state: State) -> None:
-        """How many labels a batch has, how many samples, and how many tokens."""
+    def _add_batches(self, window: Window, state: State) -> None:
+        """Record the number of labels, samples and tokens per batch."""
         for item in window.observations(_BATCH):
             state["batch"] = max(state.get("batch", 0.0), item.value)
             state["sizes"] = [*state.get("sizes", []), item.value][-LIMITS.recent_batches :]
@@ -189,8 +195,8 @@ class ClassImbalance(Rule):
             if shapes:
                 state["samples"] = max((shape[0] for shape in shapes if shape), default=0)
 
-    def _see_hits(self, window: Window, state: State) -> None:
-        """How many of the latest samples of each class were right, in each mode."""
+    def _add_hits(self, window: Window, state: State) -> None:
+        """Add up right and wrong predictions by mode and class; older ones count less and less."""
         for observation in window.observations(_HITS):
             if re.search(self.predictions_regex, observation.subject):
                 latest = state.of("latest", observation.mode)
@@ -199,38 +205,46 @@ class ClassImbalance(Rule):
                     decay = 0.5 if sum(totals) >= LIMITS.min_predictions else 1.0
                     latest[label] = [decay * totals[0] + right, decay * totals[1] + wrong]
 
-    def _are_learned(self, counts: Mapping[str, int], latest: State) -> bool:
-        """Whether most samples of every rare class are predicted rightly by now."""
+    def _are_rare_classes_learned(self, counts: Mapping[str, int], latest: State) -> bool:
+        """Whether most of the latest predictions for every rare class are right."""
         hits = latest.of(_EVAL) or latest.of(_TRAIN)
         maximum = max(counts.values())
         rare = [count for count in counts if 0 < self.threshold_imbalance * counts[count] < maximum]
         predictions = [hits.get(label, [0.0, 0.0]) for label in rare]
         return bool(predictions) and all(
             right + wrong >= LIMITS.min_rare_predictions
-            and _at_least(right, right + wrong) > LIMITS.learned_share
+            and _lower_bound(right, right + wrong) > LIMITS.learned_share
             for right, wrong in predictions
         )
 
-    def _are_parts(self, state: State) -> bool:
-        """Whether labels belong to parts of a sample: the tokens of a text, the pixels of one."""
+    def _labels_are_parts(self, state: State) -> bool:
+        """Whether labels belong to parts of a sample, such as tokens or pixels."""
         labels = float(state.get("batch") or state.get("most", 0.0) / LIMITS.histogram_steps)
         samples, tokens = float(state.get("samples", 0)), float(state.get("tokens", 0.0))
         sizes = state.get("sizes", [])
         if len(set(sizes)) >= max(LIMITS.varied_sizes, len(sizes) / 2):
             return True
-        return bool(samples and labels >= 4 * samples) or bool(tokens and labels >= tokens / 4)
+        return bool(samples and labels >= LIMITS.labels_per_sample * samples) or bool(
+            tokens and labels >= LIMITS.labels_per_token * tokens
+        )
 
-    def _of_predictions(self, window: Window, state: State, began: int | None) -> Iterator[Finding]:
-        """Judges what was predicted since the latest optimizer began: then classes are learned."""
+    def _check_predictions(
+        self, window: Window, state: State, began: int | None
+    ) -> Iterator[Finding]:
+        """Evaluate the predictions since the start of the latest training."""
         for observation in window.observations(_HITS):
             is_earlier = observation.mode == _TRAIN and observation.step < (began or 0)
             if re.search(self.predictions_regex, observation.subject) and not is_earlier:
                 state["predicted"] = state.get("predicted", 0) + round(observation.value)
                 step = window.first_step or 0
-                yield from self._of_hits(observation, step, state.of("hits", observation.mode))
+                yield from self._add_predictions(
+                    observation, step, state.of("hits", observation.mode)
+                )
 
-    def _of_hits(self, observation: Observation, step: int, state: State) -> Iterator[Finding]:
-        """Evaluate blocks of N predictions."""
+    def _add_predictions(
+        self, observation: Observation, step: int, state: State
+    ) -> Iterator[Finding]:
+        """Add predictions to a block, and evaluate the block when it is full."""
         block = state.of("block")
         for label, (right, wrong) in observation.facts.items():
             totals = block.get(label, [0, 0])
@@ -239,7 +253,7 @@ class ClassImbalance(Rule):
         if total < self.samples:
             return
         is_rising = self._is_rising(block, total, state)
-        shares = {} if is_rising else self._mispredicted(block, total)
+        shares = {} if is_rising else self._misprediction_shares(block, total)
         streaks = Streaks(state)
         for label in block:
             streaks.note(label, step, holds=label in shares)
@@ -251,20 +265,20 @@ class ClassImbalance(Rule):
         bad = {label: shares[label] for label in lasting if label in shares}
         state["block"] = {}
         if bad:
-            yield self._mispredicts(observation, bad)
+            yield self._misprediction_finding(observation, bad)
         else:
             yield self.recovered(f"predictions/{observation.mode}")
 
     def _is_rising(self, block: Mapping[str, list[int]], total: int, state: State) -> bool:
-        """Whether more is right than ever before: then it is not certain which class is left."""
+        """Whether accuracy still rises, so that any class may still be learned."""
         accuracy = sum(right for right, _ in block.values()) / total
         before = state.get("accuracy", accuracy)
         state["accuracy"] = max(before, accuracy)
         error = sqrt(2 * accuracy * (1 - accuracy) / total)
         return not self.is_classic and accuracy - before > max(LIMITS.min_rise, error)
 
-    def _mispredicted(self, block: Mapping[str, list[int]], total: int) -> dict[str, float]:
-        """The classes that are mostly wrong, and how much of each is."""
+    def _misprediction_shares(self, block: Mapping[str, list[int]], total: int) -> dict[str, float]:
+        """Return the share of wrong predictions of each class that is mostly wrong."""
         right = sum(item for item, _ in block.values())
         if not self.is_classic and right < LIMITS.learned_share * total:
             return {}
@@ -282,7 +296,9 @@ class ClassImbalance(Rule):
                 result[label] = share
         return result
 
-    def _imbalanced(self, step: int, counts: Mapping[str, int], severity: Severity) -> Finding:
+    def _imbalance_finding(
+        self, step: int, counts: Mapping[str, int], severity: Severity
+    ) -> Finding:
         ordered = sorted(
             (label for label in counts if counts[label]), key=lambda label: counts[label]
         )
@@ -302,20 +318,20 @@ class ClassImbalance(Rule):
             },
         )
 
-    def _mispredicts(self, observation: Observation, bad: Mapping[str, float]) -> Finding:
+    def _misprediction_finding(self, observation: Observation, bad: Mapping[str, float]) -> Finding:
         worst = max(bad, key=lambda label: bad[label])
-        remaining_names = _and_more(len(bad) - 1)
+        suffix = _classes_affected(len(bad) - 1)
         return self.finding(
             f"{100 * bad[worst]:.0f}% of the predictions for class {worst} are wrong "
-            f"({observation.mode} steps).{remaining_names}",
+            f"({observation.mode} steps).{suffix}",
             step=observation.step,
             subject=f"predictions/{observation.mode}",
             evidence={"classes": sorted(bad)[:_MAX_LISTED], "wrong_percent": 100 * bad[worst]},
         )
 
 
-def _and_more(count: int) -> str:
-    """The other classes with the same problem, as a sentence."""
+def _classes_affected(count: int) -> str:
+    """Return a sentence about further classes with the same problem; empty if there are none."""
     return (
         f" {count} more {'class has' if count == 1 else 'classes have'} this problem."
         if count
@@ -323,13 +339,13 @@ def _and_more(count: int) -> str:
     )
 
 
-def _counts_earlier(histogram: Observation, began: int | None) -> bool:
-    """Whether labels from before the latest training are among those of a histogram."""
+def _includes_earlier_labels(histogram: Observation, began: int | None) -> bool:
+    """Whether a histogram includes labels from before the latest training."""
     first_step = histogram.step - LIMITS.histogram_steps + 1
     return began is not None and first_step + LIMITS.max_steps_before < began
 
 
-def _at_least(right: float, samples: float) -> float:
-    """The share of a class that is right, allowing for chance."""
+def _lower_bound(right: float, samples: float) -> float:
+    """Return the lower bound of the accuracy for a class."""
     share = right / samples
     return share - LIMITS.sigmas * sqrt(share * (1 - share) / samples)

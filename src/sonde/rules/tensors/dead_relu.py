@@ -30,10 +30,11 @@ class Calibration:
     # the first steps of a high learning rate may silence units briefly
     inspections_in_a_row: int = 3
     span_steps: int = 5
-    full_batch: int = 32  # with which a unit active in one of 50 samples is usually seen
-    min_batch: int = 8
+    full_batch: int = 32  # samples, which usually show a unit that is active in 1 of 50
+    min_batch: int = 8  # samples
     small_batch_percent: float = 90.0  # of a layer, if the batch is smaller
-    sigmas: float = 2.0  # of a share of few units
+    sigmas: float = 2.0  # standard errors of the share of dead units
+    max_limit_percent: float = 99.0  # of a layer, including the standard errors
     warning_percent: float = 75.0  # of a layer; with fewer dead units it still learns
 
 
@@ -53,7 +54,7 @@ class _Inspection:
 
     @property
     def percent(self) -> float:
-        """Of its units."""
+        """The share of inactive units in percent."""
         return 100 * self.inactive / self.units if self.units else 0.0
 
 
@@ -65,8 +66,8 @@ class DeadRelu(Rule):
     How it decides:
     - A unit is dead if at most `threshold_inactivity` percent of a batch's samples activate it
       (measured at 0.1, 1, 5, 10 and 50; the next lower value is used).
-    - Fires if more than `threshold_layer` percent of a layer is dead at 3 inspections in a row,
-      plus 2 standard errors for small layers. With batches of 8 to 31 samples: 90%.
+    - Fires if more than `threshold_layer` percent of a layer, plus 2 standard errors (12.5 points
+      for 64 units), is dead at 3 inspections in a row. With batches of 8 to 31 samples: 90%.
     - `info` below 75% of the layer, unless you set `threshold_layer`.
     - Classic: more than `threshold_layer` percent at any inspection.
     What to do: Lower the learning rate, initialize with small or positive biases, normalize before
@@ -84,21 +85,23 @@ class DeadRelu(Rule):
     explains = ("VanishingGradient", "NoGradient", "LossNotDecreasing")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at how many units of each layer are silent."""
+        """Compare the share of dead units of each layer with the limit."""
         inspections = list(self._inspections(window))
         if self.is_classic:
-            for item in inspections:
-                if item.percent > self.threshold_layer:
-                    yield self._finding([item], (item.step, item.step), subject=item.layer)
+            for inspection in inspections:
+                if inspection.percent > self.threshold_layer:
+                    steps = (inspection.step, inspection.step)
+                    yield self._finding([inspection], steps, subject=inspection.layer)
             return
         streaks = Streaks(state)
         latest = {}
-        for entry in inspections:
-            state["samples"] = max(state.get("samples", 0), entry.samples)
-            if entry.samples >= LIMITS.min_batch and entry.units:
+        for inspection in inspections:
+            state["samples"] = max(state.get("samples", 0), inspection.samples)
+            if inspection.samples >= LIMITS.min_batch and inspection.units:
                 state["looks"] = state.get("looks", 0) + 1
-                streaks.note(entry.layer, entry.step, holds=entry.percent > self._limit(entry))
-                latest[entry.layer] = entry
+                is_dead = inspection.percent > self._limit(inspection)
+                streaks.note(inspection.layer, inspection.step, holds=is_dead)
+                latest[inspection.layer] = inspection
         dead = [
             latest[name]
             for name in streaks.lasting(LIMITS.inspections_in_a_row, LIMITS.span_steps)
@@ -112,7 +115,7 @@ class DeadRelu(Rule):
             )
 
     def lacks(self, state: State) -> str | Shortfall:
-        """Larger batches or more inspections are needed."""
+        """Return how many samples per batch or inspections are missing."""
         if self.is_classic or state.get("looks", 0) >= LIMITS.inspections_in_a_row:
             return ""
         if 0 < state.get("samples", 0) < LIMITS.min_batch:
@@ -121,7 +124,7 @@ class DeadRelu(Rule):
 
     def _inspections(self, window: Window) -> Iterator[_Inspection]:
         for observation in window.observations(_KIND):
-            # the hook knows a rectifier when it sees one: names matter only to whom they do
+            # the hook records rectifiers only, so names matter only if a pattern is set
             if "tensor_regex" not in self.explicit_parameters or re.search(
                 self.tensor_regex, observation.subject
             ):
@@ -129,15 +132,17 @@ class DeadRelu(Rule):
 
     def _inspection(self, observation: Observation) -> _Inspection:
         facts = observation.facts
-        counted = {float(percent): int(count) for percent, count in facts["inactive"].items()}
-        below = [percent for percent in counted if percent <= self.threshold_inactivity]
-        inactive = counted[max(below) if below else min(counted)]
-        rest = (round(observation.value), inactive, int(facts["samples"]))
-        return _Inspection(observation.subject, observation.step, observation.worker, *rest)
+        counts = {float(percent): int(count) for percent, count in facts["inactive"].items()}
+        below = [percent for percent in counts if percent <= self.threshold_inactivity]
+        inactive = counts[max(below) if below else min(counts)]
+        units, samples = round(observation.value), int(facts["samples"])
+        return _Inspection(
+            observation.subject, observation.step, observation.worker, units, inactive, samples
+        )
 
     def _limit(self, inspection: _Inspection) -> float:
-        by_chance = LIMITS.sigmas * 50 / sqrt(inspection.units)
-        limit = min(self.threshold_layer + by_chance, 99.0)
+        tolerance = LIMITS.sigmas * 50 / sqrt(inspection.units)  # standard error of a share of 50%
+        limit = min(self.threshold_layer + tolerance, LIMITS.max_limit_percent)
         return (
             limit
             if inspection.samples >= LIMITS.full_batch
@@ -153,10 +158,10 @@ class DeadRelu(Rule):
             or self.is_classic
             or "threshold_layer" in self.explicit_parameters
         )
-        remaining_names = layers_affected(len(dead) - 1)
+        suffix = layers_affected(len(dead) - 1)
         return self.finding(
             f"{share} of {worst.layer} output zero for at least "
-            f"{100 - self.threshold_inactivity:g}% of the samples.{remaining_names}",
+            f"{100 - self.threshold_inactivity:g}% of the samples.{suffix}",
             severity=Severity.WARNING if is_most else Severity.INFO,
             step=steps,
             tensor=worst.layer,

@@ -1,4 +1,4 @@
-"""ExplodingTensor: values that are no numbers any more."""
+"""ExplodingTensor: losses, gradients or weights become NaN or infinite."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,9 +16,9 @@ from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.tensor_columns import column_of_all
 from sonde.rules.measures.tensor_selection import LOSSES, chosen_tensors, layer_of, needs_of
 
-_LOOKED_AT = ("gradients", "weights", "biases", "outputs")
-_STAY = ("weights", "biases")
-_MAY_BE_INFINITE = "outputs"  # a mask or a log-probability of nought is infinite on purpose
+_COLLECTIONS = ("gradients", "weights", "biases", "outputs")
+_PARAMETERS = ("weights", "biases")
+_MAY_BE_INFINITE = "outputs"  # masks and log(0) are infinite on purpose
 _REFUSED = "refused-step"
 
 
@@ -36,7 +36,7 @@ LIMITS = Calibration()
 
 
 @dataclass(frozen=True)
-class _Bad:
+class _NonFinite:
     """Non-finite values of a scalar or tensor."""
 
     step: int
@@ -44,22 +44,23 @@ class _Bad:
     nans: float
     infinities: float
     worker: int | None = None
-    stays: bool = False  # a weight that is not finite never becomes so again
+    is_permanent: bool = False  # a weight that is not finite stays that way
 
     @property
     def what(self) -> str:
-        """In a word."""
+        """The kind of value, for messages."""
         return "NaN" if self.nans else "infinite"
 
 
 class ExplodingTensor(Rule):
     """A loss, gradient or weight is NaN or infinite.
 
-    Why it matters: Nothing is learned from then on, and what is saved is worthless.
+    Why it matters: Nothing is learned from then on, and later checkpoints are useless.
     How it decides:
     - A loss, gradient, gradient norm, weight or output is NaN, or infinite (except outputs, which
       masks make infinite on purpose).
-    - Steps that a gradient scaler skips do not count.
+    - Steps that a gradient scaler skips and weights that are infinite from the start (masks) do not
+      count.
     - Critical if a weight or 3 losses in a row are affected, or if an optimizer step was refused
       because of non-finite gradients; otherwise a warning.
     - Classic: any such value in the selected tensors, always critical.
@@ -74,7 +75,7 @@ class ExplodingTensor(Rule):
 
     section = Section.MODEL
     calibration = LIMITS
-    needs = (Losses(), *(Statistics(item) for item in _LOOKED_AT))
+    needs = (Losses(), *(Statistics(item) for item in _COLLECTIONS))
     window_steps: ClassVar[int] = 10
     recovers_after: ClassVar[int] = 4
     sees_end = True  # a job that is stopped before damage never finishes the step
@@ -83,51 +84,58 @@ class ExplodingTensor(Rule):
 
     @property
     def needed(self) -> tuple[Need, ...]:
-        """What was chosen, else what is looked at by default."""
+        """Return the selected tensors; by default the loss, gradients, parameters and outputs."""
         if self.collection_names is None and self.tensor_regex is None:
             return self.needs
         return needs_of(self.collection_names, self.tensor_regex)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks for them in everything that was recorded."""
+        """Look for non-finite values in the recorded scalars and tensors."""
         refused = window.observations(_REFUSED)
         if refused:
             window.count(len(refused))
             yield self._refused(refused, _origin(window))
             return
         if self.is_classic:
-            for entry in sorted(self._in_chosen(window), key=lambda item: item.step):
-                yield self._finding([entry], _origin(window), Severity.CRITICAL, subject=entry.name)
+            for problem in sorted(self._in_selected(window), key=lambda item: item.step):
+                yield self._finding(
+                    [problem], _origin(window), Severity.CRITICAL, subject=problem.name
+                )
             return
         skipped = _skipped_steps(window)
         lost = self._lost_in_a_row(window, skipped, state.of("losses"))
-        anywhere = self._anywhere(window, state.of("weights"))
-        bad = [result for result in anywhere if result.step not in skipped]
-        if not bad:
+        problems = [
+            problem
+            for problem in self._problems(window, state.of("weights"))
+            if problem.step not in skipped
+        ]
+        if not problems:
             state.pop("first", None)
             return
-        bad.sort(key=_order)
+        problems.sort(key=_sort_key)
         first_state = state.of("first")
-        first = _Bad(**first_state["bad"]) if first_state else bad[0]
+        first = _NonFinite(**first_state["bad"]) if first_state else problems[0]
         first_state["bad"] = asdict(first)
         first_state["origin"] = first_state.get("origin") or _origin(window)
         is_lost = (
             lost >= LIMITS.lost_losses
             or (window.is_last and lost)
-            or any(problem.stays for problem in bad)
+            or any(problem.is_permanent for problem in problems)
         )
         severity = Severity.CRITICAL if is_lost else Severity.WARNING
-        yield self._finding([first, *bad], first_state["origin"], severity, subject="non-finite")
+        yield self._finding(
+            [first, *problems], first_state["origin"], severity, subject="non-finite"
+        )
 
     def _refused(self, refused: Sequence[Observation], origin: str) -> Finding:
-        """The job was stopped before an optimizer used non-finite gradients."""
-        first = min(refused, key=lambda name: (not name.subject, name.step, name.worker))
+        """Report that the job was stopped before an optimizer used non-finite gradients."""
+        first = min(refused, key=lambda item: (not item.subject, item.step, item.worker))
         names = first.subject.split(", ") if first.subject else []
-        whose = f" of {first.subject}" if names else ""
-        come = f" First seen in the {origin}." if origin else ""
+        owner = f" of {first.subject}" if names else ""
+        origin_text = f" First seen in the {origin}." if origin else ""
         return self.finding(
-            f"The gradients{whose} are not finite at step {first.step}. The job was stopped before "
-            f"the optimizer used them.{come}",
+            f"The gradients{owner} are not finite at step {first.step}. The job was stopped before "
+            f"the optimizer used them.{origin_text}",
             severity=Severity.CRITICAL,
             step=first.step,
             time_ns=(first.time_ns, first.time_ns),
@@ -137,35 +145,38 @@ class ExplodingTensor(Rule):
             evidence={"tensors": names, "origin": origin},
         )
 
-    def _anywhere(self, window: Window, born: State) -> Iterator[_Bad]:
+    def _problems(self, window: Window, initial_infinities: State) -> Iterator[_NonFinite]:
         if self.collection_names is not None or self.tensor_regex is not None:
-            yield from self._in_chosen(window)
+            yield from self._in_selected(window)
             return
         for curve in (*window.losses(), *window.scalars("gradient_norm*")):
             yield from self._in_curve(curve)
-        result = {name: window.tensors(name, each_worker=True) for name in _LOOKED_AT}
-        _remember([tensor for name in _STAY for tensor in result[name]], born)
-        if not _are_finite([tensor for tensors in result.values() for tensor in tensors]):
-            yield from self._in_tensors(result, born)
+        by_collection = {name: window.tensors(name, each_worker=True) for name in _COLLECTIONS}
+        parameters = [tensor for name in _PARAMETERS for tensor in by_collection[name]]
+        _count_initial_infinities(parameters, initial_infinities)
+        if not _are_finite([tensor for tensors in by_collection.values() for tensor in tensors]):
+            yield from self._in_tensors(by_collection, initial_infinities)
 
     def _in_tensors(
-        self, by_collection: Mapping[str, Sequence[WindowTensor]], born: State
-    ) -> Iterator[_Bad]:
+        self, by_collection: Mapping[str, Sequence[WindowTensor]], initial_infinities: State
+    ) -> Iterator[_NonFinite]:
         for name, tensors in by_collection.items():
-            if name in _STAY:
-                yield from self._in_weights(tensors, born)
+            if name in _PARAMETERS:
+                yield from self._in_weights(tensors, initial_infinities)
             else:
                 only_nan = self.only_nan or name == _MAY_BE_INFINITE
                 for tensor in tensors:
                     yield from _in_tensor(tensor, only_nan=only_nan)
 
-    def _in_weights(self, tensors: Sequence[WindowTensor], born: State) -> Iterator[_Bad]:
+    def _in_weights(
+        self, tensors: Sequence[WindowTensor], initial_infinities: State
+    ) -> Iterator[_NonFinite]:
         for tensor in tensors:
-            for item in _in_tensor(tensor, only_nan=self.only_nan, stays=True):
-                if item.nans or item.infinities > born[tensor.name]:
+            for item in _in_tensor(tensor, only_nan=self.only_nan, is_permanent=True):
+                if item.nans or item.infinities > initial_infinities[tensor.name]:
                     yield item
 
-    def _in_chosen(self, window: Window) -> Iterator[_Bad]:
+    def _in_selected(self, window: Window) -> Iterator[_NonFinite]:
         names = self.collection_names
         if LOSSES in (names or ()) or (names is None and self.tensor_regex is None):
             for curve in window.losses():
@@ -175,15 +186,15 @@ class ExplodingTensor(Rule):
         for tensor in tensors:
             yield from _in_tensor(tensor, only_nan=self.only_nan)
 
-    def _in_curve(self, curve: Curve) -> Iterator[_Bad]:
+    def _in_curve(self, curve: Curve) -> Iterator[_NonFinite]:
         for index in np.flatnonzero(~np.isfinite(curve.values)).tolist():
             is_nan = bool(np.isnan(curve.values[index]))
             if is_nan or not self.only_nan:
                 counts = (float(is_nan), float(not is_nan))
-                yield _Bad(int(curve.steps[index]), curve.name, *counts)
+                yield _NonFinite(int(curve.steps[index]), curve.name, *counts)
 
     def _lost_in_a_row(self, window: Window, skipped: set[int], state: State) -> int:
-        """How many losses in a row, up to the last one, are not finite."""
+        """Return how many losses in a row, up to the last one, are not finite."""
         for curve in window.losses():
             if np.isfinite(curve.values).all():
                 state[curve.name] = 0
@@ -194,15 +205,17 @@ class ExplodingTensor(Rule):
                     state[curve.name] = state.get(curve.name, 0) + 1 if is_lost else 0
         return max((int(item) for item in state.values()), default=0)
 
-    def _finding(self, bad: list[_Bad], origin: str, severity: Severity, subject: str) -> Finding:
-        first = bad[0]
-        names = list(dict.fromkeys(problem.name for problem in bad))
-        remaining_names = f" ({len(names) - 1} more tensors affected)" if len(names) > 1 else ""
-        come = f" First seen in the {origin}." if origin else ""
+    def _finding(
+        self, problems: list[_NonFinite], origin: str, severity: Severity, subject: str
+    ) -> Finding:
+        first = problems[0]
+        names = list(dict.fromkeys(problem.name for problem in problems))
+        more = f" ({len(names) - 1} more tensors affected)" if len(names) > 1 else ""
+        origin_text = f" First seen in the {origin}." if origin else ""
         return self.finding(
-            f"{_called(first.name)} is {first.what} at step {first.step}{remaining_names}.{come}",
+            f"{_display_name(first.name)} is {first.what} at step {first.step}{more}.{origin_text}",
             severity=severity,
-            step=(first.step, max(problem.step for problem in bad)),
+            step=(first.step, max(problem.step for problem in problems)),
             tensor=first.name,
             worker=first.worker,
             subject=subject,
@@ -215,26 +228,29 @@ class ExplodingTensor(Rule):
         )
 
 
-def _order(bad: _Bad) -> tuple[int, int]:
-    """The earliest first; at one step what comes first in it."""
-    rank = 0 if bad.name.startswith("loss") else 1 if bad.name.startswith("gradient/") else 2
-    return bad.step, rank
+def _sort_key(problem: _NonFinite) -> tuple[int, int]:
+    """Sort by step, and within a step in the order of computation: loss, gradients, others."""
+    name = problem.name
+    rank = 0 if name.startswith("loss") else 1 if name.startswith("gradient/") else 2
+    return problem.step, rank
 
 
-def _remember(weights: Sequence[WindowTensor], born: State) -> None:
-    """Whether it is a mask among the weights, which is infinite from the start."""
+def _count_initial_infinities(weights: Sequence[WindowTensor], counts: State) -> None:
+    """Record how many values of each weight are infinite from the start, as in masks."""
     for tensor in weights:
-        if tensor.name not in born:
-            born[tensor.name] = int(tensor.rows.columns["infinities"][0])
+        if tensor.name not in counts:
+            counts[tensor.name] = int(tensor.rows.columns["infinities"][0])
 
 
 def _are_finite(tensors: Sequence[WindowTensor]) -> bool:
-    """Whether there is nothing to look for, as mostly."""
+    """Whether all values are finite; fast, because this is the common case."""
     columns = ("nans", "infinities") if tensors else ()
     return not any(column_of_all(tensors, name).any() for name in columns)
 
 
-def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool = False) -> Iterator[_Bad]:
+def _in_tensor(
+    tensor: WindowTensor, *, only_nan: bool, is_permanent: bool = False
+) -> Iterator[_NonFinite]:
     nans, infinities = tensor.rows.columns["nans"], tensor.rows.columns["infinities"]
     if not nans.any() and (only_nan or not infinities.any()):
         return
@@ -242,11 +258,13 @@ def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool = False) -> 
         infinities = np.zeros_like(infinities)
     for index in np.flatnonzero(nans + infinities).tolist():
         counts = (float(nans[index]), float(infinities[index]))
-        yield _Bad(int(tensor.steps[index]), tensor.name, *counts, tensor.worker, stays)
+        yield _NonFinite(
+            int(tensor.steps[index]), tensor.name, *counts, tensor.worker, is_permanent
+        )
 
 
 def _skipped_steps(window: Window) -> set[int]:
-    """Steps whose updates a gradient scaler has left out because they were not finite."""
+    """Return the steps whose update a gradient scaler skipped because of non-finite gradients."""
     tables: Iterable[set[int]] = (
         set(table.steps[table.is_skipped].tolist()) for table in window.steps()
     )
@@ -254,18 +272,18 @@ def _skipped_steps(window: Window) -> set[int]:
 
 
 def _origin(window: Window) -> str:
-    """Where the hook has seen it begin."""
+    """Return the place where the hook saw the first non-finite value; empty if unknown."""
     for observation in window.observations("first-non-finite"):
         facts = observation.facts
         if facts.get("found") != "finite":
-            index = str(facts.get("in", "model"))
+            kind = str(facts.get("in", "model"))
             return (
                 observation.subject
-                if observation.subject.startswith(index)
-                else f"{index} {observation.subject}"
+                if observation.subject.startswith(kind)
+                else f"{kind} {observation.subject}"
             )
     return ""
 
 
-def _called(name: str) -> str:
+def _display_name(name: str) -> str:
     return f"the gradient of {layer_of(name)}" if name.startswith("gradient/") else name

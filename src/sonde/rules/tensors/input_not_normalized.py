@@ -1,4 +1,4 @@
-"""InputNotNormalized: what goes into a model is far from zero mean and unit scale."""
+"""InputNotNormalized: the inputs of a model are far from zero mean and unit scale."""
 
 import math
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ class Calibration:
 
     min_inspections: int = 2
     first_steps: int = 60
-    zero_share: float = 0.5  # counts, one-hot codes and masks have no scale
+    zero_share: float = 0.5  # of the values; counts, one-hot codes and masks have no scale
     main_share: float = 0.1  # of the elements of the largest input; smaller ones are conditions
-    first_layers: int = 2  # one of them a normalization: the scale of the input does not matter
-    centered_share: float = 0.2  # of its scale: a mean nearer to zero cannot be seen in gradients
-    scaled_down_share: float = 0.05  # of the input's scale in front of an activation
+    first_layers: int = 2  # if one is a normalization, the scale of the input does not matter
+    centered_share: float = 0.2  # of the scale; gradients do not show a mean closer to zero
+    scaled_down_share: float = 0.05  # of the input's scale, at the inputs of activations
 
 
 LIMITS = Calibration()
@@ -61,27 +61,25 @@ class InputNotNormalized(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds up what the first steps were given."""
+        """Add up the input statistics of the first steps and compare them with the limits."""
         if (window.first_step or 0) >= LIMITS.first_steps:
             return
         inputs = [tensor for tensor in window.tensors("inputs") if _has_scale(tensor)]
-        for item in inputs:
-            _add(item, state.of("inputs", item.name))
-        largest = max(
-            (input_tensor["count"] for input_tensor in state.of("inputs").values()), default=0.0
-        )
-        for entry in inputs:
-            input_tensor_state = state.of("inputs", entry.name)
+        for tensor in inputs:
+            _add(tensor, state.of("inputs", tensor.name))
+        largest = max((item["count"] for item in state.of("inputs").values()), default=0.0)
+        for tensor in inputs:
+            input_state = state.of("inputs", tensor.name)
             if (
-                input_tensor_state["looks"] >= LIMITS.min_inspections
-                and input_tensor_state["count"] >= LIMITS.main_share * largest
+                input_state["looks"] >= LIMITS.min_inspections
+                and input_state["count"] >= LIMITS.main_share * largest
             ):
-                yield from self._judged(entry, input_tensor_state, window)
+                yield from self._evaluate(tensor, input_state, window)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """The number of missing inspections."""
+        """Return how many inspections are missing."""
         count = max(
-            (int(input_tensor["looks"]) for input_tensor in state.of("inputs").values()),
+            (int(item["looks"]) for item in state.of("inputs").values()),
             default=LIMITS.min_inspections,
         )
         return (
@@ -90,7 +88,7 @@ class InputNotNormalized(Rule):
             else Shortfall(count, LIMITS.min_inspections, DataUnit.INSPECTIONS)
         )
 
-    def _judged(self, tensor: WindowTensor, state: State, window: Window) -> Iterator[Finding]:
+    def _evaluate(self, tensor: WindowTensor, state: State, window: Window) -> Iterator[Finding]:
         mean, scale = state["sum"] / state["count"], math.sqrt(state["squares"] / state["count"])
         if state.get("is_told") or state["zeros"] > LIMITS.zero_share * state["count"]:
             return
@@ -129,7 +127,7 @@ def _add(tensor: WindowTensor, state: State) -> None:
 
 
 def _has_scale(tensor: WindowTensor) -> bool:
-    """Whether it is data and no indices, mask or one number per sample."""
+    """Whether a tensor holds data, not indices, a mask or one number per sample."""
     info = tensor.info
     if info is None or "float" not in info.dtype or len(info.shape) < 2:
         return False
@@ -137,38 +135,39 @@ def _has_scale(tensor: WindowTensor) -> bool:
 
 
 def _begins_normalized(window: Window) -> bool:
-    """Whether one of the first layers is a normalization: its weight is a vector."""
+    """Whether one of the first layers is a normalization, which has a vector as weight."""
     infos = (next(iter(holders.values())) for holders in window.data.infos().values())
-    weights = [entry for entry in infos if "weights" in entry.collections][: LIMITS.first_layers]
-    return any(len(tensor.shape) == 1 for tensor in weights)
+    weights = [info for info in infos if "weights" in info.collections][: LIMITS.first_layers]
+    return any(len(weight.shape) == 1 for weight in weights)
 
 
 def _is_scaled_down(mean: float, scale: float, window: Window) -> bool:
-    """Whether what comes to activations, or else to layers, is far smaller: the model scales it."""
+    """Whether the inputs of activations, or else of layers, are far smaller than the model's."""
     sizes = []
-    for item in (tensor for name in _BEFORE_ACTIVATIONS for tensor in window.tensors(name)):
-        count = max(1.0, float(item.column("count")[-1]))
-        sizes.append(math.sqrt(float(item.column("sum_of_squares")[-1]) / count))
+    for tensor in (item for name in _BEFORE_ACTIVATIONS for item in window.tensors(name)):
+        count = max(1.0, float(tensor.column("count")[-1]))
+        sizes.append(math.sqrt(float(tensor.column("sum_of_squares")[-1]) / count))
     if not sizes and abs(mean) >= LIMITS.centered_share * scale:
         sizes = _means_of_layer_inputs(window)
     return bool(sizes) and max(sizes) < LIMITS.scaled_down_share * scale
 
 
 def _means_of_layer_inputs(window: Window) -> list[float]:
-    """How far from zero the inputs of layers are, as gradients tell; empty where they do not.
+    """Estimate the mean inputs of layers from gradients; empty if a layer has no usable bias.
 
-    That of a weight is that of the bias for each input, times the input: if the mean of inputs is
-    far from zero, it is larger by that.
+    For each sample, the gradient of a weight is the gradient of the bias times the input. Their
+    ratio is therefore about the mean input, if that is far from zero.
     """
     gradients = {tensor.name: tensor for tensor in window.tensors("gradients")}
     result = []
-    for name, item in gradients.items():
-        if item.info is None or len(item.info.shape) < 2:
+    for name, gradient in gradients.items():
+        if gradient.info is None or len(gradient.info.shape) < 2:
             continue
         bias = gradients.get("bias".join(name.rsplit("weight", 1)))
-        if bias is None or bias is item or not float(bias.column("sum_of_squares")[-1]) > 0:
-            return []  # what goes in there, nobody knows
-        inputs = math.prod(item.info.shape[1:])
-        ratio = float(item.column("sum_of_squares")[-1] / bias.column("sum_of_squares")[-1])
+        if bias is None or bias is gradient or not float(bias.column("sum_of_squares")[-1]) > 0:
+            return []  # the inputs of this layer are unknown
+        inputs = math.prod(gradient.info.shape[1:])
+        squares, bias_squares = (item.column("sum_of_squares")[-1] for item in (gradient, bias))
+        ratio = float(squares / bias_squares)
         result.append(math.sqrt(ratio / inputs))
     return result

@@ -17,8 +17,8 @@ from sonde.rules.measures.accuracy import (
     is_same_batch_again,
     mean_loss,
 )
-from sonde.rules.measures.held_out_evaluations import held_out, on_training_data
-from sonde.rules.measures.training_kind import begin_leg
+from sonde.rules.measures.held_out_evaluations import held_out_series, training_data_evaluations
+from sonde.rules.measures.training_kind import begin_attempt
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
 
@@ -53,7 +53,7 @@ class LabelsUnrelated(Rule):
     """The model memorizes the training set while validation stays at chance level.
 
     Why it matters: Labels do not belong to their inputs (shuffled separately, off by one, a wrong
-    join), or the validation set is of another kind. What is learned is useless.
+    join), or the validation set is of another kind. The trained model is useless.
     How it decides:
     - Training accuracy is 40 points above chance (always predicting the most frequent class), and 2
       or more evaluations of at least 100 samples are all within 3 standard errors of chance.
@@ -61,7 +61,7 @@ class LabelsUnrelated(Rule):
       evaluation losses never fall below 95% of it.
     - Only evaluations of data that is not trained on count. If the model was still untrained at the
       first evaluation, the limit is 90% of that result.
-    - Not applied if the same few batches are trained repeatedly.
+    - Not applied if training repeats the same few batches.
     What to do: Look at ten samples with their labels. Check that inputs and labels are shuffled
     together, and that training and validation data are prepared in the same way.
     """
@@ -75,7 +75,7 @@ class LabelsUnrelated(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares every evaluation with the training around it."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         state["is_test"] = state.get("is_test", False) or is_same_batch_again(window, state)
         self._take_training(window, state)
         if state["is_test"]:
@@ -92,7 +92,7 @@ class LabelsUnrelated(Rule):
 
     def _results(self, window: Window, state: State) -> Iterator[tuple[Hits | None, float | None]]:
         """Hits and loss of every evaluation of data that is not trained on."""
-        results = held_out(window, state)
+        results = held_out_series(window, state)
         if results is None:
             yield hits(window, _EVAL), mean_loss(window, _EVAL)
         for evaluation in results or ():
@@ -105,7 +105,7 @@ class LabelsUnrelated(Rule):
 
     def unfit(self, state: State) -> str:
         """A few batches over and over."""
-        return "the same few batches are trained repeatedly" if state.get("is_test") else ""
+        return "training repeats the same few batches" if state.get("is_test") else ""
 
     def _take_training(self, window: Window, state: State) -> None:
         curves = window.losses(_TRAIN)
@@ -118,7 +118,7 @@ class LabelsUnrelated(Rule):
         trained = hits(window, _TRAIN)
         if trained is not None and trained.samples:
             state["accuracy"] = trained.accuracy
-        for item in on_training_data(window):  # the script measures it itself
+        for item in training_data_evaluations(window):  # the script measures it itself
             trained = hits_of(item.hits)
             state["loss"] = state.get("loss") if item.loss is None else item.loss
             if trained is not None and trained.samples >= LIMITS.min_samples:
@@ -126,7 +126,7 @@ class LabelsUnrelated(Rule):
 
     def _by_hits(self, evaluated: Hits, state: State) -> Iterator[Finding]:
         state["evaluations"] = state.get("evaluations", 0) + 1
-        if evaluated.accuracy > evaluated.beyond_chance:
+        if evaluated.accuracy > evaluated.chance_limit:
             state["was_better"] = True
         is_memorized = state["accuracy"] >= evaluated.chance + LIMITS.memorized_accuracy
         if state.get("was_better") or not is_memorized:

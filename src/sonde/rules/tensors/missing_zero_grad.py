@@ -10,7 +10,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.open_faults import begin_leg, mark_open, resolve
+from sonde.rules.measures.open_faults import begin_attempt, mark_open, resolve
 
 _KIND = "kept-gradients"
 
@@ -61,7 +61,7 @@ class MissingZeroGrad(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows what the hook has seen before backward passes."""
-        yield from begin_leg(self, window, state)
+        yield from begin_attempt(self, window, state)
         latest: dict[str, Observation] = {}
         for observation in window.observations(_KIND):
             optimizer_state = state.of("optimizers", observation.subject, observation.worker)

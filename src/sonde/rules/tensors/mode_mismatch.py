@@ -14,11 +14,11 @@ from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import (
-    begin_leg,
+    begin_attempt,
     is_repeat_due,
     mark_open,
-    names_in_words,
     resolve,
+    summarize_names,
 )
 
 _KIND = ObservationKind.MODULE_MODE.value
@@ -69,7 +69,7 @@ class ModeMismatch(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Process the hook's observations and yield open findings."""
-        yield from begin_leg(self, window, state)
+        yield from begin_attempt(self, window, state)
         window.count_inspected_steps()
         stands_state = state.of("stands")
         for observation in window.observations(_KIND):
@@ -114,7 +114,7 @@ class ModeMismatch(Rule):
         )
         return self.finding(
             f"{state['model']} {what} since step {at}: {does} "
-            f"({names_in_words(names)}, {state['count']:.0f} affected modules).",
+            f"({summarize_names(names)}, {state['count']:.0f} affected modules).",
             step=(at, max(at, window.first_step or 0)),
             subject=key,
             worker=state["worker"],

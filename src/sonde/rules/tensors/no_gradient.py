@@ -10,12 +10,12 @@ from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import (
-    begin_leg,
+    begin_attempt,
     first_names,
     is_repeat_due,
     mark_open,
-    names_in_words,
     resolve,
+    summarize_names,
 )
 
 _KIND = ObservationKind.NO_GRADIENT.value
@@ -23,7 +23,7 @@ _CLEARED = "cleared"
 _AT_ONCE = ("cut", "untracked", "frozen", "side", _CLEARED)
 _LOUD = ("cut", "untracked", _CLEARED)
 _WHY = {
-    "cut": ". Its layer runs, but its output is cut off from the loss",
+    "cut": ". Its layer runs, but its output is detached from the loss",
     "untracked": ". Its layer runs under no_grad(){place} with untrained weights",
     "frozen": ". Its layer runs under no_grad(){place}, but its parameters are in an optimizer",
     "side": ". Its layer runs, but the loss does not use its output",
@@ -72,7 +72,7 @@ class NoGradient(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Process the hook's observations and yield open findings."""
-        yield from begin_leg(self, window, state)
+        yield from begin_attempt(self, window, state)
         window.count_inspected_steps()
         stands_state = state.of("stands")
         for observation in window.observations(_KIND):
@@ -106,7 +106,7 @@ class NoGradient(Rule):
         index = stands_state[names[0]].get("place", "")
         why = _WHY.get(stands_state[names[0]]["use"], "").format(place=index and f" at {index}")
         text = (
-            f"{names_in_words(names)} has had no gradient since step {first}, "
+            f"{summarize_names(names)} has had no gradient since step {first}, "
             f"while {remaining_names} other parameters have one{why}."
         )
         if stands_state[names[0]]["use"] == _CLEARED:

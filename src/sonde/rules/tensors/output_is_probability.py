@@ -9,7 +9,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.open_faults import begin_leg, is_repeat_due, mark_open, resolve
+from sonde.rules.measures.open_faults import begin_attempt, is_repeat_due, mark_open, resolve
 
 _KIND = "probabilities-as-logits"
 _BINARY = "binary"  # in the names of losses that apply a sigmoid themselves
@@ -58,7 +58,7 @@ class OutputIsProbability(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows what went into each loss."""
-        yield from begin_leg(self, window, state)
+        yield from begin_attempt(self, window, state)
         losses = state.of("losses")
         for observation in window.observations(_KIND):
             rows, classes = (int(observation.facts.get(name, 0)) for name in ("rows", "classes"))

@@ -14,7 +14,7 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.accuracy import is_same_batch_again
-from sonde.rules.measures.held_out_evaluations import Evaluated, evaluations
+from sonde.rules.measures.held_out_evaluations import EvaluationResult, evaluations
 
 _SUBJECT = "validation"
 
@@ -49,7 +49,7 @@ class Overfit(Rule):
     - At the same time, the training loss is below its value at that best and at least 10%
       (`ratio_threshold`) below the validation loss.
     - Needs 5 evaluations of data that is not trained on. Not applied to alternating losses, and if
-      the same few batches are trained repeatedly.
+      training repeats the same few batches.
     - Classic: a validation loss is `ratio_threshold` above the mean training loss since the
       previous evaluation, `patience` times in a row.
     What to do: Stop at the best evaluation and use its checkpoint. Or use more data or
@@ -74,7 +74,7 @@ class Overfit(Rule):
         if len(window.losses()) > 1:
             state["unfit"] = "with alternating losses, none of them is the training loss"
         if is_same_batch_again(window, state.of("batches")):
-            state["unfit"] = "the same few batches are trained repeatedly"
+            state["unfit"] = "training repeats the same few batches"
         for result in results:
             self._add(result.trained, state)
             if result.step < self.start_step:
@@ -108,7 +108,9 @@ class Overfit(Rule):
         state["sum"] = state.get("sum", 0.0) + sum(losses)
         state["count"] = state.get("count", 0) + len(losses)
 
-    def _judged(self, evaluation: Evaluated, trained: float, state: State) -> Iterator[Finding]:
+    def _judged(
+        self, evaluation: EvaluationResult, trained: float, state: State
+    ) -> Iterator[Finding]:
         state["evaluations"] = state.get("evaluations", 0) + 1
         gap = (evaluation.loss - trained) / abs(trained) if trained else 0.0
         is_over = gap > self.ratio_threshold
@@ -127,7 +129,7 @@ class Overfit(Rule):
         if state["row"] >= needed and (self.is_classic or not self.unfit(state)):
             yield self._finding(evaluation, trained, gap, state)
 
-    def _has_turned(self, evaluation: Evaluated, trained: float, state: State) -> bool:
+    def _has_turned(self, evaluation: EvaluationResult, trained: float, state: State) -> bool:
         """Whether the validation loss has risen for good, and the training loss has not."""
         recent = [*state.get("recent", []), evaluation.loss][-LIMITS.recent_evaluations :]
         state["recent"] = recent
@@ -150,7 +152,9 @@ class Overfit(Rule):
         state["rise"] = (level - best) / minimum if minimum else 0.0
         return level - best > minimum and trained < float(state["best_trained"])
 
-    def _finding(self, evaluation: Evaluated, trained: float, gap: float, state: State) -> Finding:
+    def _finding(
+        self, evaluation: EvaluationResult, trained: float, gap: float, state: State
+    ) -> Finding:
         best = state.get("best")
         if best is None:
             text = f"{100 * gap:.0f}% above the training loss of {trained:.4g}"

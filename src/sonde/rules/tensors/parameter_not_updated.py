@@ -11,12 +11,12 @@ from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import (
-    begin_leg,
+    begin_attempt,
     first_names,
     is_repeat_due,
     mark_open,
-    names_in_words,
     resolve,
+    summarize_names,
 )
 
 _UNOWNED = ObservationKind.UNOWNED_PARAMETER.value
@@ -67,7 +67,7 @@ class ParameterNotUpdated(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Process the hook's observations and yield open findings."""
-        yield from begin_leg(self, window, state)
+        yield from begin_attempt(self, window, state)
         window.count_inspected_steps()
         for kind, judge in ((_UNOWNED, self._unowned), (_UNMOVED, self._unmoved)):
             has_changed = self._take(window, kind, state)
@@ -107,7 +107,7 @@ class ParameterNotUpdated(Rule):
         elif unregistered:
             why = ": its layer is in a plain list or dict, which parameters() does not search"
         return self.finding(
-            f"{names_in_words(names)} is not in any optimizer and never changes{why}.",
+            f"{summarize_names(names)} is not in any optimizer and never changes{why}.",
             severity=Severity.CRITICAL if is_replaced else Severity.WARNING,
             step=_steps(window, open_faults),
             tensor=names[0],
@@ -129,7 +129,7 @@ class ParameterNotUpdated(Rule):
         first = open_faults[names[0]]
         rate = "" if first["rate"] is None else f" with a learning rate of {first['rate']:g}"
         return self.finding(
-            f"{names_in_words(names)} has not changed in {first['value']:.0f} steps{rate} "
+            f"{summarize_names(names)} has not changed in {first['value']:.0f} steps{rate} "
             "although it gets gradients; other parameters do.",
             step=_steps(window, open_faults),
             tensor=names[0],

@@ -43,8 +43,8 @@ class ParameterOutlier(Rule):
     How it decides:
     - The largest magnitude of a weight matrix grows 100 times from one recorded step to the next,
       to 10 times the largest of all matrices before.
-    - At most 4 elements hold its norm; or many do, the matrix grew at most 3 times at each of 4
-      inspections before, and no other matrix grows 10 times.
+    - At most 4 elements account for its norm. Or many do, but the matrix grew at most 3 times at
+      each of the 4 inspections before, and no other matrix grows 10 times.
     - Critical if the largest magnitude grows 10,000 times.
     - Not applied to matrices with fewer than 64 elements, and if more than 3 matrices, or all, jump
       at once.

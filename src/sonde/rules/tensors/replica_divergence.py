@@ -11,7 +11,7 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.open_faults import begin_leg, is_repeat_due, mark_open, resolve
+from sonde.rules.measures.open_faults import begin_attempt, is_repeat_due, mark_open, resolve
 
 _CHECKSUM = ObservationKind.REPLICA_CHECKSUM.value
 _FINGERPRINT = ObservationKind.REPLICA_FINGERPRINT.value
@@ -66,7 +66,7 @@ class ReplicaDivergence(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compare the checksums of all workers, step by step."""
-        yield from begin_leg(self, window, state)
+        yield from begin_attempt(self, window, state)
         ranks = len(window.attempt.ranks)
         if ranks < 2:
             state["is_alone"] = True

@@ -13,7 +13,7 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.streaks import Streaks
-from sonde.rules.measures.tensor_selection import and_more, chosen_tensors, needs_of
+from sonde.rules.measures.tensor_selection import chosen_tensors, first_and_count, needs_of
 
 _BY_DEFAULT = ("weights", "gradients")
 _COLUMNS = ("count", "zeros", "minimum", "maximum", "sum", "sum_of_squares")
@@ -109,7 +109,7 @@ class SimilarAcrossRuns(Rule):
 
     def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
         return self.finding(
-            f"{and_more(names)} has the same values as in {self.other_trial} "
+            f"{first_and_count(names)} has the same values as in {self.other_trial} "
             f"from step {steps[0]} to {steps[1]}.",
             step=steps,
             tensor=names[0],

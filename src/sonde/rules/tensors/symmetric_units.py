@@ -10,14 +10,14 @@ from sonde.records.need import Observations, Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import (
-    begin_leg,
+    begin_attempt,
     first_names,
     is_repeat_due,
     mark_open,
-    names_in_words,
     resolve,
+    summarize_names,
 )
-from sonde.rules.measures.training_kind import BEGINNINGS, another_began
+from sonde.rules.measures.training_kind import RESTARTS, latest_restart
 
 _KIND = "unit-copies"
 _SUBJECT = "units"
@@ -43,8 +43,8 @@ LIMITS = Calibration()
 class SymmetricUnits(Rule):
     """The units of a layer are copies of each other and stay that way.
 
-    Why it matters: A layer of equal units is worth one unit. Constant initialization makes them
-    equal, and equal units get equal gradients forever.
+    Why it matters: A layer of equal units computes no more than one unit. Constant initialization
+    makes them equal, and equal units get equal gradients forever.
     How it decides:
     - In the first 8 steps, of the job or of a new optimizer, the rows of a weight matrix with at
       least 4 rows are copies of each other.
@@ -52,21 +52,21 @@ class SymmetricUnits(Rule):
     - Or the gradients of 2 or more such layers are zero at all inspections, as with weights that
       are all zero.
     - Layers that start equal and then differ do not count (output layers, residual branches).
-    What to do: Initialize weights randomly (`nn.init.kaiming_uniform_`, `xavier_uniform_`). Zeros
-    and ones are for biases and for the last layer of a branch.
+    What to do: Initialize weights randomly (`nn.init.kaiming_uniform_`, `xavier_uniform_`). Use
+    zeros and ones only for biases and for the last layer of a residual branch.
     """
 
     section = Section.MODEL
     calibration = LIMITS
-    needs = (Observations(_KIND), Statistics("gradients"), *BEGINNINGS)
+    needs = (Observations(_KIND), Statistics("gradients"), *RESTARTS)
     window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing", "PoorWeightInitialization")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows how many different units each layer has."""
-        yield from begin_leg(self, window, state)
-        began = another_began(window, state)
+        yield from begin_attempt(self, window, state)
+        began = latest_restart(window, state)
         layers = state.of("layers")
         inspections = window.observations(_KIND)
         for inspection in inspections:
@@ -142,7 +142,7 @@ class SymmetricUnits(Rule):
         layers = state.of("layers")
         first = layers[names[0]]
         return self.finding(
-            f"{names_in_words(names)}: only {first['distinct']:.0f} of {first['units']} units "
+            f"{summarize_names(names)}: only {first['distinct']:.0f} of {first['units']} units "
             f"{'is' if first['distinct'] == 1 else 'are'} distinct, unchanged after "
             f"{first['last'] - first['first']} steps.",
             step=(int(first["first"]), int(first["last"])),

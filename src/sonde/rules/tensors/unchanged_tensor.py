@@ -14,7 +14,7 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.tensor_columns import by_tensor, column_of_all, steps_of_all
-from sonde.rules.measures.tensor_selection import and_more
+from sonde.rules.measures.tensor_selection import first_and_count
 
 _WEIGHTS, _GRADIENTS = "weights", "gradients"
 _REDUCTIONS = ("min", "max", "mean", "l2_norm", "nan_count")
@@ -126,7 +126,7 @@ class UnchangedTensor(Rule):
 
     def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
         return self.finding(
-            f"{and_more(names)} did not change from step {steps[0]} to {steps[1]}.",
+            f"{first_and_count(names)} did not change from step {steps[0]} to {steps[1]}.",
             step=steps,
             tensor=names[0],
             subject=subject,

@@ -14,7 +14,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.training_kind import begin_leg, is_playing
+from sonde.rules.measures.training_kind import begin_attempt, is_reinforcement_learning
 
 _KIND, _MEANS = "label-batch", "batch-means"
 _INPUT = "input"
@@ -66,7 +66,7 @@ class UnshuffledData(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows which classes the batches of each worker have, and the means of the first's."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         yield from self._by_means(window, state)
         latest = {}
         for observation in window.observations(_KIND):
@@ -89,7 +89,7 @@ class UnshuffledData(Rule):
 
     def _by_means(self, window: Window, state: State) -> Iterator[Finding]:
         observations = window.observations(_MEANS)
-        if observations and is_playing(window):
+        if observations and is_reinforcement_learning(window):
             state["plays"] = True
         latest = {}
         for observation in () if state.get("plays") else observations:

@@ -14,8 +14,13 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.accuracy import hits_of
-from sonde.rules.measures.held_out_evaluations import held_out
-from sonde.rules.measures.training_kind import BEGINNINGS, another_began, begin_leg, is_playing
+from sonde.rules.measures.held_out_evaluations import held_out_series
+from sonde.rules.measures.training_kind import (
+    RESTARTS,
+    begin_attempt,
+    is_reinforcement_learning,
+    latest_restart,
+)
 from sonde.rules.measures.training_results import Result, TrainingSince
 
 _EVAL = Mode.EVAL.value
@@ -123,7 +128,7 @@ class ValidationTooGood(Rule):
     nothing about new data, and the wrong model is chosen.
     How it decides:
     - Samples: in 2 evaluations in a row, 99% of the samples were trained on before; or at least
-      10%, not more than the time before, once all training data has been seen.
+      10%, and no more than in the previous evaluation, once all training data has been seen.
     - Results: in 3 evaluations in a row, errors and loss are below a quarter of those in training
       since the previous evaluation.
     - `info` if all samples were trained on and the evaluation computes no loss.
@@ -135,17 +140,17 @@ class ValidationTooGood(Rule):
 
     section = Section.DATA
     calibration = LIMITS
-    needs = (Observations(_KIND), Observations("class-hits"), *BEGINNINGS)
+    needs = (Observations(_KIND), Observations("class-hits"), *RESTARTS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares evaluations with the training before."""
-        begin_leg(window, state)
+        begin_attempt(window, state)
         state["is_scored"] = state.get("is_scored", False) or bool(window.losses(_EVAL))
-        yield from self._by_samples(window, state, another_began(window, state))
+        yield from self._by_samples(window, state, latest_restart(window, state))
         training = TrainingSince(state.of("training"))
-        for item in held_out(window, state.of("held out")) or ():
+        for item in held_out_series(window, state.of("held out")) or ():
             training.add(window, item.step)
             trained, evaluated = training.take(), hits_of(item.hits)
             if (
@@ -234,7 +239,7 @@ class ValidationTooGood(Rule):
 def _observations(window: Window, state: State) -> Iterator[Observation]:
     """Evaluation samples, without the training set evaluated next to another set."""
     observations = window.observations(_KIND)
-    if not observations or is_playing(window):
+    if not observations or is_reinforcement_learning(window):
         return
     # a set of few batches has a result, but its samples are not compared
     named = {

@@ -13,7 +13,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.open_faults import first_names, names_in_words
+from sonde.rules.measures.open_faults import first_names, summarize_names
 from sonde.rules.measures.tensor_columns import by_tensor, column_of_all
 
 
@@ -38,8 +38,8 @@ LIMITS = Calibration()
 class WeightCollapse(Rule):
     """Weights shrink toward zero because regularization outweighs the loss.
 
-    Why it matters: What the model has learned is pulled out of it, until it gives the same output
-    for everything.
+    Why it matters: The model loses what it has learned, until it gives the same output for every
+    input.
     How it decides:
     - The norm of at least half of the weight matrices is below 10% of its first value while the
       loss is above 80% of its initial value; or below 1%, whatever the loss.
@@ -104,7 +104,7 @@ class WeightCollapse(Rule):
         first, now = state.of("first")[worst], state.of("now")[worst]
         return self.finding(
             f"{len(small)} of {len(ratios)} weights have shrunk below 10% of their initial norm: "
-            f"{names_in_words(small)}. The norm of {worst} fell from {first:.3g} to {now:.3g}.",
+            f"{summarize_names(small)}. The norm of {worst} fell from {first:.3g} to {now:.3g}.",
             tensor=worst,
             subject="weights",
             evidence={

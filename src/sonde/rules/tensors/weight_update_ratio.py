@@ -14,10 +14,10 @@ from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.growth_pace import Pace
+from sonde.rules.measures.growth_pace import GrowthTracker
 from sonde.rules.measures.streaks import Streaks
 from sonde.rules.measures.tensor_columns import by_tensor, column_of_all, steps_of_all
-from sonde.rules.measures.tensor_selection import and_more
+from sonde.rules.measures.tensor_selection import first_and_count
 
 _COLLECTION = "weights"
 _EVERY = "every weight"
@@ -111,7 +111,7 @@ class WeightUpdateRatio(Rule):
                 yield from self._classic(names[which], steps, ratio)
             return
         moves = moves.take(np.array([tensor.is_matrix for tensor in tensors])[moves.tensors])
-        yield from self._jumps(tensors, moves, Pace(state.of("pace")))
+        yield from self._jumps(tensors, moves, GrowthTracker(state.of("pace")))
         if len(moves.steps):
             yield from self._standstill(gradients, names, moves, Streaks(state))
 
@@ -150,7 +150,7 @@ class WeightUpdateRatio(Rule):
             yield self._still([name], steps, ratio, name)
 
     def _jumps(
-        self, tensors: Sequence[WindowTensor], moves: _Moves, pace: Pace
+        self, tensors: Sequence[WindowTensor], moves: _Moves, pace: GrowthTracker
     ) -> Iterator[Finding]:
         result: dict[int, tuple[tuple[int, int], float]] = {}
         against_usual = moves.ratios * np.minimum(moves.sizes / LIMITS.typical_rms, 1.0)
@@ -158,7 +158,7 @@ class WeightUpdateRatio(Rule):
             which, steps, ratio = moves.at(index)
             if _is_jump(steps[1] - steps[0], float(moves.sizes[index])):
                 result.setdefault(which, (steps, ratio))
-        for which, steps, ratio in pace.leaps(tensors, self.large_threshold):
+        for which, steps, ratio in pace.sudden_growth(tensors, self.large_threshold):
             if tensors[which].is_matrix:
                 result.setdefault(which, (steps, ratio))
         for which, (steps, ratio) in result.items():
@@ -200,11 +200,11 @@ class WeightUpdateRatio(Rule):
     ) -> Finding:
         each = "" if self.is_classic else " per step"
         return self.finding(
-            f"{and_more(names)} did not move from step {steps[0]} to {steps[1]}: the update is "
-            f"{ratio:.3g} of its norm{each}.",
+            f"{first_and_count(names)} did not move from step {steps[0]} to {steps[1]}: the update "
+            f"is {ratio:.3g} of its norm{each}.",
             step=steps,
             tensor=names[0],
-            subject=f"{subject} stands still",
+            subject=f"{subject} does not change",
             evidence={
                 "ratio": ratio,
                 "threshold": self.small_threshold,
