@@ -122,7 +122,7 @@ def test_the_evaluation_loader_is_not_mistaken_for_the_training_loader(
     for name in RULES:
         [episode] = judged[name].episodes
         assert episode.finding.evidence["loader_processes"] == 1
-        assert "takes 250 ms to prepare, a step without waiting takes 50 ms" in (
+        assert "takes 250 ms, and a step without waiting takes 50 ms" in (
             episode.finding.advice
         )
     [trained, _] = job.job().dataloader().reports

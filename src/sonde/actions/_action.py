@@ -115,7 +115,7 @@ class Action(ABC):
             key(
                 *("cool_down", duration, f'"{pause}"'),
                 "minimum time between two actions for the same rule, unless the new finding is "
-                "more severe; problems still open afterwards are reported then",
+                "more severe; problems still open afterward are reported then",
                 "cool_down_seconds",
             ),
         )

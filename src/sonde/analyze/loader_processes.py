@@ -163,8 +163,8 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
         processes, f"{processes} loader processes prepare it"
     )
     text = (
-        f"The data of a step takes {time_text(loading.making)} to prepare, a step without waiting "
-        f"takes {time_text(loading.step)}; {now}."
+        f"Preparing the data of a step takes {time_text(loading.making)}, and a step without "
+        f"waiting takes {time_text(loading.step)}; {now}."
     )
     if advised > processes:
         nearer = {
@@ -177,7 +177,7 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
     way_out = {
         Limit.CORES: f"there {'is' if loading.cores == 1 else 'are'} only {cores}: make batches "
         "cheaper to prepare, or prepare them before training",
-        Limit.DATASET: f"they are too many for {cores}: reduce the time that the data set waits, "
+        Limit.DATASET: f"that is too many for {cores}: reduce the time that the data set waits, "
         "with larger reads or faster storage",
     }[limit]
     return f"{text} {_processes(loading.needed).capitalize()} would keep up, but {way_out}."

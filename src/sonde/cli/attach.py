@@ -25,7 +25,7 @@ class Attach(Command):
     example = "sonde attach 4711 --name nightly"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("pid", type=int, metavar="PID", help="the process to record")
+        parser.add_argument("pid", type=int, metavar="PID", help="the ID of the process to record")
         parser.add_argument("--name", help="the job's name (default: program name and time)")
         parser.add_argument("--store", metavar="URI", type=store_uri, help="the store to record to")
         parser.add_argument("--interval", metavar="TIME", help="sampling interval (default: 500ms)")

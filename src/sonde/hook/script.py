@@ -71,7 +71,7 @@ def save(name: str, value: Any) -> None:
 
     Args:
         name: Name of the array, such as `embedding`.
-        value: The array. It is copied, so it may change afterwards.
+        value: The array. It is copied, so it may change afterward.
     """
     session = _session()
     if session is None:
@@ -81,7 +81,7 @@ def save(name: str, value: Any) -> None:
         tensors = session.frameworks.tensors
         if tensors is None:
             tensors = SavedArrays(session)
-            session.frameworks.take_tensors_with(tensors)
+            session.frameworks.set_tensor_recorder(tensors)
         if not tensors.save(mask_text(str(name)), value, session.steps.latest):
             kind = type(value).__name__
             _warn(f"sonde.save: ignored {name}, expected an array of numbers but got {kind}")

@@ -110,7 +110,8 @@ def _no_steps_reason(names: Sequence[str], frameworks: Mapping[str, str]) -> str
         )
     label = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
     explanation = f"This job uses {label}, but ran no optimizer step and no backward pass."
-    return f"{explanation} If it trains: {_MANUAL_STEPS_HINT[0].lower()}{_MANUAL_STEPS_HINT[1:]}"
+    hint = f"{_MANUAL_STEPS_HINT[0].lower()}{_MANUAL_STEPS_HINT[1:]}"
+    return f"{explanation} If it trains a model, {hint}"
 
 
 def _missing(damaged: Sequence[str], lost: Sequence[str]) -> str:

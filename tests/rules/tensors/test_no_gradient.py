@@ -31,7 +31,7 @@ def training(use: str = "", *, steps: int = 150, over_at: int | None = None) -> 
 def test_a_layer_that_is_run_and_cut_off_is_found_at_once() -> None:
     [episode] = judged(training("cut", steps=12)).episodes
     assert (episode.first_step, episode.finding.tensor) == (1, "a.weight")
-    assert "cut off from the loss" in episode.finding.message
+    assert "detached from the loss" in episode.finding.message
     assert episode.finding.evidence["others"] == 2
 
 
