@@ -1,6 +1,8 @@
 """`sonde rm` removes the named jobs, but none that is running."""
 
 import json
+import os
+import signal
 
 from tests.journeys.sonde_cli import COMMAND, Sonde
 from tests.journeys.terminal import Terminal
@@ -30,6 +32,20 @@ def test_a_running_job_is_not_removed(sonde: Sonde) -> None:
     assert done.returncode == 2
     assert b"is running" in done.stderr
     assert sonde.runs()
+
+
+def test_a_forced_removal_of_a_running_job_keeps_later_data_and_says_so(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sleep", "600")
+    os.kill(sonde.command_pid(), 0)
+    done = sonde.run("rm", "job", "--yes", "--force")
+    assert done.returncode == 0
+    assert b"job is still running" in done.stderr
+    assert b"keeps recording" in done.stderr
+    launcher.send_signal(signal.SIGTERM)
+    launcher.wait(30)
+    status = sonde.run("status", "job", "--json")
+    lost = json.loads(status.stdout)["lost"]
+    assert any("folder was removed" in loss["reason"] for loss in lost)
 
 
 def test_nothing_is_removed_without_confirmation(finished: Sonde) -> None:

@@ -24,6 +24,9 @@ from sonde.store.places import find_job
 from sonde.store.removal import remove_job
 
 _MAX_PATHS = 5
+_STILL_RUNNING = (
+    "{name} is still running and keeps recording into the same folder. To end it: sonde stop {name}"
+)
 
 
 class Rm(Command):
@@ -31,7 +34,7 @@ class Rm(Command):
 
     Removes only files that Sonde wrote. If a job's folder is a link, only the link is removed.
     Asks for confirmation on a terminal; otherwise --yes is required. Removing a running job
-    requires --force.
+    requires --force; its launcher keeps recording from then on. `sonde stop` ends it.
     """
 
     example = "sonde rm resnet-old --yes"
@@ -78,6 +81,9 @@ class Rm(Command):
             print_line(f"Removed {names}; {format_bytes(freed)} freed.")
         if unknown_files:
             print_note(_not_removed_text(unknown_files))
+        for job in jobs:
+            if not job.state.is_over:
+                print_note(_STILL_RUNNING.format(name=job.name))
         return 0
 
 
