@@ -44,9 +44,9 @@ def test_missing_store_is_noted_and_served(
 ) -> None:
     monkeypatch.setattr("sonde.cli.ui.listen", MagicMock())
     monkeypatch.setattr("sonde.cli.ui.open_server", lambda *_, **__: Mock(port=1))
-    for store, is_there in ((tmp_path / "later", False), (tmp_path, True)):
+    for store, exists in ((tmp_path / "later", False), (tmp_path, True)):
         assert run_command_line(["ui", "--store", str(store), "--port", "0"]) == 0
-        assert ("does not exist yet" in capsys.readouterr().out) is not is_there
+        assert ("does not exist yet" in capsys.readouterr().out) is not exists
 
 
 def test_address_of_another_machine_is_refused() -> None:

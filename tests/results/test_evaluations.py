@@ -36,7 +36,7 @@ def test_evaluations_print_as_lines_and_draw_a_curve_per_series() -> None:
     lines = repr(evaluations).splitlines()
     assert lines[0].split() == ["name", "step", "samples", "loss", "data"]
     assert lines[-1].split()[:4] == ["validation", "200", "100", "0.5"]
-    picture = evaluations._picture()
+    picture = evaluations._chart_spec()
     assert isinstance(picture, LineChart)
     assert {curve.label for curve in picture.curves} == set(evaluations.names)
 

@@ -11,12 +11,12 @@ import pytest
 from sonde.client.job import Job
 from sonde.errors import UsageError
 from sonde.records.chart import Group, LineChart
-from sonde.results.plots import Drawn, Plot
+from sonde.results.plots import Plottable, Plot
 from sonde.results.tables import Frame
 from tests.fakes.job import FakeJob
 from tests.fakes.reported import Reported, reported_job
 
-_QUESTIONS: dict[str, Callable[[Job], Drawn]] = {
+_QUESTIONS: dict[str, Callable[[Job], Plottable]] = {
     "system": lambda job: job.system("*.utilization_percent"),
     "one metric": lambda job: job.system("cpu.iowait_percent"),
     "during": lambda job: job.system("gpu.utilization_percent").during(job.events("forward")),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sonde.records.chart import Bars, Lanes, StackedBars
-from sonde.results.plots import Drawn
+from sonde.results.plots import Plottable
 from tests.fakes.job import FakeJob
 from tests.results import test_collectives as collectives
 from tests.results import test_loading as loading
@@ -13,7 +13,7 @@ from tests.results import test_python_profile as python
 from tests.results import test_timeline as timeline
 
 
-def bars_of(answer: Drawn) -> Bars | StackedBars:
+def bars_of(answer: Plottable) -> Bars | StackedBars:
     spec = answer.plot().spec
     assert isinstance(spec, Bars | StackedBars)
     return spec

@@ -61,7 +61,7 @@ class Case:
             self.outbox.post(Chunk(self.segment, frames, "samples", number, number))
 
     def trouble(self) -> str | None:
-        return self.outbox.trouble
+        return self.outbox.last_error
 
     def gaps(self) -> list[tuple[int, int]]:
         return [(notice.start_ns, notice.end_ns) for notice in self.lost]

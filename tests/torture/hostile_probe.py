@@ -17,7 +17,7 @@ from time import monotonic
 
 from sonde.cli._main import run_command_line
 from sonde.errors import DamagedError
-from sonde.web.catalogue import Catalogue
+from sonde.web.catalog import Catalog
 from tests.fakes.clock import FakeClock
 from tests.torture.damage import query_all
 from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store
@@ -78,8 +78,8 @@ def _lists(folder: Path, expected: set[str], seed: int) -> Iterator[Outcome]:
     with limited_memory():
         start = monotonic()
         try:
-            catalogue = Catalogue(str(folder), FakeClock())
-            rows = {row["name"]: row for row in catalogue.rows(catalogue.find("", "", "name"))}
+            catalog = Catalog(str(folder), FakeClock())
+            rows = {row["name"]: row for row in catalog.rows(catalog.find("", "", "name"))}
         except Exception as error:  # noqa: BLE001 - whatever leaves the list is a crash
             yield Outcome("the dashboard's list", seed, crash=f"{type(error).__name__}: {error}")
             return

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonde.cli._main import run_command_line
-from sonde.web.catalogue import Catalogue
+from sonde.web.catalog import Catalog
 from tests.fakes.clock import FakeClock
 from tests.torture.damage import query_all
 from tests.torture.hostile_probe import limited_memory
@@ -54,8 +54,8 @@ def bounded_memory() -> Iterator[None]:
 
 
 def test_the_dashboard_lists_every_job_of_a_hostile_store(store: Path) -> None:
-    catalogue = Catalogue(str(store), FakeClock())
-    rows = {row["name"]: row for row in catalogue.rows(catalogue.find("", "", "name"))}
+    catalog = Catalog(str(store), FakeClock())
+    rows = {row["name"]: row for row in catalog.rows(catalog.find("", "", "name"))}
     assert set(rows) == {GOOD, *HOSTILE}
     assert rows[GOOD]["state"] == "completed"
     for name, row in rows.items():

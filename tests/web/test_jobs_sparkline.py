@@ -1,6 +1,6 @@
 """The sparkline of a job in the list shows its loss."""
 
-from sonde.web.catalogue import Catalogue
+from sonde.web.catalog import Catalog
 from tests.fakes.job import FakeJob
 
 
@@ -11,5 +11,5 @@ def test_the_sparkline_shows_the_loss_even_if_other_scalars_come_first() -> None
         worker.scalar("gradient_norm", step, 9.0).scalar("loss", step, 3.0 - step)
     worker.flush()
     store, _, name = job.backend.uri.rstrip("/").rpartition("/")
-    (row,) = Catalogue(store, job.clock).rows([name])
+    (row,) = Catalog(store, job.clock).rows([name])
     assert row["spark"] == {"label": "loss", "values": [3.0, 2.0, 1.0]}

@@ -33,12 +33,12 @@ def web_address(value: object, key: str) -> str:
     url = text(value, key)
     try:
         components = urlsplit(url)
-        is_good = (
+        is_valid = (
             components.scheme in ("http", "https") and components.hostname and components.port != 0
         )
     except ValueError:
-        is_good = False
-    if not is_good or any(not char.isprintable() or char == " " for char in url):
+        is_valid = False
+    if not is_valid or any(not char.isprintable() or char == " " for char in url):
         raise UsageError(f"{key} is not a valid URL. Example: https://example.org/hook")
     if components.username or components.password:
         raise UsageError(f"{key} contains a password. Use url_env or url_file instead.")

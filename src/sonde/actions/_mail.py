@@ -74,10 +74,10 @@ def mail_address(value: object, where: str) -> Address:
         defects = [
             defect for defect in header.defects if not isinstance(defect, NonASCIILocalPartDefect)
         ]
-        is_good = bool(not defects and address.username and domain)
+        is_valid = bool(not defects and address.username and domain)
     except (ValueError, IndexError, MessageError):
-        is_good = False
-    if not is_good:
+        is_valid = False
+    if not is_valid:
         raise UsageError(
             f"{where} = {address_text!r} is not an email address. Example: me@example.org"
         )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sonde.analyze.fleets import unlike_first
+from sonde.analyze.fleets import order_by_deviation
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_percent
@@ -30,7 +30,7 @@ class Fleet(Chart):
         if busy is None:
             return None
         values, grid = busy.values, busy.grid_ns
-        order = unlike_first(values)[:_MAX_NODES]
+        order = order_by_deviation(values)[:_MAX_NODES]
         start_ns = job.facts.start_ns or 0
         is_cut = len(order) < len(readers)
         worst = int(order[0])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sonde.analyze.balance import BINS, distances, shares, unlike_the_mean
+from sonde.analyze.balance import BINS, distances, furthest_from_mean, shares
 from sonde.charts._chart import Chart
 from sonde.records.arrays import FloatArray
 from sonde.records.chart import BarSeries, Group, Heatmap, Histogram, Spec
@@ -51,7 +51,7 @@ class GpuBalance(Chart):
 
 def _most_unusual(histograms: Mapping[str, FloatArray], limit: int) -> tuple[str, ...]:
     labels = tuple(histograms)
-    return tuple(labels[index] for index in unlike_the_mean(list(histograms.values()), limit))
+    return tuple(labels[index] for index in furthest_from_mean(list(histograms.values()), limit))
 
 
 def _histogram(histograms: Mapping[str, FloatArray]) -> Histogram:

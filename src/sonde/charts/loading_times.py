@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sonde.analyze.durations import binned, durations_of
+from sonde.analyze.durations import durations_of, shared_histogram
 from sonde.analyze.percentiles import percentiles
 from sonde.charts._chart import Chart
 from sonde.formats import format_duration, pluralize
@@ -72,7 +72,7 @@ class LoadingTimes(Chart):
 
 def _histogram(drawn: dict[Operation, FloatArray]) -> Histogram:
     highest = max(durations_of(durations).p99 for durations in drawn.values()) * 1.5
-    edges, counts = binned(list(drawn.values()), _BINS, highest)
+    edges, counts = shared_histogram(list(drawn.values()), _BINS, highest)
     beyond = sum(int((durations > highest).sum()) for durations in drawn.values())
     return Histogram(
         title="Distribution of loading times",

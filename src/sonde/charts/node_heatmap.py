@@ -31,13 +31,13 @@ class NodeHeatmap(Chart):
             if not len(rollup.starts_ns):  # series are known, but all their samples are lost
                 continue
             width = rollup.width_ns / NANOSECONDS
-            is_one = len(job.nodes) == 1
+            is_single_node = len(job.nodes) == 1
             title = self.title if series_of(reader, GPU) else "Cores"
             return Heatmap(
-                title=title if is_one else f"{title} of {reader.node}",
+                title=title if is_single_node else f"{title} of {reader.node}",
                 note=f"Mean of {format_duration(width)} per column.",
                 coarsened=""
-                if is_one or self.node
+                if is_single_node or self.node
                 else f"One of {pluralize(len(job.nodes), 'node')}; the next chart shows all.",
                 rows=tuple(each.device for each in series),
                 x=tuple(((rollup.starts_ns - start_ns) / NANOSECONDS).tolist()),

@@ -2,12 +2,18 @@
 
 from dataclasses import dataclass
 
-from sonde.analyze.resources import Spread, busy_devices, mean_of_devices, spread_of, sum_of_devices
+from sonde.analyze.resources import (
+    Spread,
+    count_busy_devices,
+    mean_of_devices,
+    spread_of,
+    sum_of_devices,
+)
 from sonde.charts._chart import Chart
 from sonde.formats import pluralize
 from sonde.read.system import SystemReader
 from sonde.records.chart import Cell, Column, Spec, Table
-from sonde.results.busy_nodes import most_unlike
+from sonde.results.busy_nodes import most_unusual_nodes
 from sonde.results.job import JobResults
 from sonde.results.machines import (
     CPU,
@@ -60,7 +66,7 @@ class Resources(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         readers = readers_of(job, self.node)
-        shown = most_unlike(readers, _MAX_NODES)
+        shown = most_unusual_nodes(readers, _MAX_NODES)
         rows: list[tuple[Cell, ...]] = []
         notes = []
         for reader in shown:
@@ -115,7 +121,7 @@ def _idle_gpus(reader: SystemReader) -> list[str]:
     samples = samples_of(reader, GPU)
     if samples is None or not len(samples.times_ns):
         return []
-    busy, total = busy_devices(samples.values), len(samples.devices)
+    busy, total = count_busy_devices(samples.values), len(samples.devices)
     if busy == total:
         return []
     return [f"{busy} of {total} GPUs of {reader.node} were used."]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sonde.analyze.durations import binned
+from sonde.analyze.durations import shared_histogram
 from sonde.analyze.outliers import outlier_limit
 from sonde.charts._chart import Chart
 from sonde.charts._trained import trained_steps
@@ -38,7 +38,7 @@ class StepHistogram(Chart):
         shown = dict(
             sorted(groups.items(), key=lambda group: -float(group[1].mean()))[:_MAX_WORKERS]
         )
-        edges, counts = binned(list(shown.values()), _BINS, highest)
+        edges, counts = shared_histogram(list(shown.values()), _BINS, highest)
         note = (
             f"The last bar includes {pluralize(beyond, 'step')} longer than "
             f"{format_duration(highest)}."

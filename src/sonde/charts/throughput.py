@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sonde.analyze.curves import bucketed
+from sonde.analyze.curves import bucket_values
 from sonde.charts._chart import Chart
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
@@ -28,7 +28,7 @@ class Throughput(Chart):
         slowest = max(tables, key=lambda table: float(table.durations_ns.mean()))
         first, last = int(slowest.steps[0]), int(slowest.steps[-1])
         edges = np.linspace(first, last + 1, min(_POINTS, last - first + 1) + 1)
-        spent = bucketed(slowest.steps, slowest.durations_ns / NANOSECONDS, edges)
+        spent = bucket_values(slowest.steps, slowest.durations_ns / NANOSECONDS, edges)
         seconds = float(slowest.durations_ns.sum()) / NANOSECONDS
         with np.errstate(divide="ignore"):
             rates = 1 / spent.mean

@@ -63,7 +63,7 @@ class Jobs(Command):
 
 def _document_of(backend: Backend, now_ns: int) -> list[dict[str, Any]]:
     """The document of a job; empty if the job never started."""
-    facts = read_job(backend, now_ns).refuse_nothing()
+    facts = read_job(backend, now_ns).check_readable()
     return [_document(facts, now_ns)] if has_begun(backend, facts) else []
 
 

@@ -135,13 +135,13 @@ def _show_selected(options: Options) -> int:
 
 
 def _selected_document(rule: Rule) -> dict[str, Any]:
-    looked_at = (need.looked_at for need in rule.needed)
+    inspection_target = (need.inspection_target for need in rule.needed)
     return {
         "rule": rule.name(),
         "setting": rule.setting.value,
         "parameters": dict(rule.parameters),
         "needs": [need.label for need in rule.needed],
-        "looks_at": [name for name in looked_at if name is not None],
+        "looks_at": [name for name in inspection_target if name is not None],
         "stops_before_damage": rule.stops_before_damage,
     }
 

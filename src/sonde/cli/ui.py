@@ -26,7 +26,7 @@ from sonde.cli.dashboard.token import load_token, new_token
 from sonde.drawing.printable import writing
 from sonde.errors import UsageError
 from sonde.guard import log
-from sonde.store.places import check_store, is_there
+from sonde.store.places import check_store, store_exists
 from sonde.web.hosts import is_loopback
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Ui(Command):
         opened = _on_path(options) if options.socket else _on_port(options)
         with opened as (server, address):
             print_line(f"Dashboard for {options.store}: {address}")
-            if not is_there(options.store):
+            if not store_exists(options.store):
                 print_line(
                     "This folder does not exist yet. Jobs appear when `sonde run` writes to it."
                 )

@@ -1,1 +1,1 @@
-"""The public `Job` and what hangs from it, for people who write Python."""
+"""The public `Job` class, and jobs that a script starts itself."""

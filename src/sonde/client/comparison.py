@@ -87,7 +87,7 @@ class JobComparison(Frame):
         ]
         return aligned(rows, left_columns=1)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         curves = {}
         for label, job in zip(self.names, self.jobs, strict=True):
             steps, values = _losses(job)
@@ -130,7 +130,7 @@ class JobScalars(Frame):
         instants = self.table["time"].cast(pa.int64())
         return described(pa.table({**columns, **numbers, "time_ns": instants}), keys)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         return step_lines(self.table, self.name, "value", ("job", "name", "mode"))
 
 

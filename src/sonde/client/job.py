@@ -45,13 +45,13 @@ class Job(JobResults):
     def summary(self) -> Summary:
         """The status document: state, exit, times, stages, steps, overhead, lost data.
 
-        A dictionary that prints as `sonde status` does. Damage to samples is in it once they have
-        been read.
+        A dictionary that prints as `sonde status` does. Damage to samples is included
+        once the samples have been read.
         """
         return Summary(super().summary)
 
     def refresh(self) -> "Job":
-        """Read what a running job has added since."""
+        """Read what a running job has added since the last refresh."""
         super().refresh()
         return self
 
@@ -78,7 +78,7 @@ class Job(JobResults):
         return (recorded if len(recorded) else self.check()).findings
 
     def follow(self, *, from_start: bool = False) -> Iterator[News]:
-        """What the job adds, up to twice a second, until it and its rules are done.
+        """Yield what the job adds, up to twice a second, until it and its rules are done.
 
         Args:
             from_start: Begin with everything recorded so far.
@@ -95,7 +95,7 @@ class Job(JobResults):
         finding: str | None = None,
         timeout: float | None = None,
     ) -> "Job":
-        """Wait until a condition holds, and return the job as it is then.
+        """Wait until a condition holds, then return the refreshed job.
 
         Args:
             condition: A function of the job.

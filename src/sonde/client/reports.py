@@ -21,11 +21,11 @@ def report_of(
     *,
     runs_rules: bool = False,
 ) -> Report:
-    """The report of a job as it is now.
+    """Build the report of a job in its current state.
 
     Args:
         backend: The job's folder.
-        clock: The source of the present time.
+        clock: The source of the current time.
         advance: Called with the number of charts that have been built since the last call.
         runs_rules: Run all rules if none have recorded anything; otherwise only what is recorded
             is shown.

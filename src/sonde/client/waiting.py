@@ -12,7 +12,7 @@ from sonde.read.open_job import OpenJob
 from sonde.records.finding import Episode, Severity
 from sonde.records.job import JobState
 from sonde.results.findings import plain_name
-from sonde.results.news import News, Reporter, Threshold, nothing_new
+from sonde.results.news import News, Reporter, Threshold, empty_news
 from sonde.store.lease import Leasing
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ class Poller:
         self._job = job
         self._opened = opened
         self._clock = opened.clock
-        # whether rules are still being run: for some seconds after the job's end they are
+        # the lease is held while rules run, which is until some seconds after the end of the job
         self._rules = Leasing(opened.backend, opened.clock, "")
 
     def news(self, *, from_start: bool) -> Iterator[News]:
-        """What the job has added at each poll.
+        """Yield what the job has added at each poll.
 
         Args:
             from_start: Begin with everything recorded so far.
@@ -43,7 +43,7 @@ class Poller:
         state = self._job.refresh().state
         recorded = reporter.poll(state, self._opened.workers())
         if from_start or state.is_over:
-            yield recorded if from_start else nothing_new(state)
+            yield recorded if from_start else empty_news(state)
         while not (state.is_over and self._rules.is_free()):
             self._pause()
             before, state = state, self._job.refresh().state
@@ -58,7 +58,7 @@ class Poller:
 
         Args:
             condition: A function of the job, or None.
-            goals: State, step, metric and finding to wait for, None where not given.
+            goals: State, step, metric and finding to wait for; None for no condition.
             timeout: In seconds; None for no limit.
         """
         named = {name: goal for name, goal in goals.items() if goal is not None}

@@ -78,12 +78,12 @@ class Perceptron:
             outputs.append(np.maximum(outputs[-1] @ weight, 0))
         scores = outputs[-1] @ self.weights[-1]
         scores -= scores.max(axis=1, keepdims=True)
-        odds = np.exp(scores)
-        odds /= odds.sum(axis=1, keepdims=True)
+        probabilities = np.exp(scores)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
         rows = np.arange(len(labels))
-        loss = float(-np.log(odds[rows, labels] + 1e-12).mean())
-        odds[rows, labels] -= 1
-        error = odds / len(labels)
+        loss = float(-np.log(probabilities[rows, labels] + 1e-12).mean())
+        probabilities[rows, labels] -= 1
+        error = probabilities / len(labels)
         for layer in reversed(range(len(self.weights))):
             gradient = outputs[layer].T @ error
             if layer:

@@ -65,8 +65,8 @@ def figures(
 
 
 def _caption(spec: Spec, heading: str) -> Element | None:
-    is_said = spec.title == heading or getattr(spec, "is_quiet", False)
-    return None if is_said else element("figcaption", spec.title)
+    is_redundant = spec.title == heading or getattr(spec, "is_quiet", False)
+    return None if is_redundant else element("figcaption", spec.title)
 
 
 def static_picture(spec: Spec) -> Element | None:

@@ -1,1 +1,1 @@
-"""Rules over the windows of a job, and what becomes of their findings."""
+"""Run rules over the windows of a job, record their findings and trigger actions."""

@@ -70,7 +70,7 @@ class Channel:
             dues = [each.due for each in self._waiting]
         return max(0.0, min(dues) - self._clock.seconds()) if dues else _IDLE_SECONDS
 
-    def hurry(self) -> None:
+    def retry_now(self) -> None:
         """Retry everything once more now, because the job has ended; then stop."""
         with self._lock:
             self._is_closing = True

@@ -73,7 +73,7 @@ class Dispatch:
         """Retry what has failed once more, up to a time limit, because the job has ended."""
         deadline = self._clock.seconds() + seconds
         for channel in self._channels.values():
-            channel.hurry()
+            channel.retry_now()
         for channel in self._channels.values():
             channel.finish(max(0.0, deadline - self._clock.seconds()))
 

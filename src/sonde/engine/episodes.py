@@ -9,7 +9,7 @@ from sonde.engine.finding_times import time_of
 from sonde.read.window import Window
 from sonde.records.finding import Episode, Finding
 
-# Found again within so many times the windows after which it counts as over, it is the same one.
+# A finding that recurs within this many times `recovers_after` windows reopens its last episode.
 _REOPENS_WITHIN = 2
 _MIN_WINDOWS = 2
 
@@ -33,7 +33,7 @@ class Episodes:
         An episode recovers after a number of windows without a finding. Windows without data do
         not count.
         """
-        if not findings and not self.all:  # the usual case
+        if not findings and not self.all:  # the common case
             return []
         changed: dict[str, Episode] = {}
         for finding in findings:

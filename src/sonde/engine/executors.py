@@ -25,7 +25,7 @@ from sonde.rules._selection import select_rules
 from sonde.settings import RulesSettings
 from sonde.store.backends import Backend, open_backend
 
-# To start a process takes about a second: a job of fewer bytes is done before.
+# Starting a process takes about a second, in which a process can evaluate this many bytes.
 _BYTES_PER_PROCESS = 16 * 1024 * 1024
 _MAX_PROCESSES = 8
 

@@ -14,8 +14,8 @@ _TRAIN = Mode.TRAIN.value
 def time_of(finding: Finding, window: Window) -> tuple[int, int]:
     """From the start of its first step to the end of its last.
 
-    Without steps, the time of the samples that the rule received: the window itself starts with
-    the job, which does not tell when the problem occurred.
+    Without steps, the time of the samples that the rule received: the window may start with
+    the job, which says nothing about when the problem occurred.
     """
     if finding.time_ns is not None:
         return finding.time_ns

@@ -17,11 +17,11 @@ from sonde.store.layout import JOB
 from sonde.store.lease import Leasing
 from sonde.store.removal import remove_remains
 
-# Is told at every look which episodes opened, went on or recovered, if any; after a restart, every
-# one that is open. Whoever acts on them remembers what was done.
+# Called at every poll with the episodes that opened, continued or recovered, if any. After a
+# restart, receives all open episodes again, so it must remember which ones it has handled.
 Subscriber = Callable[[Sequence[Episode]], None]
 
-# Local flushes are 2 s apart; what a finding is made of is in the store 5 s earlier at most.
+# As often as local writers flush: a finding is published within 5 s of its data being stored.
 _POLL_SECONDS = 2.0
 _MAX_PAUSE_SECONDS = 30.0
 _MAX_SHARE = 0.03  # of a core; more expensive polls become less frequent

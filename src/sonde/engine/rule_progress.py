@@ -24,7 +24,7 @@ from sonde.rules._rule import State
 
 MAX_SECONDS_PER_WINDOW = 30.0
 
-# What ends a rule that would never end; only a process of ours can afford that.
+# Interrupts a rule that never returns; only possible in processes that Sonde owns.
 Limit = Callable[[], AbstractContextManager[None]]
 
 
@@ -61,11 +61,11 @@ class RuleRun:
         return self._resume_ns
 
     def next_index(self, attempt: JobAttempt) -> int:
-        """The index of the first window of an attempt that the rule has not seen."""
+        """The index of the first window of an attempt that the rule has not evaluated."""
         return self._index if attempt.number == self._attempt else 0
 
     def has_seen(self, attempt: JobAttempt) -> bool:
-        """Whether the rule is done with an attempt."""
+        """Whether the rule has evaluated all windows of an attempt."""
         return attempt.number < self._attempt
 
     def finish(self, attempt: JobAttempt) -> None:
@@ -73,7 +73,7 @@ class RuleRun:
         self._attempt, self._index = attempt.number + 1, 0
 
     def is_due(self, attempt: JobAttempt, settled: Settled) -> bool:
-        """Whether more of an attempt can be shown, as far as a cheap test can tell."""
+        """Whether the rule's next window may be complete (a cheap check)."""
         if self.has_failed or self.has_seen(attempt):
             return False
         following = self.next_index(attempt) + 1

@@ -56,7 +56,7 @@ class Judge(Protocol):
 
 
 class Runner:
-    """Shows every rule the windows that have become complete since the last call."""
+    """Runs every rule on the windows that have become complete since the last call."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Runner:
         yield changed
 
     def _refresh(self) -> list[tuple[JobAttempt, list[RuleRun]]]:
-        """Read new data; return each attempt with the rules that can see more of it.
+        """Read new data; return each attempt with the rules that have new windows to evaluate.
 
         Rules with wide windows are rarely due, so most polls read only the last seconds.
         """
@@ -122,7 +122,7 @@ class Runner:
             )
         due = [rule_run for _, rule_runs in due_runs for rule_run in rule_runs]
         if due:
-            data.reach_back(_earliest(due))
+            data.extend_back(_earliest(due))
         return due_runs
 
     @property
@@ -178,7 +178,7 @@ class Runner:
     def _of_shape(
         self, attempt: JobAttempt, rule_runs: Sequence[RuleRun]
     ) -> Iterator[tuple[int, Window, list[RuleRun]]]:
-        """The windows of one shape, each with the rules that see it."""
+        """The windows of rules with the same width, each with the rules to run on it."""
         rule, first = rule_runs[0].rule, min(rule_run.next_index(attempt) for rule_run in rule_runs)
         data, width = self._data.reaching(_earliest(rule_runs)), rule.window_steps or 1
         event_windows: list[EventWindows] = []
@@ -285,8 +285,8 @@ class Recorder:
 
     def _save(self) -> None:
         """Save evaluations, verdict and progress."""
-        if self._writer.outbox.trouble is not None:
-            raise StoreError(self._writer.outbox.trouble)
+        if self._writer.outbox.last_error is not None:
+            raise StoreError(self._writer.outbox.last_error)
         evaluations = link_causes([*self.runner.raw_evaluations, *self._before])
         if self._judge is not None:
             verdict = self._judge(evaluations, is_final=self.runner.is_over)

@@ -8,7 +8,7 @@ from sonde.read.jobs import read_job
 from sonde.read.status import job_coverage
 from sonde.read.training import recorded_steps
 from sonde.records.finding import Evaluation, Verdict
-from sonde.results.rule_verdict import last_words
+from sonde.results.rule_verdict import closing_verdict
 from sonde.store.backends import Backend
 
 
@@ -19,6 +19,6 @@ def judge_of(backend: Backend, clock: Clock) -> Judge:
         now_ns = clock.now_ns()
         facts = read_job(backend, now_ns)
         coverage = job_coverage(facts, recorded_steps(backend, facts), now_ns)
-        return last_words(evaluations, is_final=is_final, seen=coverage)
+        return closing_verdict(evaluations, is_final=is_final, seen=coverage)
 
     return judge

@@ -218,7 +218,7 @@ def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
     """Read a complete file.
 
     Raises:
-        DamagedError: It is no trace, or holds no event that can be read.
+        DamagedError: It is not a trace, or none of its events can be read.
     """
     trace = ChromeTrace()
     with intake.open(source) as file:

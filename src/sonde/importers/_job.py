@@ -77,7 +77,7 @@ class WorkerRows:
             extent = int(starts_ns[batch].min()), int(starts_ns[batch].max())
             self._writer.add_columns(family, rows, *extent)
             if not self._writer.outbox.write_waiting():
-                raise StoreError(f"Cannot write the job: {self._writer.outbox.trouble}")
+                raise StoreError(f"Cannot write the job: {self._writer.outbox.last_error}")
         self.counts[family.name] += len(starts_ns)
         if len(starts_ns):
             has_lasted = "duration_ns" in indices

@@ -1,1 +1,1 @@
-"""Questions to a store: what was recorded, of a job that ended or one that still grows."""
+"""Read what was recorded for a job, finished or running."""

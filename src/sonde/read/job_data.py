@@ -160,14 +160,14 @@ class JobData:
         """Data before this instant is not returned; None means no limit."""
         return self._since_ns
 
-    def reach_back(self, since_ns: int | None) -> None:
-        """Return data from further back, too."""
+    def extend_back(self, since_ns: int | None) -> None:
+        """Extend the data back to an earlier instant; None means no limit."""
         if self._since_ns is not None and (since_ns is None or since_ns < self._since_ns):
             self._nearer[self._since_ns] = copy(self)
             self.begin_at(self._before(since_ns))
 
     def begin_at(self, since_ns: int | None) -> None:
-        """Return only data since an instant, and drop cached data."""
+        """Limit the data to that since an instant, and drop cached data."""
         self._since_ns = since_ns
         self._cache = {}
         ranks = max((len(attempt.ranks) for attempt in self.attempts), default=0) or 1
@@ -236,7 +236,7 @@ class JobData:
         return self._cached(("samples", attempt.number, node, metric), read)
 
     def observations(self, attempt: JobAttempt, rank: int) -> Mapping[str, ObservationRows]:
-        """What the hook of a worker found in one attempt, by kind."""
+        """The observations of a worker's hook in one attempt, by kind."""
         key = ("observations", attempt.number, rank)
         return self._cached(key, lambda: _observations(self.worker(rank), self._within(attempt)))
 
@@ -357,11 +357,11 @@ def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:
     by_key = np.argsort(keys, kind="stable")
     scalars = []
     for key in np.flatnonzero(counts).tolist():
-        is_one = by_key[ends[key] - counts[key] : ends[key]]
+        positions = by_key[ends[key] - counts[key] : ends[key]]
         indices = np.unravel_index(key, shape)
         name, mode, source = names[indices[0]], modes[indices[1]], sources[indices[2]]
         by = steps if mode == Mode.TRAIN.value else times_ns
-        order = is_one[np.lexsort((times_ns[is_one], by[is_one]))]
+        order = positions[np.lexsort((times_ns[positions], by[positions]))]
         rows = (steps[order], times_ns[order], values[order])
         scalars.append(ScalarRows(name, mode, source, reader.rank, *rows))
     return tuple(sorted(scalars, key=lambda scalar: (scalar.name, scalar.mode, scalar.source)))

@@ -90,7 +90,7 @@ class JobFacts:
         """Missing and damaged files found so far."""
         return tuple(self.ledger.texts)
 
-    def refuse_nothing(self) -> "JobFacts":
+    def check_readable(self) -> "JobFacts":
         """Raise DamagedError if neither the job document nor any attempt can be read."""
         if self.info is None and not self.attempts:
             raise DamagedError("; ".join(self.damages) or f"Job {self.name!r} is empty")

@@ -28,7 +28,7 @@ class OpenJob:
 
         Args:
             backend: Its folder.
-            clock: The source of the present time.
+            clock: The source of the current time.
             cache: Holds decoded samples, and query results until the next refresh. Several jobs
                 may share one. Without it, nothing is kept in memory.
         """
@@ -49,18 +49,18 @@ class OpenJob:
 
     @property
     def damages(self) -> list[str]:
-        """Damage that the open readers have come across."""
+        """Damage that the open readers have found."""
         damages = [text for node in self._nodes.values() for text in node.damages]
         return damages + [text for worker in self._workers.values() for text in worker.damages]
 
     def read_facts(self) -> JobFacts:
-        """Read again what the job reports about itself; samples and rows stay as they were."""
+        """Reread the facts about the job; samples and rows are not refreshed."""
         self.now_ns = self.clock.now_ns()
         self.facts = read_job(self.backend, self.now_ns)
         return self.facts
 
     def refresh(self) -> None:
-        """Read what a running job has added since, and drop query results."""
+        """Read what a running job has added, and drop cached query results."""
         self.read_facts()
         self.drop_results()
         for node in self._nodes.values():
@@ -96,13 +96,13 @@ class OpenJob:
         return tuple(self.worker(int(each)) for each in (ranks if rank is None else (rank,)))
 
     def tensors(self) -> Mapping[str, Holders]:
-        """The recorded tensors, and what the workers that hold them report."""
+        """The recorded tensors, with the facts of each worker that holds them."""
         if self._tensors is None:
             self._tensors = read_infos(self.workers(), [])
         return self._tensors
 
     def cached(self, key: Hashable, create: Callable[[], Value]) -> Value:
-        """A query result, created once until the next refresh; every time without a cache."""
+        """Return a query result, which is cached until the next refresh if there is a cache."""
         if self._cache is None:
             return create()
         full_key = (self._token, key)
@@ -110,7 +110,7 @@ class OpenJob:
         return cast("Value", self._cache.get_or_create(full_key, create))
 
     def drop_results(self) -> None:
-        """Forget query results."""
+        """Drop cached query results."""
         self._tensors = None
         if self._cache is not None:
             for key in self._cached_keys:

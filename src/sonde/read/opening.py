@@ -11,7 +11,7 @@ from sonde.formats import format_duration
 from sonde.guard import result_or_reason
 from sonde.store.backends import Backend
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 BROKEN = "broken"  # the listed state of a job that cannot be opened
 MAX_READ_SECONDS = (
@@ -26,14 +26,14 @@ _WRONG_CONTENT = (
 )
 
 
-def read_in_time(backend: Backend, read: Callable[[], Answer], seconds: float) -> Answer:
+def read_in_time(backend: Backend, read: Callable[[], Result], seconds: float) -> Result:
     """Read a job in a thread, with a time limit, because other jobs wait for it.
 
     Raises:
         DamagedError: Reading takes too long.
         StoreError: Reading fails.
     """
-    results: list[tuple[Answer | None, str]] = []
+    results: list[tuple[Result | None, str]] = []
     thread = threading.Thread(
         target=lambda: results.append(result_or_reason(read, ())), name="sonde-read", daemon=True
     )
@@ -49,7 +49,7 @@ def read_in_time(backend: Backend, read: Callable[[], Answer], seconds: float) -
     return answer
 
 
-def read_guarded(backend: Backend, read: Callable[[], Answer]) -> Answer:
+def read_guarded(backend: Backend, read: Callable[[], Result]) -> Result:
     """Read a job and convert errors in its content.
 
     Raises:

@@ -102,8 +102,8 @@ def reduce_scalars(table: pa.Table) -> pa.Table:
     If a worker recorded several values in one step, the last one counts.
     """
     times, lives = to_numpy(table["time_ns"]), to_numpy(table["life_start_ns"])
-    together = of_one_training(times, lives, *_numbers(table, *_TEXTS, "step"))
-    table = table.take(from_numpy(np.flatnonzero(together)))
+    is_current = of_one_training(times, lives, *_numbers(table, *_TEXTS, "step"))
+    table = table.take(from_numpy(np.flatnonzero(is_current)))
     keys = _numbers(table, *_TEXTS, "step", "worker")
     order = np.lexsort((to_numpy(table["time_ns"]), *reversed(keys)))
     last_rows = order[_ends([key[order] for key in keys])]

@@ -233,9 +233,9 @@ def _unsent(attempt: NodeAttempt) -> dict[str, Any]:
 def _damaged(damage: Damage) -> dict[str, Any]:
     """A damaged or missing file, its content and time range."""
     content = damage.content
-    is_told = content in ("", damage.key)
+    is_in_text = content in ("", damage.key)
     return {
-        "what": damage.text if is_told else f"{damage.text} ({content})",
+        "what": damage.text if is_in_text else f"{damage.text} ({content})",
         "from": _time(damage.start_ns),
         "to": _time(damage.end_ns),
         "reason": damage.reason,

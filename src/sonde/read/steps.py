@@ -155,8 +155,8 @@ def _rows(reader: WorkerReader, table: pa.Table) -> _Rows:
 def _is(column: pa.ChunkedArray, *texts: str) -> BoolArray:
     """Which rows hold one of the given texts."""
     distinct, numbers = texts_of(column)
-    is_wanted = np.array([text in texts for text in distinct], dtype=np.bool_)
-    return np.asarray(is_wanted[numbers])
+    is_match = np.array([text in texts for text in distinct], dtype=np.bool_)
+    return np.asarray(is_match[numbers])
 
 
 def _finished(rows: _Rows) -> _Rows:
@@ -184,9 +184,9 @@ def _phases(done: _Rows, rows: _Rows, names: list[str]) -> dict[str, IntArray]:
     own_ns = exclusive_time_ns(inside.starts_ns, inside.starts_ns + inside.durations_ns)
     by_phase = {phase: np.zeros(len(done.steps), dtype=np.int64) for phase in _PHASES}
     for number in sorted(set(inside.names.tolist()), key=lambda number: names[number]):
-        mine = inside.names == number
+        is_phase = inside.names == number
         total = by_phase.setdefault(names[number], np.zeros(len(done.steps), dtype=np.int64))
-        np.add.at(total, indices[mine], own_ns[mine])
+        np.add.at(total, indices[is_phase], own_ns[is_phase])
     by_phase[Phase.BETWEEN.value] += done.durations_ns - np.sum(list(by_phase.values()), axis=0)
     return by_phase
 
@@ -196,10 +196,10 @@ def _device(done: _Rows, rows: _Rows, names: list[str]) -> dict[str, FloatArray]
     inside, indices = _of_finished(done, rows)
     by_phase: dict[str, FloatArray] = {}
     for number in sorted(set(inside.names.tolist()), key=lambda number: names[number]):
-        mine = inside.names == number
+        is_phase = inside.names == number
         total = np.full(len(done.steps), np.nan)
-        total[indices[mine]] = 0.0
-        np.add.at(total, indices[mine], inside.durations_ns[mine] / NANOSECONDS)
+        total[indices[is_phase]] = 0.0
+        np.add.at(total, indices[is_phase], inside.durations_ns[is_phase] / NANOSECONDS)
         by_phase[names[number]] = total
     return by_phase
 

@@ -33,7 +33,7 @@ class SystemReader:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read what was added since."""
+        """Read what was added since the last refresh."""
         self._reader.refresh()
 
     @property

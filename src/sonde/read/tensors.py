@@ -209,9 +209,9 @@ def merge_shards(shards: Sequence[TensorRows]) -> tuple[IntArray, IntArray, Colu
     times_ns = np.concatenate([shard.times_ns for shard in shards])
     worlds = np.concatenate([shard.world_sizes for shard in shards])
     starts_ns = np.concatenate([shard.life_starts_ns for shard in shards])
-    together = np.flatnonzero(of_one_training(times_ns, starts_ns, steps))
+    current = np.flatnonzero(of_one_training(times_ns, starts_ns, steps))
     # by step, then by rank
-    order = together[np.argsort(steps[together], kind="stable")]
+    order = current[np.argsort(steps[current], kind="stable")]
     distinct, firsts, counts = np.unique(steps[order], return_index=True, return_counts=True)
     # n workers have the ranks 0 to n-1
     holders = np.searchsorted(np.sort(ranks), worlds[order][firsts])

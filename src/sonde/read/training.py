@@ -186,11 +186,11 @@ def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> di
     values, times_ns = to_numpy(rows["value"]), to_numpy(rows["time_ns"])
     losses = {}
     for mode, name in product(range(len(modes)), np.argsort(names)):
-        mine = np.flatnonzero((in_mode == mode) & (named == name))
-        if len(mine):
-            mine = mine[np.lexsort((steps[mine], times_ns[mine]))]
-            is_whole = np.append(True, np.diff(workers[mine]) >= 0)
-            last = mine[np.flatnonzero(is_whole)[-1]]
+        indices = np.flatnonzero((in_mode == mode) & (named == name))
+        if len(indices):
+            indices = indices[np.lexsort((steps[indices], times_ns[indices]))]
+            is_whole = np.append(True, np.diff(workers[indices]) >= 0)
+            last = indices[np.flatnonzero(is_whole)[-1]]
             label = f"{modes[mode]}{names[name].removeprefix(LOSS)}"
             losses[label] = LastLoss(int(steps[last]), float(values[last]))
     return losses

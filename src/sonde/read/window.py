@@ -103,11 +103,11 @@ class Window:
     within: TimeRange  # over all workers
     steps_range: StepRange | None  # None for a window of seconds
     times: Mapping[int, TimeRange]  # of each worker
-    is_last: bool = False  # of this attempt: the job, or this attempt at it, is over
+    is_last: bool = False  # whether it is the last window of an attempt that is over
     needs: tuple[Need, ...] = ()
     datapoint_counts: list[int] = field(default_factory=list)
     sample_times: list[int] = field(default_factory=list)  # first and last of the samples returned
-    # what was asked for once, by any rule that is shown the same, and how much it is
+    # query results and their data points, shared by all rules that run on this window
     cache: dict[tuple[object, ...], tuple[Any, int]] = field(default_factory=dict, repr=False)
 
     @property

@@ -21,9 +21,9 @@ from sonde.records.step import Mode
 # Delay until all data about an instant is in the store: flushes are 2 s apart, and device times
 # arrive one step later.
 SETTLED_SECONDS = 2.0
-# A step counts as a worker's last one until another follows or the worker lives on this long.
+# A step may be a worker's last until another step follows or a heartbeat comes this much later.
 _NO_LONGER_LAST_SECONDS = 4.0
-# The others stop waiting for a worker or node that is silent for this long.
+# Windows do not wait for a worker or node that has been silent for this long.
 _SILENT_SECONDS = 60.0
 _TRAIN = Mode.TRAIN.value
 _LAST = int(np.iinfo(np.int64).max)
@@ -117,7 +117,7 @@ def step_windows(
         is_open = (number + 1) * width > end
         if is_open and not attempt.is_over:
             return
-        # the last one of those that could not be shown before the end, however late one looks
+        # only a window that became ready at the end, so that the result is the same for any poll
         is_last = is_open and number == occupied[-1]
         if only is not None and number not in only and not is_last:
             continue
@@ -134,7 +134,7 @@ def ending_window(
 ) -> Iterator[tuple[int, Window]]:
     """The window after the last finished step of an attempt that is over.
 
-    Nothing where the last window of steps reaches to the end anyway, as it mostly does.
+    Usually empty, because the last window of steps extends to the end of the attempt.
     """
     marks = {rank: _worker_steps(data, attempt, rank) for rank in attempt.ranks}
     lasts = [int(mark.steps[-1]) for mark in marks.values() if len(mark.steps)]

@@ -44,7 +44,7 @@ class WorkerReader:
         self._set_lives(lives)
 
     def refresh(self, lives: Sequence[WorkerLife]) -> None:
-        """Read what was added since."""
+        """Read what was added since the last refresh."""
         self._set_lives(lives)
         for folder in self._folders.values():
             folder.refresh()
@@ -182,8 +182,10 @@ def read_worker_notices(backend: Backend, ranks: Sequence[str]) -> list[Notice]:
     return [_with_workers(notice, by[same], ranks) for same, notice in notices.items()]
 
 
-def _with_workers(notice: Notice, said_by: Sequence[str], all_ranks: Sequence[str]) -> Notice:
-    ranks = list(dict.fromkeys(said_by))
+def _with_workers(
+    notice: Notice, reporting_ranks: Sequence[str], all_ranks: Sequence[str]
+) -> Notice:
+    ranks = list(dict.fromkeys(reporting_ranks))
     if len(ranks) == len(all_ranks):
         return notice
     word = "worker" if len(ranks) == 1 else "workers"

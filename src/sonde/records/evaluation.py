@@ -21,11 +21,11 @@ class Evaluation:
     samples: int  # 0: unknown
     batches: int
     loss: float | None  # mean over the samples; None: no loss, or several
-    # the mean over the batches of one worker, where `loss` is what a trainer reported for all
+    # mean over the batches of one worker, if `loss` was reported by a trainer for all workers
     batch_loss: float | None = None
     time_ns: int = 0  # when its result was recorded
     is_training_data: bool = False  # the data set also feeds training
-    model: str = ""  # empty: the trained one; `ema`: a copy of it that no optimizer owns
+    model: str = ""  # empty: the trained model; `ema`: a copy of it without an optimizer
     first_eval_step: int = 0  # its steps in mode eval, from the first to the last
     last_eval_step: int = 0
     metrics: Mapping[str, float] = field(default_factory=dict)  # parts of the loss, logged numbers

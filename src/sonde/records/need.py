@@ -24,7 +24,7 @@ class Need(ABC):
         return f"no {self.label} recorded"
 
     @property
-    def looked_at(self) -> str | None:
+    def inspection_target(self) -> str | None:
         """The name of what the hook must inspect; None if it is always recorded."""
         return None
 
@@ -87,7 +87,7 @@ class Statistics(Need):
         return f"statistics of {self.collection}"
 
     @property
-    def looked_at(self) -> str | None:
+    def inspection_target(self) -> str | None:
         """The collection."""
         return self.collection
 
@@ -104,7 +104,7 @@ class Observations(Need):
         return f"observations {self.kind}"
 
     @property
-    def looked_at(self) -> str | None:
+    def inspection_target(self) -> str | None:
         """The kind, or a pattern of kinds."""
         return self.kind
 

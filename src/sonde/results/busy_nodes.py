@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sonde.analyze.fleets import on_grid, unlike_first
+from sonde.analyze.fleets import on_grid, order_by_deviation
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.results.machines import CPU, GPU, series_of
@@ -36,12 +36,12 @@ def busy_nodes(readers: Sequence[SystemReader], columns: int = _COLUMNS) -> Busy
     return BusyNodes("GPU" if has_gpus else "CPU", grid, np.array(rows))
 
 
-def most_unlike(readers: Sequence[SystemReader], limit: int) -> list[SystemReader]:
+def most_unusual_nodes(readers: Sequence[SystemReader], limit: int) -> list[SystemReader]:
     """The nodes that differ most from the others; all nodes if there are few."""
     busy = busy_nodes(readers) if len(readers) > limit else None
     if busy is None:
         return list(readers[:limit])
-    return [readers[index] for index in unlike_first(busy.values)[:limit]]
+    return [readers[index] for index in order_by_deviation(busy.values)[:limit]]
 
 
 def _series(reader: SystemReader, metric: str) -> tuple[Series, ...]:

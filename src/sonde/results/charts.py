@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sonde.analyze.curves import bucketed
+from sonde.analyze.curves import bucket_values
 from sonde.records.arrays import FloatArray
 from sonde.records.chart import Bars, BarSeries, Cell, Column, Curve, LineChart, StackedBars, Table
 from sonde.store.tables import to_numpy
@@ -154,7 +154,7 @@ def _at(axis: FloatArray, x: npt.NDArray[Any], values: FloatArray) -> tuple[floa
 
 
 def _band(label: str, x: npt.NDArray[Any], values: FloatArray, edges: FloatArray) -> Curve:
-    buckets = bucketed(x, values, edges)
+    buckets = bucket_values(x, values, edges)
     return Curve(
         label=label,
         values=tuple(buckets.mean.tolist()),

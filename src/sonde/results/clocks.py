@@ -85,7 +85,7 @@ class Clocks(Frame):
         ]
         return aligned([("node", "offset", "error", "source"), *rows], left_columns=1)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         values = ("offset_seconds", "error_seconds")
         return bars(self.to_arrow(), "Clock offsets", "node", values, "seconds")
 
@@ -120,9 +120,9 @@ def estimate_clocks(
     if len(names) <= 1:
         return Clocks(tuple(NodeClock(name, 0, 0, REFERENCE) for name in names))
     clocks = [NodeClock(names[0], 0, 0, REFERENCE)]
-    met = _Meeting(calls_by_worker)
+    common = _CommonCollectives(calls_by_worker)
     for name in names[1:]:
-        offset, source = offset_from_meetings(met.of(names[0], name)), COLLECTIVES
+        offset, source = offset_from_meetings(common.of(names[0], name)), COLLECTIVES
         if offset is None:
             offset, source = _from_steps(first[names[0]], first[name], within), STEPS
         clocks.append(
@@ -133,7 +133,7 @@ def estimate_clocks(
     return Clocks(tuple(clocks))
 
 
-class _Meeting:
+class _CommonCollectives:
     """Collectives in which workers of two nodes took part."""
 
     def __init__(self, calls_by_worker: Sequence[Calls]) -> None:

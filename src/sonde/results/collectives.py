@@ -227,7 +227,7 @@ class Collectives(Frame):
         pairs = zip(self.readers, self.calls_by_worker, strict=True)
         return _joined([_exposed(reader, calls) for reader, calls in pairs])
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         columns = ("waiting_seconds", "transfer_seconds")
         label = ("operation", "group")
         table = self.by_operation().to_arrow()

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sonde.analyze.curves import Stretches, bucketed
+from sonde.analyze.curves import Buckets, bucket_values
 from sonde.records.chart import Curve, LineChart
 from sonde.records.step import Mode
 from sonde.store.tables import texts_of, to_numpy
@@ -39,7 +39,7 @@ def losses_over_steps(
     results = []
     for name, points in results_by_name.items():
         steps, losses = (np.array(column) for column in zip(*points, strict=True))
-        buckets = bucketed(steps, losses, edges)
+        buckets = bucket_values(steps, losses, edges)
         tone = Mode.EVAL.value if len(results_by_name) == 1 else ""
         values = tuple(buckets.mean.tolist())
         results.append(Curve(label=name, values=values, tone=tone, has_markers=True))
@@ -75,7 +75,10 @@ def curves_over_steps(
             is_selected = (name_numbers == name_number) & (mode_numbers == mode_number)
             if is_selected.any():
                 curve = _curve(
-                    name, mode, bucketed(steps[is_selected], values[is_selected], edges), len(modes)
+                    name,
+                    mode,
+                    bucket_values(steps[is_selected], values[is_selected], edges),
+                    len(modes),
                 )
                 curves.append(curve)
     if len(np.unique(name_numbers)) > 1:  # a color per scalar instead of per mode
@@ -89,7 +92,7 @@ def curves_over_steps(
     )
 
 
-def _curve(name: str, mode: str, buckets: Stretches, modes: int) -> Curve:
+def _curve(name: str, mode: str, buckets: Buckets, modes: int) -> Curve:
     has_band = bool((buckets.high > buckets.low).any())
     return Curve(
         label=f"{name} ({mode})" if modes > 1 else name,

@@ -57,7 +57,7 @@ class Distribution(Frame):
         titles = (f"from {self.unit}", "to", self.counted, " " * _BAR)
         return f"{self.title}\n{aligned([titles, *lines], left_columns=0)}"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         shown = list(zip(self.groups, self.counts, strict=True))[:_MAX_GROUPS]
         count = len(self.groups)
         return Histogram(

@@ -65,7 +65,7 @@ class Evaluations(Frame):
         shown = aligned([titles, *lines], left_columns=1)
         return shown if earlier <= 0 else f"{shown}\n(and {earlier} earlier)"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         table = self.to_arrow()
         losses = table["loss"].fill_null(np.nan)
         table = table.set_column(table.schema.get_field_index("loss"), "loss", losses)

@@ -95,7 +95,7 @@ class Events(WorkerRows):
         more = f"\n… and {len(rows) - _MAX_LINES} more" if len(rows) > _MAX_LINES else ""
         return aligned([titles, *rows[:_MAX_LINES]], left_columns=2) + more
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """Durations of events over steps."""
         return step_lines(self._table, "Events", "seconds", ("name", "worker"), "seconds")
 
@@ -149,7 +149,7 @@ class Stages(Frame):
         ]
         return aligned([("stage", "duration", "share", "start", "end"), *rows], left_columns=1)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         stages = tuple(
             BarSeries(label=span.stage.value, values=(span.seconds,), tone=span.stage.value)
             for span in self.spans

@@ -59,7 +59,7 @@ class Buckets(Frame):
         series = pluralize(len(self.series), "series", "series")
         return f"{label}: {series} in {pluralize(count, 'bucket')} of {', '.join(sorted(widths))}"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """A chart per metric."""
         metrics = list(dict.fromkeys(each.metric.name for each in self.series))
         charts = tuple(self._chart(name) for name in metrics[:_MAX_CHARTS])
@@ -139,7 +139,7 @@ class Buckets(Frame):
 class Heat(Buckets):
     """Series in time buckets, plotted as a heatmap."""
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         axis = self._axis
         rows = list(self._rows())
         unit = rows[0][1].metric.unit if rows else ""

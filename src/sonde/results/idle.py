@@ -7,7 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.analyze.breakdown import TIME_SHARES, Breakdown, breakdowns
-from sonde.analyze.gaps import Cause, Gap, IdleTime, Synchronization, added_up, find_gaps
+from sonde.analyze.gaps import (
+    Cause,
+    Gap,
+    IdleTime,
+    Synchronization,
+    find_gaps,
+    merge_synchronizations,
+)
 from sonde.analyze.operations import Profile
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent
@@ -71,7 +78,7 @@ class Breakdowns(Frame):
         ]
         return aligned([titles, *lines], left_columns=1)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         columns = [f"{activity}_percent" for activity in TIME_SHARES]
         label = ("worker", "device")
         return stacked_bars(self.to_arrow(), "Device time", label, columns, "percent")
@@ -167,12 +174,14 @@ class Gaps(Frame):
 
     def synchronizations(self) -> RecordRows:
         """Where the host waits for a device, the longest first."""
-        rows = added_up(row for each in self._idle_times for row in each.synchronizations)
+        rows = merge_synchronizations(
+            row for each in self._idle_times for row in each.synchronizations
+        )
         return RecordRows(rows, Synchronization, "No synchronizations recorded")
 
     def __repr__(self) -> str:
         return f"{self.causes()}\n\n{self.places()}" if self.rows else _EMPTY
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         causes = self.causes().to_arrow()
         return bars(causes, "Idle time by cause", "cause", ("total_seconds",), "seconds")

@@ -1,4 +1,4 @@
-"""The queries of one opened job, as charts, dashboard, report, terminal and client ask them."""
+"""Queries of one opened job, shared by charts, dashboard, report, terminal and client."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ class JobResults(ProfileQueries):
     def summary(self) -> dict[str, Any]:
         """The status document: state, exit, times, stages, steps, overhead, lost data.
 
-        Damage to samples is in it once they have been read.
+        Damage to samples is included once the samples have been read.
         """
         return dict(self._opened.cached("summary", self._read_summary))
 

@@ -50,7 +50,7 @@ class Layers(Frame):
         more = f"\n… and {len(rows) - _MAX_LINES} more" if len(rows) > _MAX_LINES else ""
         return aligned([titles, *rows[:_MAX_LINES]], left_columns=1) + more
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """A row per tensor, a column per step; logarithmic if all values are positive or zero."""
         shown = [each for each in self.reductions if any(True for _ in each)][:_MAX_ROWS]
         steps = np.array(sorted({step for each in shown for step, _ in each}), dtype=np.int64)

@@ -109,7 +109,7 @@ class Loaders(Frame):
         items = [element("li", text) for text in self.advice]
         return [element("ul", *items)] if items else []
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         label = ("worker", "loader", "operation")
         return bars(self.to_arrow(), "Data loading", label, ("p50", "p95", "maximum"), "seconds")
 
@@ -149,7 +149,7 @@ class LoaderFunctions(Frame):
         ]
         return aligned([("function", "file", "total", "self"), *rows], left_columns=2)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         values = ("percent", "own_percent")
         return bars(self.to_arrow(), "Batch loading by function", "function", values, "percent")
 
@@ -189,7 +189,7 @@ class LoaderStarts(Frame):
         titles = ("worker", "loader", "time", "duration", "first wait")
         return aligned([titles, *rows], left_columns=3) if rows else "No iterator starts recorded"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         label, values = ("worker", "loader"), ("seconds", "first_wait_seconds")
         return bars(self.to_arrow(), "Iterator starts", label, values, "seconds")
 

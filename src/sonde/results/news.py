@@ -150,6 +150,6 @@ _NO_STEPS = _empty(has_name=False, value="seconds")
 _NO_SCALARS = _empty(has_name=True, value="value")
 
 
-def nothing_new(state: JobState) -> News:
+def empty_news(state: JobState) -> News:
     """News without data."""
     return News(state, _NO_STEPS, _NO_SCALARS, Findings(()))

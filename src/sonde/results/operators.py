@@ -146,7 +146,7 @@ class Operators(Frame):
             return EMPTY
         return repr(self.top()) if len(self) else "No GPU operations recorded"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         return self.top().plot().spec
 
     def _shown(self) -> pa.Table:
@@ -201,7 +201,7 @@ class OperatorRows(Frame):
         last = ("not covered", "", format_percent(self.not_covered_percent, 2), *empty)
         return aligned([titles, *lines, last], left_columns=1)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         values = [f"{name}_seconds" for name in self.times]
         return bars(self.to_arrow(), "Operators", "name", values, "seconds")
 

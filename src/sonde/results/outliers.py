@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.correlation import correlation, means_by_place
+from sonde.analyze.correlation import correlation, means_by_interval
 from sonde.analyze.instants import compare_intervals, interval_indices
 from sonde.formats import pluralize
 from sonde.read.collectives import node_of
@@ -106,7 +106,7 @@ class StepOutliers(Frame):
     def _records(self) -> RecordRows:
         return RecordRows(self.steps, OutlierStep, _EMPTY)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """Durations of all steps, and the outlier limit."""
         group = max(self.groups, key=lambda each: int(each.is_outlier.sum()))
         limit = np.full(len(group.seconds), group.limit)
@@ -141,7 +141,7 @@ class OutlierMetrics(Frame):
         nothing = "No system metrics recorded during outliers"
         return repr(RecordRows(self.rows, MetricDuring, nothing))
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         shown = self.rows[:_MAX_BARS]
         return Bars(
             title="Normal steps and outliers",
@@ -181,7 +181,9 @@ def _during(outliers: OutlierGroup, system: SystemReader, metric: str) -> Iterat
         comparison = compare_intervals(row.astype(np.float64), indices, outliers.is_outlier[order])
         if comparison is None:
             continue
-        coefficient = correlation(means_by_place(row, indices, len(order)), outliers.seconds[order])
+        coefficient = correlation(
+            means_by_interval(row, indices, len(order)), outliers.seconds[order]
+        )
         yield MetricDuring(
             which.metric.name,
             which.device,

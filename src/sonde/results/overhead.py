@@ -1,4 +1,4 @@
-"""What recording a job cost, in one line."""
+"""The overhead of recording a job, in one line."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ def overhead_text(overhead: Mapping[str, Any]) -> str:
 def overhead_parts(
     cpu_seconds: float, core_percent: float | None, step_percent: float | None = None
 ) -> str:
-    """The same from its parts; a short job has no percentage of a core."""
+    """Format the parts of the overhead; a short job has no percentage of a core."""
     cpu = f"{cpu_seconds:.2g} CPU-seconds" if cpu_seconds < 1 else f"{cpu_seconds:.1f} CPU-seconds"
     if step_percent is not None:
         return f"{format_percent(step_percent)} of step time, {cpu}"

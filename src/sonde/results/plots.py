@@ -57,21 +57,21 @@ class Plot:
         return chart_frame(self.spec)
 
 
-class Drawn(ABC):
+class Plottable(ABC):
     """A result that can be plotted."""
 
     def plot(self) -> Plot:
         """A chart that notebooks display and `Plot.save` writes to a file."""
         if self._is_empty():
             return Plot(Text(title=type(self).__name__, paragraphs=(repr(self),)))
-        return Plot(self._picture())
+        return Plot(self._chart_spec())
 
     def _is_empty(self) -> bool:
         """Whether there is no data to plot."""
         return False
 
     @abstractmethod
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """The chart of this result."""
 
 

@@ -17,7 +17,7 @@ from sonde.results.times import Moment, instant_of
 
 
 class ProfileQueries:
-    """What profilers recorded of a job."""
+    """Queries about the profiles of a job."""
 
     def __init__(self, opened: OpenJob) -> None:
         self._opened = opened

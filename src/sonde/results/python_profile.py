@@ -244,7 +244,7 @@ class PythonTime(Frame):
         header = f"{self.profiler} of {pluralize(len(steps), 'step')} in {windows}"
         return f"{header}; functions by self time:\n{self.top()}"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         return self.top().plot().spec
 
 
@@ -301,7 +301,7 @@ class HotTable(Frame):
         ]
         return aligned([titles, *rows], left_columns=2)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         values = ("self_seconds", "total_seconds")
         return bars(self.to_arrow(), "Python time", self.what, values, "seconds")
 
@@ -344,7 +344,7 @@ class Comparison(Frame):
         ]
         return aligned([titles, *rows], left_columns=2)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         values = [f"{group.replace(' ', '_')}_self_seconds" for group in self.groups]
         return bars(self.to_arrow(), "Self time per step", "function", values, "seconds")
 

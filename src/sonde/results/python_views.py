@@ -97,7 +97,7 @@ class PythonPhases(dict[tuple[str, str], float], Frame):
         ]
         return aligned([("mode", "phase", "duration", "share"), *rows], left_columns=2)
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         label = ("mode", "phase")
         return bars(self.to_arrow(), "Python time by phase", label, ("seconds",), "seconds")
 
@@ -158,7 +158,7 @@ class CallTree(Flame, Frame):
         where = f" ({short_file(called.file)}:{called.line})" if called.file else ""
         return total, self_time, f"{'  ' * depth}{called.name}{where}"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """A lane per depth; the width of a frame is its time."""
         starts_ns, lanes = self._starts_ns, [list[Span]() for _ in range(_MAX_LANES)]
         whole_ns = int(self.total_ns[self.parents < 0].sum())

@@ -77,7 +77,7 @@ class RecordRows(Frame):
             for name in titles
         ]
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """Bars of the first column in seconds or bytes; a table if there is none."""
         table = self.to_arrow()
         units = ("seconds", "bytes")

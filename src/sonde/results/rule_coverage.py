@@ -15,8 +15,8 @@ _UNITS = {unit.value: unit for unit in DataUnit}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The result of one rule, as far as it counts here."""
+class RuleResult:
+    """The result of one rule, reduced to what coverage depends on."""
 
     rule: str
     status: RuleStatus
@@ -41,10 +41,10 @@ class Coverage:
         return {**asdict(self), "reasons": list(self.reasons)}
 
 
-def answers_of(evaluations: Iterable[Evaluation]) -> list[Answer]:
+def results_of(evaluations: Iterable[Evaluation]) -> list[RuleResult]:
     """The results of rules."""
     return [
-        Answer(
+        RuleResult(
             evaluation.rule,
             evaluation.status,
             evaluation.datapoints,
@@ -56,10 +56,10 @@ def answers_of(evaluations: Iterable[Evaluation]) -> list[Answer]:
     ]
 
 
-def answers_in(documents: Iterable[Mapping[str, Any]]) -> list[Answer]:
+def results_in(documents: Iterable[Mapping[str, Any]]) -> list[RuleResult]:
     """The results of rules, from `rules` of a status document."""
     return [
-        Answer(
+        RuleResult(
             document["rule"],
             RuleStatus(document["status"]),
             document["datapoints"],
@@ -71,28 +71,28 @@ def answers_in(documents: Iterable[Mapping[str, Any]]) -> list[Answer]:
     ]
 
 
-def coverage(answers: Sequence[Answer], *, is_training: bool, is_inside: bool) -> Coverage:
+def coverage(results: Sequence[RuleResult], *, is_training: bool, is_inside: bool) -> Coverage:
     """Count the rules that could judge a job.
 
     Args:
-        answers: The results of the rules.
+        results: The results of the rules.
         is_training: Whether the job trains something: a framework was imported, or steps recorded.
         is_inside: Whether its steps were recorded.
     """
     lacking = [
-        answer for answer in answers if _lacks(answer, is_training=is_training, is_inside=is_inside)
+        result for result in results if _lacks(result, is_training=is_training, is_inside=is_inside)
     ]
     collecting = [
-        answer
-        for answer in answers
-        if answer.status is RuleStatus.IN_PROGRESS and not answer.datapoints
+        result
+        for result in results
+        if result.status is RuleStatus.IN_PROGRESS and not result.datapoints
     ]
     judging = [
-        answer
-        for answer in answers
-        if answer.status is not RuleStatus.NOT_APPLICABLE and answer not in lacking + collecting
+        result
+        for result in results
+        if result.status is not RuleStatus.NOT_APPLICABLE and result not in lacking + collecting
     ]
-    is_live = any(answer.status is RuleStatus.IN_PROGRESS for answer in answers)
+    is_live = any(result.status is RuleStatus.IN_PROGRESS for result in results)
     if is_live:
         lacking, collecting = [], lacking + collecting
     return Coverage(
@@ -108,8 +108,8 @@ def coverage_in(status: Mapping[str, Any]) -> Coverage:
     """The coverage in a status document with its rules."""
     seen = status["seen"]
     is_training = seen["inside"] or seen["framework"] is not None
-    answers = answers_in(status["rules"])
-    return coverage(answers, is_training=is_training, is_inside=seen["inside"])
+    results = results_in(status["rules"])
+    return coverage(results, is_training=is_training, is_inside=seen["inside"])
 
 
 def no_issues(counts: Coverage) -> str:
@@ -126,39 +126,39 @@ def no_issues(counts: Coverage) -> str:
     return f"{sentence}: {'; '.join(counts.reasons)}." if counts.reasons else f"{sentence}."
 
 
-def _lacks(answer: Answer, *, is_training: bool, is_inside: bool) -> bool:
-    if answer.status is RuleStatus.NOT_ENOUGH_DATA:
+def _lacks(result: RuleResult, *, is_training: bool, is_inside: bool) -> bool:
+    if result.status is RuleStatus.NOT_ENOUGH_DATA:
         return True
-    if answer.status is not RuleStatus.NOT_APPLICABLE or not is_training:
+    if result.status is not RuleStatus.NOT_APPLICABLE or not is_training:
         return False
-    missing = set(answer.missing)
+    missing = set(result.missing)
     return bool(missing & _BASIC if is_inside else missing - _FROM_MACHINE)
 
 
-def _reasons(answers: Sequence[Answer]) -> tuple[str, ...]:
+def _reasons(results: Sequence[RuleResult]) -> tuple[str, ...]:
     """What rules lack, grouped by the kind of data, the most common first."""
-    groups: dict[str, list[Answer]] = {}
-    for answer in answers:
-        groups.setdefault(_key(answer), []).append(answer)
+    groups: dict[str, list[RuleResult]] = {}
+    for result in results:
+        groups.setdefault(_key(result), []).append(result)
     ordered = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     reasons = [_reason(group) for _, group in ordered[:_MAX_REASONS]]
     remaining = sum(len(group) for _, group in ordered[_MAX_REASONS:])
     return (*reasons, f"{remaining} for other reasons") if remaining else tuple(reasons)
 
 
-def _key(answer: Answer) -> str:
+def _key(result: RuleResult) -> str:
     """The kind of data that a rule lacks; rules with only a text are separate groups."""
-    if answer.missing:
+    if result.missing:
         return "missing"
-    return answer.shortfall.unit if answer.shortfall else f"rule {answer.rule}"
+    return result.shortfall.unit if result.shortfall else f"rule {result.rule}"
 
 
-def _reason(group: Sequence[Answer]) -> str:
+def _reason(group: Sequence[RuleResult]) -> str:
     first = group[0]
     subject = f"{len(group)} need" if len(group) > 1 else f"{first.rule} needs"
     if first.missing:
         return f"{subject} training steps (none recorded)"
-    amounts = [answer.shortfall for answer in group if answer.shortfall]
+    amounts = [result.shortfall for result in group if result.shortfall]
     if not amounts:
         return f"{first.rule}: {first.reason}"
     needs = {amount.needs for amount in amounts}

@@ -9,7 +9,7 @@ _SEVERITIES = ("critical", "warning", "info")  # the most severe first
 _UNFINISHED = ("InProgress",)
 
 
-def standing(rules: Sequence[Mapping[str, Any]], *, is_over: bool) -> str:
+def status_counts(rules: Sequence[Mapping[str, Any]], *, is_over: bool) -> str:
     """Number of rules by status, and whether they stopped before the end of the job."""
     counts: dict[str, int] = {}
     for rule in rules:
@@ -26,7 +26,7 @@ def issues(status: Mapping[str, Any]) -> str:
     return no_issues(coverage_in(status))
 
 
-def broken(rules: Sequence[Mapping[str, Any]]) -> list[str]:
+def failed_rules(rules: Sequence[Mapping[str, Any]]) -> list[str]:
     """The rules that failed, with their errors."""
     return [f"{rule['rule']}: {rule['reason']}" for rule in rules if rule["status"] == "Error"]
 

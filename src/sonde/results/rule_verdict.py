@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from sonde.formats import format_count, format_duration, pluralize
 from sonde.records.finding import Episode, Evaluation, Verdict
 from sonde.records.seen import Seen
-from sonde.results.rule_coverage import Coverage, answers_of, coverage, no_issues
+from sonde.results.rule_coverage import Coverage, results_of, coverage, no_issues
 
 _MAX_NAMED = 3
 _MAX_FIRST = 5
@@ -36,7 +36,7 @@ def coverage_of(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> 
     """How many rules could judge a job; without `seen`, it is assumed to train something."""
     seen = seen or Seen("", inside=True)
     is_training = seen.inside or seen.framework is not None
-    return coverage(answers_of(evaluations), is_training=is_training, is_inside=seen.inside)
+    return coverage(results_of(evaluations), is_training=is_training, is_inside=seen.inside)
 
 
 def verdict(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> str:
@@ -49,7 +49,7 @@ def verdict(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> str:
     return no_issues(coverage_of(evaluations, seen))
 
 
-def last_words(
+def closing_verdict(
     evaluations: Sequence[Evaluation], *, is_final: bool, seen: Seen | None = None
 ) -> Verdict:
     """The verdict with the first few findings, as printed at the end of a run."""
@@ -69,7 +69,7 @@ def last_words(
 
 
 def cost(episodes: Iterable[Episode]) -> str:
-    """What related findings cost, as far as their evidence says; the largest value counts."""
+    """The cost of related findings as text: the largest value of each measure in their evidence."""
     rows = [episode.finding.evidence for episode in episodes]
 
     def largest(name: str) -> float:

@@ -61,7 +61,7 @@ class Scalars(Frame):
             return no_match_text("scalar", self.question.names.patterns[0], names)
         return described(self._rows, ("name", "mode", "source", "worker"))
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         by = ("name", "mode", "source", "worker")
         return step_lines(self.to_arrow(), ", ".join(self.names), "value", by)
 
@@ -88,7 +88,7 @@ class ReducedScalars(Frame):
     def __repr__(self) -> str:
         return described(self.rows, ("name", "mode", "source"))
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         table = self.to_arrow()
         names = sorted(set(table["name"].to_pylist()))
         return step_lines(table, ", ".join(names), "value", ("name", "mode", "source"))

@@ -120,7 +120,7 @@ class Selection(Frame):
                 np.minimum(ends_ns[is_selected], last_ns),
             )
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """The utilization of the machines above the events of training."""
         first, last = self._since(self.within.start_ns or 0), self._since(self.within.end_ns or 0)
         lanes = tuple(self._lane(group) for group in self._groups[:_MAX_LANES])

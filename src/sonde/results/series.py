@@ -81,7 +81,7 @@ class Reduction(Frame):
         rows = [_described(each) for each in self.series if len(each.steps)]
         return f"{self.reduction} of {self.tensor}\n{aligned([titles, *rows], left_columns=1)}"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         title = f"{self.reduction} of {self.tensor}"
         series = {f"worker {_rank(each.worker)}": (each.steps, each.values) for each in self.series}
         return lines(series, title)
@@ -125,7 +125,7 @@ class Quantiles(Frame):
         which = "; latest:" if len(rows_known) > _LAST else ""
         return f"{header}{which}\n{aligned([('worker', 'step', *names), *rows], left_columns=1)}"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         first = self.series[0]
         has_histogram = ~np.isnan(first.values).all(axis=1)  # steps with a histogram
         series = {
@@ -173,7 +173,7 @@ class Histogram(Frame):
         low, high = self.edges[index], self.edges[index + 1]
         return f"{low:.3g}", f"{high:.3g}", str(self.counts[index])
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """A bar per non-empty bin."""
         bins = np.flatnonzero(self.counts).tolist()
         return Bars(
@@ -224,7 +224,7 @@ class Histograms(Frame):
             return f"Histogram of {self.tensor} at step {first}"
         return f"Histograms of {self.tensor} at {len(self)} steps from {first} to {last}"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         used = np.flatnonzero(self.counts.any(axis=0))[::-1]
         shares = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
         return Heatmap(

@@ -157,7 +157,7 @@ class Steps(Frame):
     def _shown(self) -> pa.Table:
         return self._latest().to_arrow() if len(self) else self._table
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         """Step durations over steps."""
         return step_lines(
             self.to_arrow(), "Step durations", "seconds", ("worker", "mode"), "seconds"
@@ -185,7 +185,7 @@ class StepRows(Frame):
         """One row per worker and step."""
         return self.table
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         spent = [
             name
             for name in self.table.column_names
@@ -284,7 +284,7 @@ class PhaseStatistics(Frame):
         rows = tuple(row for row in self.rows if row.maximum > 0 or row.phase == "seconds")
         return PhaseStatistics(rows).to_arrow()
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         shown = PhaseStatistics(tuple(row for row in self.rows if row.maximum > 0))
         values = ("mean", "p95", "maximum")
         return bars(shown.to_arrow(), "Time by phase", "phase", values, "seconds")

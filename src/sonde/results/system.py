@@ -154,7 +154,7 @@ class SystemMetrics(Frame):
     def _is_empty(self) -> bool:
         return not self.series
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         is_part = self.spans is not None
         shown: Frame = self.histogram() if is_part else self.buckets(_POINTS)
         return shown.plot().spec
@@ -212,7 +212,7 @@ class Statistics(Frame):
 
     _units = dict.fromkeys(_NUMBERS, "row")
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         units = {row.series.metric.unit for row in self.rows}
         unit = units.pop() if len(units) == 1 else ""
         values = ("p50", "p95", "maximum")

@@ -11,7 +11,7 @@ from sonde.drawing.tables import table as html_table
 from sonde.errors import MissingExtraError
 from sonde.records.chart import Spec
 from sonde.results.charts import rows_of
-from sonde.results.plots import Drawn
+from sonde.results.plots import Plottable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ TIME = pa.timestamp("ns", tz="UTC")
 _MAX_ROWS = 20
 
 
-class Frame(Drawn):
+class Frame(Plottable):
     """A result table that converts to Arrow, pandas and polars."""
 
     @abstractmethod
@@ -48,7 +48,7 @@ class Frame(Drawn):
     def _is_empty(self) -> bool:
         return not self.to_arrow().num_rows
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         return rows_of(self._shown(), type(self).__name__, units=self._units)
 
     _units: ClassVar[Mapping[str, str]] = {}  # of columns without a unit in their names
@@ -76,7 +76,7 @@ def _missing(package: str) -> MissingExtraError:
 
 
 def aligned(rows: Sequence[Sequence[str]], left_columns: int) -> str:
-    """Format rows as a text table; the first `left` columns are aligned left."""
+    """Format rows as a text table; the first `left_columns` columns are aligned left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

@@ -321,7 +321,7 @@ class Tensor(Frame):
         shards = f", sharded over {len(self.workers)} workers" if self.is_shard else ""
         return f"<Tensor {self.name}: {info.dtype} {_shape(info)}{shards}{note}>"
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         return self.reduction("l2_norm").plot().spec
 
 

@@ -185,7 +185,7 @@ class Timeline(Frame):
             tracks.append(CounterTrack(reader.node, series, moved))
         return tracks
 
-    def _picture(self) -> Spec:
+    def _chart_spec(self) -> Spec:
         return timeline_lanes(self.window())
 
 

@@ -1,1 +1,1 @@
-"""Bytes: formats, paths and backends. Knows nothing of what the records mean to people."""
+"""Store records as bytes: formats, paths and backends."""

@@ -6,7 +6,7 @@ import zlib
 
 from sonde.errors import DamagedError
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
-from sonde.store.limits import MOST_PROFILE_BYTES
+from sonde.store.limits import MAX_PROFILE_BYTES
 
 _MAGIC = b"SNDB"
 _HEADER_BYTES = 12
@@ -47,7 +47,7 @@ def unzipped(packed: bytes, key: str) -> bytes:
             raise DamagedError(f"{key} is damaged: it is a copy of {name}")
     unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
-        content = unpacking.decompress(packed, MOST_PROFILE_BYTES)
+        content = unpacking.decompress(packed, MAX_PROFILE_BYTES)
     except zlib.error as error:
         raise DamagedError(f"{key} is damaged: {error}") from error
     if not unpacking.eof:

@@ -30,7 +30,7 @@ class ConfinedFiles:
 
     def write(self, name: str, chunks: Sequence[bytes | memoryview]) -> None:
         """Replace a file atomically."""
-        with self._parent(name, is_made=True) as (folder, last):
+        with self._parent(name, create=True) as (folder, last):
             temporary = _write_beside(folder, last, chunks)
             try:
                 os.replace(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
@@ -40,7 +40,7 @@ class ConfinedFiles:
 
     def create(self, name: str, data: bytes) -> bool:
         """Create a file atomically; return False if the name exists."""
-        with self._parent(name, is_made=True) as (folder, last):
+        with self._parent(name, create=True) as (folder, last):
             temporary = _write_beside(folder, last, [data])
             try:
                 # fails if the name exists, so only the first writer succeeds
@@ -58,7 +58,7 @@ class ConfinedFiles:
     def write_at(self, name: str, offset: int, data: bytes) -> None:
         """Write at an offset of a file; offset 0 creates the file."""
         is_first = offset == 0
-        with self._parent(name, is_made=is_first) as (folder, last):
+        with self._parent(name, create=is_first) as (folder, last):
             flags = _FILE | (os.O_CREAT if is_first else 0)
             file = os.open(last, flags, _MODE, dir_fd=folder)
             try:
@@ -70,7 +70,7 @@ class ConfinedFiles:
     def delete(self, name: str) -> bool:
         """Delete a file; return False if it does not exist or its path contains a link."""
         try:
-            with self._parent(name, is_made=False) as (folder, last):
+            with self._parent(name, create=False) as (folder, last):
                 os.unlink(last, dir_fd=folder)
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP):
@@ -79,34 +79,34 @@ class ConfinedFiles:
         return True
 
     @contextlib.contextmanager
-    def _parent(self, name: str, *, is_made: bool) -> Iterator[tuple[int, str]]:
+    def _parent(self, name: str, *, create: bool) -> Iterator[tuple[int, str]]:
         """Open the folder of a file; yields the descriptor and the file's name."""
         *folders, last = name.split("/")
-        opened = self._open_root(is_made=is_made)
+        opened = self._open_root(create=create)
         try:
             for folder in folders:
-                inner = _open_below(opened, folder, is_made=is_made)
+                inner = _open_below(opened, folder, create=create)
                 os.close(opened)
                 opened = inner
             yield opened, last
         finally:
             os.close(opened)
 
-    def _open_root(self, *, is_made: bool) -> int:
+    def _open_root(self, *, create: bool) -> int:
         try:
             return os.open(self._root, _FOLDER)
         except FileNotFoundError:
-            if not is_made:
+            if not create:
                 raise
         self._root.mkdir(parents=True, exist_ok=True)
         return os.open(self._root, _FOLDER)
 
 
-def _open_below(folder: int, name: str, *, is_made: bool) -> int:
+def _open_below(folder: int, name: str, *, create: bool) -> int:
     try:
         return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
     except FileNotFoundError:
-        if not is_made:
+        if not create:
             raise
     except NotADirectoryError as error:
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):

@@ -1,8 +1,8 @@
-"""Where processes of a job record the exception they died of, and what those file names say.
+"""Files in which processes of a job record the exceptions that ended them.
 
 A worker's failure is stored with its other data. The failure of any other Python process is stored
-with the node's attempt, because it may or may not be what the command died of. The same holds for
-a child failure: one that a process passes on because one of its children died.
+with the node's attempt, because it may not be why the command failed. The same applies to a child
+failure, which a process records because one of its children died.
 """
 
 import re
@@ -17,10 +17,10 @@ _CHILD_FILE = re.compile(rf"{_CHILD_FAILURE}-(?P<pid>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class FailureFile:
-    """The process that wrote a failure, as its file name says."""
+    """The process that wrote a failure, parsed from the file name."""
 
     pid: int
-    parent_pid: int | None  # None: the process passes on the failure of a child
+    parent_pid: int | None  # None: the process recorded the failure of a child
 
 
 def worker_failure_key(rank: int, attempt: int, restart: int) -> str:
@@ -34,7 +34,7 @@ def process_failure_key(node: str, attempt: int, parent_pid: int, pid: int) -> s
 
 
 def child_failure_key(node: str, attempt: int, pid: int) -> str:
-    """The failure of a child, as the process reports it that died of it."""
+    """The failure of a child process, recorded by the process that it ended."""
     return layout.attempt_key(node, attempt, f"{_CHILD_FAILURE}-{pid}")
 
 

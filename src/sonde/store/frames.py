@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from sonde.errors import FormatTooNewError
-from sonde.store.limits import MOST_FRAME_BYTES
+from sonde.store.limits import MAX_FRAME_BYTES
 
 _MAGIC = b"\xf5SND"
 _FIELDS = struct.Struct("<4sBBHII")
@@ -73,7 +73,7 @@ def _unpacked(packed: bytes) -> bytes | None:
     """The decompressed content; None if it is invalid or too large."""
     unpacking = zlib.decompressobj()
     try:
-        content = unpacking.decompress(packed, MOST_FRAME_BYTES)
+        content = unpacking.decompress(packed, MAX_FRAME_BYTES)
     except zlib.error:
         return None
     return content if unpacking.eof else None

@@ -133,8 +133,8 @@ class SegmentName:
     def parse(cls, text: str) -> "SegmentName | None":
         """Parse a file's stem; None if it is not a segment name."""
         start, _, writer = text.partition("-")
-        is_one = len(start) == _START_DIGITS and start.isascii() and start.isdecimal()
-        return cls(int(start), writer) if is_one and writer and int(start) < _NEVER_NS else None
+        is_instant = len(start) == _START_DIGITS and start.isascii() and start.isdecimal()
+        return cls(int(start), writer) if is_instant and writer and int(start) < _NEVER_NS else None
 
 
 LIVE_SUFFIX = ".frames"

@@ -18,7 +18,7 @@ from sonde.store.decode import decode_rows, decode_samples
 from sonde.store.format import Family, refuse_newer_format
 from sonde.store.frames import FrameKind, FrameScan
 from sonde.store.layout import LIVE_SUFFIX
-from sonde.store.limits import MOST_LOG_CONTENT_BYTES
+from sonde.store.limits import MAX_LOG_CONTENT_BYTES
 from sonde.store.manifest import Extent, SourceSegment
 from sonde.store.owned import start_of
 from sonde.store.rollups import Floats, Instants, Rollup, roll_up
@@ -133,7 +133,7 @@ class LiveSegment:
         batches = []
         for frame in scan:
             self._content_bytes += len(frame.payload)
-            if self._content_bytes > MOST_LOG_CONTENT_BYTES:
+            if self._content_bytes > MAX_LOG_CONTENT_BYTES:
                 self._note(frame.offset, f"{self.key} is damaged: its content is too large")
                 break
             if frame.kind is FrameKind.SCHEMA:
@@ -155,10 +155,10 @@ class LiveSegment:
     def rows(self, query: RowQuery) -> pa.Table:
         """The rows that match a query, in order of writing."""
         within = query.within
-        touched = [
+        overlapping = [
             each.table for each in self._tables if within.overlaps(each.first_ns, each.last_ns)
         ]
-        tables = [rows_in(self._family, each, query) for each in touched]
+        tables = [rows_in(self._family, each, query) for each in overlapping]
         if not tables:
             return rows_in(self._family, empty_table(self._family), query)
         return tables[0] if len(tables) == 1 else joined(self._family, tables)

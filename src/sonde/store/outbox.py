@@ -71,7 +71,7 @@ class Outbox:
         self._thread: threading.Thread | None = None
         self._space_checked = float("-inf")
         self.bytes_written = 0
-        self.trouble: str | None = None  # error of the last attempt
+        self.last_error: str | None = None  # error of the last attempt
 
     def post(self, chunk: Chunk) -> None:
         """Queue a chunk without blocking."""
@@ -113,13 +113,13 @@ class Outbox:
                         self._leave_room()
                     self._append(chunk)
                 except StoreError as error:
-                    self.trouble = str(error)
+                    self.last_error = str(error)
                     return False
                 with self._lock:
                     if self._waiting and self._waiting[0] is chunk:
                         self._waiting.popleft()
                         self._waiting_bytes -= len(chunk.frames)
-            self.trouble = None
+            self.last_error = None
             return True
 
     def _oldest(self) -> Chunk | None:
@@ -185,7 +185,7 @@ class Outbox:
 
     def _report_lost_chunk(self, chunk: Chunk) -> None:
         self._report_lost(
-            chunk.what, self.trouble or "not written in time", chunk.start_ns, chunk.end_ns
+            chunk.what, self.last_error or "not written in time", chunk.start_ns, chunk.end_ns
         )
 
     def _report_lost(self, what: str, reason: str, start_ns: int, end_ns: int) -> None:

@@ -19,7 +19,7 @@ from sonde.bounded_cache import BoundedCache
 from sonde.errors import DamagedError
 from sonde.store.backends import BytesView, View
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
-from sonde.store.limits import MOST_GROUP_BYTES
+from sonde.store.limits import MAX_GROUP_BYTES
 from sonde.store.manifest import SealedFile
 
 # Damage to one chunk costs one series 4.5 hours at 500 ms.
@@ -251,7 +251,7 @@ class ParquetFile:
             described = self._metadata.row_group(group)
             start, end = _span(self._metadata, group, column)
             is_inside = len(_MAGIC) <= start <= end <= self._seal.size
-            if is_inside and described.total_byte_size <= MOST_GROUP_BYTES:
+            if is_inside and described.total_byte_size <= MAX_GROUP_BYTES:
                 return start, end
         raise DamagedError(f"{self._seal.key} is damaged: invalid row group {group}")
 

@@ -81,7 +81,7 @@ def check_store(store: str) -> None:
         raise StoreError(f"{store} is a job, not a store. Its store is {parent or '/'}")
 
 
-def is_there(store: str) -> bool:
+def store_exists(store: str) -> bool:
     """Whether the folder of a store exists; always true for object stores."""
     folder = _local_folder(store)
     return folder is None or folder.exists()

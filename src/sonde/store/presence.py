@@ -55,7 +55,7 @@ def last_heartbeat(backend: Backend, node: str, number: int) -> Heartbeat | None
 
 
 def _started(pid: int) -> str:
-    """When a process was started, in the kernel's own count; empty where it is not there."""
+    """When a process was started, in clock ticks since boot; empty if it does not exist."""
     state, started = _state_and_start(pid)
     return "" if state in (b"Z", b"X") else started
 

@@ -30,7 +30,7 @@ from sonde.store.rollups import Rollup, join
 from sonde.store.segments import LiveSegment, Samples, SealedSegment, Segment
 from sonde.store.tables import RowQuery, empty_table
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 # Sealing and merging happen minutes apart, so even two conflicts in a row are unlikely.
 MAX_ATTEMPTS = 4
@@ -96,7 +96,7 @@ class FolderReader:
 
     def samples(self, keys: Sequence[str], within: TimeRange = EVER) -> Samples:
         """Instants in a range, in order, and values as (series, tick)."""
-        segments = self._ask(within, lambda segment: segment.samples(keys, within))
+        segments = self._query(within, lambda segment: segment.samples(keys, within))
         if not segments:
             return np.empty(0, dtype=np.int64), np.empty((len(keys), 0), dtype=np.float32)
         if len(segments) == 1:
@@ -125,7 +125,7 @@ class FolderReader:
             only: The allowed texts by column.
         """
         query = RowQuery(within, steps, None if columns is None else tuple(columns), only or {})
-        tables = self._ask(within, lambda segment: segment.rows(query))
+        tables = self._query(within, lambda segment: segment.rows(query))
         if not tables:
             table = empty_table(self._family)
             return table if columns is None else table.select(list(columns))
@@ -140,19 +140,19 @@ class FolderReader:
             if isinstance(segment, SealedSegment):
                 width_ns = max(width_ns, segment.least_width_ns(width_ns))
         bucket_range = _whole_buckets(within, width_ns)
-        rollups = self._ask(
+        rollups = self._query(
             bucket_range, lambda segment: segment.rollup(width_ns, keys, bucket_range)
         )
         return join(rollups, width_ns, len(keys)).within(within)
 
-    def _ask(self, within: TimeRange, question: Callable[[Segment], Answer]) -> list[Answer]:
+    def _query(self, within: TimeRange, query: Callable[[Segment], Result]) -> list[Result]:
         """The results of a query on each segment that overlaps a range, from one listing."""
         for _ in range(MAX_ATTEMPTS):
             try:
-                return [question(segment) for segment in self._touching(within)]
+                return [query(segment) for segment in self._touching(within)]
             except KeyMissingError:  # merged or removed meanwhile
                 self.refresh()
-        return [question(segment) for segment in self._touching(within)]
+        return [query(segment) for segment in self._touching(within)]
 
     def _touching(self, within: TimeRange) -> list[Segment]:
         return [
@@ -226,8 +226,8 @@ def _check_manifest(manifest: Manifest, key: str) -> None:
         SEALED_SUFFIX: manifest.raw.key if manifest.raw else f"{stem}{SEALED_SUFFIX}",
         ROLLUP_SUFFIX: manifest.rollup.key if manifest.rollup else f"{stem}{ROLLUP_SUFFIX}",
     }
-    is_right = manifest.segment == name and manifest.family == folder.rpartition("/")[2]
-    if not is_right or any(path != stem + suffix for suffix, path in stated.items()):
+    is_named_alike = manifest.segment == name and manifest.family == folder.rpartition("/")[2]
+    if not is_named_alike or any(path != stem + suffix for suffix, path in stated.items()):
         raise DamagedError(f"{key} is damaged: it belongs to another segment")
 
 

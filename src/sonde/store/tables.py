@@ -14,7 +14,7 @@ from sonde.records.metric import Series
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.decode import Column, Text
 from sonde.store.format import INTEGER, REAL, SINGLE, TEXT, Family
-from sonde.store.limits import MOST_TEXT_BYTES
+from sonde.store.limits import MAX_TEXT_BYTES
 from sonde.store.manifest import Extent
 from sonde.store.rollups import Floats, Instants, Rollup
 
@@ -91,7 +91,7 @@ def check_texts(table: pa.Table, key: str) -> pa.Table:
             (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0) * len(chunk)
             for chunk in column.chunks
         )
-        if longest > MOST_TEXT_BYTES and _text_bytes(column) > MOST_TEXT_BYTES:
+        if longest > MAX_TEXT_BYTES and _text_bytes(column) > MAX_TEXT_BYTES:
             raise DamagedError(f"{key} is damaged: its strings are too long")
     return table
 
@@ -129,8 +129,8 @@ def _is_one_of(column: pa.ChunkedArray, texts: Container[str]) -> npt.NDArray[np
     """Which rows hold one of the texts; compares each distinct text once."""
     masks = [np.empty(0, dtype=np.bool_)]
     for chunk in column.chunks:
-        is_wanted = np.array([text in texts for text in chunk.dictionary.to_pylist()], np.bool_)
-        masks.append(is_wanted[view_of(chunk.indices)])
+        is_match = np.array([text in texts for text in chunk.dictionary.to_pylist()], np.bool_)
+        masks.append(is_match[view_of(chunk.indices)])
     return np.concatenate(masks)
 
 
@@ -188,7 +188,7 @@ def to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
 
 
 def view_of(chunk: pa.Array) -> npt.NDArray[Any]:
-    """One chunk of such numbers, not copied where it has no nulls."""
+    """Convert a chunk of numbers to an array; it is only copied if it has nulls."""
     dtype = _DTYPES[chunk.type]
     if chunk.null_count:
         chunk = chunk.fill_null(pa.scalar(float("nan"), chunk.type))

@@ -12,7 +12,7 @@ from typing import Any
 
 from sonde.errors import DamagedError
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
-from sonde.store.limits import MOST_HEADER_BYTES
+from sonde.store.limits import MAX_HEADER_BYTES
 
 _LENGTH_BYTES = 8
 _ALIGNMENT = 8
@@ -107,7 +107,7 @@ def _tensor(described: Mapping[str, Any], body: memoryview) -> RawTensor:
 def header_bytes(first: bytes, key: str) -> int:
     """The length of a file's header including the length field, from its first bytes."""
     length = int.from_bytes(first[:_LENGTH_BYTES], "little")
-    if len(first) < _LENGTH_BYTES or length > MOST_HEADER_BYTES:
+    if len(first) < _LENGTH_BYTES or length > MAX_HEADER_BYTES:
         raise DamagedError(f"{key} is damaged: invalid header")
     return _LENGTH_BYTES + length
 

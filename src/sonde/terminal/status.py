@@ -16,7 +16,7 @@ from sonde.records.notice import notice_label
 from sonde.results.coverage import unrecorded_line
 from sonde.results.notices import latest_notices
 from sonde.results.overhead import overhead_text
-from sonde.results.rule_standing import broken, issues, standing, worst_first
+from sonde.results.rule_standing import failed_rules, issues, status_counts, worst_first
 from sonde.results.verdict import verdict
 from sonde.terminal.finding_list import short_finding_lines
 from sonde.terminal.resources import resource_lines
@@ -101,8 +101,10 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
         used = overhead_text(overhead)
         rows.append(("overhead", f"{used}, {format_bytes(overhead['bytes_written'])} written"))
     if status["rules"]:
-        rows.append(("rules", standing(status["rules"], is_over=status["end_time"] is not None)))
-        rows += [("rule failed", text) for text in broken(status["rules"])]
+        rows.append(
+            ("rules", status_counts(status["rules"], is_over=status["end_time"] is not None))
+        )
+        rows += [("rule failed", text) for text in failed_rules(status["rules"])]
     rows += [("data lost", _lost_text(gap)) for gap in status["lost"]]
     rows += [
         ("not sent yet", _unsent_text(unsent_row))

@@ -49,8 +49,8 @@ def _in_order(lanes: npt.NDArray[np.int32], starts: IntArray, durations: IntArra
     is_tied = np.zeros(len(order), dtype=np.bool_)
     is_tied[:-1] |= is_next
     is_tied[1:] |= is_next
-    tied = order[is_tied]
-    order[is_tied] = tied[np.lexsort((-durations[tied], starts[tied], lanes[tied]))]
+    ties = order[is_tied]
+    order[is_tied] = ties[np.lexsort((-durations[ties], starts[ties], lanes[ties]))]
     return order
 
 

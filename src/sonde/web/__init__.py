@@ -1,1 +1,1 @@
-"""The dashboard's server: windows of time in, answers out; it reads, and asks jobs politely."""
+"""The dashboard's web server: an HTTP API for the jobs of a store, and the built page."""

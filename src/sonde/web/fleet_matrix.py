@@ -36,22 +36,22 @@ class FleetMatrix:
         start = min(total, max(0, (window.start_ns or 0) // self.width_ns - self.first))
         last = -(-(window.end_ns or 0) // self.width_ns) - self.first
         end = max(start, min(total, last))  # empty if the window is outside the job
-        together = max(1, -(-(end - start) // max_columns))
+        columns_per_group = max(1, -(-(end - start) // max_columns))
         # align groups with the epoch, so that past columns do not change while a job runs
-        start = (self.first + start) // together * together - self.first
+        start = (self.first + start) // columns_per_group * columns_per_group - self.first
         return FleetMatrix(
             self.nodes,
             self.unit,
-            (self.first + start) // together,
-            self.width_ns * together,
-            _grouped(self.minimum, start, end, together, np.fmin),
-            _means(self.mean, start, end, together),
-            _grouped(self.maximum, start, end, together, np.fmax),
+            (self.first + start) // columns_per_group,
+            self.width_ns * columns_per_group,
+            _grouped(self.minimum, start, end, columns_per_group, np.fmin),
+            _means(self.mean, start, end, columns_per_group),
+            _grouped(self.maximum, start, end, columns_per_group, np.fmax),
         )
 
 
 def read_matrix(job: SharedJob, metric: str, window: TimeRange, max_columns: int) -> FleetMatrix:
-    """Read aligned metric of every node."""
+    """Read a metric of every node into columns that are aligned between nodes."""
     nodes = job.facts.nodes
     span_ns = (window.end_ns or 0) - (window.start_ns or 0)
     fitting = max(2, min(max_columns, span_ns // _interval_ns(job) + 2))
@@ -107,21 +107,23 @@ def _of_node(
     return rollup, series[0].metric.unit
 
 
-def _padded(values: Floats, start: int, end: int, together: int) -> Floats:
-    count = -(-(end - start) // together)
-    padded = np.full((len(values), count * together), np.nan, dtype=np.float32)
+def _padded(values: Floats, start: int, end: int, columns_per_group: int) -> Floats:
+    count = -(-(end - start) // columns_per_group)
+    padded = np.full((len(values), count * columns_per_group), np.nan, dtype=np.float32)
     begin = max(0, start)
     padded[:, begin - start : end - start] = values[:, begin:end]
-    return padded.reshape(len(values), count, together)
+    return padded.reshape(len(values), count, columns_per_group)
 
 
-def _grouped(values: Floats, start: int, end: int, together: int, operation: np.ufunc) -> Floats:
-    return np.asarray(operation.reduce(_padded(values, start, end, together), axis=2))
+def _grouped(
+    values: Floats, start: int, end: int, columns_per_group: int, operation: np.ufunc
+) -> Floats:
+    return np.asarray(operation.reduce(_padded(values, start, end, columns_per_group), axis=2))
 
 
-def _means(values: Floats, start: int, end: int, together: int) -> Floats:
-    groups = _padded(values, start, end, together)
-    if together == 1:
+def _means(values: Floats, start: int, end: int, columns_per_group: int) -> Floats:
+    groups = _padded(values, start, end, columns_per_group)
+    if columns_per_group == 1:
         return groups[:, :, 0]
     is_finite = ~np.isnan(groups)
     with np.errstate(invalid="ignore", divide="ignore"):

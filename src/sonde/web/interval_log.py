@@ -49,9 +49,9 @@ class IntervalLog:
             batch = self._intervals(table)
             self._since.append(batch)
             for lane, number in self._numbers.items():
-                mine = np.flatnonzero(batch.numbers == number)
-                if len(mine):
-                    self._indices.setdefault(lane, LaneIndex()).add(batch.take(mine))
+                indices = np.flatnonzero(batch.numbers == number)
+                if len(indices):
+                    self._indices.setdefault(lane, LaneIndex()).add(batch.take(indices))
 
     def _intervals(self, rows: pa.Table) -> Intervals:
         texts = [texts_of(rows[name]) for name in ("category", "name", "mode", "lane")]

@@ -31,7 +31,7 @@ class _Run:
     def __init__(self, intervals: Intervals) -> None:
         self.intervals = _sorted(intervals)
         self._starts_ns, ends_ns = self.intervals.starts_ns, self.intervals.ends_ns
-        is_sorted = bool((ends_ns[1:] >= ends_ns[:-1]).all())  # the usual case
+        is_sorted = bool((ends_ns[1:] >= ends_ns[:-1]).all())  # the common case
         self._ends_ns = ends_ns if is_sorted else np.sort(ends_ns)
         self._latest_ns = ends_ns if is_sorted else np.maximum.accumulate(ends_ns)
         self._sums_of_starts = _sums(self._starts_ns)

@@ -8,7 +8,7 @@ from sonde.clock import Clock
 from sonde.errors import JobNotFoundError
 from sonde.store.backends import open_backend
 from sonde.store.places import holds_job, job_uri
-from sonde.web.catalogue import Catalogue
+from sonde.web.catalog import Catalog
 from sonde.web.shared_job import SharedJob
 
 _MAX_OPEN_JOBS = 16
@@ -25,7 +25,7 @@ class Library:
         self.rule_page = rule_page
         self.store = store
         self.clock = clock
-        self.catalogue = Catalogue(store, clock)
+        self.catalog = Catalog(store, clock)
         self._cache = byte_cache(_MAX_CACHED_BYTES)
         self._jobs: BoundedCache[SharedJob] = BoundedCache(_MAX_OPEN_JOBS)
 
@@ -44,4 +44,4 @@ class Library:
     def forget(self, name: str) -> None:
         """Drop a job that has been deleted."""
         self._jobs.discard(name)
-        self.catalogue.forget(name)
+        self.catalog.forget(name)

@@ -141,9 +141,9 @@ def _steps(job: SharedJob, facts: JobFacts) -> dict[str, int]:
     modes, chosen = texts_of(rows["mode"])
     steps = to_numpy(rows["step"])
     for number, mode in enumerate(modes):
-        mine = steps[chosen == number]
-        if len(mine):
-            counts[mode] = max(counts.get(mode, 0), int(np.max(mine)) + 1)
+        mode_steps = steps[chosen == number]
+        if len(mode_steps):
+            counts[mode] = max(counts.get(mode, 0), int(np.max(mode_steps)) + 1)
     return counts
 
 

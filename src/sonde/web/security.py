@@ -144,4 +144,4 @@ def _cookies(text: str) -> dict[str, str]:
         jar.load(text)
     except CookieError:
         return {}
-    return {name: morsel.value for name, morsel in jar.items()}
+    return {name: cookie.value for name, cookie in jar.items()}

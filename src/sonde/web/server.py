@@ -52,9 +52,7 @@ class DashboardServer:
         Object stores are skipped, because each read is a request.
         """
         if "://" not in self._library.store:
-            read = partial(
-                Guard().attempt, "reading ahead", self._library.catalogue.read_ahead, None
-            )
+            read = partial(Guard().attempt, "reading ahead", self._library.catalog.read_ahead, None)
             threading.Thread(target=read, name="sonde-ahead", daemon=True).start()
 
     def serve(self) -> None:

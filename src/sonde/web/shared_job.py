@@ -25,7 +25,7 @@ from sonde.web.lane_index import LaneIndex
 
 _FRESH_SECONDS = 0.5  # facts read more recently than this are not read again
 _FRESH_SECONDS_WHEN_OVER = 5.0  # a job that is over may be resumed
-_MAX_SHARE = 0.2  # of the time may go into rereading facts or recomputing a result
+_MAX_SHARE = 0.2  # of the time is spent rereading facts or recomputing a result
 _MAX_SHARE_WHEN_OVER = 0.01
 _MAX_NODES = 8  # checked for the newest sample: all nodes use the same interval
 
@@ -123,7 +123,7 @@ class SharedJob:
 
     @property
     def revision(self) -> tuple[object, ...]:
-        """Changes whenever the job may have grown: never, once it is over and not resumed."""
+        """A value that changes when the job may have grown; constant once the job is over."""
         facts = self.facts
         moment = None if facts.state.is_over else self.clock.seconds() // _FRESH_SECONDS
         return (*self._version, moment)

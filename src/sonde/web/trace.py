@@ -65,9 +65,9 @@ class WorkerTrace:
 
     def folded(self, track: Track, pixels: Pixels) -> FoldedTrack:
         """The visible part of a track; indices refer to all slices of the worker."""
-        mine = track.indices
-        folded = fold(self.starts_ns[mine], self.ends_ns[mine], track.lanes, pixels)
-        return FoldedTrack(mine[folded.wide], folded.narrow, folded.covered)
+        indices = track.indices
+        folded = fold(self.starts_ns[indices], self.ends_ns[indices], track.lanes, pixels)
+        return FoldedTrack(indices[folded.wide], folded.narrow, folded.covered)
 
     def lanes_at(self, track: Track, indices: IntArray) -> IntArray:
         """The lanes of some slices of a track."""
@@ -75,10 +75,10 @@ class WorkerTrace:
 
     def totals(self, track: Track, within: tuple[int, int]) -> list[tuple[str, str, SliceTotals]]:
         """Category, name and totals of a track's slices in a range; all steps have one name."""
-        mine = track.indices
+        indices = track.indices
         kinds = len(self.categories) or 1
-        both = self._plain_numbers[mine] * kinds + self.category_numbers[mine]
-        named = NamedSlices(both, self.starts_ns[mine], self.ends_ns[mine], track.parents)
+        both = self._plain_numbers[indices] * kinds + self.category_numbers[indices]
+        named = NamedSlices(both, self.starts_ns[indices], self.ends_ns[indices], track.parents)
         return [
             (self.categories[totals.name % kinds], self.names[totals.name // kinds], totals)
             for totals in named.totals(*within)
@@ -92,11 +92,11 @@ class WorkerTrace:
 
     def index_at(self, track: Track, lane: int, instant_ns: int) -> int | None:
         """The slice of a lane at an instant."""
-        mine = track.indices[track.lanes == lane]
-        before = int(np.searchsorted(self.starts_ns[mine], instant_ns, side="right")) - 1
-        if before < 0 or self.ends_ns[mine[before]] < instant_ns:
+        indices = track.indices[track.lanes == lane]
+        before = int(np.searchsorted(self.starts_ns[indices], instant_ns, side="right")) - 1
+        if before < 0 or self.ends_ns[indices[before]] < instant_ns:
             return None
-        return int(mine[before])
+        return int(indices[before])
 
     def document(self, index: int) -> dict[str, Any]:
         """All details of one slice."""
@@ -147,9 +147,9 @@ class WorkerTrace:
         track = self.track(PHASES)
         if track is None:
             return None
-        mine = track.indices
-        is_in = (self.starts_ns[mine] <= instant_ns) & (self.ends_ns[mine] > instant_ns)
-        phases = mine[is_in]
+        indices = track.indices
+        is_in = (self.starts_ns[indices] <= instant_ns) & (self.ends_ns[indices] > instant_ns)
+        phases = indices[is_in]
         return self.names[int(self.name_numbers[phases[-1]])] if len(phases) else None
 
     def _titled(self, names: Sequence[str], numbers: IntArray) -> tuple[list[str], IntArray]:
@@ -167,9 +167,9 @@ class WorkerTrace:
         titles, tracks = texts_of(self._table["track"])
         found_tracks = []
         for number in sorted(set(tracks.tolist()), key=lambda number: track_order(titles[number])):
-            mine = np.flatnonzero(tracks == number)
-            nesting = lay_out_track(self.starts_ns[mine], self.ends_ns[mine])
-            found_tracks.append(Track(titles[number], mine, nesting.lanes, nesting.parents))
+            indices = np.flatnonzero(tracks == number)
+            nesting = lay_out_track(self.starts_ns[indices], self.ends_ns[indices])
+            found_tracks.append(Track(titles[number], indices, nesting.lanes, nesting.parents))
         return tuple(found_tracks)
 
 

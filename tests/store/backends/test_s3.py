@@ -172,8 +172,8 @@ def test_a_put_that_was_repeated_after_a_lost_answer_is_still_the_one_that_creat
 def test_what_is_larger_than_sonde_writes_is_not_read(
     s3: Backend, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sonde.store.limits.MOST_DOCUMENT_BYTES", 1000)
-    monkeypatch.setattr("sonde.store.limits.MOST_LOG_BYTES", 1000)
+    monkeypatch.setattr("sonde.store.limits.MAX_DOCUMENT_BYTES", 1000)
+    monkeypatch.setattr("sonde.store.limits.MAX_LOG_BYTES", 1000)
     s3.write(key, bytes(1001))
     with pytest.raises(DamagedError, match="1,001 bytes, more than 1,000"):
         s3.read(key)
@@ -190,7 +190,7 @@ def test_a_large_object_is_viewed_part_by_part(
     s3.write("values/1.safetensors", content)
     views = [s3.view("values/1.safetensors")]
     monkeypatch.setattr("sonde.store.backends.s3.MAX_WHOLE_READ_BYTES", 1000)
-    monkeypatch.setattr("sonde.store.limits.MOST_FILE_BYTES", 1500)
+    monkeypatch.setattr("sonde.store.limits.MAX_FILE_BYTES", 1500)
     views.append(s3.view("values/1.safetensors"))
     for view in views:
         assert view.size == len(content)

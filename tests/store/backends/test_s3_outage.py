@@ -39,7 +39,7 @@ class Recording:
         self.outbox.post(Chunk(self.segment, frames, "system samples", start_ns, start_ns + 9))
 
     def trouble(self) -> str | None:
-        return self.outbox.trouble
+        return self.outbox.last_error
 
     def content(self) -> bytes:
         return open_backend(self.backend.uri).read(KEY)

@@ -137,12 +137,12 @@ class Backend(ABC):
     def sweep(self, now_ns: int) -> None:
         """Remove old temporary files of writers that died."""
 
-    def sweep_of(self, folder: str, is_gone: Callable[[int], bool]) -> None:
+    def sweep_of(self, folder: str, is_dead: Callable[[int], bool]) -> None:
         """Remove temporary files of dead processes in a folder and its subfolders.
 
         Args:
             folder: The folder; empty for all.
-            is_gone: Whether the process with this PID is dead.
+            is_dead: Whether the process with this PID is dead.
         """
 
     def view(self, key: str) -> View:

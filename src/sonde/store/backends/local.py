@@ -141,11 +141,11 @@ class Local(Backend):
     def sweep(self, now_ns: int) -> None:
         self._remove_temporary_files(now_ns - _HALF_WRITTEN_SECONDS * NANOSECONDS)
 
-    def sweep_of(self, folder: str, is_gone: Callable[[int], bool]) -> None:
+    def sweep_of(self, folder: str, is_dead: Callable[[int], bool]) -> None:
         where = self._path(folder)
         for path in () if self._is_elsewhere(where) else where.rglob(".*"):
             name = _TEMPORARY.fullmatch(path.name)
-            if name and is_gone(int(name[1])) and path.is_file():
+            if name and is_dead(int(name[1])) and path.is_file():
                 _discard(path)
 
     def view(self, key: str) -> View:

@@ -91,7 +91,7 @@ def _training(job: SharedJob, worker: int, window: TimeRange) -> dict[str, Any]:
 
 
 def _modules(job: SharedJob, worker: int) -> dict[str, Mapping[str, float]]:
-    """The modules that a phase's time goes into, if this worker's operators were profiled."""
+    """Shares of modules in the time of each phase; empty if no operators were profiled."""
     folder = layout.worker_folder(worker)
     if OPERATIONS.name not in job.backend.folders(folder):
         return {}
@@ -119,9 +119,9 @@ def phase_rows(events: Intervals, window: TimeRange) -> list[dict[str, Any]]:
     rows = []
     for name in sorted(set(names.tolist()), key=lambda name: (_ORDER.get(name, 99), name)):
         numbers = np.flatnonzero(names == name)
-        mine = np.isin(inside.numbers, numbers)
-        if mine.any():
-            rows.append({"name": name, **_totals(own_ns[mine], window_seconds)})
+        is_lane = np.isin(inside.numbers, numbers)
+        if is_lane.any():
+            rows.append({"name": name, **_totals(own_ns[is_lane], window_seconds)})
     return [*rows, *_between(events.of(STEP).clipped(window), inside, window_seconds)]
 
 

@@ -49,7 +49,7 @@ def _heat(query: Query) -> Reply:
 def _rows(reader: SystemReader) -> list[tuple[str, Series]]:
     rows = []
     for kind, metric in _KINDS:
-        mine = [series for series in reader.series(metric) if series.device]
-        mine.sort(key=lambda series: counting_order(series.device))
-        rows += [(kind, series) for series in mine]
+        device_series = [series for series in reader.series(metric) if series.device]
+        device_series.sort(key=lambda series: counting_order(series.device))
+        rows += [(kind, series) for series in device_series]
     return rows

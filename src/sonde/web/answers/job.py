@@ -22,7 +22,7 @@ from sonde.web.replies import Reply, json_reply
 from sonde.web.shared_job import SharedJob
 
 _TRAINING_SECONDS = 1.0
-_MAX_WORKERS = 32  # whose steps are summed; workers of a distributed job do the same
+_MAX_WORKERS = 32  # whose steps are summed; all workers of a distributed job run the same steps
 _FAMILIES = ("events", "scalars", "statistics", "operations")
 
 

@@ -33,18 +33,18 @@ class Jobs(EndpointGroup):
 
 
 def _jobs(query: Query) -> Reply:
-    catalogue = query.library.catalogue
-    names = catalogue.find(
+    catalog = query.library.catalog
+    names = catalog.find(
         query.text("search"), query.choice("state", _STATES), query.choice("sort", _SORTS)
     )
     offset = query.integer("offset", 0, 0, 10_000_000)
     limit = query.integer("limit", 50, 1, _MAX_ROWS)
-    rows = catalogue.rows(names[offset : offset + limit])
+    rows = catalog.rows(names[offset : offset + limit])
     return json_reply(
         {
             "jobs": rows,
             "total": len(names),
-            "unread": catalogue.unread,
+            "unread": catalog.unread,
             "store": query.library.store,
             "version": __version__,
             "now": query.library.clock.now_ns() / 1_000_000_000,

@@ -19,7 +19,7 @@ from sonde.web.replies import Reply, frame_reply
 
 THROUGHPUT = "throughput"
 _MAX_NAMES = 128
-_MAX_WORKERS = 16  # workers of a distributed job do the same
+_MAX_WORKERS = 16  # all workers of a distributed job run the same steps
 
 
 class Scalars(EndpointGroup):
@@ -65,14 +65,14 @@ def _curves(readers: Sequence[WorkerReader], names: Sequence[str]) -> Iterator[_
     numbers = texts[0][1].astype(np.int64) * sizes[1] * sizes[2]
     numbers = numbers + texts[1][1] * sizes[2] + texts[2][1]
     for number in np.unique(numbers).tolist():
-        mine = np.flatnonzero(numbers == number)
-        mine = mine[np.argsort(steps[mine], kind="stable")]
+        indices = np.flatnonzero(numbers == number)
+        indices = indices[np.argsort(steps[indices], kind="stable")]
         name = texts[0][0][number // (sizes[1] * sizes[2])]
         mode = texts[1][0][number // sizes[2] % sizes[1]]
-        bands = tuple(column[mine].astype(np.float64) for column in columns)
+        bands = tuple(column[indices].astype(np.float64) for column in columns)
         assert len(bands) == 3
         source = texts[2][0][number % sizes[2]]
-        yield _Curve(name, mode, source, steps[mine].astype(np.float64), bands)
+        yield _Curve(name, mode, source, steps[indices].astype(np.float64), bands)
 
 
 def _throughput(events: Intervals) -> _Curve:

@@ -164,7 +164,7 @@ def _start_ns(query: Query) -> int:
 
 
 def _extent(query: Query) -> tuple[int, int]:
-    """The range from `start` to `end` in nanoseconds; the extent job by default."""
+    """The range from `start` to `end` in nanoseconds; the whole job by default."""
     extent = query.job.extent
     start, end = query.seconds("start"), query.seconds("end")
     first_ns = extent.start_ns or 0
