@@ -20,7 +20,7 @@ def made(settings: HookSettings | None = None) -> tuple[Session, Inspections]:
     return session, Inspections(session)
 
 
-def looked_at(
+def inspected_steps(
     session: Session, inspections: Inspections, steps: int, price: float, step_seconds: float = 1.0
 ) -> list[int]:
     """The steps at which there was a look of that price."""
@@ -31,18 +31,18 @@ def looked_at(
             inspected.append(step)
             inspections.took(price)
             hook_seconds = price
-        session.overhead.budget.step_over(step_seconds, hook_seconds)
+        session.overhead.budget.add_step(step_seconds, hook_seconds)
         session.steps.counts["train"] = step + 1
     return inspected
 
 
 def test_inspections_are_frequent_at_first_and_rarer_later() -> None:
-    assert looked_at(*made(), 200, price=0.005, step_seconds=0.1)[: len(EARLY)] == EARLY
+    assert inspected_steps(*made(), 200, price=0.005, step_seconds=0.1)[: len(EARLY)] == EARLY
 
 
 def test_steps_with_an_unusual_loss_are_inspected_once_in_twenty_steps() -> None:
     session, inspections = made()
-    looked_at(session, inspections, 1000, price=0.05, step_seconds=0.001)
+    inspected_steps(session, inspections, 1000, price=0.05, step_seconds=0.001)
     assert not inspections.is_due()
     inspections.inspect_now()
     assert inspections.is_due()
@@ -56,23 +56,23 @@ def test_steps_with_an_unusual_loss_are_inspected_once_in_twenty_steps() -> None
 
 
 def test_early_inspection_is_skipped_if_too_expensive() -> None:
-    inspected = looked_at(*made(), 200, price=1.0, step_seconds=0.1)
+    inspected = inspected_steps(*made(), 200, price=1.0, step_seconds=0.1)
 
     assert inspected == [0]
 
 
 def test_decoding_a_profile_does_not_stop_early_inspections() -> None:
     session, inspections = made()
-    looked_at(session, inspections, 50, price=0.001, step_seconds=0.005)
-    session.overhead.budget.thread_took(0.3)
-    inspected = looked_at(session, inspections, 150, price=0.001, step_seconds=0.005)
+    inspected_steps(session, inspections, 50, price=0.001, step_seconds=0.005)
+    session.overhead.budget.charge_thread(0.3)
+    inspected = inspected_steps(session, inspections, 150, price=0.001, step_seconds=0.005)
     assert inspected == [54, 68, 85, 106, 133]
-    session.overhead.budget.thread_took(1.0)
-    assert looked_at(session, inspections, 400, price=0.001, step_seconds=0.005) == []
+    session.overhead.budget.charge_thread(1.0)
+    assert inspected_steps(session, inspections, 400, price=0.001, step_seconds=0.005) == []
 
 
 def test_cheap_inspections_continue_with_pauses() -> None:
-    inspected = looked_at(*made(), 2000, price=0.001)
+    inspected = inspected_steps(*made(), 2000, price=0.001)
 
     assert max(b - a for a, b in pairwise(inspected)) <= 21
     late = [step for step in inspected if step > 100]
@@ -81,7 +81,7 @@ def test_cheap_inspections_continue_with_pauses() -> None:
 
 def test_inspections_stay_within_their_share_of_the_budget() -> None:
     steps = 20_000
-    inspected = looked_at(*made(), steps, price=0.05, step_seconds=0.1)
+    inspected = inspected_steps(*made(), steps, price=0.05, step_seconds=0.1)
 
     assert 0.8 * 0.0025 < 0.05 * len(inspected) / (steps * 0.1) < 1.2 * 0.0025
 
@@ -105,49 +105,49 @@ def test_only_the_first_passes_of_a_step_are_inspected() -> None:
 
 def test_resumed_training_is_inspected_like_a_new_one() -> None:
     session, inspections = made()
-    looked_at(session, inspections, 10, price=0.001)
+    inspected_steps(session, inspections, 10, price=0.001)
     session.steps.resume_at(1000)
 
-    inspected = looked_at(session, inspections, 1013, price=0.001)
+    inspected = inspected_steps(session, inspections, 1013, price=0.001)
     assert inspected == [1000, 1001, 1002, 1003, 1005, 1008, 1012]
 
 
 def test_counted_steps_are_not_mistaken_for_a_resumed_training() -> None:
     session, inspections = made()
-    looked_at(session, inspections, 140, price=0.0001, step_seconds=0.001)
+    inspected_steps(session, inspections, 140, price=0.0001, step_seconds=0.001)
 
     session.steps.counts["train"] += 500
     inspections.steps_counted(500)
-    looked_at(session, inspections, 641, price=0.0001, step_seconds=0.001)
+    inspected_steps(session, inspections, 641, price=0.0001, step_seconds=0.001)
 
     assert inspections.steps_until_early() > 20
 
 
 def test_optimizer_created_later_is_inspected_from_its_first_step() -> None:
     session, inspections = made()
-    inspections.optimizer_made()  # before the first step it is one of several, or the only one
-    assert looked_at(session, inspections, 150, price=0.005, step_seconds=0.1)[:16] == EARLY
-    inspections.optimizer_made()
+    inspections.optimizer_created()  # before the first step it is one of several, or the only one
+    assert inspected_steps(session, inspections, 150, price=0.005, step_seconds=0.1)[:16] == EARLY
+    inspections.optimizer_created()
     assert inspections.steps_until_early() == 0
 
-    inspected = looked_at(session, inspections, 172, price=0.005, step_seconds=0.1)
+    inspected = inspected_steps(session, inspections, 172, price=0.005, step_seconds=0.1)
     assert inspected[:6] == [150, 151, 152, 153, 155, 158]
     assert inspections.steps_until_early() == 208 - 172
 
 
 def test_frequently_created_optimizers_do_not_trigger_constant_inspections() -> None:
     session, inspections = made()
-    looked_at(session, inspections, 1000, price=0.005, step_seconds=0.1)
+    inspected_steps(session, inspections, 1000, price=0.005, step_seconds=0.1)
     inspected = []
     for step in range(1000, 1099):
-        inspections.optimizer_made()
-        inspected += looked_at(session, inspections, step + 1, price=0.005, step_seconds=0.1)
+        inspections.optimizer_created()
+        inspected += inspected_steps(session, inspections, step + 1, price=0.005, step_seconds=0.1)
     assert len(inspected) < 12
 
 
 def test_nothing_is_inspected_if_nothing_is_needed() -> None:
     settings = HookSettings(statistics=(), needed=())
-    assert looked_at(*made(settings), 50, price=0.0) == []
+    assert inspected_steps(*made(settings), 50, price=0.0) == []
 
 
 def test_first_passes_of_an_evaluation_are_inspected() -> None:
@@ -169,20 +169,20 @@ def test_first_passes_of_an_evaluation_are_inspected() -> None:
 def test_profiled_steps_are_not_inspected(monkeypatch: pytest.MonkeyPatch) -> None:
     session, inspections = made()
     monkeypatch.setattr(Windows, "is_open", True)
-    assert looked_at(session, inspections, 3, price=0.0) == []
+    assert inspected_steps(session, inspections, 3, price=0.0) == []
     monkeypatch.setattr(Windows, "is_open", False)
-    assert looked_at(session, inspections, 6, price=0.0) == [3, 5]
+    assert inspected_steps(session, inspections, 6, price=0.0) == [3, 5]
 
 
 def test_inspections_after_a_long_profile_return_to_the_common_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     session, inspections = made()
-    assert looked_at(session, inspections, 9, price=0.005, step_seconds=0.1) == [0, 1, 2, 3, 5, 8]
+    assert inspected_steps(session, inspections, 9, price=0.005, step_seconds=0.1) == [0, 1, 2, 3, 5, 8]
     monkeypatch.setattr(Windows, "is_open", True)
-    assert looked_at(session, inspections, 33, price=0.005, step_seconds=0.1) == []
+    assert inspected_steps(session, inspections, 33, price=0.005, step_seconds=0.1) == []
     monkeypatch.setattr(Windows, "is_open", False)
-    assert looked_at(session, inspections, 100, price=0.005, step_seconds=0.1)[:4] == [
+    assert inspected_steps(session, inspections, 100, price=0.005, step_seconds=0.1)[:4] == [
         33,
         34,
         43,

@@ -11,7 +11,7 @@ import pytest
 from sonde.client.job import Job
 from sonde.errors import UsageError
 from sonde.records.chart import Group, LineChart
-from sonde.results.plots import Plottable, Plot
+from sonde.results.plots import Plot, Plottable
 from sonde.results.tables import Frame
 from tests.fakes.job import FakeJob
 from tests.fakes.reported import Reported, reported_job

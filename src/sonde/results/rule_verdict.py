@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from sonde.formats import format_count, format_duration, pluralize
 from sonde.records.finding import Episode, Evaluation, Verdict
 from sonde.records.seen import Seen
-from sonde.results.rule_coverage import Coverage, results_of, coverage, no_issues
+from sonde.results.rule_coverage import Coverage, coverage, no_issues, results_of
 
 _MAX_NAMED = 3
 _MAX_FIRST = 5

@@ -1,4 +1,4 @@
-"""ModeMismatch: a model is in eval mode while it trains, or the other way round."""
+"""ModeMismatch: a model trains in eval mode or is evaluated in train mode."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    min_train_steps: int = 2  # one may be a trial
-    min_eval_batches: int = 3  # without a loss; fewer only generate samples
-    min_evaluations: int = 2  # one may only set the statistics of a batch normalization
+    min_train_steps: int = 2  # a single one may be a test
+    min_eval_batches: int = 3  # without a loss; fewer may only generate samples
+    min_evaluations: int = 2  # a single one may only set batch normalization statistics
 
 
 LIMITS = Calibration()
@@ -71,26 +71,26 @@ class ModeMismatch(Rule):
         """Process the hook's observations and yield open findings."""
         yield from begin_attempt(self, window, state)
         window.count_inspected_steps()
-        stands_state = state.of("stands")
+        faults = state.of("stands")
         for observation in window.observations(_KIND):
             key = f"{observation.subject}/{observation.mode}"
             if _is_wrong(observation):
-                stands_state.setdefault(key, _noted(observation, window))
+                faults.setdefault(key, _new_fault(observation, window))
             else:
-                stands_state.pop(key, None)
+                faults.pop(key, None)
                 yield from resolve(self, state, key)
-        for key in list(stands_state):
-            yield from self._judged(key, window, state)
+        for key in list(faults):
+            yield from self._report(key, window, state)
 
-    def _judged(self, key: str, window: Window, state: State) -> Iterator[Finding]:
-        stand_state = state.of("stands", key)
-        if not stand_state.get("is_sure"):
-            stand_state["is_sure"] = self._lasts(stand_state, window)
-        if stand_state["is_sure"] and (key not in state.get("told", []) or is_repeat_due(window)):
+    def _report(self, key: str, window: Window, state: State) -> Iterator[Finding]:
+        fault = state.of("stands", key)
+        if not fault.get("is_sure"):
+            fault["is_sure"] = self._is_confirmed(fault, window)
+        if fault["is_sure"] and (key not in state.get("told", []) or is_repeat_due(window)):
             mark_open(state, key)
-            yield self._finding(key, window, stand_state)
+            yield self._finding(key, window, fault)
 
-    def _lasts(self, state: State, window: Window) -> bool:
+    def _is_confirmed(self, state: State, window: Window) -> bool:
         steps = [
             table.steps[table.steps >= state["since"]] for table in window.steps(state["mode"])
         ]
@@ -104,18 +104,18 @@ class ModeMismatch(Rule):
         return bool(state["steps"] >= LIMITS.min_train_steps) and not _is_frozen(state, window)
 
     def _finding(self, key: str, window: Window, state: State) -> Finding:
-        names, at = state["modules"], int(state["at"])
+        names, first = state["modules"], int(state["at"])
         is_train = state["mode"] == _TRAIN
-        what = "trains in eval mode" if is_train else "is evaluated in train mode"
-        does = (
+        problem = "trains in eval mode" if is_train else "is evaluated in train mode"
+        effect = (
             "dropout is off and batch normalization does not update its statistics"
             if is_train
             else "dropout is on and batch normalization uses batch statistics"
         )
         return self.finding(
-            f"{state['model']} {what} since step {at}: {does} "
+            f"{state['model']} {problem} since step {first}: {effect} "
             f"({summarize_names(names)}, {state['count']:.0f} affected modules).",
-            step=(at, max(at, window.first_step or 0)),
+            step=(first, max(first, window.first_step or 0)),
             subject=key,
             worker=state["worker"],
             evidence={"modules": names, "count": state["count"], "mode": state["mode"]},
@@ -123,43 +123,46 @@ class ModeMismatch(Rule):
 
 
 def _is_wrong(observation: Observation) -> bool:
-    """Whether the model as a whole is in the other mode, and some of its modules care."""
-    is_in = observation.facts.get("is")
+    """Whether the whole model is in the wrong mode and has modules that depend on it."""
+    module_mode = observation.facts.get("is")
     return (
         observation.mode in (_TRAIN, _EVAL)
-        and is_in is not None
-        and is_in != observation.mode
+        and module_mode is not None
+        and module_mode != observation.mode
         and observation.value > 0
     )
 
 
 def _is_frozen(state: State, window: Window) -> bool:
-    """Whether no module that cares is trained, as far as was looked at since."""
+    """Whether none of the mode-dependent modules is trained, judging by recorded gradients."""
     modules = state["modules"]
-    looked_at = window.tensors(_GRADIENTS)
-    fed = {tensor.name for tensor in looked_at if tensor.steps[-1] >= state["since"]}
-    if fed:
-        members = set(window.data.members(_GRADIENTS))
-        are_known = len(modules) == state["count"]
-        state["is_frozen"] = are_known and all(_rests(name, fed, members) for name in modules)
+    gradients = window.tensors(_GRADIENTS)
+    recent = {tensor.name for tensor in gradients if tensor.steps[-1] >= state["since"]}
+    if recent:
+        every = set(window.data.members(_GRADIENTS))
+        is_complete = len(modules) == state["count"]
+        state["is_frozen"] = is_complete and all(
+            _is_untrained(name, recent, every) for name in modules
+        )
     return bool(state.get("is_frozen", False))
 
 
-def _rests(module: str, fed: set[str], gradients: set[str]) -> bool:
-    """Whether a module has learned before, or nothing learns in its whole part of the model."""
-    section, _, inside = module.partition(".")
-    if _has_any(module, fed):
+def _is_untrained(module: str, recent: set[str], gradients: set[str]) -> bool:
+    """Whether a module no longer gets gradients, or its top-level module gets none."""
+    top, _, path = module.partition(".")
+    if _has_gradient(module, recent):
         return False
-    return _has_any(module, gradients) or (bool(inside) and not _has_any(section, fed))
+    return _has_gradient(module, gradients) or (bool(path) and not _has_gradient(top, recent))
 
 
-def _has_any(module: str, gradients: set[str]) -> bool:
+def _has_gradient(module: str, gradients: set[str]) -> bool:
     return any(name.startswith(f"gradient/{module}.") for name in gradients)
 
 
-def _noted(observation: Observation, window: Window) -> State:
+def _new_fault(observation: Observation, window: Window) -> State:
+    is_train = observation.mode == _TRAIN
     return State(
-        at=observation.step if observation.mode == _TRAIN else _trained_until(observation, window),
+        at=observation.step if is_train else _last_training_step(observation, window),
         model=observation.subject,
         mode=observation.mode,
         since=observation.step,
@@ -169,8 +172,8 @@ def _noted(observation: Observation, window: Window) -> State:
     )
 
 
-def _trained_until(observation: Observation, window: Window) -> int:
-    """The last training step before it."""
+def _last_training_step(observation: Observation, window: Window) -> int:
+    """Return the last training step before an observation."""
     for table in window.steps():
         count = int(np.searchsorted(table.ends_ns, observation.time_ns, side="right"))
         if count:

@@ -168,8 +168,8 @@ class Ownership(StateCheck):
         """Report parameters without a gradient, except those that the script updates itself."""
         window = done.window
         pairs = window.weights_without.pairs() or []
-        looked_at = zip(window.sampled_without, pairs, strict=False)
-        moved = {parameter.name for parameter, (before, after) in looked_at if before != after}
+        sampled = zip(window.sampled_without, pairs, strict=False)
+        moved = {parameter.name for parameter, (before, after) in sampled if before != after}
         for parameter, use in zip(window.without, done.uses, strict=True):
             if parameter.name in moved:
                 continue
