@@ -44,7 +44,7 @@ class _NonFinite:
     nans: float
     infinities: float
     worker: int | None = None
-    is_permanent: bool = False  # a weight that is not finite stays that way
+    stays: bool = False  # a weight that is not finite stays that way
 
     @property
     def what(self) -> str:
@@ -97,7 +97,7 @@ class ExplodingTensor(Rule):
             yield self._refused(refused, _origin(window))
             return
         if self.is_classic:
-            for problem in sorted(self._in_selected(window), key=lambda item: item.step):
+            for problem in sorted(self._find_in_selected(window), key=lambda item: item.step):
                 yield self._finding(
                     [problem], _origin(window), Severity.CRITICAL, subject=problem.name
                 )
@@ -106,7 +106,7 @@ class ExplodingTensor(Rule):
         lost = self._lost_in_a_row(window, skipped, state.of("losses"))
         problems = [
             problem
-            for problem in self._problems(window, state.of("weights"))
+            for problem in self._find_problems(window, state.of("weights"))
             if problem.step not in skipped
         ]
         if not problems:
@@ -120,7 +120,7 @@ class ExplodingTensor(Rule):
         is_lost = (
             lost >= LIMITS.lost_losses
             or (window.is_last and lost)
-            or any(problem.is_permanent for problem in problems)
+            or any(problem.stays for problem in problems)
         )
         severity = Severity.CRITICAL if is_lost else Severity.WARNING
         yield self._finding(
@@ -145,48 +145,48 @@ class ExplodingTensor(Rule):
             evidence={"tensors": names, "origin": origin},
         )
 
-    def _problems(self, window: Window, initial_infinities: State) -> Iterator[_NonFinite]:
+    def _find_problems(self, window: Window, initial_infinities: State) -> Iterator[_NonFinite]:
         if self.collection_names is not None or self.tensor_regex is not None:
-            yield from self._in_selected(window)
+            yield from self._find_in_selected(window)
             return
         for curve in (*window.losses(), *window.scalars("gradient_norm*")):
-            yield from self._in_curve(curve)
+            yield from self._find_in_curve(curve)
         by_collection = {name: window.tensors(name, each_worker=True) for name in _COLLECTIONS}
         parameters = [tensor for name in _PARAMETERS for tensor in by_collection[name]]
         _count_initial_infinities(parameters, initial_infinities)
         if not _are_finite([tensor for tensors in by_collection.values() for tensor in tensors]):
-            yield from self._in_tensors(by_collection, initial_infinities)
+            yield from self._find_in_tensors(by_collection, initial_infinities)
 
-    def _in_tensors(
+    def _find_in_tensors(
         self, by_collection: Mapping[str, Sequence[WindowTensor]], initial_infinities: State
     ) -> Iterator[_NonFinite]:
         for name, tensors in by_collection.items():
             if name in _PARAMETERS:
-                yield from self._in_weights(tensors, initial_infinities)
+                yield from self._find_in_weights(tensors, initial_infinities)
             else:
                 only_nan = self.only_nan or name == _MAY_BE_INFINITE
                 for tensor in tensors:
-                    yield from _in_tensor(tensor, only_nan=only_nan)
+                    yield from _find_in_tensor(tensor, only_nan=only_nan)
 
-    def _in_weights(
+    def _find_in_weights(
         self, tensors: Sequence[WindowTensor], initial_infinities: State
     ) -> Iterator[_NonFinite]:
         for tensor in tensors:
-            for item in _in_tensor(tensor, only_nan=self.only_nan, is_permanent=True):
+            for item in _find_in_tensor(tensor, only_nan=self.only_nan, stays=True):
                 if item.nans or item.infinities > initial_infinities[tensor.name]:
                     yield item
 
-    def _in_selected(self, window: Window) -> Iterator[_NonFinite]:
+    def _find_in_selected(self, window: Window) -> Iterator[_NonFinite]:
         names = self.collection_names
         if LOSSES in (names or ()) or (names is None and self.tensor_regex is None):
             for curve in window.losses():
-                yield from self._in_curve(curve)
+                yield from self._find_in_curve(curve)
         tensors = chosen_tensors(window, names, self.tensor_regex, each_worker=True)
         window.count(sum(len(tensor.steps) for tensor in tensors))
         for tensor in tensors:
-            yield from _in_tensor(tensor, only_nan=self.only_nan)
+            yield from _find_in_tensor(tensor, only_nan=self.only_nan)
 
-    def _in_curve(self, curve: Curve) -> Iterator[_NonFinite]:
+    def _find_in_curve(self, curve: Curve) -> Iterator[_NonFinite]:
         for index in np.flatnonzero(~np.isfinite(curve.values)).tolist():
             is_nan = bool(np.isnan(curve.values[index]))
             if is_nan or not self.only_nan:
@@ -248,8 +248,8 @@ def _are_finite(tensors: Sequence[WindowTensor]) -> bool:
     return not any(column_of_all(tensors, name).any() for name in columns)
 
 
-def _in_tensor(
-    tensor: WindowTensor, *, only_nan: bool, is_permanent: bool = False
+def _find_in_tensor(
+    tensor: WindowTensor, *, only_nan: bool, stays: bool = False
 ) -> Iterator[_NonFinite]:
     nans, infinities = tensor.rows.columns["nans"], tensor.rows.columns["infinities"]
     if not nans.any() and (only_nan or not infinities.any()):
@@ -258,9 +258,7 @@ def _in_tensor(
         infinities = np.zeros_like(infinities)
     for index in np.flatnonzero(nans + infinities).tolist():
         counts = (float(nans[index]), float(infinities[index]))
-        yield _NonFinite(
-            int(tensor.steps[index]), tensor.name, *counts, tensor.worker, is_permanent
-        )
+        yield _NonFinite(int(tensor.steps[index]), tensor.name, *counts, tensor.worker, stays)
 
 
 def _skipped_steps(window: Window) -> set[int]:

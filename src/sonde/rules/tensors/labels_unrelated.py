@@ -1,4 +1,4 @@
-"""LabelsUnrelated: what is learned of the training set is of no use beyond it."""
+"""LabelsUnrelated: training data is memorized while validation stays at chance level."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,20 +30,20 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    initial_steps: int = 20  # of the first loss; later, chance is unknown
-    initial_losses: int = 5  # whose median is the initial loss
+    initial_steps: int = 20  # a first loss recorded later does not show chance level
+    initial_losses: int = 5  # their median is the initial loss
     learned_share: float = 0.6  # of the initial loss
     chance_share: float = 0.95  # of the initial loss
-    # of the initial loss at the first evaluation, which is then chance
+    # of the initial loss; above it, the first evaluation shows the chance level
     untrained_share: float = 0.85
-    # of that evaluation: validation may be easier to guess than training
+    # of that evaluation; validation data may be easier to guess than training data
     own_chance_share: float = 0.9
-    # of the initial loss at the first evaluation: computed differently
+    # times the initial loss; above it at the first evaluation, the losses are not comparable
     other_scale_factor: float = 3.0
-    memorized_accuracy: float = 0.4  # above chance
+    memorized_accuracy: float = 0.4  # in training, above chance
     min_samples: int = 100  # per evaluation
-    accuracy_evaluations: int = 2  # at chance, by accuracy
-    loss_evaluations: int = 3  # at chance, by loss
+    accuracy_evaluations: int = 2  # with an accuracy at chance level
+    loss_evaluations: int = 3  # with a loss at chance level
 
 
 LIMITS = Calibration()
@@ -74,10 +74,10 @@ class LabelsUnrelated(Rule):
     explains: ClassVar[tuple[str, ...]] = ("Overfit", "Overtraining")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares every evaluation with the training around it."""
+        """Compare every evaluation with the latest training results."""
         begin_attempt(window, state)
         state["is_test"] = state.get("is_test", False) or is_same_batch_again(window, state)
-        self._take_training(window, state)
+        self._add_training(window, state)
         if state["is_test"]:
             return
         for evaluated, loss in self._results(window, state):
@@ -86,12 +86,12 @@ class LabelsUnrelated(Rule):
                 and evaluated.samples >= LIMITS.min_samples
                 and "accuracy" in state
             ):
-                yield from self._by_hits(evaluated, state)
+                yield from self._check_accuracy(evaluated, state)
             else:
-                yield from self._by_loss(loss, state)
+                yield from self._check_loss(loss, state)
 
     def _results(self, window: Window, state: State) -> Iterator[tuple[Hits | None, float | None]]:
-        """Hits and loss of every evaluation of data that is not trained on."""
+        """Yield the hits and loss of each evaluation of data that is not trained on."""
         results = held_out_series(window, state)
         if results is None:
             yield hits(window, _EVAL), mean_loss(window, _EVAL)
@@ -99,15 +99,15 @@ class LabelsUnrelated(Rule):
             yield hits_of(evaluation.hits), evaluation.loss
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many evaluations are missing."""
+        """Return how many evaluations are missing."""
         count, needed = state.get("evaluations", 0), LIMITS.accuracy_evaluations
         return "" if count >= needed else Shortfall(count, needed, DataUnit.EVALUATIONS)
 
     def unfit(self, state: State) -> str:
-        """A few batches over and over."""
+        """Return a reason if the same few batches are trained repeatedly."""
         return "training repeats the same few batches" if state.get("is_test") else ""
 
-    def _take_training(self, window: Window, state: State) -> None:
+    def _add_training(self, window: Window, state: State) -> None:
         curves = window.losses(_TRAIN)
         if "first" not in state and len(curves) == 1 and curves[0].steps[0] < LIMITS.initial_steps:
             values = curves[0].values[: LIMITS.initial_losses]
@@ -118,13 +118,13 @@ class LabelsUnrelated(Rule):
         trained = hits(window, _TRAIN)
         if trained is not None and trained.samples:
             state["accuracy"] = trained.accuracy
-        for item in training_data_evaluations(window):  # the script measures it itself
+        for item in training_data_evaluations(window):  # evaluated by the script
             trained = hits_of(item.hits)
             state["loss"] = state.get("loss") if item.loss is None else item.loss
             if trained is not None and trained.samples >= LIMITS.min_samples:
                 state["accuracy"] = trained.accuracy
 
-    def _by_hits(self, evaluated: Hits, state: State) -> Iterator[Finding]:
+    def _check_accuracy(self, evaluated: Hits, state: State) -> Iterator[Finding]:
         state["evaluations"] = state.get("evaluations", 0) + 1
         if evaluated.accuracy > evaluated.chance_limit:
             state["was_better"] = True
@@ -147,7 +147,7 @@ class LabelsUnrelated(Rule):
                 },
             )
 
-    def _by_loss(self, loss: float | None, state: State) -> Iterator[Finding]:
+    def _check_loss(self, loss: float | None, state: State) -> Iterator[Finding]:
         first = state.get("first")
         if loss is None or first is None or first <= 0 or state.get("loss") is None:
             return
@@ -160,8 +160,8 @@ class LabelsUnrelated(Rule):
             )
         chance = state.get("chance")
         limit = LIMITS.chance_share * first if chance is None else chance
-        is_other = is_first and loss > LIMITS.other_scale_factor * first
-        state["was_better"] = state.get("was_better", False) or is_other or loss < limit
+        has_other_scale = is_first and loss > LIMITS.other_scale_factor * first
+        state["was_better"] = state.get("was_better", False) or has_other_scale or loss < limit
         is_at_chance = loss >= (first if chance is None else limit)
         if state["was_better"] or state["loss"] > LIMITS.learned_share * first or not is_at_chance:
             yield self.recovered("validation")

@@ -1,4 +1,4 @@
-"""LossNotDecreasing: training goes on, and the loss does not fall."""
+"""LossNotDecreasing: the loss does not decrease during training."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.predictions import NEEDS as ANSWERS
+from sonde.rules.measures.predictions import NEEDS as PREDICTION_NEEDS
 from sonde.rules.measures.predictions import Predictions
 from sonde.rules.measures.training_kind import was_reinforcement_learning
 
-Fall = tuple[float, float]  # how far it fell, and the standard error of that
-Shares = tuple[float, float]
+Fall = tuple[float, float]  # the decrease and its standard error
+Shares = tuple[float, float]  # overall, and in the first 20 steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +33,27 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    block_steps: int = 10  # whose median is one value of the series
-    max_blocks: int = 128  # then neighbors are merged
+    block_steps: int = 10  # their median is one value of the series
+    max_blocks: int = 128  # beyond it, neighbors are averaged
     min_blocks: int = 15
-    guess_blocks: int = 20  # before which every model guesses
-    early_blocks: int = 8  # many losses fall at once and then level off
+    guess_blocks: int = 20  # before that, every model guesses
+    early_blocks: int = 8  # many losses fall quickly and then level off
     min_steps_running: int = 2000  # a long initial plateau is normal
-    min_steps_at_end: int = 150  # of a job that is over
-    sure_sigmas: float = 4.0
-    perhaps_sigmas: float = 2.5  # a fall that may be noise
+    min_steps_at_end: int = 150  # if the job has ended
+    sure_sigmas: float = 4.0  # a fall that is certain
+    possible_sigmas: float = 2.5  # a fall that may be noise
     hidden_sigmas: float = 2.0  # a fall that noise may hide
-    hint_share: float = 0.02  # of its level
-    min_fall_share: float = 0.005  # of its level
-    # of its level, hidden by noise: overall, and in the first 20 steps
+    hint_share: float = 0.02  # of the level; a possible fall
+    min_fall_share: float = 0.005  # of the level
+    # of the level; falls that noise may hide, overall and in the first 20 steps
     max_hidden_shares: tuple[float, float] = (0.05, 0.1)
-    # likewise, if predictions are the same for every input
+    # the same, if predictions are equal for all inputs
     max_hidden_shares_guess: tuple[float, float] = (0.15, 0.25)
-    plateau_from_share: float = 0.25  # of all steps
+    plateau_from_share: float = 0.25  # of all steps, after which a plateau counts
     exploded_factor: float = 2.0  # of the initial loss
-    came_down_factor: float = 4.0  # of its level some steps later
-    recovered_share: float = 0.05  # below the initial loss
-    initial_losses: int = 5
+    came_down_factor: float = 4.0  # of the level some steps later
+    recovered_share: float = 0.05  # of the initial loss; a fall below it after an explosion
+    initial_losses: int = 5  # recorded from the start
 
 
 LIMITS = Calibration()
@@ -89,32 +89,32 @@ class LossNotDecreasing(Rule):
 
     section = Section.TRAINING
     calibration = LIMITS
-    needs = (Losses(), *ANSWERS)
+    needs = (Losses(), *PREDICTION_NEEDS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares the loss with what it was."""
+        """Compare the loss with its earlier values."""
         curves = self._curves(window, state)
         for curve in curves:
             if self.is_classic:
-                yield from self._classic(curve, state.of(curve.name, curve.mode))
+                yield from self._check_classic(curve, state.of(curve.name, curve.mode))
             elif was_reinforcement_learning(window, state.of("kind")):
                 state["unfit"] = "reinforcement learning: the loss need not decrease"
             elif len(curves) == 1 or self.tensor_regex is not None:
-                yield from self._calibrated(window, curve, state.of(curve.name, curve.mode))
+                yield from self._check_calibrated(window, curve, state.of(curve.name, curve.mode))
             else:
                 state["unfit"] = "with alternating losses, none of them has to decrease"
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many steps are missing."""
+        """Return how many steps are missing."""
         if self.is_classic:
             return ""
-        count = max((samples["steps"] for samples in _series(state)), default=0)
-        enough = any(
-            samples.get("has_fallen") or samples.get("was_judged") for samples in _series(state)
+        count = max((series["steps"] for series in _series(state)), default=0)
+        is_enough = any(
+            series.get("has_fallen") or series.get("was_judged") for series in _series(state)
         )
-        if enough:
+        if is_enough:
             return ""
         minimum = (
             self.num_steps if "num_steps" in self.explicit_parameters else LIMITS.min_steps_at_end
@@ -122,18 +122,18 @@ class LossNotDecreasing(Rule):
         return Shortfall(count, minimum, DataUnit.STEPS)
 
     def unfit(self, state: State) -> str:
-        """Losses that need not fall."""
+        """Return a reason if the loss need not decrease."""
         return str(state.get("unfit", ""))
 
     def _curves(self, window: Window, state: State) -> Sequence[Curve]:
-        """The curves used as loss, in the requested mode."""
+        """Return the curves used as loss, in the requested mode."""
         if self.mode is not None:
             return self._curves_of(window, self.mode)
         if self.is_classic:
-            evaluated = self._curves_of(window, "eval")
-            state["has_eval"] = state.get("has_eval", False) or bool(evaluated)
+            evaluations = self._curves_of(window, "eval")
+            state["has_eval"] = state.get("has_eval", False) or bool(evaluations)
             if state["has_eval"]:
-                return evaluated
+                return evaluations
         return self._curves_of(window, "train")
 
     def _curves_of(self, window: Window, mode: str) -> Sequence[Curve]:
@@ -151,7 +151,7 @@ class LossNotDecreasing(Rule):
         window.count(sum(len(result) for result in results if result.name not in LossNames()))
         return results
 
-    def _classic(self, curve: Curve, state: State) -> Iterator[Finding]:
+    def _check_classic(self, curve: Curve, state: State) -> Iterator[Finding]:
         for step, value in curve:
             if "step" not in state:
                 state["step"], state["value"] = step, value
@@ -172,10 +172,10 @@ class LossNotDecreasing(Rule):
             else:
                 yield self.recovered(_subject(curve))
 
-    def _calibrated(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
-        self._take(window, curve, state)
-        answers = Predictions(state.of("answers"))
-        answers.take(window)
+    def _check_calibrated(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
+        self._add(window, curve, state)
+        predictions = Predictions(state.of("answers"))
+        predictions.take(window)
         values = np.array(state["blocks"])
         if state["changes_sign"]:
             state["was_judged"] = True
@@ -184,19 +184,21 @@ class LossNotDecreasing(Rule):
             return
         text = ""
         if state["has_fallen"] and not state["is_resumed"]:
-            text = _stands_at_a_guess(values, answers)
+            text = _plateau_text(values, predictions)
         elif not state["has_fallen"]:
-            text = self._never_fell(state, measure_change(values), answers)
-        if state["steps"] >= self._least_steps(answers, is_over=window.is_last):
+            text = self._no_fall_text(state, measure_change(values), predictions)
+        if state["steps"] >= self._min_steps(predictions, is_over=window.is_last):
             state["was_judged"] = True
             if text:
-                yield self._finding(curve, state, measure_change(values), (text, _why(answers)))
+                yield self._finding(
+                    curve, state, measure_change(values), (text, _shape_mismatch(predictions))
+                )
                 return
         if state["was_judged"] or state["has_fallen"]:
             yield self.recovered(_subject(curve))
 
-    def _never_fell(self, state: State, change: Change, answers: Predictions) -> str:
-        """Notes whether it has fallen; if not, what is to be said of that."""
+    def _no_fall_text(self, state: State, change: Change, predictions: Predictions) -> str:
+        """Record whether the loss has fallen; if not, return what it did instead."""
         level = abs(change.start) or 1.0
         falls = _falls(state, change)
         state["has_fallen"] = self._has_fallen(state, change, falls)
@@ -204,27 +206,24 @@ class LossNotDecreasing(Rule):
             return ""
         rise = max(self.increase_threshold_percent, self.diff_percent) / 100 * level
         if change.has_risen(rise, LIMITS.sure_sigmas):
-            return "" if _fell_at_first(state, change) else "has increased"
-        is_guess = len(state["blocks"]) >= LIMITS.guess_blocks and _is_a_guess(answers, change.end)
+            return "" if _fell_before_rising(state, change) else "has increased"
+        is_guess = len(state["blocks"]) >= LIMITS.guess_blocks and _is_a_guess(
+            predictions, change.end
+        )
         hidden = LIMITS.max_hidden_shares_guess if is_guess else LIMITS.max_hidden_shares
         is_flat = _has_exploded(state) or _is_flat(falls, level, hidden)
-        return "has not decreased" if is_flat and not answers.are_informative(change.end) else ""
+        is_stuck = is_flat and not predictions.are_informative(change.end)
+        return "has not decreased" if is_stuck else ""
 
-    def _take(self, window: Window, curve: Curve, state: State) -> None:
-        """Adds a window to the series of blocks."""
+    def _add(self, window: Window, curve: Curve, state: State) -> None:
+        """Add a window to the series of blocks."""
         if "blocks" not in state:
-            # of one that goes on from elsewhere nobody knows what it has come from
-            resumed = int(curve.steps[0]) > LIMITS.initial_losses * LIMITS.block_steps
-            state |= {
-                "blocks": [],
-                "rest": [],
-                "width": LIMITS.block_steps,
-                "first": [],
-                "steps": 0,
-            }
-            state["early"] = []
-            state |= {"begin": int(curve.steps[0]), "has_fallen": resumed, "changes_sign": False}
-            state |= {"is_resumed": resumed, "was_judged": False}
+            # the initial loss of a resumed job is unknown
+            is_resumed = int(curve.steps[0]) > LIMITS.initial_losses * LIMITS.block_steps
+            state |= {"blocks": [], "rest": [], "first": [], "early": [], "steps": 0}
+            state["width"] = LIMITS.block_steps
+            state |= {"begin": int(curve.steps[0]), "has_fallen": is_resumed, "changes_sign": False}
+            state |= {"is_resumed": is_resumed, "was_judged": False}
         finite = curve.values[np.isfinite(curve.values)]
         signs = {*np.sign(finite).tolist()} - {0.0}
         state["signs"] = sorted(signs | set(state.get("signs", [])))
@@ -246,10 +245,10 @@ class LossNotDecreasing(Rule):
                 state["width"] *= 2
 
     def _has_fallen(self, state: State, change: Change, falls: Sequence[Fall]) -> bool:
-        """Whether it has surely fallen, at once or slowly."""
+        """Whether the loss has certainly fallen, quickly or slowly."""
         untrained = float(state["first"][0])
         if _has_exploded(state):
-            # what comes down from where wrong steps have thrown it has not learned anything
+            # a loss that only recovers from an explosion has not learned anything
             return change.end < untrained - LIMITS.recovered_share * abs(untrained)
         share = (
             self.diff_percent / 100
@@ -259,20 +258,20 @@ class LossNotDecreasing(Rule):
         minimum = share * (abs(change.start) or 1.0)
         return any(fall > max(minimum, LIMITS.sure_sigmas * error) for fall, error in falls)
 
-    def _least_steps(self, answers: Predictions, *, is_over: bool) -> int:
+    def _min_steps(self, predictions: Predictions, *, is_over: bool) -> int:
         if "num_steps" in self.explicit_parameters:
             return self.num_steps
-        is_sure = is_over or answers.broadcast_shapes() is not None
+        is_sure = is_over or predictions.broadcast_shapes() is not None
         return LIMITS.min_steps_at_end if is_sure else LIMITS.min_steps_running
 
     def _finding(
         self, curve: Curve, state: State, change: Change, text: tuple[str, str]
     ) -> Finding:
-        what, why = text
+        problem, reason = text
         percent = 100 * change.fall / (abs(change.start) or 1.0)
         return self.finding(
-            f"{curve.name} {what} in {state['steps']:,} steps: from {change.start:.4g} to "
-            f"{change.end:.4g} (noise ± {change.spread:.2g}).{why}",
+            f"{curve.name} {problem} in {state['steps']:,} steps: from {change.start:.4g} to "
+            f"{change.end:.4g} (noise ± {change.spread:.2g}).{reason}",
             step=(state["begin"], state["last"]),
             evidence={
                 "start": change.start,
@@ -288,19 +287,19 @@ class LossNotDecreasing(Rule):
 
 
 def _falls(state: State, change: Change) -> list[Fall]:
-    """How far it has come from its first steps, more and more of them, and from its first part."""
+    """Return the decreases from the first 10, 20, 40 and 80 steps, and from the first part."""
     early = _early_blocks(state)
     spread = change.spread * float(np.sqrt(state["width"] / LIMITS.block_steps))
-    result = []
+    falls = []
     for count in (1, 2, 4, 8):
         if count <= len(early):
             error = float(np.hypot(spread / np.sqrt(count), change.error))
-            result.append((float(early[:count].mean()) - change.end, error))
-    return [*result, (change.fall, change.error)]
+            falls.append((float(early[:count].mean()) - change.end, error))
+    return [*falls, (change.fall, change.error)]
 
 
 def _early_blocks(state: State) -> FloatArray:
-    """The first steps, ten by ten."""
+    """Return the medians of the first blocks of ten steps."""
     blocks = len(state["early"]) // LIMITS.block_steps
     rows = np.array(state["early"][: blocks * LIMITS.block_steps]).reshape(
         blocks, LIMITS.block_steps
@@ -309,7 +308,7 @@ def _early_blocks(state: State) -> FloatArray:
 
 
 def _has_exploded(state: State) -> bool:
-    """Whether the first steps threw it far above where it began, and it came down again."""
+    """Whether the loss rose far above its initial value in the first steps and came down again."""
     early = np.abs(_early_blocks(state))
     if len(early) < LIMITS.early_blocks:
         return False
@@ -318,57 +317,57 @@ def _has_exploded(state: State) -> bool:
     return is_above and highest > LIMITS.came_down_factor * later
 
 
-def _fell_at_first(state: State, change: Change) -> bool:
-    """Whether it was far lower in between: then another one is minimized since, or it diverges."""
+def _fell_before_rising(state: State, change: Change) -> bool:
+    """Whether the loss was far lower in between, so that it diverges or has been replaced."""
     untrained = float(_early_blocks(state)[0])
     return untrained - _lowest(np.array(state["blocks"])) > max(
         LIMITS.max_hidden_shares_guess[1] * abs(untrained), LIMITS.sure_sigmas * change.spread
     )
 
 
-def _is_flat(falls: Sequence[Fall], level: float, most_hidden: Shares) -> bool:
-    """Whether nothing hints at a fall, and none that matters could hide in the noise."""
+def _is_flat(falls: Sequence[Fall], level: float, max_hidden: Shares) -> bool:
+    """Whether there is no sign of a fall, and noise is too small to hide one."""
     hint = LIMITS.hint_share * level
-    may_have_fallen = any(fall > max(LIMITS.perhaps_sigmas * error, hint) for fall, error in falls)
+    may_have_fallen = any(fall > max(LIMITS.possible_sigmas * error, hint) for fall, error in falls)
     hidden = min(fall + LIMITS.hidden_sigmas * error for fall, error in falls)
-    at_once = min(fall + LIMITS.hidden_sigmas * error for fall, error in falls[:2])
-    is_plain = hidden < most_hidden[0] * level and at_once < most_hidden[1] * level
-    return is_plain and not may_have_fallen
+    early = min(fall + LIMITS.hidden_sigmas * error for fall, error in falls[:2])
+    is_visible = hidden < max_hidden[0] * level and early < max_hidden[1] * level
+    return is_visible and not may_have_fallen
 
 
-def _stands_at_a_guess(values: FloatArray, answers: Predictions) -> str:
-    """Whether it came down to what a guess gives, and has not fallen any more since."""
+def _plateau_text(values: FloatArray, predictions: Predictions) -> str:
+    """Describe a plateau at the loss of a model that guesses; empty if there is none."""
     is_early = len(values) < LIMITS.guess_blocks
-    if is_early or not _is_a_guess(answers, float(values[-len(values) // 4 :].mean())):
-        return ""  # as nearly always
+    if is_early or not _is_a_guess(predictions, float(values[-len(values) // 4 :].mean())):
+        return ""  # the common case
     since = values[int(LIMITS.plateau_from_share * len(values)) :]
     later = measure_change(since)
     level = abs(later.start) or 1.0
-    is_still = _is_flat([(later.fall, later.error)], level, LIMITS.max_hidden_shares_guess)
-    is_still = is_still and not _was_better(since, later)
-    return "has not decreased for most of the time" if is_still else ""
+    is_plateau = _is_flat([(later.fall, later.error)], level, LIMITS.max_hidden_shares_guess)
+    is_plateau = is_plateau and not _was_lower(since, later)
+    return "has not decreased for most of the time" if is_plateau else ""
 
 
-def _was_better(values: FloatArray, change: Change) -> bool:
-    """Whether it was far lower in between: one model after another begins with a guess."""
+def _was_lower(values: FloatArray, change: Change) -> bool:
+    """Whether the loss was far lower in between, as when several models are trained in turn."""
     minimum = max(
-        LIMITS.max_hidden_shares_guess[1] * abs(change.end), LIMITS.perhaps_sigmas * change.spread
+        LIMITS.max_hidden_shares_guess[1] * abs(change.end), LIMITS.possible_sigmas * change.spread
     )
     return change.end - _lowest(values) > minimum
 
 
 def _lowest(values: FloatArray) -> float:
-    """Of three blocks in a row."""
+    """Return the lowest median of three consecutive blocks."""
     return min(median_of(values[index : index + 3]) for index in range(len(values) - 2))
 
 
-def _is_a_guess(answers: Predictions, loss: float) -> bool:
-    return answers.are_uninformative(loss) or answers.broadcast_shapes() is not None
+def _is_a_guess(predictions: Predictions, loss: float) -> bool:
+    return predictions.are_uninformative(loss) or predictions.broadcast_shapes() is not None
 
 
-def _why(answers: Predictions) -> str:
-    """What the shapes of answers and labels explain."""
-    shapes = answers.broadcast_shapes()
+def _shape_mismatch(predictions: Predictions) -> str:
+    """Explain a shape mismatch between predictions and labels; empty if there is none."""
+    shapes = predictions.broadcast_shapes()
     if shapes is None:
         return ""
     return (
@@ -382,7 +381,7 @@ def _subject(curve: Curve) -> str:
 
 
 def _is_warming_up(window: Window) -> bool:
-    """Whether every learning rate still rises to the window's end."""
+    """Whether every learning rate rises until the end of the window."""
     rates = [curve.values for curve in window.scalars("learning_rate*") if len(curve) > 1]
     return bool(rates) and all(bool((np.diff(rate) > 0).all()) for rate in rates)
 

@@ -1,4 +1,4 @@
-"""MissingZeroGrad: every step adds to the gradients of all steps before."""
+"""MissingZeroGrad: gradients accumulate because they are never cleared."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class MissingZeroGrad(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows what the hook has seen before backward passes."""
+        """Count consecutive inspections with stale gradients, by optimizer and worker."""
         yield from begin_attempt(self, window, state)
         latest: dict[str, Observation] = {}
         for observation in window.observations(_KIND):
@@ -75,13 +75,14 @@ class MissingZeroGrad(Rule):
                 yield from resolve(self, state, observation.subject)
             if optimizer_state["row"] >= LIMITS.inspections_in_a_row:
                 latest.setdefault(observation.subject, observation)
-        for subject, item in latest.items():
+        for subject, observation in latest.items():
             mark_open(state, subject)
-            yield self._finding(item, state.of("optimizers", item.subject, item.worker))
+            optimizer_state = state.of("optimizers", subject, observation.worker)
+            yield self._finding(observation, optimizer_state)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """The number of missing inspections."""
-        count = max((int(state_of_subject["looks"]) for state_of_subject in _all(state)), default=0)
+        """Return how many inspections are missing."""
+        count = max((int(worker["looks"]) for worker in _worker_states(state)), default=0)
         return (
             ""
             if count >= LIMITS.inspections_in_a_row
@@ -90,19 +91,19 @@ class MissingZeroGrad(Rule):
 
     def _finding(self, observation: Observation, state: State) -> Finding:
         facts = observation.facts
-        of, first = facts.get("of", observation.value), str(facts.get("first", ""))
+        total, first = facts.get("of", observation.value), str(facts.get("first", ""))
         return self.finding(
             f"Since step {state['since']}, gradients are not cleared between steps of optimizer "
-            f"{observation.subject}: {observation.value:.0f} of {of} parameters still have theirs, "
-            f"including {first}.",
+            f"{observation.subject}: {observation.value:.0f} of {total} parameters still have "
+            f"theirs, including {first}.",
             step=(int(state["since"]), observation.step),
             subject=observation.subject,
             tensor=first or None,
             worker=observation.worker,
-            evidence={"parameters": observation.value, "of": of, "looks": state["looks"]},
+            evidence={"parameters": observation.value, "of": total, "looks": state["looks"]},
         )
 
 
-def _all(state: State) -> Iterator[State]:
+def _worker_states(state: State) -> Iterator[State]:
     for workers in state.of("optimizers").values():
         yield from workers.values()

@@ -1,4 +1,4 @@
-"""NLPSequenceRatio: sequences that are mostly padding, or mostly unknown words."""
+"""NLPSequenceRatio: one token, such as padding, dominates the input sequences."""
 
 import re
 from collections.abc import Iterator
@@ -25,10 +25,10 @@ class Calibration:
 
     min_tokens: int = 1000
     min_inspections: int = 3
-    min_kinds: int = 4  # of tokens; with fewer, each has a large share
-    vocabulary_id: int = 16  # an ID from here on is a word, however few words there are
-    unnamed_percent: float = 75.0  # of the tokens other than `token_values`
-    max_candidates: int = 8  # most frequent tokens of an inspection
+    min_kinds: int = 4  # different tokens; with fewer, each has a large share
+    vocabulary_id: int = 16  # token IDs from here on are words, even if there are few of them
+    unnamed_percent: float = 75.0  # of the tokens that are not in `token_values`
+    max_candidates: int = 8  # tokens counted because they were the most frequent of an inspection
 
 
 LIMITS = Calibration()
@@ -67,9 +67,9 @@ class NLPSequenceRatio(Rule):
             )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Counts tokens."""
+        """Count tokens and compare their shares with the limits."""
         limits = self._limits()
-        observed = {}
+        last_steps = {}
         for observation in window.observations(_KIND):
             if self.tensor_regex is not None and not re.search(
                 self.tensor_regex, observation.subject
@@ -77,61 +77,54 @@ class NLPSequenceRatio(Rule):
                 continue
             counts = {int(token): int(n) for token, n in observation.facts["counts"].items()}
             if self.is_classic:
-                yield from self._judged(
+                yield from self._evaluate(
                     observation.subject, observation.step, counts, observation.value, limits
                 )
                 continue
-            self._take(observation.value, counts, state.of("inputs", observation.subject))
-            observed[observation.subject] = observation.step
-        for name, step in observed.items():
-            input_tensor_state = state.of("inputs", name)
-            if _is_of_words(input_tensor_state) and _is_enough(input_tensor_state):
+            self._add(observation.value, counts, state.of("inputs", observation.subject))
+            last_steps[observation.subject] = observation.step
+        for name, step in last_steps.items():
+            input_state = state.of("inputs", name)
+            if _is_text(input_state) and _has_enough_data(input_state):
                 totals = {
-                    int(token): int(count)
-                    for token, count in input_tensor_state.of("counts").items()
+                    int(token): int(count) for token, count in input_state.of("counts").items()
                 }
-                limits = self._limits() | self._limits_of_others(
-                    totals, input_tensor_state["tokens"]
-                )
-                for signal in self._judged(
-                    name, step, totals, input_tensor_state["tokens"], limits
-                ):
-                    yield replace(signal, severity=self._severity(input_tensor_state))
+                limits = self._limits() | self._limits_of_others(totals, input_state["tokens"])
+                for finding in self._evaluate(name, step, totals, input_state["tokens"], limits):
+                    yield replace(finding, severity=self._severity(input_state))
 
     def unfit(self, state: State) -> str:
-        """Inputs that are no words."""
+        """Return a reason if the inputs are not tokens of a text."""
         inputs = list(state.of("inputs").values())
-        if inputs and not any(map(_is_of_words, inputs)) and any(map(_is_enough, inputs)):
+        if inputs and not any(map(_is_text, inputs)) and any(map(_has_enough_data, inputs)):
             return f"inputs have fewer than {LIMITS.min_kinds} different tokens"
         return ""
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many tokens are missing."""
+        """Return how many tokens or inspections are missing."""
         inputs = list(state.of("inputs").values())
-        if self.is_classic or not inputs or any(map(_is_enough, inputs)):
+        if self.is_classic or not inputs or any(map(_has_enough_data, inputs)):
             return ""
         tokens, inspections = max((int(entry["tokens"]), int(entry["looks"])) for entry in inputs)
         if inspections < LIMITS.min_inspections:
             return Shortfall(inspections, LIMITS.min_inspections, DataUnit.INSPECTIONS)
         return Shortfall(tokens, LIMITS.min_tokens, DataUnit.TOKENS)
 
-    def _take(self, tokens: float, counts: dict[int, int], state: State) -> None:
+    def _add(self, tokens: float, counts: dict[int, int], state: State) -> None:
         state["looks"] = state.get("looks", 0) + 1
         state["tokens"] = state.get("tokens", 0.0) + tokens
         state["kinds"] = max(state.get("kinds", 0), len(counts))
         state["largest"] = max(state.get("largest", 0), *counts, 0)
         sums = state.of("counts")
-        remaining_names = [token for token in counts if token not in self.token_values]
-        maximum = max(
-            remaining_names, key=lambda token: counts[token], default=self.token_values[0]
-        )
+        others = [token for token in counts if token not in self.token_values]
+        candidate = max(others, key=lambda token: counts[token], default=self.token_values[0])
         if len(sums) < LIMITS.max_candidates:
-            sums.setdefault(str(maximum), 0)
+            sums.setdefault(str(candidate), 0)
         for token in {*self.token_values, *map(int, sums)}:
             sums[str(token)] = sums.get(str(token), 0) + counts.get(token, 0)
 
     def _limits_of_others(self, totals: dict[int, int], tokens: float) -> dict[int, float]:
-        """The limit for the share of a token that is not in `token_values`."""
+        """Return the limits for the shares of tokens that are not in `token_values`."""
         if self.explicit_parameters & {"token_values", "token_thresholds_percent"}:
             return {}
         rest = tokens - sum(totals.get(token, 0) for token in self.token_values)
@@ -141,18 +134,18 @@ class NLPSequenceRatio(Rule):
         return {token: limit for token in totals if token not in self.token_values}
 
     def _severity(self, state: State) -> Severity:
-        """The severity; in a small vocabulary, a frequent token need not be padding."""
-        is_told = bool(self.explicit_parameters & {"token_values", "token_thresholds_percent"})
+        """Return the severity; in a small vocabulary, a frequent token need not be padding."""
+        is_set = bool(self.explicit_parameters & {"token_values", "token_thresholds_percent"})
         return (
             Severity.WARNING
-            if is_told or state["largest"] >= LIMITS.vocabulary_id
+            if is_set or state["largest"] >= LIMITS.vocabulary_id
             else Severity.INFO
         )
 
     def _limits(self) -> dict[int, float]:
         return dict(zip(self.token_values, self.token_thresholds_percent, strict=True))
 
-    def _judged(
+    def _evaluate(
         self,
         name: str,
         step: int,
@@ -172,9 +165,9 @@ class NLPSequenceRatio(Rule):
                 )
 
 
-def _is_of_words(state: State) -> bool:
+def _is_text(state: State) -> bool:
     return bool(state["kinds"] >= LIMITS.min_kinds or state["largest"] >= LIMITS.vocabulary_id)
 
 
-def _is_enough(state: State) -> bool:
+def _has_enough_data(state: State) -> bool:
     return bool(state["tokens"] >= LIMITS.min_tokens and state["looks"] >= LIMITS.min_inspections)

@@ -1,4 +1,4 @@
-"""NoGradient: the way from the loss to a parameter is cut."""
+"""NoGradient: a parameter gets no gradient while others do."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from sonde.rules.measures.open_faults import (
 
 _KIND = ObservationKind.NO_GRADIENT.value
 _CLEARED = "cleared"
-_AT_ONCE = ("cut", "untracked", "frozen", "side", _CLEARED)
-_LOUD = ("cut", "untracked", _CLEARED)
-_WHY = {
+_IMMEDIATE = ("cut", "untracked", "frozen", "side", _CLEARED)
+_WARNINGS = ("cut", "untracked", _CLEARED)
+_REASONS = {
     "cut": ". Its layer runs, but its output is detached from the loss",
     "untracked": ". Its layer runs under no_grad(){place} with untrained weights",
     "frozen": ". Its layer runs under no_grad(){place}, but its parameters are in an optimizer",
@@ -38,7 +38,7 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    unused_steps: int = 200  # a layer may be used only now and then
+    unused_steps: int = 200  # a layer may be used only occasionally
 
 
 LIMITS = Calibration()
@@ -74,18 +74,18 @@ class NoGradient(Rule):
         """Process the hook's observations and yield open findings."""
         yield from begin_attempt(self, window, state)
         window.count_inspected_steps()
-        stands_state = state.of("stands")
+        faults = state.of("stands")
         for observation in window.observations(_KIND):
             if observation.detail == "over":
-                stands_state.pop(observation.subject, None)
-            elif observation.subject not in stands_state and observation.detail != "frozen":
+                faults.pop(observation.subject, None)
+            elif observation.subject not in faults and observation.detail != "frozen":
                 since = max(0, observation.step - int(observation.value) + 1)
-                use, _, index = observation.detail.partition(" ")
-                fault = State(since=since, worker=observation.worker, use=use, place=index)
-                stands_state[observation.subject] = fault
-        names = [name for name in stands_state if self._is_sure(stands_state[name], window)]
-        # what matters most comes first
-        names.sort(key=lambda name: stands_state[name]["use"] not in _LOUD)
+                use, _, location = observation.detail.partition(" ")
+                fault = State(since=since, worker=observation.worker, use=use, place=location)
+                faults[observation.subject] = fault
+        names = [name for name in faults if self._is_confirmed(faults[name], window)]
+        # warnings first
+        names.sort(key=lambda name: faults[name]["use"] not in _WARNINGS)
         if not names:
             yield from resolve(self, state, _KIND)
         elif names != state.get("names") or is_repeat_due(window):
@@ -93,23 +93,24 @@ class NoGradient(Rule):
             yield self._finding(names, window, state)
         state["names"] = names
 
-    def _is_sure(self, state: State, window: Window) -> bool:
-        if state["use"] in _AT_ONCE:
+    def _is_confirmed(self, state: State, window: Window) -> bool:
+        if state["use"] in _IMMEDIATE:
             return True
         return (window.first_step or 0) - int(state["since"]) >= LIMITS.unused_steps
 
     def _finding(self, names: list[str], window: Window, state: State) -> Finding:
-        stands_state = state.of("stands")
-        remaining_names = sum(name.startswith("gradient/") for name in window.data.infos())
-        first = min(int(stands_state[name]["since"]) for name in names)
-        is_cut = any(stands_state[name]["use"] in _LOUD for name in names)
-        index = stands_state[names[0]].get("place", "")
-        why = _WHY.get(stands_state[names[0]]["use"], "").format(place=index and f" at {index}")
+        faults = state.of("stands")
+        other_count = sum(name.startswith("gradient/") for name in window.data.infos())
+        first = min(int(faults[name]["since"]) for name in names)
+        is_cut = any(faults[name]["use"] in _WARNINGS for name in names)
+        location = faults[names[0]].get("place", "")
+        place = location and f" at {location}"
+        reason = _REASONS.get(faults[names[0]]["use"], "").format(place=place)
         text = (
             f"{summarize_names(names)} has had no gradient since step {first}, "
-            f"while {remaining_names} other parameters have one{why}."
+            f"while {other_count} other parameters have one{reason}."
         )
-        if stands_state[names[0]]["use"] == _CLEARED:
+        if faults[names[0]]["use"] == _CLEARED:
             text = (
                 f"Since step {first} the optimizer steps without gradients: they are cleared after "
                 "the backward pass and before step()."
@@ -119,12 +120,12 @@ class NoGradient(Rule):
             severity=Severity.WARNING if is_cut else Severity.INFO,
             step=(first, max(first, window.first_step or 0)),
             tensor=names[0],
-            worker=stands_state[names[0]]["worker"],
+            worker=faults[names[0]]["worker"],
             subject=_KIND,
             evidence={
                 "tensors": first_names(names),
                 "count": len(names),
-                "others": remaining_names,
+                "others": other_count,
                 "is_cut": is_cut,
             },
         )

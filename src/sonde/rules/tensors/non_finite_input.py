@@ -1,4 +1,4 @@
-"""NonFiniteInput: the data itself holds what is not a number."""
+"""NonFiniteInput: a batch contains NaN or infinity."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -12,7 +12,7 @@ from sonde.rules._rule import Rule, Section, State
 
 _KIND = ObservationKind.FIRST_NON_FINITE.value
 _INPUT = "input"
-_WORDS = {"nan": "NaN", "inf": "infinite values"}
+_LABELS = {"nan": "NaN", "inf": "infinite values"}
 
 
 class NonFiniteInput(Rule):
@@ -44,7 +44,7 @@ class NonFiniteInput(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Takes what the hook has traced to an input."""
+        """Report non-finite values that the hook traced to an input."""
         del state
         window.count_inspected_steps()
         for observation in window.observations(_KIND):
@@ -53,13 +53,13 @@ class NonFiniteInput(Rule):
 
     def _finding(self, observation: Observation, window: Window) -> Finding:
         step = int(observation.value)
-        word = _WORDS.get(str(observation.facts.get("found")), "non-finite values")
-        marks = [
-            mark.value
-            for mark in window.observations(ObservationKind.BATCH_HASH.value)
-            if (mark.worker, mark.step, mark.mode) == (observation.worker, step, observation.mode)
+        word = _LABELS.get(str(observation.facts.get("found")), "non-finite values")
+        hashes = [
+            item.value
+            for item in window.observations(ObservationKind.BATCH_HASH.value)
+            if (item.worker, item.step, item.mode) == (observation.worker, step, observation.mode)
         ]
-        batch = f" (batch hash {int(marks[0]):08x})" if marks else ""
+        batch = f" (batch hash {int(hashes[0]):08x})" if hashes else ""
         return self.finding(
             f"{observation.subject} contains {word} in the batch of step {step} on worker "
             f"{observation.worker}{batch}.",
@@ -70,6 +70,6 @@ class NonFiniteInput(Rule):
             subject=observation.subject,
             evidence={
                 "found": str(observation.facts.get("found", "")),
-                "batch_hash": marks[0] if marks else None,
+                "batch_hash": hashes[0] if hashes else None,
             },
         )
