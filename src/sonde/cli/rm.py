@@ -18,7 +18,7 @@ from sonde.clock import SystemClock
 from sonde.drawing.printable import escape_text
 from sonde.errors import UsageError
 from sonde.formats import format_bytes
-from sonde.read.jobs import read_job
+from sonde.read.jobs import JobFacts, read_job
 from sonde.store.layout import JOB
 from sonde.store.places import find_job
 from sonde.store.removal import remove_job
@@ -79,12 +79,16 @@ class Rm(Command):
             print_json({"removed": job_names, "bytes_freed": freed, "left": unknown_files})
         else:
             print_line(f"Removed {names}; {format_bytes(freed)} freed.")
-        if unknown_files:
-            print_note(_not_removed_text(unknown_files))
-        for job in jobs:
-            if not job.state.is_over:
-                print_note(_STILL_RUNNING.format(name=job.name))
+        _print_notes(jobs, unknown_files)
         return 0
+
+
+def _print_notes(jobs: Sequence[JobFacts], unknown_files: Sequence[str]) -> None:
+    if unknown_files:
+        print_note(_not_removed_text(unknown_files))
+    for job in jobs:
+        if not job.state.is_over:
+            print_note(_STILL_RUNNING.format(name=job.name))
 
 
 def _not_removed_text(paths: Sequence[str]) -> str:
