@@ -83,7 +83,7 @@ class Action(ABC):
         """
 
     def already_done(self, occasion: Occasion) -> str:
-        """What the training process itself already did about the finding; empty for nothing."""
+        """What the training process has already done about the finding; empty for nothing."""
         del occasion
         return ""
 

@@ -63,7 +63,7 @@ def start(
 ) -> None:
     """Start recording this process; inside `sonde run`, only add missing settings.
 
-    Existing models and optimizers are found. The job ends with `sonde.stop()` or with the process.
+    Existing models and optimizers are included. The job ends with `sonde.stop()` or with the process.
     If the store cannot be written, nothing is recorded and the script continues.
 
     Args:

@@ -179,7 +179,7 @@ class JobResults(ProfileQueries):
         start: Moment = None,
         end: Moment = None,
     ) -> Events:
-        """Events on the workers' timelines: steps, phases, and what the script names.
+        """Events on the workers' timelines: steps, phases, and named ranges of the script.
 
         Args:
             name: An event's name, or a pattern such as `data_*`.

@@ -268,7 +268,7 @@ class HotTable(Frame):
         return HotTable(tuple(rows[:max_rows]), self.what, self.counted)
 
     def to_arrow(self) -> pa.Table:
-        """One row each."""
+        """One row per function, file or module."""
         return pa.table(
             {
                 self.what: from_texts([row.name for row in self.rows]),
