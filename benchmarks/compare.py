@@ -20,8 +20,9 @@ _HERE = Path(__file__).parent.parent
 _RUN = """
 import json, sys
 from dataclasses import asdict
-from benchmarks.isolation import run_in_new_process
-print(json.dumps([asdict(row) for row in run_in_new_process(sys.argv[1])]))
+from importlib import import_module
+rows = import_module("benchmarks." + sys.argv[1]).main()
+print(json.dumps([asdict(row) for row in rows]))
 """
 
 
