@@ -63,8 +63,8 @@ def start(
 ) -> None:
     """Start recording this process; inside `sonde run`, only add missing settings.
 
-    Existing models and optimizers are included. The job ends with `sonde.stop()` or with the process.
-    If the store cannot be written, nothing is recorded and the script continues.
+    Existing models and optimizers are included. The job ends with `sonde.stop()` or with the
+    process. If the store cannot be written, nothing is recorded and the script continues.
 
     Args:
         name: The job's name; by default, the name of the script or notebook and the time.

@@ -107,7 +107,7 @@ class Rule(ABC):
 
     @abstractmethod
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Yield the problems in a window; yield them again in every window in which they persist."""
+        """Yield the problems in a window, and again in every window in which they persist."""
 
     def lacks(self, state: State) -> str | Shortfall:
         """The data that is missing for a decision, as numbers or text; empty if none is."""
