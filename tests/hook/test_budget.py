@@ -19,10 +19,10 @@ def measured_steps(budget: Budget, inline: float, behind: float, steps: int) -> 
             made.append(step)
             budget.begin(measurement, step)
             measurement.inline.learn(inline)
-            measurement.behind.learn(behind)
-            budget.thread_took(behind)
+            measurement.background.learn(behind)
+            budget.charge_thread(behind)
             hook_seconds = inline
-        budget.step_over(1.0, hook_seconds)
+        budget.add_step(1.0, hook_seconds)
     return made
 
 
@@ -52,8 +52,8 @@ def test_close_inspection_above_the_savings_limit_is_repeated() -> None:
     for _ in range(2000):
         if budget.has_room_for_close_inspection(price):
             inspections += 1
-            budget.close_inspection_took(1.0)
-        budget.step_over(1.0, 0.0)
+            budget.charge_close_inspection(1.0)
+        budget.add_step(1.0, 0.0)
 
     assert 4 <= inspections <= 6
 
@@ -78,9 +78,9 @@ def test_gradient_norms_use_at_most_half_of_the_budget() -> None:
         took = 0.0
         if budget.has_room_for_norm(norm):
             norms += 1
-            budget.norm_took(0.01)
+            budget.charge_norm(0.01)
             took = 0.01
-        budget.step_over(1.0, took)
+        budget.add_step(1.0, took)
 
     assert 31 <= norms <= 36
     assert budget.inline.saved_seconds > 0.1
@@ -106,9 +106,9 @@ def test_long_run_overhead_stays_within_the_budget_at_any_cost(
 def test_initial_credit_is_the_same_in_the_thread_and_in_the_step() -> None:
     budget = Budget(1.0)
 
-    budget.thread_took(0.19)
+    budget.charge_thread(0.19)
     is_allowed = budget.has_credit
-    budget.thread_took(0.02)
+    budget.charge_thread(0.02)
 
     assert (is_allowed, budget.has_credit) == (True, False)
 
@@ -116,9 +116,9 @@ def test_initial_credit_is_the_same_in_the_thread_and_in_the_step() -> None:
 def test_every_step_is_recorded_until_that_has_cost_60_ms() -> None:
     budget = Budget(1.0)
 
-    budget.step_over(training_seconds=1.0, hook_seconds=0.059)
+    budget.add_step(training_seconds=1.0, hook_seconds=0.059)
     is_watched = budget.records_every_step
-    budget.step_over(training_seconds=0.01, hook_seconds=0.002)
+    budget.add_step(training_seconds=0.01, hook_seconds=0.002)
 
     assert (is_watched, budget.records_every_step) == (True, False)
     assert budget.inline.saved_seconds == 0.0  # inspections follow at once
@@ -128,7 +128,7 @@ def test_every_step_is_recorded_until_that_has_cost_60_ms() -> None:
 def test_every_step_is_recorded_for_up_to_three_seconds() -> None:
     budget = Budget(1.0)
 
-    budget.step_over(training_seconds=3.1, hook_seconds=0.001)
+    budget.add_step(training_seconds=3.1, hook_seconds=0.001)
 
     assert not budget.records_every_step
 
@@ -136,10 +136,10 @@ def test_every_step_is_recorded_for_up_to_three_seconds() -> None:
 def test_most_debt_of_early_inspections_is_forgiven() -> None:
     budget = Budget(1.0)
 
-    budget.step_over(training_seconds=1.0, hook_seconds=0.061)
-    budget.step_over(training_seconds=1.9, hook_seconds=0.3)
+    budget.add_step(training_seconds=1.0, hook_seconds=0.061)
+    budget.add_step(training_seconds=1.9, hook_seconds=0.3)
     owed = -budget.inline.saved_seconds
-    budget.step_over(training_seconds=0.2, hook_seconds=0.0)
+    budget.add_step(training_seconds=0.2, hook_seconds=0.0)
 
     assert 0.09 < owed < 0.12
     assert -budget.inline.saved_seconds == pytest.approx(0.02)
@@ -151,33 +151,33 @@ def test_calls_outside_of_training_are_recorded_until_they_cost_too_much() -> No
 
     for calls in (240, 0, 40):
         for _ in range(calls):
-            budget.outside_took(0.001)
+            budget.charge_outside_call(0.001)
         overdrawn.append(budget.is_overdrawn)
-        budget.step_over(training_seconds=2.0, hook_seconds=0.0)
+        budget.add_step(training_seconds=2.0, hook_seconds=0.0)
 
     assert overdrawn == [False, False, True]
 
 
 def test_calls_outside_of_training_are_recorded_again_within_budget() -> None:
     budget = Budget(1.0)
-    budget.step_over(training_seconds=4.0, hook_seconds=0.0)
+    budget.add_step(training_seconds=4.0, hook_seconds=0.0)
     for _ in range(260):
-        budget.outside_took(0.001)
+        budget.charge_outside_call(0.001)
     was_overdrawn = budget.is_overdrawn
 
-    budget.step_over(training_seconds=20.0, hook_seconds=0.0)
+    budget.add_step(training_seconds=20.0, hook_seconds=0.0)
 
     assert (was_overdrawn, budget.is_overdrawn) == (True, False)
 
 
 def test_evaluation_that_interrupts_a_rest_is_charged_like_an_inspection() -> None:
     budget = Budget(1.0)
-    budget.inspection_cost(0.010, timed_seconds=0.010)
+    budget.learn_inspection_cost(0.010, timed_seconds=0.010)
     price = 0.3 * 0.010
     for _ in range(201):
-        budget.outside_took(0.0)
+        budget.charge_outside_call(0.0)
 
-    budget.interruption_took(0.001)
+    budget.charge_interruption(0.001)
 
     assert budget.hook_seconds == pytest.approx(price - 0.001)
     assert budget.outside.saved_seconds == pytest.approx(-price)
@@ -186,7 +186,7 @@ def test_evaluation_that_interrupts_a_rest_is_charged_like_an_inspection() -> No
 def test_counting_steps_leaves_budget_for_inspections() -> None:
     budget = Budget(1.0)
 
-    budget.counted(training_seconds=10.0, hook_seconds=0.3)
+    budget.add_counted_steps(training_seconds=10.0, hook_seconds=0.3)
 
     assert budget.hook_seconds == 0.3
     assert budget.inline.saved_seconds == pytest.approx(0.4 * 0.007 * 10.0)
@@ -194,12 +194,12 @@ def test_counting_steps_leaves_budget_for_inspections() -> None:
 
 def test_inspection_waits_until_the_budget_covers_recent_costs() -> None:
     budget = Budget(1.0)
-    budget.inspected(0.010)
+    budget.learn_inspection(0.010)
     price = 0.3 * 0.010
 
     steps = budget.steps_until_inspection(0.001)
     before = budget.has_room_for_inspection
-    budget.step_over(training_seconds=steps * 0.001, hook_seconds=0.0)
+    budget.add_step(training_seconds=steps * 0.001, hook_seconds=0.0)
 
     assert steps == ceil(price / (0.007 * 0.001))
     assert (before, budget.has_room_for_inspection) == (False, True)

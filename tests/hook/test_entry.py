@@ -21,7 +21,7 @@ class Attaching(Adapter):
     def detach(self) -> None:
         calls.append(("detached", None))
 
-    def part_loaded(self, name: str) -> None:
+    def submodule_loaded(self, name: str) -> None:
         calls.append(("part", name))
 
 

@@ -23,13 +23,13 @@ def made(settings: HookSettings | None = None) -> tuple[Session, Inspections]:
 def inspected_steps(
     session: Session, inspections: Inspections, steps: int, price: float, step_seconds: float = 1.0
 ) -> list[int]:
-    """The steps at which there was a look of that price."""
+    """Run training steps; return the numbers of the inspected ones, each of which costs `price`."""
     inspected = []
     for step in range(session.steps.counts["train"], steps):
         hook_seconds = 0.0
         if inspections.is_due():
             inspected.append(step)
-            inspections.took(price)
+            inspections.charge(price)
             hook_seconds = price
         session.overhead.budget.add_step(step_seconds, hook_seconds)
         session.steps.counts["train"] = step + 1
@@ -178,7 +178,14 @@ def test_inspections_after_a_long_profile_return_to_the_common_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     session, inspections = made()
-    assert inspected_steps(session, inspections, 9, price=0.005, step_seconds=0.1) == [0, 1, 2, 3, 5, 8]
+    assert inspected_steps(session, inspections, 9, price=0.005, step_seconds=0.1) == [
+        0,
+        1,
+        2,
+        3,
+        5,
+        8,
+    ]
     monkeypatch.setattr(Windows, "is_open", True)
     assert inspected_steps(session, inspections, 33, price=0.005, step_seconds=0.1) == []
     monkeypatch.setattr(Windows, "is_open", False)

@@ -152,7 +152,7 @@ def test_pair_after_a_single_optimizer_does_not_share_its_step() -> None:
 
 def test_creating_an_optimizer_ends_the_current_step() -> None:
     loop = Loop(optimizers=2).train(0)
-    loop.steps.optimizer_made()
+    loop.steps.optimizer_created()
     loop.train(1).steps.close()
 
     assert [step.optimizers for step in loop.finished] == [(0,), (1,)]

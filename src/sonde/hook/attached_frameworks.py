@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sonde.hook.frameworks import Adapter
-    from sonde.hook.tensors.taker import Tensors
+    from sonde.hook.tensors.tensor_recorder import TensorRecorder
 
 Function = Callable[..., Any]
 
 
 class AttachedFrameworks:
-    """The adapters by name, and what the main one provides."""
+    """The attached adapters, and the functions that the training framework provides."""
 
     def __init__(self) -> None:
         self.adapters: dict[str, Adapter] = {}
         self.versions: dict[str, str] = {}
         self.name = ""  # of the framework that trains
-        self.tensors: Tensors | None = None  # records what the script saves
-        self.around: Callable[[Function], Function] = _unchanged  # hides a hook's own operations
+        self.tensors: TensorRecorder | None = None  # records what the script saves
+        self.wrap_hook: Callable[[Function], Function] = _unchanged  # hides Sonde's operations
         self.find_device: Callable[[], str] = _cpu
         self.may_begin: Callable[[], bool] = _always  # not in a process that only loads data
 
@@ -30,19 +30,19 @@ class AttachedFrameworks:
         self,
         name: str,
         *,
-        around: Callable[[Function], Function],
+        wrap_hook: Callable[[Function], Function],
         find_device: Callable[[], str],
         may_begin: Callable[[], bool],
     ) -> None:
         """Set the functions that the training framework provides."""
         self.name = name
-        self.around, self.find_device, self.may_begin = around, find_device, may_begin
+        self.wrap_hook, self.find_device, self.may_begin = wrap_hook, find_device, may_begin
 
     def add_versions(self, **versions: str) -> None:
         """Add package versions to the record of the worker."""
         self.versions |= versions
 
-    def take_tensors_with(self, tensors: "Tensors") -> None:
+    def set_tensor_recorder(self, tensors: "TensorRecorder") -> None:
         """Set the recorder of tensors and numbers that a script passes in."""
         self.tensors = tensors
 

@@ -7,7 +7,7 @@ what it cost last time, so its interval grows by itself on models for which it i
 from dataclasses import dataclass, field
 from math import ceil
 
-_SAVED_SECONDS = 20.0  # of training: an allowance saves no more than that earns
+_MAX_SAVED_SECONDS = 20.0  # of training: the most time whose share an allowance can save
 _MEASURED_SHARE = 0.7  # of the budget; the rest is for cold caches and thread wake-ups
 _SMOOTHING = 0.3
 _FIRST_DISCOUNT = 0.3
@@ -46,7 +46,7 @@ class Allowance:
     @property
     def max_seconds(self) -> float:
         """The most that can be saved."""
-        return self.share * _SAVED_SECONDS
+        return self.share * _MAX_SAVED_SECONDS
 
     def earn(self, training_seconds: float) -> None:
         """Add the share of this training time."""
@@ -94,10 +94,10 @@ class Price:
 
 @dataclass(slots=True)
 class Measurement:
-    """A measurement that runs as often as the budget allows, in the step and in the thread."""
+    """A measurement that runs as often as the budget allows, with its cost in both threads."""
 
-    inline: Price = field(default_factory=Price)
-    behind: Price = field(default_factory=Price)
+    inline: Price = field(default_factory=Price)  # in the training thread or on its device
+    background: Price = field(default_factory=Price)  # in the worker thread
     last_step: int | None = None
     interval: int = 1  # steps between the last two
 
@@ -118,16 +118,16 @@ class Budget:
         self.norms = Allowance(share / 2)
         self.close_inspections = Allowance(share / 3)
         self.outside = Allowance(share / 2)
-        self.behind = Allowance(0.4 * share)
+        self.background = Allowance(0.4 * share)
         self._inspection = Price()
-        self._is_compared = False  # the price was measured against steps without inspection
+        self._is_compared = False  # the price comes from a comparison with uninspected steps
         self._calls_outside = 0
         self.latest_inspection_seconds = 0.0
         self.hook_seconds = 0.0
         self.thread_seconds = 0.0
         self.training_seconds = 0.0
 
-    def step_over(self, training_seconds: float, hook_seconds: float) -> None:
+    def add_step(self, training_seconds: float, hook_seconds: float) -> None:
         """Account for a step: its duration, and the part of it that hooks took."""
         was_beginning, recorded_every_step = self.is_beginning, self.records_every_step
         self.training_seconds += training_seconds
@@ -136,22 +136,24 @@ class Budget:
         self.norms.earn(training_seconds)
         self.close_inspections.earn(training_seconds)
         self.outside.earn(training_seconds)
-        self.behind.earn(training_seconds)
+        self.background.earn(training_seconds)
         self.inline.spend(_CHARGED_EARLY * hook_seconds if was_beginning else hook_seconds)
         if recorded_every_step and not self.records_every_step:
-            self.inline.forgive(self._of(_FORGIVEN_SECONDS), 0.0)
+            self.inline.forgive(self._budget_for(_FORGIVEN_SECONDS), 0.0)
         if was_beginning and not self.is_beginning:
             for allowance in (self.inline, self.outside):
-                allowance.forgive(self._of(_FORGIVEN_SECONDS), self._of(_LATER_DEBT_SECONDS))
+                allowance.forgive(
+                    self._budget_for(_FORGIVEN_SECONDS), self._budget_for(_LATER_DEBT_SECONDS)
+                )
 
-    def counted(self, training_seconds: float, hook_seconds: float) -> None:
+    def add_counted_steps(self, training_seconds: float, hook_seconds: float) -> None:
         """Account for steps that were only counted, reserving a share for inspections."""
-        self.step_over(training_seconds, 0.0)
+        self.add_step(training_seconds, 0.0)
         self.hook_seconds += hook_seconds
         max_seconds = (1 - _MIN_INSPECTION_SHARE) * self.share * training_seconds
         self.inline.spend(min(hook_seconds, max_seconds))
 
-    def norm_took(self, seconds: float) -> None:
+    def charge_norm(self, seconds: float) -> None:
         """Charge the gradient norm's part of the hook time to its allowance."""
         self.norms.spend(seconds)
 
@@ -160,26 +162,28 @@ class Budget:
         price = measurement.inline.seconds
         return price is None or self.norms.covers(price)
 
-    def close_inspection_took(self, seconds: float) -> None:
+    def charge_close_inspection(self, seconds: float) -> None:
         """Charge a close inspection's part of the hook time to its allowance."""
         self.close_inspections.spend(seconds)
 
     def has_room_for_close_inspection(self, price: Price) -> bool:
         """Whether a close inspection may run now."""
         has_earned = price.seconds is None or self.close_inspections.covers(price.seconds)
-        return has_earned and self.behind.saved_seconds >= 0
+        return has_earned and self.background.saved_seconds >= 0
 
     @property
     def has_credit(self) -> bool:
         """Whether a measurement at the beginning may run on credit."""
-        return self.has_credit_inside and not self.behind.owes_more_than(self._of(_CREDIT_SECONDS))
+        return self.has_credit_inside and not self.background.owes_more_than(
+            self._budget_for(_CREDIT_SECONDS)
+        )
 
     @property
     def has_credit_inside(self) -> bool:
         """Whether a measurement inside the step may run on credit."""
-        return not self.inline.owes_more_than(self._of(_CREDIT_SECONDS))
+        return not self.inline.owes_more_than(self._budget_for(_CREDIT_SECONDS))
 
-    def _of(self, training_seconds: float) -> float:
+    def _budget_for(self, training_seconds: float) -> float:
         return self.percent / 100 * training_seconds
 
     @property
@@ -190,7 +194,7 @@ class Budget:
     @property
     def records_every_step(self) -> bool:
         """Whether training has just begun, and recording every step has not cost too much yet."""
-        return self.is_beginning and self.hook_seconds < self._of(_EVERY_STEP_SECONDS)
+        return self.is_beginning and self.hook_seconds < self._budget_for(_EVERY_STEP_SECONDS)
 
     @property
     def is_overdrawn(self) -> bool:
@@ -199,13 +203,13 @@ class Budget:
         is_exempt = self.records_every_step or self._calls_outside <= _FIRST_CALLS
         return is_overdrawn and not is_exempt
 
-    def outside_took(self, seconds: float) -> None:
-        """Charge the hook time of calls outside of training."""
+    def charge_outside_call(self, seconds: float) -> None:
+        """Charge the hook time of a call outside of training."""
         self._calls_outside += 1
         if self._calls_outside > _FIRST_CALLS:
             self.outside.spend(seconds)
 
-    def interruption_took(self, timed_seconds: float) -> None:
+    def charge_interruption(self, timed_seconds: float) -> None:
         """Charge a step that was inspected only because an evaluation brought the hooks back.
 
         Args:
@@ -217,13 +221,13 @@ class Budget:
         if self._calls_outside > _FIRST_CALLS:
             self.outside.spend(seconds)
 
-    def inspected(self, seconds: float) -> None:
+    def learn_inspection(self, seconds: float) -> None:
         """Learn the cost of an inspected step."""
         self.latest_inspection_seconds = seconds
         if not self._is_compared:
             self._inspection.learn(seconds)
 
-    def inspection_cost(self, seconds: float, timed_seconds: float) -> None:
+    def learn_inspection_cost(self, seconds: float, timed_seconds: float) -> None:
         """Learn the full cost of an inspection, and charge what the hooks did not measure."""
         self._is_compared = True
         self._inspection.learn(seconds)
@@ -236,7 +240,7 @@ class Budget:
     def has_room_for_inspection(self) -> bool:
         """Whether a step may be inspected now."""
         price = self._inspection.seconds
-        is_thread_free = not self.behind.owes_more_than(_MAX_THREAD_DEBT_SECONDS)
+        is_thread_free = not self.background.owes_more_than(_MAX_THREAD_DEBT_SECONDS)
         return is_thread_free and (price is None or self.inline.covers(price))
 
     def inspection_share(self, step_seconds: float) -> float:
@@ -247,28 +251,30 @@ class Budget:
         """Number of steps of this length until the next inspection fits the budget."""
         return self.inline.steps_until(self._inspection.seconds or 0.0, step_seconds)
 
-    def device_took(self, seconds: float) -> None:
+    def charge_device(self, seconds: float) -> None:
         """Charge time that a device spent on measurements in the queue of training work."""
         self.hook_seconds += seconds
         self.inline.spend(seconds)
 
-    def thread_took(self, seconds: float) -> None:
+    def charge_thread(self, seconds: float) -> None:
         """Charge CPU time of the worker thread."""
         self.thread_seconds += seconds
-        self.behind.spend(seconds)
+        self.background.spend(seconds)
 
     def has_room_for(self, measurement: Measurement) -> bool:
         """Whether a measurement may run now; the first one may, since its cost is unknown."""
-        inline, behind = measurement.inline.seconds, measurement.behind.seconds
+        inline, background = measurement.inline.seconds, measurement.background.seconds
         if inline is None:
             return True
-        return self.inline.covers(inline) and (behind is None or self.behind.covers(behind))
+        return self.inline.covers(inline) and (
+            background is None or self.background.covers(background)
+        )
 
     def steps_until_room(self, measurement: Measurement, step_seconds: float) -> int:
         """Number of steps of this length until a measurement fits the budget."""
         return max(
             self.inline.steps_until(measurement.inline.seconds or 0.0, step_seconds),
-            self.behind.steps_until(measurement.behind.seconds or 0.0, step_seconds),
+            self.background.steps_until(measurement.background.seconds or 0.0, step_seconds),
         )
 
     def begin(self, measurement: Measurement, step: int) -> None:

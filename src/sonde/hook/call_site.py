@@ -37,7 +37,7 @@ _SPLIT_OF = {word: split for split, words in _SPLITS.items() for word in words}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 Splits = tuple[str, ...]
-_NOWHERE = -1
+_NO_POSITION = -1
 _SETS_VARIABLES = ("STORE_", "UNPACK_", "EXTENDED_ARG")
 _IS_SNAPSHOT = sys.version_info < (3, 13)  # `f_locals` is a copy that the frame keeps alive
 
@@ -67,8 +67,8 @@ class _Script(NamedTuple):
 
     code: CodeType  # kept alive, so that its id is not reused
     key: int  # the same for equal code, since a notebook cell is recompiled for each run
-    splits: Splits  # data splits that it names in one tuple
-    loops: tuple[_Loop, ...]  # that may iterate over them
+    splits: Splits  # data splits that a tuple in its code names
+    loops: tuple[_Loop, ...]  # loops that may iterate over the splits
     is_outermost: bool  # module level: outer frames do not belong to the loop
 
 
@@ -82,7 +82,7 @@ class CallSites:
         self._described: dict[Chain, list[Frame]] = {}
 
     def chain(self) -> Chain:
-        """The call site that leads here, without a description (about two microseconds)."""
+        """The current call site, without a description (takes about two microseconds)."""
         keys: list[tuple[int, int]] = []
         scripts, frame, remaining = self._scripts, currentframe(), _MAX_FRAMES
         while frame is not None and remaining:
@@ -102,7 +102,7 @@ class CallSites:
         return tuple(keys)
 
     def describe(self, chain: Chain) -> list[Frame]:
-        """The frames of the call site that leads here, with the source of their expressions."""
+        """The frames of the current call site, with the source of their expressions."""
         if chain not in self._described:
             self._described[chain] = self._describe(chain)
         return self._described[chain]
@@ -113,9 +113,9 @@ class CallSites:
         while frame is not None and len(frames) < len(chain):
             script = self._scripts.get(id(frame.f_code))
             if script is not None and script.key in keys:
-                position = keys.get(~script.key, _NOWHERE)
+                position = keys.get(~script.key, _NO_POSITION)
                 described = _describe_frame(frame, script.key)
-                if position != _NOWHERE:  # put the current split of a loop over splits first
+                if position != _NO_POSITION:  # put the current split of a loop over splits first
                     key = (~script.key, position)
                     expression = script.splits[position]
                     frames.append(described._replace(key=key, expression=expression))
@@ -137,9 +137,9 @@ class CallSites:
 
 
 def site_within(chain: Chain, trainings: Iterable[Chain]) -> Chain:
-    """The call site up to the innermost function that training passes through as well.
+    """The part of a call site up to its innermost function that also trains.
 
-    A function that both trains and evaluates does so regardless of its caller.
+    The callers of a function that both trains and evaluates do not distinguish evaluations.
     """
     functions = {key for training in trainings for key, _ in training}
     for depth, (key, _) in enumerate(chain, 1):
@@ -158,7 +158,7 @@ def split_of(frames: Iterable[Frame], shared: set[tuple[int, int]]) -> tuple[str
 
     Args:
         frames: Innermost first.
-        shared: Frames that training passes through as well, which are ignored.
+        shared: Keys of frames that are also part of training call sites; these are ignored.
     """
     distinct = [frame for frame in frames if frame.key not in shared]
     for frame in distinct:
@@ -229,7 +229,7 @@ def _position(frame: FrameType, script: _Script) -> int:
     loops = [loop for loop in script.loops if loop.begin < offset < loop.end]
     names = [name for loop in loops for name in loop.variables]
     if not names:
-        return _NOWHERE
+        return _NO_POSITION
     variables = frame.f_locals
     values = [variables.get(name) for name in names]
     if _IS_SNAPSHOT and script.code.co_name != "<module>":
@@ -237,7 +237,7 @@ def _position(frame: FrameType, script: _Script) -> int:
     for value in values:
         if type(value) is str and value in script.splits:
             return script.splits.index(value)
-    return _NOWHERE
+    return _NO_POSITION
 
 
 def _describe_frame(frame: FrameType, key: int) -> Frame:

@@ -1,4 +1,4 @@
-"""Training steps of which only the end was recorded: counted and timed, without phases."""
+"""Training steps that are counted and timed but have no phases: only their ends were recorded."""
 
 from collections.abc import Callable, Sequence
 from itertools import repeat
@@ -43,11 +43,11 @@ class CountedSteps:
         Returns:
             Whether no optimizer has stepped in the current step.
         """
-        if self._open.stepped and set(self._open.stepped) == set(self._previous):
+        if self._open.optimizers and set(self._open.optimizers) == set(self._previous):
             self._finish()
-        return not self._open.stepped
+        return not self._open.optimizers
 
-    def carry(self, stepped: Sequence[tuple[int, int]]) -> None:
+    def add_optimizer_steps(self, stepped: Sequence[tuple[int, int]]) -> None:
         """Record optimizer steps of the current step, each with the time at which it ended."""
         for optimizer, end_ns in stepped:
             self._open.update(optimizer, end_ns, is_skipped=False)
@@ -56,7 +56,7 @@ class CountedSteps:
         """Add consecutive steps, given the time at which each ended.
 
         Returns:
-            The time at which the first of them began.
+            The time at which the first step began.
         """
         first, count, end_ns, emit = self.counts[_TRAIN], len(ends_ns), ends_ns[-1], self._emit
         began_ns = self._last_end_ns or ends_ns[0]

@@ -18,7 +18,7 @@ def framework_loaded(name: str) -> None:
     session = Session.of_process()
     if framework in session.frameworks.adapters:
         adapter = session.frameworks.adapters[framework]
-        session.guard.call(name, lambda: adapter.part_loaded(name), None)
+        session.guard.call(name, lambda: adapter.submodule_loaded(name), None)
     elif framework in ADAPTERS and session.frameworks.adapters:
         session.guard.call(framework, lambda: _attach(framework, session), None)
     elif framework in ADAPTERS:

@@ -32,7 +32,7 @@ _WRITE_SECONDS = 5.0
 _MAX_MESSAGE = 4_000  # characters
 _MAX_TRACEBACK = 100_000
 
-# by name, so that torch is not imported; it defines some of them in several modules
+# by name, since torch must not be imported and defines some of them in several modules
 _CHILD_ERRORS = {
     *("CalledProcessError", "BrokenProcessPool", "ChildFailedError"),
     *("ProcessRaisedException", "ProcessExitedException"),
@@ -114,10 +114,10 @@ def _rank_and_restart(worker: WorkerPlace) -> tuple[int, int]:
 def _is_child_of_rank(worker: WorkerPlace) -> bool:
     """Whether the parent is a Python process of the same rank and run."""
     parent = Path(f"/proc/{os.getppid()}")
-    ours = {f"RANK={worker.rank}".encode(), f"SONDE_RUN_ID={worker.run_id}".encode()}
+    expected = {f"RANK={worker.rank}".encode(), f"SONDE_RUN_ID={worker.run_id}".encode()}
     try:
         is_python = (parent / "exe").readlink().name.startswith("python")
-        return is_python and ours <= set((parent / "environ").read_bytes().split(b"\0"))
+        return is_python and expected <= set((parent / "environ").read_bytes().split(b"\0"))
     except OSError:
         return False
 
@@ -203,5 +203,5 @@ def _shorten(text: str) -> str:
 def _write_in_time(write: Callable[[], None]) -> None:
     try:
         within(_WRITE_SECONDS, "failure", write, None)
-    except RuntimeError:  # during interpreter shutdown, Python starts no more threads
+    except RuntimeError:  # during interpreter shutdown, no thread can be started
         Guard().attempt("the failure", write, None)

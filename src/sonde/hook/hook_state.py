@@ -29,14 +29,14 @@ class HookState:
         self.has_notes = False  # deferred events wait to be replayed
 
     def forget_notes(self) -> None:
-        """Drop deferred events: in a forked child, they belong to the parent."""
+        """Drop deferred events in a forked child: they belong to the parent."""
         self._forget()
 
-    def defer_to(self, catch_up: Callable[[], None], forget: Callable[[], None]) -> None:
+    def set_replay(self, catch_up: Callable[[], None], forget: Callable[[], None]) -> None:
         """Set the functions that replay and drop deferred events."""
         self.catch_up, self._forget = catch_up, forget
 
-    def rest_with(self, flush: Callable[[], None]) -> None:
+    def set_flush(self, flush: Callable[[], None]) -> None:
         """Set the function that records the steps counted while hooks rest."""
         self.flush_rest = flush
 

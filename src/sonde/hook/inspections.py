@@ -13,15 +13,15 @@ from sonde.hook.budget import Price
 from sonde.hook.session import Session
 
 _GROWTH = 1.5
-_LATER_GROWTH = 1.25  # keeps short jobs of some hundred steps covered to their end
+_LATER_GROWTH = 1.25  # small enough to cover jobs of a few hundred steps to their end
 _LATER_STEP = 27
-_MIN_PAUSE_STEPS = 20  # between two inspections that are not early ones
+_MIN_PAUSE_STEPS = 20  # between two inspections after the early ones
 _SLACK_STEPS = 64  # an open profiling window may delay an early inspection by this much
 _NEW_OPTIMIZER_STEPS = (0, 1, 2, 3, 5, 8)  # after an optimizer is created later
 _NEW_OPTIMIZER_PAUSE_STEPS = 100  # some scripts create an optimizer every few batches
-_MAX_FORWARDS = 4  # passes of one step: optimizers may take turns in it
+_MAX_FORWARDS = 4  # passes per step; more than one if optimizers take turns
 _MAX_EVALUATION_PASSES = 64
-_MAX_THREAD_DEBT_SECONDS = 1.0  # five times what a profile of Python takes
+_MAX_THREAD_DEBT_SECONDS = 1.0  # five times the cost of decoding a Python profile
 _MAX_UNUSUAL_STEPS = 8  # steps of a job that are inspected because their loss is out of range
 
 
@@ -76,7 +76,7 @@ class Inspections:
         self._spent_seconds = 0.0
         self._forwards: list[object] = []  # inspected passes of the current step
         self._unusual_steps = 0
-        self._counted = 0  # steps since the last decision that no hook has seen
+        self._counted = 0  # steps without hooks since the last decision
 
     def steps_counted(self, steps: int) -> None:
         """Count steps for which `is_due` was never called."""
@@ -86,7 +86,7 @@ class Inspections:
     def _steps_done(self) -> int:
         return self._session.steps.counts["train"]
 
-    def optimizer_made(self) -> None:
+    def optimizer_created(self) -> None:
         """Inspect the next steps: a newly created optimizer may begin to train."""
         step, previous = self._steps_done, self._new_optimizer_steps
         has_paused = not previous or step >= previous[0] + _NEW_OPTIMIZER_PAUSE_STEPS
@@ -135,15 +135,15 @@ class Inspections:
         def timed_check(*arguments: object) -> None:
             began_ns = thread_cpu_ns()
             shielded(*arguments)
-            self.took((thread_cpu_ns() - began_ns) / NANOSECONDS)
+            self.charge((thread_cpu_ns() - began_ns) / NANOSECONDS)
 
         return timed_check
 
-    def took(self, seconds: float) -> None:
+    def charge(self, seconds: float) -> None:
         """Charge time to the current inspection."""
         if self._is_inspected:
             self._spent_seconds += seconds
-            self._session.overhead.budget.close_inspection_took(seconds)
+            self._session.overhead.budget.charge_close_inspection(seconds)
 
     def _decide(self, step: int) -> bool:
         if self._spent_seconds:
@@ -172,11 +172,11 @@ class Inspections:
     def _has_credit(self) -> bool:
         """Whether an early inspection may run on credit.
 
-        The worker thread is some tenths of a second in debt after it has decoded the first profile.
-        That must not block inspections for a minute, since each adds little to the debt.
+        After decoding the first profile, the worker thread owes some tenths of a second. This must
+        not block inspections for a minute, since each of them adds little to the debt.
         """
         budget = self._session.overhead.budget
-        is_thread_free = budget.behind.saved_seconds >= -_MAX_THREAD_DEBT_SECONDS
+        is_thread_free = budget.background.saved_seconds >= -_MAX_THREAD_DEBT_SECONDS
         return budget.has_credit_inside and is_thread_free
 
 

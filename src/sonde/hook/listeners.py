@@ -20,27 +20,27 @@ class Listeners:
         self.non_finite: list[Callable[[str, float, At], None]] = []
 
     def on_begin(self, listener: Callable[[], None]) -> None:
-        """Call it when training begins, and again in a forked child."""
+        """Register a listener for the beginning of training, also called in a forked child."""
         self._begin.append(listener)
 
     def on_end(self, listener: Callable[[], None]) -> None:
-        """Call it after the last step, before the last flush."""
+        """Register a listener to call after the last step, before the last flush."""
         self._end.append(listener)
 
     def before_flush(self, listener: Callable[[], None]) -> None:
-        """Call it before rows are written, in the worker thread."""
+        """Register a listener to call before rows are written, in the worker thread."""
         self._flush.append(listener)
 
     def before_scripted_step(self, listener: Callable[[], None]) -> None:
-        """Call it before a step that the script ends itself with `sonde.step`."""
+        """Register a listener to call before `sonde.step` ends a step."""
         self._scripted_step.append(listener)
 
     def on_step(self, component: str, listener: Callable[[FinishedStep], None]) -> None:
-        """Call it after each step; a failing listener is dropped."""
+        """Register a listener to call after each step; it is dropped if it fails."""
         self.steps.append(self._guard.shield(component, listener, None))
 
     def on_non_finite(self, listener: Callable[[str, float, At], None]) -> None:
-        """Call it with each recorded number that is infinite or NaN, in any thread."""
+        """Register a listener for recorded numbers that are infinite or NaN, in any thread."""
         self.non_finite.append(listener)
 
     def begin(self) -> None:

@@ -36,7 +36,7 @@ class OpenStep:
     counted_by: str = ""  # what ended the step if no optimizer did
 
     @property
-    def stepped(self) -> list[int]:
+    def optimizers(self) -> list[int]:
         """The optimizers that have stepped, in order."""
         return [update.optimizer for update in self.updates]
 
@@ -73,13 +73,13 @@ class OpenStep:
 
     def split(self, count: int) -> tuple["OpenStep", "OpenStep"]:
         """Split into the step of the first `count` optimizer steps and the step of the rest."""
-        border = self.updates[count - 1].spans
-        first = OpenStep(self.spans[:border], profiled_by=self.profiled_by)
-        rest = OpenStep(self.spans[border:], profiled_by=self.profiled_by)
+        boundary = self.updates[count - 1].spans
+        first = OpenStep(self.spans[:boundary], profiled_by=self.profiled_by)
+        rest = OpenStep(self.spans[boundary:], profiled_by=self.profiled_by)
         for update in self.updates[:count]:
             first._add(update)
         for update in self.updates[count:]:
-            rest._add(update._replace(spans=update.spans - border))
+            rest._add(update._replace(spans=update.spans - boundary))
         rest.backwards = self.backwards
         return first, rest
 
@@ -89,20 +89,20 @@ class OpenStep:
         self.micro_steps = max(self.micro_steps, update.micro_steps)
         self.is_skipped |= update.is_skipped
 
-    def beginning(self) -> int:
-        """Start of the first step of the training: the start of its first span."""
+    def first_start_ns(self) -> int:
+        """Start of the first step of a training, which begins with its first span."""
         starts = [span[2] for span in self.spans if span[0] not in _OUTSIDE_STEP]
         return min(starts, default=self.end_ns)
 
     def detail(self) -> str:
-        """JSON with the unusual properties of the step, or an empty string."""
+        """Unusual properties of the step as JSON, or an empty string if there are none."""
         unusual: dict[str, object] = {}
         if self.micro_steps > 1:
             unusual["micro_steps"] = self.micro_steps
         if self.is_skipped:
             unusual["skipped"] = True
         if len(self.updates) > 1:
-            unusual["optimizers"] = sorted(set(self.stepped))[:16]
+            unusual["optimizers"] = sorted(set(self.optimizers))[:16]
         if self.profiled_by:
             unusual["profiled"] = self.profiled_by
         if self.counted_by:

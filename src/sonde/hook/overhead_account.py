@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class Resting(Enum):
-    """What a hook does when it is called while hooks rest."""
+    """What a hook does if it is called while hooks rest."""
 
     WAKES = auto()  # reactivates all hooks first
     FLUSHES = auto()  # records the counted steps first; the other hooks keep resting
@@ -23,7 +23,15 @@ class Resting(Enum):
 class Overhead:
     """Counts everything that Sonde runs inside the training process."""
 
-    __slots__ = ("_accounted_ns", "_clock", "_least_ns", "_state", "_windows", "budget", "hook_ns")
+    __slots__ = (
+        "_accounted_ns",
+        "_clock",
+        "_shortest_ns",
+        "_state",
+        "_windows",
+        "budget",
+        "hook_ns",
+    )
 
     def __init__(self, clock: Clock, state: HookState, windows: Windows) -> None:
         self._clock = clock
@@ -35,8 +43,8 @@ class Overhead:
         """Start over with a budget of `percent` of the training time."""
         self.budget = Budget(percent)
         self.hook_ns = 0  # of the training thread, since the last `account`
-        self._accounted_ns = 0  # until when training time was counted
-        self._least_ns: dict[str, int] = {}
+        self._accounted_ns = 0  # end of the training time counted so far
+        self._shortest_ns: dict[str, int] = {}
 
     @property
     def training_seconds(self) -> float:
@@ -68,9 +76,9 @@ class Overhead:
         hook_ns, self.hook_ns = self.hook_ns, 0
         begin_ns = self._accounted_ns or start_ns
         self._accounted_ns = max(begin_ns, end_ns)
-        if not self._windows.is_open:  # under a profiler, hooks take longer than they do otherwise
+        if not self._windows.is_open:  # a profiler would inflate the cost of hooks
             seconds = (self._accounted_ns - begin_ns) / NANOSECONDS
-            self.budget.step_over(seconds, hook_ns / NANOSECONDS)
+            self.budget.add_step(seconds, hook_ns / NANOSECONDS)
 
     def account_counted(self, start_ns: int, end_ns: int, hook_ns: int) -> None:
         """Count the time of steps that were not recorded; hooks took `hook_ns` of it in total."""
@@ -78,18 +86,18 @@ class Overhead:
         self._accounted_ns = max(begin_ns, end_ns)
         if not self._windows.is_open:
             seconds = (self._accounted_ns - begin_ns) / NANOSECONDS
-            self.budget.counted(seconds, hook_ns / NANOSECONDS)
+            self.budget.add_counted_steps(seconds, hook_ns / NANOSECONDS)
 
     def queue(self, kind: str, function: Callable[..., Result], *arguments: object) -> Result:
         """Call a function that adds work to a device queue.
 
-        If the queue is full, the call waits for training work, which costs the training nothing.
-        So only the shortest time that such a call has ever taken is counted.
+        If the queue is full, the call waits for training work, which does not delay training. So
+        only the shortest time of any call of this kind is counted.
         """
         began_ns = thread_cpu_ns()
         result = function(*arguments)
         took_ns = thread_cpu_ns() - began_ns
-        least_ns = min(took_ns, self._least_ns.get(kind, took_ns))
-        self._least_ns[kind] = least_ns
-        self.hook_ns -= took_ns - least_ns
+        shortest_ns = min(took_ns, self._shortest_ns.get(kind, took_ns))
+        self._shortest_ns[kind] = shortest_ns
+        self.hook_ns -= took_ns - shortest_ns
         return result

@@ -34,7 +34,7 @@ _NEVER = sys.maxsize
 _PREPARE_STEPS = 200  # prepare the profiler this many steps before its window
 _PREPARE_SECONDS = 60.0
 _READY_SECONDS = 5.0  # how long a step waits for a profiler that is not ready
-_MAX_EXTENSION = 10  # times the steps of a default window whose steps are too short
+_MAX_EXTENSION_FACTOR = 10  # limit for extending a default window with short steps
 _EVALUATION_NS = 10 * NANOSECONDS  # a longer evaluation ends a window of steps
 _FAILED: str | None = "profiler failed"
 
@@ -60,7 +60,7 @@ class _OpenWindow:
     cost_ns: int
     end_ns: int  # if limited by time, else never
     steps: int = 0  # finished in the window
-    latest_ns: int = 0  # end of the last of them
+    latest_ns: int = 0  # end of the last step
 
 
 class Windows:
@@ -70,8 +70,8 @@ class Windows:
         self._session = session
         self._changing = threading.Lock()  # any thread may change the list of waiting windows
         self._on_request: list[Callable[[], None]] = []
-        session.listeners.on_step(_COMPONENT, self._step_over)
-        session.listeners.on_begin(self._life_begins)
+        session.listeners.on_step(_COMPONENT, self._after_step)
+        session.listeners.on_begin(self._training_begins)
         session.listeners.on_end(self.close)
         self._begin_if_due = session.guard.shield(_COMPONENT, self._begin_due, None)
 
@@ -107,13 +107,13 @@ class Windows:
         return 0 if self._open is not None else max(0, self._wake_step - 1 - number)
 
     def request(self, *windows: Window) -> tuple[RequestedWindow, ...]:
-        """Open windows as soon as it is their turn; callable from any thread."""
+        """Queue windows, each to be opened when it is due; callable from any thread."""
         requested = tuple(RequestedWindow(window, window in DEFAULT_WINDOWS) for window in windows)
         with self._changing:
             self._waiting += requested
             self._set_alarm()
         self.notify_request()
-        self._prepare_near()
+        self._prepare_upcoming()
         return requested
 
     def on_request(self, *listeners: "Callable[[], None]") -> None:
@@ -121,7 +121,7 @@ class Windows:
         self._on_request += listeners
 
     def notify_request(self) -> None:
-        """Make hooks record the next steps as they happen, because of a request."""
+        """Make hooks record the next steps as they happen, instead of deferring them."""
         for listener in self._on_request:
             listener()
 
@@ -132,9 +132,13 @@ class Windows:
         if not session.state.is_on or plan == before:
             return
         with self._changing:
-            self._waiting = [waiting for waiting in self._waiting if waiting.window.by != _PLAN]
+            self._waiting = [
+                requested for requested in self._waiting if requested.window.by != _PLAN
+            ]
             self._set_alarm()
-        ahead = (each for each in plan if each.start_step is None or each.start_step > number)
+        ahead = (
+            window for window in plan if window.start_step is None or window.start_step > number
+        )
         self.request(*ahead)
 
     def between_steps(self, step: FinishedStep) -> None:
@@ -164,7 +168,7 @@ class Windows:
         else:  # a profiler cannot be stopped from another thread
             self._record(self._open, "recording was stopped by another thread")
 
-    def _life_begins(self) -> None:
+    def _training_begins(self) -> None:
         session = self._session
         self._begin_ns = session.clock.now_ns()
         if session.settings.profile:
@@ -173,7 +177,7 @@ class Windows:
             if self._wake_step <= session.steps.counts[_TRAIN]:
                 self._begin_if_due(session.steps.counts[_TRAIN])
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         """End the open window after its last step."""
         if step.mode == _TRAIN and not self._has_stepped:
             self._has_stepped = True
@@ -185,17 +189,17 @@ class Windows:
             current.steps, current.latest_ns = current.steps + 1, step.end_ns
         count = current.window.num_steps if current.window.duration_seconds is None else 0
         is_done = count and current.steps >= count and not self._extends(current, step.number + 1)
-        cut = ""
+        cut_reason = ""
         if step.mode != _TRAIN and step.end_ns - current.latest_ns >= _EVALUATION_NS:
-            cut = "an evaluation took too long"
-        if is_done or cut or step.end_ns >= current.end_ns:
+            cut_reason = "an evaluation took too long"
+        if is_done or cut_reason or step.end_ns >= current.end_ns:
             began_ns = ticks_ns()
-            self._end(current, cut)
+            self._end(current, cut_reason)
             self._session.overhead.refund(ticks_ns() - began_ns)
 
     def _extends(self, current: _OpenWindow, number: int) -> bool:
         """Whether to extend a default window: its steps are short, and no other window is due."""
-        max_steps = _MAX_EXTENSION * current.window.num_steps
+        max_steps = _MAX_EXTENSION_FACTOR * current.window.num_steps
         # one step must lie between this window and the next
         is_default = current.requested.is_default
         if not is_default or current.steps >= max_steps or self._wake_step <= number + 1:
@@ -206,7 +210,7 @@ class Windows:
         return not self._session.guard.call(component, profiler.has_enough, True)
 
     def _shift_plan(self, first: int) -> None:
-        """Count the steps of the plan from the first step, since training may be resumed."""
+        """Count the steps of the plan from the first step, since training may have resumed."""
         if not first:
             return
         with self._changing:
@@ -225,7 +229,7 @@ class Windows:
         if self._open is not None or not session.recorder.is_live:
             return
         with self._changing:
-            due = [waiting for waiting in self._waiting if self._is_due(waiting, number)]
+            due = [requested for requested in self._waiting if self._is_due(requested, number)]
             if due:
                 self._waiting.remove(due[0])
             self._set_alarm()
@@ -233,7 +237,7 @@ class Windows:
             began_ns = ticks_ns()
             self._begin(due[0], number)
             session.overhead.refund(ticks_ns() - began_ns)
-        self._prepare_near()
+        self._prepare_upcoming()
 
     def _is_due(self, requested: RequestedWindow, number: int) -> bool:
         window = requested.window
@@ -245,11 +249,11 @@ class Windows:
             return number == window.start_step
         if not self._is_settled:  # a window without a fixed step waits for the previous one
             return False
-        since = self._begin_ns + int((window.start_seconds or 0.0) * NANOSECONDS)
-        return self._session.clock.now_ns() >= since
+        due_ns = self._begin_ns + int((window.start_seconds or 0.0) * NANOSECONDS)
+        return self._session.clock.now_ns() >= due_ns
 
     def _set_alarm(self) -> None:
-        """Set when the next window may be due; until then a step costs one comparison."""
+        """Set when the next window may be due; until then, each step costs one comparison."""
         steps, times = [_NEVER], [_NEVER]
         for requested in self._waiting:
             window = requested.window
@@ -262,7 +266,7 @@ class Windows:
     def _begin(self, requested: RequestedWindow, number: int) -> bool:
         began_ns = ticks_ns()
         session, kind = self._session, requested.window.kind
-        profiler = self._ready(requested)
+        profiler = self._ready_profiler(requested)
         if profiler is None:
             return False
         window = replace(requested.window, start_step=number)
@@ -280,7 +284,7 @@ class Windows:
         session.worker_thread.submit("beat", session.send_heartbeat)
         return True
 
-    def _end(self, current: _OpenWindow, cut: str) -> None:
+    def _end(self, current: _OpenWindow, cut_reason: str) -> None:
         """Stop the profiler and record the window."""
         session, kind = self._session, current.window.kind
         end_ns, began_ns = session.clock.now_ns(), ticks_ns()
@@ -288,12 +292,12 @@ class Windows:
         assert profiler is not None
         session.guard.call(_component(kind), lambda: profiler.end(current.window), None)
         current.cost_ns += ticks_ns() - began_ns
-        self._record(current, cut, end_ns)
+        self._record(current, cut_reason, end_ns)
         session.steps.profile("")
         self._ended_step, self._is_settled = session.steps.counts[_TRAIN] - 1, False
         session.worker_thread.submit(_COMPONENT, self._settled)
 
-    def _record(self, current: _OpenWindow, cut: str, end_ns: int | None = None) -> None:
+    def _record(self, current: _OpenWindow, cut_reason: str, end_ns: int | None = None) -> None:
         window, first = current.window, current.window.start_step or 0
         last = max(first, self._session.steps.counts[_TRAIN] - 1)
         detail: dict[str, object] = {
@@ -302,7 +306,7 @@ class Windows:
             "cost_seconds": round(current.cost_ns / NANOSECONDS, 6),
         }
         detail |= {"options": dict(window.options)} if window.options else {}
-        detail |= {"cut": cut} if cut else {}
+        detail |= {"cut": cut_reason} if cut_reason else {}
         start_ns, kind = current.start_ns, window.kind.value
         length_ns = (end_ns or self._session.clock.now_ns()) - start_ns
         category, encoded = EventCategory.WINDOW.value, json.dumps(detail, separators=(",", ":"))
@@ -314,15 +318,15 @@ class Windows:
         self._is_settled = True
         self._session.send_heartbeat()
 
-    def _prepare_near(self) -> None:
+    def _prepare_upcoming(self) -> None:
         """Prepare the profilers of windows that begin soon, in the worker thread."""
         session = self._session
         number, now_ns = session.steps.counts[_TRAIN], session.clock.now_ns()
         for requested in list(self._waiting):
             window = requested.window
             steps_ahead = (window.start_step or 0) - number
-            since = self._begin_ns + int((window.start_seconds or 0.0) * NANOSECONDS)
-            is_soon = since - now_ns <= _PREPARE_SECONDS * NANOSECONDS
+            due_ns = self._begin_ns + int((window.start_seconds or 0.0) * NANOSECONDS)
+            is_soon = due_ns - now_ns <= _PREPARE_SECONDS * NANOSECONDS
             is_near = is_soon and steps_ahead <= _PREPARE_STEPS
             if is_near and requested.is_prepared is None and self._has_subject(requested):
                 requested.is_prepared = threading.Event()
@@ -357,8 +361,8 @@ class Windows:
             self._refuse(requested, f"no {kind} profiler is available")
         return self._profilers[kind]
 
-    def _ready(self, requested: RequestedWindow) -> Profiler | None:
-        """The profiler; waits for a limited time until it is prepared."""
+    def _ready_profiler(self, requested: RequestedWindow) -> Profiler | None:
+        """The prepared profiler, or None if it cannot be used; waits for a limited time."""
         session, kind = self._session, requested.window.kind
         if requested.is_prepared is None:
             self._prepare(requested)

@@ -18,7 +18,7 @@ class Recorder:
 
     def __init__(self, now_ns: Callable[[], int], listeners: Listeners) -> None:
         self.rows = Rows(EVENTS, SCALARS, OBSERVATIONS, OPERATIONS)
-        # bound methods, to be fast: called for every span, and by profilers in any thread
+        # bound methods for speed: called for every span, and by profilers in any thread
         self.event: Callable[[EventRow], None] = self.rows.adder(EVENTS)
         self.operation = self.rows.adder(OPERATIONS)
         self._add_scalar = self.rows.adder(SCALARS)
@@ -32,10 +32,10 @@ class Recorder:
         self._steps = Steps(self._clock_ns, self.event, on_finished)
         return self._steps
 
-    def take_time_from(self, now_ns: Callable[[], int] | None) -> None:
-        """Take timestamps from this function; None restores the clock."""
+    def set_time_source(self, now_ns: Callable[[], int] | None) -> None:
+        """Use this function for timestamps; None restores the clock."""
         self._now_ns = now_ns or self._clock_ns
-        self._steps.take_time_from(self._now_ns)
+        self._steps.set_time_source(self._now_ns)
 
     @property
     def is_live(self) -> bool:

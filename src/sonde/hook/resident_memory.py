@@ -32,14 +32,14 @@ class ResidentMemory:
         self._session = session
         self._restart()
         session.listeners.on_begin(self._restart)
-        session.listeners.on_step(_COMPONENT, self._step_over)
+        session.listeners.on_step(_COMPONENT, self._after_step)
 
     def _restart(self) -> None:
         self._due_ns = 0
         self._end_ns = 0  # unknown before the first step
         self._is_over = False
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         if self._is_over or step.mode != Mode.TRAIN:
             return
         session, kind = self._session, ObservationKind.RESIDENT_MEMORY

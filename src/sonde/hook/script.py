@@ -158,7 +158,7 @@ def profile(
 
 
 def record_number(session: Session, name: str, value: Any, source: str, at: At) -> bool:
-    """Record a number of any numeric type; return whether the value is one."""
+    """Record a number of any numeric type; return False if the value is not a number."""
     tensors = session.frameworks.tensors
     if tensors is not None and tensors.scalar(name, value, source, at):
         return True

@@ -50,14 +50,14 @@ class Session:
         self.frameworks = AttachedFrameworks()
         self.listeners = Listeners(self.guard)
         self.recorder = Recorder(clock.now_ns, self.listeners)
-        self.steps = self.recorder.make_steps(self._step_over)
+        self.steps = self.recorder.make_steps(self._after_step)
         self.store = WorkerStore(worker, clock, self.guard)
         self.windows = Windows(self)
         self.overhead = Overhead(clock, self.state, self.windows)
         self.requests = Requests(self)
-        self._begin_life()
+        self._reset_components()
 
-    def _begin_life(self) -> None:
+    def _reset_components(self) -> None:
         """Reset every component to the state before the first record."""
         self.state.reset()
         self.thread.reset()
@@ -80,7 +80,7 @@ class Session:
         self.recorder.rows.clear()
         self.state.forget_notes()
         self.steps.reset()
-        self._begin_life()
+        self._reset_components()
 
     def reopen(self, worker: WorkerPlace, settings: HookSettings) -> None:
         """Begin another job in this process, or continue the same one after a `close`."""
@@ -104,7 +104,7 @@ class Session:
     def activate(self) -> bool:
         """Start recording if possible; return whether recording is on."""
         state = self.state
-        if state.is_on or state.holds or state.is_paused or not self.store.may_try():
+        if state.is_on or state.holds or state.is_paused or not self.store.may_attempt():
             return state.is_on
         with self.thread.lock:  # several threads may reach their first step at once
             if not state.is_on:
@@ -119,7 +119,7 @@ class Session:
         resting: Resting = Resting.WAKES,
     ) -> Callable[..., Result]:
         """Wrap a function as a hook: guarded, timed, and active only in the training thread."""
-        shielded = self.guard.shield(component, self.frameworks.around(function), default)
+        shielded = self.guard.shield(component, self.frameworks.wrap_hook(function), default)
         get_ident, activate, guard = threading.get_ident, self.activate, self.guard
         state, thread, overhead = self.state, self.thread, self.overhead
         is_skipped, wakes = resting is Resting.SKIPS, resting is Resting.WAKES
@@ -208,7 +208,7 @@ class Session:
             return
         self.store.open(self.frameworks)
         self._worker_thread = WorkerThread(
-            self.clock, self.guard, self._flush, _FLUSH_SECONDS, self.overhead.budget.thread_took
+            self.clock, self.guard, self._flush, _FLUSH_SECONDS, self.overhead.budget.charge_thread
         )
         self._worker_thread.start()
         # processes of multiprocessing end without atexit
@@ -216,15 +216,15 @@ class Session:
         atexit.register(self.close)
         self.steps.counts |= self.store.earlier_counts()
         self.listeners.begin()
-        self.store.report_begin()
+        self.store.report_early_losses()
         self.state.switch_on()
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         overhead = self.overhead
         if step.mode != "train":
-            overhead.budget.outside_took(overhead.hook_ns / NANOSECONDS)
+            overhead.budget.charge_outside_call(overhead.hook_ns / NANOSECONDS)
         elif self.recorder.is_live:
-            overhead.budget.inspected(overhead.hook_ns / NANOSECONDS)
+            overhead.budget.learn_inspection(overhead.hook_ns / NANOSECONDS)
         overhead.account(step.start_ns, step.end_ns)
         for listener in self.listeners.steps:
             listener(step)

@@ -12,13 +12,13 @@ from sonde.records.observation import ObservationKind
 if TYPE_CHECKING:
     from sonde.hook.session import Session
 
-_FIRST_SECONDS = 3.0  # each further sample comes after twice as long
-_STEP_FACTOR = 20.0  # times the duration of the previous step: slow steps are not stalls
+_FIRST_SECONDS = 3.0  # until the first sample; the time doubles for each further one
+_STEP_FACTOR = 20.0  # a stall also exceeds this multiple of the previous step's duration
 _MAX_DEPTH = 64
 _MAX_RECORDED_FRAMES = 12
 _OURS = str(Path(__file__).parents[1])
 _INSTALLED = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen")
-# Activities by the files of their frames; the first match from the innermost frame out counts.
+# Activities by source file; the innermost frame that matches one determines the activity.
 _ACTIVITIES = (
     ("compiling", ("/torch/_dynamo/", "/torch/_inductor/")),
     ("checkpoint", ("/torch/serialization.py", "/torch/distributed/checkpoint/")),

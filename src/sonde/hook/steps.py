@@ -14,9 +14,9 @@ from sonde.hook.counted_steps import LANE, CountedSteps, EventRow
 from sonde.hook.open_step import OpenStep, Span
 from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 
-BY_BACKWARD = -1  # replaces the optimizer where backward passes are counted as steps
+BY_BACKWARD = -1  # in place of an optimizer, if backward passes are counted as steps
 _MAX_SPANS = 64  # per step; further spans extend the last one if it has the same phase
-_MAX_SPANS_IN_TOTAL = 4096  # then the last span of the phase, since some loops never end a step
+_MAX_SPANS_IN_TOTAL = 4096  # then the last one of the phase, since some loops never end a step
 _MAX_UNDECIDED = 16384  # passes; beyond that they count as evaluation
 
 # plain strings: looking up enum members would dominate the cost of these methods
@@ -29,7 +29,7 @@ _LEADING = (_DATA_WAIT, Phase.HOST_TO_DEVICE.value)
 
 
 class Pass(Enum):
-    """Purpose of a forward pass, as far as it is known when the pass begins."""
+    """Purpose of a forward pass, if it is certain when the pass begins."""
 
     TRAIN = auto()
     EVAL = auto()
@@ -113,8 +113,8 @@ class Steps(CountedSteps):
         previous, self.forced_mode = self.forced_mode, mode
         return previous
 
-    def take_time_from(self, now_ns: Callable[[], int]) -> None:
-        """Take timestamps from this function from now on."""
+    def set_time_source(self, now_ns: Callable[[], int]) -> None:
+        """Use this function for timestamps from now on."""
         self._now_ns = now_ns
 
     @property
@@ -204,11 +204,11 @@ class Steps(CountedSteps):
             step.backwards += 1
 
     def discard_micro_steps(self) -> None:
-        """Drop the backward passes since the last optimizer step: they lead to no step."""
+        """Drop the backward passes since the last optimizer step, which does not use them."""
         self._open.backwards = 0
 
     def join_backwards(self, surplus: int) -> None:
-        """Subtract backward passes that were parts of one loss, not separate micro-steps."""
+        """Subtract backward passes that were terms of one loss rather than separate micro-steps."""
         self._open.backwards -= surplus
 
     def optimizer_begins(self, optimizer: int) -> None:
@@ -217,24 +217,24 @@ class Steps(CountedSteps):
             self._decide(is_eval=False)
         if self.is_explicit or not self._open.updates:
             return
-        stepped = self._open.stepped
-        if optimizer in stepped:
-            self._split_turns(stepped, stepped.index(optimizer))
+        optimizers = self._open.optimizers
+        if optimizer in optimizers:
+            self._split_turns(optimizers, optimizers.index(optimizer))
             self._finish()
-        elif self.optimizers_alive <= 1:  # the others are gone
+        elif self.optimizers_alive <= 1:  # the other optimizers no longer exist
             self._finish()
 
-    def optimizer_made(self) -> None:
+    def optimizer_created(self) -> None:
         """End the current step, because the script creates another optimizer."""
         if self._open.updates and not self.is_explicit:
             self._finish()
 
-    def _split_turns(self, stepped: list[int], index: int) -> None:
+    def _split_turns(self, optimizers: list[int], index: int) -> None:
         """Split the step where optimizers take turns with several steps each.
 
         Only the second step in a row shows that another optimizer has taken over.
         """
-        if index and self._previous == tuple(stepped[:index]):
+        if index and self._previous == tuple(optimizers[:index]):
             self._open, rest = self._open.split(index)
             self._finish()
             self._open = rest
@@ -250,13 +250,13 @@ class Steps(CountedSteps):
         """Count the backward pass that has just ended as the end of a step, for now."""
         self._open.count_backward(BY_BACKWARD, self._now_ns(), micro_steps)
 
-    def count_no_backward(self) -> None:
+    def stop_counting_backward(self) -> None:
         """Stop counting backward passes as steps: something else ends the current step."""
         if self._open.updates:
             self._open = self._open.without_updates()
 
     def discard_open(self) -> None:
-        """Record everything since the last step as belonging to no step."""
+        """Record all spans since the last step without assigning them to a step."""
         for span in self._open.spans:
             self._emit_span(span, NO_STEP, _TRAIN)
         self._open = OpenStep()
@@ -302,7 +302,7 @@ class Steps(CountedSteps):
         spans.append(span)
 
     def _take_leading(self) -> list[Span]:
-        """Remove and return the spans right before a non-training pass: they belong to it."""
+        """Remove and return the spans that lead to a non-training pass, which they belong to."""
         spans, since = self._open.spans, self._open.spans_at_end
         first = len(spans)
         while first > since and spans[first - 1][0] in _LEADING:
@@ -354,7 +354,7 @@ class Steps(CountedSteps):
         self._open = OpenStep(spans=rest, backwards=step.backwards)
         number = self.counts[_TRAIN]
         self.counts[_TRAIN] = number + 1
-        start_ns = self._last_end_ns or step.beginning()
+        start_ns = self._last_end_ns or step.first_start_ns()
         self._settle_evaluation(step, start_ns)
         self._last_end_ns = step.end_ns
         self._latest_ns = step.end_ns - start_ns
@@ -366,7 +366,7 @@ class Steps(CountedSteps):
             start_ns,
             step.end_ns,
             max(1, step.micro_steps),
-            tuple(step.stepped),
+            tuple(step.optimizers),
         )
         self._previous = finished.optimizers
         self._emit_step(finished, step.detail())
@@ -385,6 +385,6 @@ class Steps(CountedSteps):
 
 
 def _last_index(spans: list[Span], phase: str) -> int:
-    """Index of the last span of a phase; -1, the last span of all, if there is none."""
+    """Index of the last span of a phase; -1, which is the last span of any, if there is none."""
     indexes = range(len(spans) - 1, -1, -1)
     return next((index for index in indexes if spans[index][0] == phase), -1)

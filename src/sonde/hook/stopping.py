@@ -38,15 +38,15 @@ def stop_job(session: "Session", reason: str) -> None:
 class LastStep:
     """Ends the process between two steps, after the same step in all workers of the job.
 
-    The launcher first asks all workers for their progress, then names a last step that none of them
-    has reached. Otherwise a worker could wait for the others in a collective forever.
+    The launcher first requests the progress of all workers, then sets a last step that no worker
+    has reached. Otherwise, a worker could wait for the others in a collective forever.
     """
 
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._near_until = 0.0
         self._request: Request | None = None
-        # adapters may replace this with the framework's own count
+        # replaced by adapters that know the framework's own count
         self.count_workers: Callable[[], int] = lambda: session.store.worker.world_size
 
     @property
@@ -76,12 +76,12 @@ class LastStep:
         if self._request is None:  # a second request could reach some workers too late
             self._request, self._inbox = request, inbox
             self._number = int(request.arguments[LAST_STEP])
-            self._session.listeners.on_step("the stop", self._step_over)
+            self._session.listeners.on_step("the stop", self._after_step)
         self.record_live()
         message = f"ends after step {self._number}"
         inbox.reply(request, self._session.clock, is_done=True, message=message)
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         session = self._session
         if not session.recorder.is_live:
             return
@@ -98,7 +98,7 @@ class LastStep:
         raise StoppedJobError(reason, f"job stopped after step {number}")
 
     def _rendezvous(self, request: Request, number: int) -> None:
-        """Wait briefly for the other workers: launchers kill all of them once the first exits."""
+        """Wait briefly for the other workers, because launchers kill all of them once one exits."""
         session, clock = self._session, self._session.clock
         self._inbox.reply(request, clock, is_done=True, message=f"{_ENDED} {number}")
         deadline, never = clock.seconds() + _RENDEZVOUS_SECONDS, threading.Event()

@@ -42,7 +42,7 @@ class OpeningAttempts:
         except StoreError as error:
             self._due = self._clock.seconds() + self._pause
             self._pause = min(2 * self._pause, _MAX_PAUSE_SECONDS)
-            self._failed(str(error))
+            self._note_failure(str(error))
 
     def report_to(self, writer: Writer) -> None:
         """Record what was lost before the store could be opened."""
@@ -53,10 +53,10 @@ class OpeningAttempts:
     def give_up(self, reason: str) -> None:
         """Stop trying, because something other than the store has failed."""
         self._due, self._is_given_up = 1.0, True
-        self._failed(reason)
+        self._note_failure(reason)
 
-    def _failed(self, reason: str) -> None:
-        """Remember a failure; unless a later attempt succeeds, it is reported at exit."""
+    def _note_failure(self, reason: str) -> None:
+        """Note a failure, which is reported at exit unless a later attempt succeeds."""
         if not self._reason:
             self._since_ns = self._clock.now_ns()
             # processes of multiprocessing end without atexit

@@ -24,7 +24,7 @@ class TrainingThread:
         return self.id in (0, threading.get_ident())
 
     def claim(self, *, is_idle: bool = False) -> bool:
-        """Select the calling thread unless another one is selected; return whether it is.
+        """Select the calling thread, unless another one is selected; return whether it is selected.
 
         Args:
             is_idle: Whether the thread selected so far has not trained yet.

@@ -64,8 +64,8 @@ class WorkerStore:
         assert self._backend is not None
         return self._backend
 
-    def may_try(self) -> bool:
-        """Whether to try to open the store now; after a failure there is a pause."""
+    def may_attempt(self) -> bool:
+        """Whether to try to open the store now; after a failure, retries are spaced out."""
         return self._attempts.is_due()
 
     def attempt(self, begin: Callable[[], None]) -> None:
@@ -105,7 +105,7 @@ class WorkerStore:
         assert self.info is not None
         return earlier_counts(self.backend, self.info)
 
-    def report_begin(self) -> None:
+    def report_early_losses(self) -> None:
         """Record what was lost before the store could be opened."""
         self._attempts.report_to(self.writer)
 

@@ -14,8 +14,8 @@ class Adapter(ABC):
     def attach(self, session: "Session") -> None:
         """Install the hooks."""
 
-    def part_loaded(self, name: str) -> None:
-        """Handle the import of another awaited module of the framework."""
+    def submodule_loaded(self, name: str) -> None:
+        """Handle the import of a submodule of the framework, after the framework itself."""
 
     def adopt(self) -> None:
         """Find models and optimizers that the script created before the hooks were installed."""

@@ -18,11 +18,11 @@ Function = Callable[..., Any]
 
 
 class OnTorch(Adapter):
-    """Reports how the loop scales losses, evaluates, logs and saves checkpoints."""
+    """Reports how a training loop scales losses, evaluates, logs and saves checkpoints."""
 
     package = ""  # the module that the script imports
-    version_in = ""  # the module with the version, if it is another one
-    source = ""  # recorded as the source of its numbers
+    version_in = ""  # the module that defines the version, if it is a different one
+    source = ""  # the recorded source of logged numbers
 
     def __init__(self) -> None:
         self._patches = Patches()
@@ -38,8 +38,10 @@ class OnTorch(Adapter):
         session.frameworks.add_versions(**{self.package: str(module.__version__)})
         skips = Resting.SKIPS
         self._note = session.hook(self.package, self._record, None, Resting.FLUSHES)
-        self._divides = session.hook("losses", torch.losses.divides, False, skips)
-        self._undivided = session.hook("losses", torch.losses.undivided, None, skips)
+        self._announce_division = session.hook(
+            "losses", torch.losses.announce_division, False, skips
+        )
+        self._end_division = session.hook("losses", torch.losses.end_division, None, skips)
         self._force = session.hook("modes", session.steps.force, None)
         self._wrap(self._patches)
 
@@ -69,7 +71,7 @@ class OnTorch(Adapter):
 
         return make
 
-    def _named(
+    def _as_evaluation(
         self,
         title_of: Callable[..., str],
         metrics_of: Callable[[Any, Any], Sequence[Mapping[str, Any]]],
@@ -77,16 +79,17 @@ class OnTorch(Adapter):
         """Make a wrapper for a function that runs a named evaluation and returns its metrics.
 
         Args:
-            title_of: Returns the name, given the arguments of the call.
-            metrics_of: Returns the metrics of each data set, given the owner and the result.
+            title_of: Returns the name of the evaluation, given the arguments of the call.
+            metrics_of: Returns the metrics of each data set, given the owner of the function and
+                its result.
         """
         hook, evaluations = self._session.hook, self._torch.evaluations
-        entitle = hook("evaluations", evaluations.entitle, "")
+        set_title = hook("evaluations", evaluations.set_title, "")
         begins = hook(
-            "evaluations", lambda args, named: evaluations.entitle(title_of(*args, **named)), ""
+            "evaluations", lambda args, kwargs: evaluations.set_title(title_of(*args, **kwargs)), ""
         )
         ends = hook(
-            "evaluations", lambda of, result: evaluations.report(metrics_of(of, result)), None
+            "evaluations", lambda owner, result: evaluations.report(metrics_of(owner, result)), None
         )
 
         def make(original: Function) -> Function:
@@ -100,13 +103,13 @@ class OnTorch(Adapter):
                     drop_frame(error)
                     raise
                 finally:
-                    entitle(previous)
+                    set_title(previous)
 
             return call
 
         return make
 
-    def _saves(self, original: Function) -> Function:
+    def _as_checkpoint(self, original: Function) -> Function:
         """Wrap a function that writes a checkpoint."""
         return self._torch.waiting.timed(original, Phase.CHECKPOINT)
 

@@ -15,16 +15,16 @@ class Accelerate(OnTorch):
 
     def _wrap(self, patches: Patches) -> None:
         accelerator = import_module("accelerate").Accelerator
-        patches.wrap(accelerator, "backward", self._backward)
+        patches.wrap(accelerator, "backward", self._wrap_backward)
         for name in ("save", "save_model", "save_state"):
-            patches.wrap(accelerator, name, self._saves)
+            patches.wrap(accelerator, name, self._as_checkpoint)
 
-    def _backward(self, original: Function) -> Function:
+    def _wrap_backward(self, original: Function) -> Function:
         def backward(accelerator: Any, loss: Any, **kwargs: Any) -> Any:
             # DeepSpeed divides the loss internally, where it cannot be recorded
             is_divided = getattr(accelerator.distributed_type, "value", "") != "DEEPSPEED"
             divisor = accelerator.gradient_accumulation_steps if is_divided else 1
-            is_divided_here = divisor != 1 and self._divides(divisor, "Accelerate", loss)
+            is_divided_here = divisor != 1 and self._announce_division(divisor, "Accelerate", loss)
             try:
                 return original(accelerator, loss, **kwargs)
             except BaseException as error:
@@ -32,6 +32,6 @@ class Accelerate(OnTorch):
                 raise
             finally:
                 if is_divided_here:
-                    self._undivided()
+                    self._end_division()
 
         return backward

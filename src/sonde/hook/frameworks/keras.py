@@ -19,7 +19,7 @@ class Keras(OnTorch):
 
     def _wrap(self, patches: Patches) -> None:
         trainer = import_module("keras.src.backend.torch.trainer").TorchTrainer
-        patches.wrap(trainer, "evaluate", self._named(_title, _metrics))
+        patches.wrap(trainer, "evaluate", self._as_evaluation(_title, _metrics))
         patches.wrap(trainer, "predict", self._in_mode(Mode.PREDICT))
 
 

@@ -20,7 +20,7 @@ class Lightning(OnTorch):
     """Reports what Lightning's Trainer does outside of PyTorch."""
 
     package = "lightning"
-    home = "lightning.pytorch"
+    home = "lightning.pytorch"  # the module that contains the loops
     source = "lightning"
 
     def attach(self, session: Session) -> None:
@@ -31,24 +31,24 @@ class Lightning(OnTorch):
     def _wrap(self, patches: Patches) -> None:
         loops = import_module(f"{self.home}.loops")
         closure = import_module(f"{self.home}.loops.optimization.automatic").ClosureResult
-        patches.wrap(closure, "from_training_step_output", self._dividing)
+        patches.wrap(closure, "from_training_step_output", self._wrap_closure_result)
         strategy = import_module(f"{self.home}.strategies").Strategy
         for name in _STEPS:
-            patches.wrap(strategy, name, self._passing)
+            patches.wrap(strategy, name, self._wrap_step)
         evaluation = vars(loops)["_EvaluationLoop"]
-        patches.wrap(evaluation, "run", self._named(_title, _metrics))
+        patches.wrap(evaluation, "run", self._as_evaluation(_title, _metrics))
         patches.wrap(evaluation, "run", self._in_mode(Mode.EVAL))
         patches.wrap(vars(loops)["_PredictionLoop"], "run", self._in_mode(Mode.PREDICT))
-        patches.wrap(import_module(self.home).Trainer, "save_checkpoint", self._saves)
+        patches.wrap(import_module(self.home).Trainer, "save_checkpoint", self._as_checkpoint)
         connectors = f"{self.home}.trainer.connectors.logger_connector"
         connector = vars(import_module(f"{connectors}.logger_connector"))["_LoggerConnector"]
         results = vars(import_module(f"{connectors}.result"))["_ResultCollection"]
-        patches.wrap(results, "metrics", self._measuring)
-        patches.wrap(connector, "on_batch_end", self._logging_batch)
-        patches.wrap(connector, "on_epoch_end", self._logging)
+        patches.wrap(results, "metrics", self._wrap_metrics)
+        patches.wrap(connector, "on_batch_end", self._wrap_batch_log)
+        patches.wrap(connector, "on_epoch_end", self._wrap_log)
 
-    def _dividing(self, original: Function) -> Function:
-        report = self._session.hook("losses", self._torch.losses.divided, None, Resting.SKIPS)
+    def _wrap_closure_result(self, original: Function) -> Function:
+        report = self._session.hook("losses", self._torch.losses.note_division, None, Resting.SKIPS)
 
         def from_training_step_output(output: Any, normalize: int = 1) -> Any:
             try:
@@ -62,10 +62,10 @@ class Lightning(OnTorch):
 
         return from_training_step_output
 
-    def _passing(self, original: Function) -> Function:
+    def _wrap_step(self, original: Function) -> Function:
         return self._torch.modules.passes.as_pass(original, attrgetter("lightning_module"))
 
-    def _measuring(self, original: Function) -> Function:
+    def _wrap_metrics(self, original: Function) -> Function:
         def metrics(results: Any, on_step: bool) -> Any:
             try:
                 self._latest = original(results, on_step)
@@ -76,7 +76,7 @@ class Lightning(OnTorch):
 
         return metrics
 
-    def _logging(self, original: Function) -> Function:
+    def _wrap_log(self, original: Function) -> Function:
         """Record the metrics that Lightning has just collected for a batch or an epoch."""
 
         def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
@@ -93,9 +93,9 @@ class Lightning(OnTorch):
 
         return log
 
-    def _logging_batch(self, original: Function) -> Function:
+    def _wrap_batch_log(self, original: Function) -> Function:
         """Record the metrics of a batch, except while hooks rest."""
-        state, logging = self._session.state, self._logging(original)
+        state, logging = self._session.state, self._wrap_log(original)
 
         def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
             if state.is_resting:

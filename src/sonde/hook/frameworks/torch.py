@@ -74,8 +74,8 @@ class PyTorch(Adapter):
         losses.on_jump.append(
             session.guard.shield("losses out of range", inspections.inspect_now, None)
         )
-        inspect_new = session.guard.shield("new optimizers", inspections.optimizer_made, None)
-        self._loop.optimizers.after_made.append(inspect_new)
+        inspect_new = session.guard.shield("new optimizers", inspections.optimizer_created, None)
+        self._loop.optimizers.after_creation.append(inspect_new)
         self._loop.updates.listen("tensors", gather, needs_optimizer=False)
         self._loop.updates.listen("norms", norms, needs_optimizer=False)
         self.waiting = waiting = Waiting(session, deferred, self.modules.refresh)
@@ -87,7 +87,7 @@ class PyTorch(Adapter):
             session, gather, scalars, inspections
         )
         self._compiler = Compiler(session, rest.give_up)
-        session.frameworks.take_tensors_with(ScriptTensors(session, records, scalars))
+        session.frameworks.set_tensor_recorder(ScriptTensors(session, records, scalars))
         session.listeners.before_scripted_step(losses.take_all)
         session.listeners.on_end(scalars.send)
         session.listeners.on_step("scalars", lambda _step: scalars.send())
@@ -102,11 +102,11 @@ class PyTorch(Adapter):
         self, session: Session, gather: DueTensors, scalars: DeviceScalars, inspections: Inspections
     ) -> tuple[Criteria, FunctionalActivations]:
         """Create the components that run inside forward passes."""
-        offers = ForwardTensors(session, gather, inspections)
-        activations = Activations(session, self.modules, self.names, offers)
+        forward_tensors = ForwardTensors(session, gather, inspections)
+        activations = Activations(session, self.modules, self.names, forward_tensors)
         context = CheckContext(
             *(session, self.modules, self.names, self.losses, self._loop, inspections),
-            *(offers, activations),
+            *(forward_tensors, activations),
         )
         checks = AttachedChecks(context, check_classes())
         graph = LossGraph(session, inspections, checks.context.check(LossInputs))
@@ -115,18 +115,18 @@ class PyTorch(Adapter):
             inspections.timed(MADE_OF, graph.backward_begins),
             session.guard.shield(KINDS, kinds.backward_begins, None),
         ]
-        criteria = Criteria(session, self.modules, scalars, offers, checks)
+        criteria = Criteria(session, self.modules, scalars, forward_tensors, checks)
         # registered after the losses, which end an evaluation, and before the checks, which need
         # its name
-        session.listeners.on_step("evaluations", self.evaluations.step_over)
+        session.listeners.on_step("evaluations", self.evaluations.after_step)
         session.listeners.on_end(self.evaluations.end)
         checks.attach()
         return (
             criteria,
-            FunctionalActivations(session, self.modules, self.names, offers, activations),
+            FunctionalActivations(session, self.modules, self.names, forward_tensors, activations),
         )
 
-    def part_loaded(self, name: str) -> None:
+    def submodule_loaded(self, name: str) -> None:
         """Wrap the functions of torch.distributed.checkpoint, which is often imported later."""
         self.waiting.attach_checkpoints(self._patches)
 
@@ -154,7 +154,7 @@ def _describe_framework(session: Session) -> None:
     """Set what the session needs from PyTorch, and monitor stalls."""
     session.frameworks.describe(
         "torch",
-        around=hidden_from_modes,
+        wrap_hook=hidden_from_modes,
         find_device=device_in_use,
         may_begin=lambda: get_worker_info() is None,
     )

@@ -21,23 +21,23 @@ class Transformers(OnTorch):
 
     def _wrap(self, patches: Patches) -> None:
         trainer = import_module("transformers.trainer").Trainer
-        patches.wrap(trainer, "training_step", self._training_step)
-        patches.wrap(trainer, "evaluate", self._named(_title, _metrics))
+        patches.wrap(trainer, "training_step", self._wrap_training_step)
+        patches.wrap(trainer, "evaluate", self._as_evaluation(_title, _metrics))
         patches.wrap(trainer, "evaluate", self._in_mode(Mode.EVAL))
-        patches.wrap(trainer, "prediction_step", self._prediction_step)
-        patches.wrap(trainer, "predict", self._named(_test_title, _test_metrics))
+        patches.wrap(trainer, "prediction_step", self._wrap_prediction_step)
+        patches.wrap(trainer, "predict", self._as_evaluation(_test_title, _test_metrics))
         patches.wrap(trainer, "predict", self._in_mode(Mode.PREDICT))
-        patches.wrap(trainer, "log", self._log)
+        patches.wrap(trainer, "log", self._wrap_log)
         for name in ("_save_checkpoint", "save_model"):
-            patches.wrap(trainer, name, self._saves)
+            patches.wrap(trainer, name, self._as_checkpoint)
 
-    def _training_step(self, original: Function) -> Function:
+    def _wrap_training_step(self, original: Function) -> Function:
         """Report the divisor of the losses, whether the Trainer or the model divides them."""
 
         def training_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
             default = trainer.args.gradient_accumulation_steps
             divisor = getattr(trainer, "current_gradient_accumulation_steps", default)
-            is_divided = divisor != 1 and self._divides(divisor, "the Trainer")
+            is_divided = divisor != 1 and self._announce_division(divisor, "the Trainer")
             try:
                 return original(trainer, *args, **kwargs)
             except BaseException as error:
@@ -45,11 +45,11 @@ class Transformers(OnTorch):
                 raise
             finally:
                 if is_divided:
-                    self._undivided()
+                    self._end_division()
 
         return training_step
 
-    def _prediction_step(self, original: Function) -> Function:
+    def _wrap_prediction_step(self, original: Function) -> Function:
         """Correct the evaluation loss, which the Trainer may scale by the number of workers."""
         correct = self._session.hook("losses of evaluations", self._torch.criteria.correct, None)
 
@@ -64,7 +64,7 @@ class Transformers(OnTorch):
 
         return prediction_step
 
-    def _log(self, original: Function) -> Function:
+    def _wrap_log(self, original: Function) -> Function:
         def log(trainer: Any, logs: Any, *args: Any, **kwargs: Any) -> Any:
             self._note(dict(logs))
             try:

@@ -36,7 +36,7 @@ class Profiler(ABC):
     def has_enough(self) -> bool:
         """Whether enough data was recorded; called after the last step of a window.
 
-        Default windows are extended by some steps until it is enough.
+        A default window is extended by some steps until this returns True.
         """
         return True
 

@@ -1,8 +1,8 @@
 """Count and time every call of the training thread.
 
-It counts like cProfile, which is not used for three reasons. From Python 3.12 on, it mixes calls
-of all threads. It knows neither steps nor phases. And its numbers include the time that counting
-takes. Here, the clock is stopped while counting.
+It counts like cProfile, which is not used for three reasons: since Python 3.12, it mixes the calls
+of all threads; it does not separate steps and phases; and its times include the cost of counting.
+Here, the clock is stopped while counting.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from sonde.records.python_profile import PythonProfile, PythonProfiler, PythonTi
 _MAX_ROWS = 200_000
 _GENERATED = "pybind11_"  # prefix of the reported class of functions bound by pybind11
 
-# A profile function that raises would raise in the middle of the user's training.
+# An exception of the profile function would be raised in the middle of the user's training.
 _FAILURES = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError)
 
 
@@ -46,8 +46,8 @@ class _CallNode:
     def __init__(self, code: CodeType | None, node: int, ours: bool | None) -> None:
         self.code = code  # None for built-in functions
         self.node = node
-        self.is_ours = bool(ours)  # includes everything that it calls
-        self.is_excluded = ours is not False  # includes wrappers around functions of others
+        self.is_ours = bool(ours)  # also for everything that it calls
+        self.is_excluded = ours is not False  # also for wrappers around functions of the user
         self.is_counted = True  # False if its time is added to its caller
         self.children: dict[object, _CallNode] = {}
         self.calls = 0
@@ -70,7 +70,7 @@ class _Segments:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for more rows."""
+        """Whether the maximum number of rows is reached."""
         return len(self.rows) >= _MAX_ROWS
 
     def add(self, nodes: "list[_CallNode]", now_ns: int) -> None:
@@ -89,7 +89,7 @@ class _Segments:
 
 
 class CallCounter:
-    """Counts the calls of the thread that starts it until it is ended."""
+    """Counts the calls of the thread that starts it, until `end`."""
 
     def __init__(self, clock: Clock, guard: Guard, timer: PythonTimer) -> None:
         self._clock = clock
@@ -127,7 +127,7 @@ class CallCounter:
             sys.setprofile(None)
         was_full = self._is_over
         if not was_full:
-            self._cut()
+            self._end_segment()
         self._is_over = True
         return was_on or was_full
 
@@ -181,7 +181,7 @@ class CallCounter:
         self._top = callee
         callee.calls += 1
         if callee.is_excluded is not caller.is_excluded:
-            self._cut()
+            self._end_segment()
 
     def _leave(self, top: _CallNode, code: CodeType | None) -> None:
         stack = self._stack
@@ -193,7 +193,7 @@ class CallCounter:
             stack.pop()
         caller = self._top = stack.pop() if stack else self._root
         if caller.is_excluded is not top.is_excluded:
-            self._cut()
+            self._end_segment()
 
     def _make_node(self, code: CodeType) -> _CallNode:
         top = self._top
@@ -219,7 +219,7 @@ class CallCounter:
             callee.is_counted = False
         return callee
 
-    def _cut(self) -> None:
+    def _end_segment(self) -> None:
         """End the segment, since a phase may begin or end here."""
         self._segments.add(self._touched, self._clock.now_ns())
         self._touched = []

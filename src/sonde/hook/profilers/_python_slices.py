@@ -49,13 +49,13 @@ def _calls(profile: PythonProfile, thread: int) -> Iterator[tuple[int, int, int,
     last_ns = 0
     for start_ns, end_ns, node in _runs(profile, thread):
         path = paths[node]
-        same = 0
+        shared = 0
         if start_ns == last_ns:
-            while same < min(len(stack), len(path)) and stack[same].function == path[same]:
-                same += 1
-        while len(stack) > same:
+            while shared < min(len(stack), len(path)) and stack[shared].function == path[shared]:
+                shared += 1
+        while len(stack) > shared:
             yield _close(stack, last_ns)
-        stack += [_OpenCall(function, start_ns) for function in path[same:]]
+        stack += [_OpenCall(function, start_ns) for function in path[shared:]]
         last_ns = end_ns
     while stack:
         yield _close(stack, last_ns)

@@ -70,7 +70,7 @@ class _StackRows:
 
 
 class StackSampler:
-    """Samples all threads until it is ended."""
+    """Samples the stacks of all threads, until `end`."""
 
     def __init__(self, clock: Clock, guard: Guard, interval_ns: int) -> None:
         self._clock = clock
@@ -103,7 +103,7 @@ class StackSampler:
             sys.setswitchinterval(self._switch_seconds)
 
     def profile(self) -> PythonProfile:
-        """The recorded profile; waits for the sampling thread, so not for the training thread."""
+        """The recorded profile; waits for the sampling thread, so call it in the worker thread."""
         if self._thread.ident is not None:
             self._thread.join()
         stacks = self._stacks
@@ -139,7 +139,7 @@ class StackSampler:
         while True:
             due_ns += self.interval_ns
             pause_ns = due_ns - now_ns()
-            if pause_ns <= 0:  # missed samples are not made up for
+            if pause_ns <= 0:  # missed samples are skipped
                 pause_ns, due_ns = self.interval_ns, due_ns + self.interval_ns - pause_ns
             if wait(timeout=pause_ns / NANOSECONDS):
                 return
@@ -150,7 +150,7 @@ class StackSampler:
             previous_ns = at_ns
 
     def sample(self, at_ns: int, weight_ns: int) -> None:
-        """Take one sample, and slow down when there are many."""
+        """Take one sample, and slow down if there are many."""
         self._stacks.add(at_ns, weight_ns)
         if self._stacks.size >= self._slower_at:
             self.interval_ns *= 2

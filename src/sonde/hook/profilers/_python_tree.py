@@ -8,13 +8,13 @@ from sonde.records.python_profile import Function
 
 TRAINING = "training"  # the training thread
 ROOT = -1
-OURS = -2  # instead of a node, while Sonde's own code runs
+OURS = -2  # replaces the node while Sonde's own code runs
 _MAX_NODES = 50_000
 _MAX_STACKS = 5_000
 _PACKAGE = Path(__file__).parents[2]
 _OURS = f"{_PACKAGE}{os.sep}"
 _DEMO = f"{_PACKAGE / 'demo'}{os.sep}"  # contains a training script, which is profiled
-# the names that our wrappers use for the wrapped function
+# the variable names of wrapped functions in Sonde's wrappers
 _WRAPPED = frozenset(("original", "closure", "compiled", "module_of"))
 
 

@@ -21,7 +21,7 @@ from sonde.records.profile import Window
 if TYPE_CHECKING:
     from sonde.hook.torch.data.loaders import Loading
 
-_MIN_BATCHES = 2  # per loader process, most of which begin no batch within one step
+_MIN_BATCHES = 2  # per loader process; most processes begin no batch within one step
 
 
 class DataLoaders(Profiler):
@@ -44,8 +44,8 @@ class DataLoaders(Profiler):
         self._loading = adapter.loading
         is_timed = window.duration_seconds is not None
         self._loading.open(None if is_timed else max(_MIN_BATCHES, window.num_steps))
-        self._patches.wrap(_BaseDataLoaderIter, "__next__", self._next)
-        self._patches.wrap(pinning, "pin_memory", self._pin)
+        self._patches.wrap(_BaseDataLoaderIter, "__next__", self._wrap_next)
+        self._patches.wrap(pinning, "pin_memory", self._wrap_pin)
         return None
 
     def end(self, window: Window) -> None:
@@ -54,8 +54,8 @@ class DataLoaders(Profiler):
             self._loading.close(is_last=window.duration_seconds is not None)
             self._loading = None
 
-    def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        note = self.session.guard.shield("data loaders", self._waited, None)
+    def _wrap_next(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        note = self.session.guard.shield("data loaders", self._record_wait, None)
         count_ready = self.session.guard.shield("data loaders", _count_ready, None)
         now_ns = self.session.clock.now_ns
 
@@ -72,16 +72,16 @@ class DataLoaders(Profiler):
 
         return awaited
 
-    def _waited(self, iterator: Any, took: Interval, ready: int | None) -> None:
+    def _record_wait(self, iterator: Any, interval: Interval, ready: int | None) -> None:
         if self._loading is not None and self.session.state.is_on:
             rows = self._loading.rows
             lane_name = lane(rows.number_of_iterator(iterator))
             facts = {"ready": ready} if ready is not None else None
-            rows.operation(Operation.WAIT, lane_name, took, facts)
+            rows.operation(Operation.WAIT, lane_name, interval, facts)
 
-    def _pin(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_pin(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Time only the outermost call, since pinning a container is recursive."""
-        note = self.session.guard.shield("data loaders", self._pinned, None)
+        note = self.session.guard.shield("data loaders", self._record_pinning, None)
         now_ns = self.session.clock.now_ns
 
         def pinned(data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -101,13 +101,13 @@ class DataLoaders(Profiler):
 
         return pinned
 
-    def _pinned(self, took: Interval) -> None:
+    def _record_pinning(self, interval: Interval) -> None:
         if self._loading is not None and self.session.state.is_on:
-            self._loading.rows.operation(Operation.PINNING, "loader pinning", took)
+            self._loading.rows.operation(Operation.PINNING, "loader pinning", interval)
 
 
 def _count_ready(iterator: Any) -> int | None:
-    """Number of batches that are ready when the next one is requested, if it is known."""
+    """Number of batches that are ready when the next one is requested, or None if unknown."""
     tasks = getattr(iterator, "_task_info", None)
     queue = getattr(iterator, "_data_queue", None)
     if tasks is None or queue is None:

@@ -1,6 +1,7 @@
 """Collectives of torch.distributed: operation, bytes, process group and duration of each call.
 
-Only calls from Python are recorded. DDP and others call from C++; the operator trace has those.
+Only calls from Python are recorded. DDP, for example, calls from C++; such calls are in the
+operator trace.
 """
 
 import inspect
@@ -47,7 +48,7 @@ class _Call:
     lane: int = 0  # 0: the training thread waited for it
     end_ns: int = 0
     wait_ns: int = 0  # time that a thread spent in `wait`
-    works: int = 0  # that have not completed yet
+    works: int = 0  # number of handles that have not completed yet
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -64,9 +65,9 @@ class Distributed(Profiler):
         self._lanes: set[int] = set()
         self._signatures: dict[str, inspect.Signature] = {}
         guard = session.guard
-        self._returned = guard.shield("collectives", self._has_returned, None)
-        self._waited = guard.shield("collectives", self._has_waited, None)
-        self._completed = guard.shield("collectives", self._is_complete, None)
+        self._on_return = guard.shield("collectives", self._handle_return, None)
+        self._on_wait = guard.shield("collectives", self._handle_wait, None)
+        self._on_completion = guard.shield("collectives", self._handle_completion, None)
 
     def begin(self, window: Window) -> str | None:
         """Start recording collectives."""
@@ -75,23 +76,23 @@ class Distributed(Profiler):
         adapter = self.session.frameworks.adapters.get("torch")
         if not isinstance(adapter, PyTorch):
             return NO_TORCH
-        adapter.waiting.observed = self._observed
-        self._patches.wrap(dist.Work, "wait", self._waiting)
+        adapter.waiting.observer = self._call_observed
+        self._patches.wrap(dist.Work, "wait", self._wrap_wait)
         return None
 
     def end(self, window: Window) -> None:
         """Stop recording; collectives in flight are recorded as unfinished."""
         adapter = self.session.frameworks.adapters.get("torch")
         if isinstance(adapter, PyTorch):
-            adapter.waiting.observed = None
+            adapter.waiting.observer = None
         self._patches.undo()
         while self._asynchronous:
             self._abandon(self._asynchronous[0])
         self._in_flight.clear()
 
     @hidden_from_warnings
-    def _observed(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Call the original function and record the call; the result is passed through."""
+    def _call_observed(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call the original function, record the call, and return the result."""
         call = self._current = _Call(original.__name__, self._now_ns())
         try:
             result = original(*args, **kwargs)
@@ -100,10 +101,10 @@ class Distributed(Profiler):
             raise
         finally:
             self._current = None
-        self._returned(call, original, (args, kwargs), result)
+        self._on_return(call, original, (args, kwargs), result)
         return result
 
-    def _waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_wait(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, is_compiling = self._now_ns, torch.compiler.is_compiling
 
         def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
@@ -112,7 +113,7 @@ class Distributed(Profiler):
                     return original(work, *args, **kwargs)
                 start_ns = now_ns()
                 result = original(work, *args, **kwargs)
-                self._waited(work, start_ns, now_ns())
+                self._on_wait(work, start_ns, now_ns())
                 return result
             except BaseException as error:
                 drop_frame(error)
@@ -120,7 +121,7 @@ class Distributed(Profiler):
 
         return wait
 
-    def _has_returned(
+    def _handle_return(
         self, call: _Call, original: Callable[..., Any], arguments: Any, result: Any
     ) -> None:
         end_ns = self._now_ns()
@@ -143,7 +144,7 @@ class Distributed(Profiler):
             self._in_flight[work] = call
             if facts["backend"] == "gloo":  # other backends complete on a device
                 with suppress(RuntimeError):  # point-to-point operations have no future
-                    work.get_future().add_done_callback(lambda _done: self._completed(call))
+                    work.get_future().add_done_callback(lambda _done: self._on_completion(call))
 
     def _facts(
         self, name: str, original: Callable[..., Any], arguments: Any
@@ -166,7 +167,7 @@ class Distributed(Profiler):
             facts["dtype"] = str(tensors[0].dtype).removeprefix("torch.")
         return facts
 
-    def _has_waited(self, work: Any, start_ns: int, end_ns: int) -> None:
+    def _handle_wait(self, work: Any, start_ns: int, end_ns: int) -> None:
         current = self._current if self.session.thread.is_current() else None
         call = current or self._in_flight.pop(work, None)
         if call is None:
@@ -184,8 +185,8 @@ class Distributed(Profiler):
         call.works = 0
         self._record(call, call.end_ns or self._now_ns())
 
-    def _is_complete(self, call: _Call) -> None:
-        call.end_ns = self._now_ns()  # called in a thread of gloo
+    def _handle_completion(self, call: _Call) -> None:
+        call.end_ns = self._now_ns()  # called in a thread of Gloo
 
     def _record(self, call: _Call, end_ns: int) -> None:
         if call.lane:

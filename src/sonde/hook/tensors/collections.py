@@ -23,7 +23,7 @@ class TensorRequest:
 
     histogram: bool = False
     values: bool = False
-    reductions: frozenset[Reduction] = frozenset()  # that cannot be derived from the statistics
+    reductions: frozenset[Reduction] = frozenset()  # those that cannot be derived from statistics
 
     def __or__(self, extra: "TensorRequest") -> "TensorRequest":
         return TensorRequest(

@@ -44,7 +44,11 @@ class Plan:
         """Use these settings from now on."""
         exact = [requested_collection(requested) for requested in settings.collections]
         self._exact = {
-            mode: [(each.schedules[mode].is_due, each) for each in exact if mode in each.schedules]
+            mode: [
+                (collection.schedules[mode].is_due, collection)
+                for collection in exact
+                if mode in collection.schedules
+            ]
             for mode in Mode
         }
         self._needed = settings.needed if settings.inspections else ()
@@ -62,8 +66,12 @@ class Plan:
         self._histogram_every = settings.histogram_every
         self._collections: Due = (*exact, *self._plain)
         units = {TensorKind.RELU_OUTPUT} if self.needs(ObservationKind.UNIT_ACTIVITY) else ()
-        self._sparse_kinds = frozenset((*units, *(k for each in self.sparse for k in each.kinds)))
-        self._kinds = self._sparse_kinds.union(*(each.kinds for each in self._collections))
+        self._sparse_kinds = frozenset(
+            (*units, *(kind for collection in self.sparse for kind in collection.kinds))
+        )
+        self._kinds = self._sparse_kinds.union(
+            *(collection.kinds for collection in self._collections)
+        )
         self._requests: dict[tuple[str, Kinds, Due], TensorRequest | None] = {}  # cache
 
     def due(self, mode: Mode, step: int, since: int | None = None) -> Due:
@@ -86,7 +94,7 @@ class Plan:
         return is_in_all or any(fnmatchcase(name, pattern) for pattern in needed)
 
     def needs(self, kind: str) -> bool:
-        """Whether a rule needs observations of a kind that close inspections record."""
+        """Whether a rule needs observations of this kind from close inspections."""
         return self._needed is None or self._is_needed(kind)
 
     def inspects(self, kinds: Kinds) -> bool:
@@ -113,7 +121,7 @@ class Plan:
         return bool(self._exact[mode])
 
     def due_exactly(self, mode: Mode, step: int) -> Due:
-        """The collections that are due at a step regardless of the budget, by user request."""
+        """The collections that the user requests for a step, regardless of the budget."""
         return tuple([collection for is_due, collection in self._exact[mode] if is_due(step)])
 
     def may_record(self, kind: TensorKind) -> bool:
@@ -126,10 +134,12 @@ class Plan:
 
     def is_named(self, name: str, kinds: Kinds) -> bool:
         """Whether the user requests a tensor by a regular expression on its name."""
-        return any(each.include and each.holds(name, kinds) for each in self._collections)
+        return any(
+            collection.include and collection.holds(name, kinds) for collection in self._collections
+        )
 
     def request_for(self, name: str, kinds: Kinds, due: Due) -> TensorRequest | None:
-        """What to record of a tensor for the due collections; None if it is in none of them."""
+        """What to record of a tensor for the due collections, or None if it belongs to none."""
         key = (name, kinds, due)
         try:
             return self._requests[key]
@@ -156,7 +166,9 @@ class Plan:
             for collection, members in BUILT_IN_COLLECTIONS.items()
             if not members.isdisjoint(kinds)
         ]
-        recorded = [each.name for each in self._collections if each.holds(name, kinds)]
+        recorded = [
+            collection.name for collection in self._collections if collection.holds(name, kinds)
+        ]
         return tuple(dict.fromkeys((*built_in, *recorded)))
 
 

@@ -22,15 +22,15 @@ class SavedArrays:
         self._session = session
         self._unwritten: dict[At, dict[str, RawTensor]] = {}
         self._files = 0
-        session.listeners.on_step("saved arrays", self._step_over)
+        session.listeners.on_step("saved arrays", self._after_step)
         session.listeners.on_end(self._write_all)
 
     def scalar(self, _name: str, _value: Any, _source: str, _at: At) -> bool:
-        """Return False: without a framework, no value is one of its tensors."""
+        """Always return False: without a framework, no value is a tensor of it."""
         return False
 
     def save(self, name: str, value: Any, at: At) -> bool:
-        """Copy and record an array; return whether the value is one."""
+        """Copy and record an array; return False if the value is not an array of numbers."""
         session = self._session
         request = session.plan.request_when_saved(name, at)
         if request is None:
@@ -54,7 +54,7 @@ class SavedArrays:
         row = (name, time_ns, at[1], at[0], *arrays.statistics(raw))
         self._session.store.writer.add(STATISTICS, row)
 
-    def _step_over(self, _step: FinishedStep) -> None:
+    def _after_step(self, _step: FinishedStep) -> None:
         self._write_all()
 
     def _write_all(self) -> None:

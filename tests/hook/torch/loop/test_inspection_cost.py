@@ -57,7 +57,7 @@ def test_time_measured_by_hooks_is_not_charged_twice(
     training.train(100, 500)
     training.cost.hooks_return()
     training.train(1, 3500)
-    training.session.overhead.budget.step_over(0.0035, 0.002)
+    training.session.overhead.budget.add_step(0.0035, 0.002)
     training.cost.hooks_leave(has_evaluated=False)
 
     training.cost.settle()

@@ -45,31 +45,31 @@ def test_an_unscaled_loss_is_recorded_as_is(bench: Bench) -> None:
 
 def test_a_loss_divided_by_a_framework_is_recorded_before_the_division(bench: Bench) -> None:
     true = loss_of(0.1)
-    assert bench.losses.divides(3, "a loop", true)
+    assert bench.losses.announce_division(3, "a loop", true)
     bench.losses.root(true / 3)
-    bench.losses.undivided()
+    bench.losses.end_division()
     expected = {"loss": true.item(), "loss/root": (true / 3).item(), "loss/factor": 3}
     assert bench.recorded() == expected
 
 
 def test_a_loss_with_only_a_known_divisor_is_multiplied_back(bench: Bench) -> None:
     for value in (1.0, 3.0):
-        bench.losses.divides(2, "a loop")
+        bench.losses.announce_division(2, "a loop")
         bench.losses.root(loss_of(value) / 2)
-        bench.losses.undivided()
+        bench.losses.end_division()
     assert bench.recorded() == {"loss": 2.0, "loss/root": 1.0, "loss/factor": 2}
 
 
 def test_the_outermost_framework_wins(bench: Bench) -> None:
-    assert bench.losses.divides(4, "a loop")
-    assert not bench.losses.divides(2, "a loop inside it", loss_of(9.0))
+    assert bench.losses.announce_division(4, "a loop")
+    assert not bench.losses.announce_division(2, "a loop inside it", loss_of(9.0))
     bench.losses.root(loss_of(0.5))
     assert bench.recorded()["loss"] == 2.0
 
 
 def test_an_announced_division_ends_with_undivided(bench: Bench) -> None:
-    bench.losses.divides(4, "a loop")
-    bench.losses.undivided()
+    bench.losses.announce_division(4, "a loop")
+    bench.losses.end_division()
     bench.losses.root(loss_of(0.5))
     assert bench.recorded() == {"loss": 0.5}
 
@@ -78,15 +78,15 @@ def test_a_divided_loss_is_recognized_after_scaling(bench: Bench) -> None:
     true = loss_of(0.1)
     divided = true / 3
     scaled = divided * 1024
-    bench.losses.divided(true, divided, 3, "a loop")
-    bench.losses.scaled(divided, scaled)
+    bench.losses.note_division(true, divided, 3, "a loop")
+    bench.losses.note_scaling(divided, scaled)
     bench.losses.root(scaled)
     assert bench.recorded()["loss"] == true.item()
 
 
 def test_another_loss_is_not_mistaken_for_the_divided_one(bench: Bench) -> None:
     true = loss_of(0.1)
-    bench.losses.divided(true, true / 3, 3, "a loop")
+    bench.losses.note_division(true, true / 3, 3, "a loop")
     second = loss_of(0.5)
     bench.losses.root(second)
     assert bench.recorded() == {"loss": 0.5}

@@ -29,10 +29,10 @@ class TitledScript(Script):
     """Evaluates as a framework does that names its evaluations and reports their numbers."""
 
     def evaluate_as(self, evaluations: Evaluations, title: str, *loaders: Iterable[Any]) -> float:
-        before = evaluations.entitle(title)
+        before = evaluations.set_title(title)
         losses = [self.evaluate(loader) for loader in loaders]
         evaluations.report([{f"{title}_loss": loss} for loss in losses])
-        evaluations.entitle(before)
+        evaluations.set_title(before)
         return losses[0]
 
 
@@ -49,11 +49,11 @@ def test_framework_metrics_are_assigned_to_their_evaluations(closely: bool) -> N
 
     def run(script: TitledScript, evaluations: Evaluations) -> None:
         script.epoch()
-        before = evaluations.entitle("validation")
+        before = evaluations.set_title("validation")
         first = script.evaluate_as(evaluations, "a", script.val_loader)
         script.evaluate_as(evaluations, "b", DataLoader(data(12), batch_size=8))
         evaluations.report([{"a_loss": first, "b_loss": 2.0}])
-        evaluations.entitle(before)
+        evaluations.set_title(before)
 
     results = titled(run, closely)
     assert [(result["name"], list(result["metrics"])) for result in results] == [
@@ -119,12 +119,12 @@ def test_the_framework_loss_wins_if_a_pass_has_two_losses(
                 optimizer.zero_grad()
                 step.train()(points, labels).backward()
                 optimizer.step()
-            before = evaluations.entitle("validation")
+            before = evaluations.set_title("validation")
             with torch.no_grad():
                 values = [(len(x), step.eval()(x, y).item()) for x, y in script.val_loader]
             losses.append(sum(rows * value for rows, value in values) / 20)
             evaluations.report([{"val_loss": losses[-1], "val_accuracy": 0.5}])
-            evaluations.entitle(before)
+            evaluations.set_title(before)
 
     results = evaluations_of(recorded)
     assert [result["loss"] for result in results] == pytest.approx(losses)
@@ -138,13 +138,13 @@ def test_a_reported_loss_belongs_to_the_trained_model_not_to_the_reference(
     def run(script: TitledScript, evaluations: Evaluations) -> None:
         reference = copy.deepcopy(script.model).requires_grad_(False)
         script.epoch()
-        before = evaluations.entitle("validation")
+        before = evaluations.set_title("validation")
         with torch.no_grad():
             for points, labels in script.val_loader:
                 functional.cross_entropy(script.model.eval()(points), labels)
                 functional.cross_entropy(reference.eval()(points), labels)
         evaluations.report([{"eval_loss": 0.25, "eval_margin_loss": 9.0}])
-        evaluations.entitle(before)
+        evaluations.set_title(before)
 
     trained, reference_result = titled(run, closely)
     assert (trained["name"], trained["loss"]) == ("validation", 0.25)

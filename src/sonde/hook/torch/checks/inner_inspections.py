@@ -121,7 +121,7 @@ class InnerInspections(StateCheck):
     def _before(self, layer: _Layer) -> Before | None:
         is_compiling, name = torch.compiler.is_compiling, layer.name
         offer = self._session.guard.shield(
-            self.name, self._session.frameworks.around(self._offer), None
+            self.name, self._session.frameworks.wrap_hook(self._offer), None
         )
         if isinstance(layer.module, nn.Embedding):
 
@@ -143,7 +143,7 @@ class InnerInspections(StateCheck):
     def _after(self, layer: _Layer) -> After | None:
         is_compiling, name, kinds = torch.compiler.is_compiling, layer.name, layer.outputs
         offer = self._session.guard.shield(
-            self.name, self._session.frameworks.around(self._offer), None
+            self.name, self._session.frameworks.wrap_hook(self._offer), None
         )
         if kinds is None:
             return None

@@ -51,9 +51,11 @@ class Loading:
 
     def attach(self, patches: Patches) -> None:
         """Wrap the start of iterators and the creation of batches."""
-        patches.wrap(DataLoader, "__iter__", self._starting)
+        patches.wrap(DataLoader, "__iter__", self._wrap_iter)
         for kind in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
-            patches.wrap(getattr(fetchers, kind, None), "fetch", self._fetching, is_removable=True)
+            patches.wrap(
+                getattr(fetchers, kind, None), "fetch", self._wrap_fetch, is_removable=True
+            )
 
     def open(self, batches: int | None) -> None:
         """Inspect batches from now on.
@@ -73,7 +75,7 @@ class Loading:
             if is_last:
                 self._channel.request(0, is_open=False)
 
-    def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_iter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         guard, now_ns = self._session.guard, self._clock.now_ns
         prepare = guard.shield("data loaders", self._prepare, None)
         started = guard.shield("data loaders", self.rows.started, None)
@@ -103,7 +105,7 @@ class Loading:
             if self._is_requested:
                 self._channel.request(1, is_open=True)
 
-    def _fetching(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_fetch(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, latest, getpid = self._clock.now_ns, self._latest, os.getpid
         begin = self._session.guard.shield("data loaders", self._begin, None)
         is_due = self._session.guard.shield("data loaders", self._is_due, False)

@@ -57,7 +57,7 @@ class OutputTime:
         self._is_inside = False
         self._seconds: dict[tuple[str, str], float] = {}  # by line and kind of output
         self._pending_ns = 0
-        self._look_up = session.guard.shield(TASK, self._attribute, None)
+        self._look_up = session.guard.shield(TASK, self._assign, None)
         session.listeners.on_begin(self._begin)
         session.listeners.before_flush(session.guard.shield(TASK, self._report, None))
 
@@ -65,9 +65,9 @@ class OutputTime:
         """Wrap the functions of Python and PyTorch."""
         self._patches = patches
         tensor_texts = importlib.import_module("torch._tensor_str")
-        patches.wrap(builtins, "print", self._timing("print"))
-        patches.wrap(logging.Logger, "handle", self._timing("logging"))
-        patches.wrap(tensor_texts, "_str", self._timing("formatting a tensor"))
+        patches.wrap(builtins, "print", self._wrapper_for("print"))
+        patches.wrap(logging.Logger, "handle", self._wrapper_for("logging"))
+        patches.wrap(tensor_texts, "_str", self._wrapper_for("formatting a tensor"))
 
     def _begin(self) -> None:
         """Wrap libraries that the script has imported before training."""
@@ -78,9 +78,9 @@ class OutputTime:
                 continue
             self._wrapped.add(what)
             for name in names:
-                self._patches.wrap(kind, name, self._timing(what))
+                self._patches.wrap(kind, name, self._wrapper_for(what))
 
-    def _timing(self, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def _wrapper_for(self, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         now_ns, get_ident = self._session.clock.now_ns, threading.get_ident
         state, thread = self._session.state, self._session.thread
         is_compiling = torch.compiler.is_compiling
@@ -109,7 +109,7 @@ class OutputTime:
 
         return make
 
-    def _attribute(self, what: str) -> None:
+    def _assign(self, what: str) -> None:
         """Assign output time since the last lookup to the current line."""
         spent_ns, self._pending_ns = self._pending_ns, 0
         key = (line_of(_getframe(1)), what)

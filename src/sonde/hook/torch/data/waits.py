@@ -31,7 +31,7 @@ _SAVERS = (
     ("joblib.numpy_pickle", "NumpyPickler", "dump"),
 )
 
-Observed = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+Observer = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
 class Waiting:
@@ -44,14 +44,14 @@ class Waiting:
         self._deferred = deferred
         self._on_batch = on_batch
         self._span = session.hook("phases", session.steps.span, None)
-        self._data_wait = session.hook("data wait", self._waited, None)
+        self._data_wait = session.hook("data wait", self._record_data_wait, None)
         self._depth = 0
         self._savers: set[tuple[str, str]] = set()  # already wrapped
-        self.observed: Observed | None = None  # calls a collective while a profiler observes it
+        self.observer: Observer | None = None  # calls a collective while a profiler observes it
 
     def attach(self, patches: Patches) -> None:
         """Wrap the functions that make a step wait."""
-        patches.wrap(_BaseDataLoaderIter, "__next__", self._next)
+        patches.wrap(_BaseDataLoaderIter, "__next__", self._wrap_next)
         patches.wrap(torch, "save", lambda original: self.timed(original, Phase.CHECKPOINT))
         patches.wrap(pickle, "dump", lambda original: self.timed(original, Phase.CHECKPOINT))
         self._session.listeners.on_begin(lambda: self._attach_savers(patches))
@@ -66,7 +66,7 @@ class Waiting:
                 )
         if torch.version.cuda is not None:
             for name in ("to", "cuda"):
-                patches.wrap(torch.Tensor, name, self._transfer)
+                patches.wrap(torch.Tensor, name, self._wrap_transfer)
 
     def attach_checkpoints(self, patches: Patches) -> None:
         """Wrap functions of `torch.distributed.checkpoint`, often imported later."""
@@ -87,7 +87,7 @@ class Waiting:
                 self._savers.add((module, name))
                 patches.wrap(kind, name, lambda original: self.timed(original, Phase.CHECKPOINT))
 
-    def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, get_ident, deferred = (
             self._session.clock.now_ns,
             threading.get_ident,
@@ -127,7 +127,7 @@ class Waiting:
 
         return awaited
 
-    def _waited(self, start_ns: int, is_exhausted: bool) -> None:
+    def _record_data_wait(self, start_ns: int, is_exhausted: bool) -> None:
         self._session.steps.data_wait(start_ns, is_exhausted=is_exhausted)
         self._on_batch()
 
@@ -146,8 +146,8 @@ class Waiting:
                 start_ns = now_ns()
                 self._depth += 1
                 try:
-                    if is_collective and self.observed is not None:
-                        return self.observed(original, args, kwargs)
+                    if is_collective and self.observer is not None:
+                        return self.observer(original, args, kwargs)
                     return original(*args, **kwargs)
                 finally:
                     self._depth -= 1
@@ -158,7 +158,7 @@ class Waiting:
 
         return timed
 
-    def _transfer(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_transfer(self, original: Callable[..., Any]) -> Callable[..., Any]:
         session, state = self._session, self._session.state
         now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
 

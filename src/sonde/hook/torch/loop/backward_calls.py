@@ -12,7 +12,7 @@ from sonde.hook.torch.loop.deferred_hooks import BACKWARD, DeferredHooks
 Begin = Callable[[tuple[Any, ...]], tuple[Any, Any] | None]
 
 
-def watched_backward(
+def wrap_backward(
     original: Callable[..., Any],
     deferred: DeferredHooks,
     now_ns: Callable[[], int],

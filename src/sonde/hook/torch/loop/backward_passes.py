@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 
 from sonde.hook.call_site import CallSites, Chain
 from sonde.hook.hidden_frames import drop_frame, hidden_from_warnings
-from sonde.hook.torch.loop.backward_calls import watched_backward
+from sonde.hook.torch.loop.backward_calls import wrap_backward
 from sonde.hook.torch.loop.backward_steps import BackwardSteps
 from sonde.hook.torch.loop.deferred_hooks import BACKWARD, Note
 from sonde.hook.torch.loop.loop_state import LoopContext, LoopState
@@ -56,12 +56,12 @@ class BackwardPasses:
     def attach(self, patches: Patches) -> None:
         """Wrap backward passes and the clearing of gradients."""
         self._unstepped.attach(patches)
-        patches.wrap(torch.autograd, "backward", self._backward)
+        patches.wrap(torch.autograd, "backward", self._wrap_backward)
         for owner in (Optimizer, torch.nn.Module):
-            patches.wrap(owner, "zero_grad", self._zeroing, is_removable=True)
+            patches.wrap(owner, "zero_grad", self._wrap_zero_grad, is_removable=True)
         self._deferred.readers[BACKWARD] = self._read_backward
 
-    def _backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
         begins = self._session.hook("backward passes", self._begins, None)
         ends = self._session.hook("backward passes", self._ends, None)
         deferred, get_ident, state = self._deferred, threading.get_ident, self._state
@@ -85,10 +85,10 @@ class BackwardPasses:
 
         skip_in_compiler(begin_deferred)
         now_ns = self._session.clock.now_ns
-        awake = watched_backward(original, deferred, now_ns, begin_deferred, (begins, ends))
+        awake = wrap_backward(original, deferred, now_ns, begin_deferred, (begins, ends))
         return deferred.rest.losses.around(original, hidden_from_warnings(awake))
 
-    def _zeroing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_zero_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap `zero_grad`: a loop that skips a batch discards its gradients."""
         is_compiling, deferred = torch.compiler.is_compiling, self._deferred
         hook_state, loop_state = self._session.state, self._state
@@ -131,7 +131,7 @@ class BackwardPasses:
         self._losses.deferred_root(value, divisor, site)
         self._state.backward_count += 1
         self._steps.backward(start_ns)
-        self._unstepped.computed()
+        self._unstepped.count_gradient()
 
     def _call_site(self) -> Chain:
         """The call site of backward, or ACCUMULATES without DDP synchronization."""
@@ -169,4 +169,4 @@ class BackwardPasses:
             self._steps.backward(start_ns)
         self._by_backward.backward_ends()
         if state.stepping is None:
-            self._unstepped.computed()
+            self._unstepped.count_gradient()

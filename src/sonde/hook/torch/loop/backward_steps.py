@@ -147,7 +147,7 @@ class BackwardSteps:
             self._states = []
             if self._is_on:
                 self._is_on = False
-                self._steps.count_no_backward()
+                self._steps.stop_counting_backward()
                 self._report("counted by backward passes until a torch optimizer stepped")
 
     def _has_modules(self) -> bool:

@@ -55,13 +55,13 @@ class Criteria:
         session: Session,
         modules: Modules,
         scalars: DeviceScalars,
-        offers: ForwardTensors,
+        forward_tensors: ForwardTensors,
         checks: AttachedChecks,
     ) -> None:
         self._session = session
         self._modules = modules
         self._scalars = scalars
-        self._offers = offers
+        self._forward_tensors = forward_tensors
         self._checks = checks
         self._depth = 0  # loss functions may call each other
         self._hooked: IdentitySet[nn.Module] = IdentitySet()
@@ -71,7 +71,7 @@ class Criteria:
         modules.passes.at_evaluation.append(self._on_deferred_pass)
         modules.deferred.readers[LOSS] = self._on_deferred_loss
         modules.on_found.append(session.guard.shield("loss modules", self._hook_loss_modules, None))
-        session.listeners.on_step("losses outside of training", self._step_over)
+        session.listeners.on_step("losses outside of training", self._after_step)
         session.listeners.on_end(self._settle)
 
     def attach(self, patches: Patches) -> None:
@@ -182,8 +182,8 @@ class Criteria:
             ("labels", _LABEL, labels),
             ("predictions", _PREDICTION, predictions),
         ):
-            if plan.may_record(kinds[0]) and self._offers.is_due(forward):
-                self._offers.offer(forward, stem, kinds, leaves_of(tensor))
+            if plan.may_record(kinds[0]) and self._forward_tensors.is_due(forward):
+                self._forward_tensors.offer(forward, stem, kinds, leaves_of(tensor))
 
     def correct(self, loss: Any) -> None:
         """Replace the losses of the latest evaluation pass by one that a framework reports."""
@@ -229,7 +229,7 @@ class Criteria:
             self._losses.clear()
             self._add("loss", loss, forward)
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         if step.mode == "train":
             self._settle()
 

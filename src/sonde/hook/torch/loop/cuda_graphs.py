@@ -19,10 +19,10 @@ class Captures:
 
     def attach(self, patches: Patches) -> None:
         """Wrap the start and end of captures."""
-        patches.wrap(torch.cuda.CUDAGraph, "capture_begin", self._begins)
-        patches.wrap(torch.cuda.CUDAGraph, "capture_end", self._ends)
+        patches.wrap(torch.cuda.CUDAGraph, "capture_begin", self._wrap_begin)
+        patches.wrap(torch.cuda.CUDAGraph, "capture_end", self._wrap_end)
 
-    def _begins(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_begin(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def capture_begin(*args: Any, **kwargs: Any) -> Any:
             self._session.hold()
             has_begun = False
@@ -39,7 +39,7 @@ class Captures:
 
         return capture_begin
 
-    def _ends(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_end(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def capture_end(*args: Any, **kwargs: Any) -> Any:
             try:
                 return original(*args, **kwargs)

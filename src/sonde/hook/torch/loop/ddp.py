@@ -38,13 +38,13 @@ class Communication:
         self._session = session
         self._modules = modules
         self._recorded: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-        session.listeners.on_step("communication", self._step_over)
+        session.listeners.on_step("communication", self._after_step)
 
     def attach(self, patches: Patches) -> None:
         """Track wrapped modules: a script may train the inner module by mistake."""
-        patches.wrap(DistributedDataParallel, "__init__", _tracking)
+        patches.wrap(DistributedDataParallel, "__init__", _wrap_init)
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         is_due = step.number < _FIRST_STEPS or step.number % _EVERY_STEPS == _EVERY_STEPS - 1
         if step.mode == "train" and is_due:
             self._session.guard.call("DDP's times", lambda: self._record(step), None)
@@ -62,7 +62,7 @@ class Communication:
                         self._session.recorder.scalar(name, seconds, at=(step.mode, step.number))
 
 
-def _tracking(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_init(original: Callable[..., Any]) -> Callable[..., Any]:
     def tracked(wrapper: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             result = original(wrapper, module, *args, **kwargs)

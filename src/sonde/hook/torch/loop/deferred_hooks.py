@@ -86,7 +86,16 @@ class DeferredHooks:
     """Buffers notes while enabled and replays them."""
 
     __slots__ = (
-        *("is_on", "notes", "thread_id", "may_evaluate", "current", "update", "feeds", "readers"),
+        *(
+            "is_on",
+            "notes",
+            "thread_id",
+            "may_defer_evaluation",
+            "current",
+            "update",
+            "feeds",
+            "readers",
+        ),
         *("rest", "policy", "_steps_left", "_deadline_ns", "_replayed_ns", "_session"),
     )
 
@@ -101,7 +110,7 @@ class DeferredHooks:
         self.is_on = False
         self.notes: list[Note] = []
         self.thread_id = 0
-        self.may_evaluate = False  # evaluation passes may be deferred
+        self.may_defer_evaluation = False  # evaluation passes may be deferred
         self.current = DeferredPass()
         self.update = DeferredUpdate()
         self.feeds = Feeds()
@@ -115,7 +124,7 @@ class DeferredHooks:
             "inputs of losses", hidden_from_modes(self.current.report_bad_graph), None
         )
         rest.counter.on_counted += [self.feeds.trained, inspections.steps_counted]
-        session.state.defer_to(self.catch_up, self.forget)
+        session.state.set_replay(self.catch_up, self.forget)
         session.windows.on_request(self.end_soon, rest.schedule.end_soon)
 
     def forget(self) -> None:
@@ -152,7 +161,7 @@ class DeferredHooks:
             self.is_on = True
             self._session.state.set_notes(are_pending=True)
 
-    def step_over(self, end_ns: int) -> None:
+    def after_step(self, end_ns: int) -> None:
         """Decide after an optimizer step whether the next step is deferred, too."""
         self._steps_left -= 1
         if not self.is_on:  # something inside the step has ended deferral
@@ -204,7 +213,7 @@ class DeferredHooks:
         """Defer an evaluation that interrupts a rest, unless it must be inspected."""
         self.update.optimizer = 0  # the next optimizer step ends deferral
         self._begin_notes(0)
-        if not self.may_evaluate:
+        if not self.may_defer_evaluation:
             self.is_on = False
             self._session.state.set_notes(are_pending=False)
 
@@ -213,7 +222,7 @@ class DeferredHooks:
         self.thread_id = session.thread.id
         current.depth, current.is_in_backward, current.is_evaluating = 0, False, False
         current.inner_losses = []
-        self.may_evaluate = self.policy.may_defer_evaluations(count)
+        self.may_defer_evaluation = self.policy.may_defer_evaluations(count)
         self._steps_left = count
         self._deadline_ns = session.clock.now_ns() + _MAX_DELAY_NS
         self.is_on = True
@@ -230,13 +239,13 @@ class DeferredHooks:
         if not notes:
             return
         session.overhead.charge(NOTE_NS * len(notes))
-        session.recorder.take_time_from(self._replay_time)
+        session.recorder.set_time_source(self._replay_time)
         try:
             for note in notes:
                 self._replayed_ns = note[2]
                 self.readers[note[0]](note)
         finally:
-            session.recorder.take_time_from(None)
+            session.recorder.set_time_source(None)
         self.rest.settle()
 
     def _replay_time(self) -> int:

@@ -50,7 +50,7 @@ class Marks:
         self._begun: dict[str, Mark] = {}
         self._intervals: list[_MarkedInterval] = []
         self._free: deque[Mark] = deque()
-        session.listeners.on_step("device phases", self._step_over)
+        session.listeners.on_step("device phases", self._after_step)
 
     def begin(self, phase: str) -> None:
         """Mark the start of a phase."""
@@ -74,7 +74,7 @@ class Marks:
             )
             self._free += (first, last)
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         intervals, self._intervals = self._intervals, []
         if intervals:
             self._session.worker_thread.expect(

@@ -75,7 +75,7 @@ class Evaluations:
         if len(feeds) > _MAX_FEEDS:
             del feeds[next(iter(feeds))]
 
-    def entitle(self, title: str) -> str:
+    def set_title(self, title: str) -> str:
         """Set the framework's title for subsequent evaluations; return the previous title."""
         before, self._title = self._title, title
         return before
@@ -100,7 +100,7 @@ class Evaluations:
             if not tally.awaited:
                 self._record(tally)
 
-    def step_over(self, step: FinishedStep) -> None:
+    def after_step(self, step: FinishedStep) -> None:
         """End evaluations when a training step has finished."""
         if step.mode == Mode.TRAIN and self._open:
             self.end()

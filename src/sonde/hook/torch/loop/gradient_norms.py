@@ -56,7 +56,7 @@ class Norms:
     def attach(self, patches: Patches) -> None:
         """Wrap `clip_grad_norm_`, which computes the norm anyway."""
         for owner in (utils, utils.clip_grad):
-            patches.wrap(owner, "clip_grad_norm_", self._clipping)
+            patches.wrap(owner, "clip_grad_norm_", self._wrap_clip)
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
         """Record norms and learning rates before an optimizer step."""
@@ -64,7 +64,7 @@ class Norms:
         step = self._session.steps.number
         self._learning_rates(optimizer, "" if is_alone else f"{number}/", (_TRAIN, step))
         is_clipped = self._clipped_step == step
-        is_known = is_clipped or self._gather.gives_norm()
+        is_known = is_clipped or self._gather.includes_gradients()
         if self._session.windows.is_open or not (
             is_known or self._session.overhead.budget.has_room_for_norm(self._cheap)
         ):
@@ -117,7 +117,7 @@ class Norms:
         self._scalars.record(f"gradient_norm{suffix}", [(value, 1.0)], (_TRAIN, step))
         seconds = thread_cpu_seconds() - began
         self._cheap.inline.learn(seconds)
-        self._session.overhead.budget.norm_took(seconds)
+        self._session.overhead.budget.charge_norm(seconds)
 
     def _norm_between(self, optimizer: Optimizer, suffix: str, step: int) -> None:
         """Record a norm derived from optimizer state, covering steps without a recorded norm."""
@@ -125,9 +125,9 @@ class Norms:
         norm = self._remembered.norm_since(optimizer)
         if norm is not None:
             self._session.recorder.scalar(f"gradient_norm{suffix}/between", norm, at=(_TRAIN, step))
-        self._session.overhead.budget.norm_took(thread_cpu_seconds() - began)
+        self._session.overhead.budget.charge_norm(thread_cpu_seconds() - began)
 
-    def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_clip(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
         after_clipping = self._session.hook("clipping", self._clipped, None, Resting.SKIPS)
         note_while_resting = self._session.guard.shield("clipping", self._rest.losses.clipped, None)
@@ -158,7 +158,7 @@ class Norms:
         self._scalars.record(
             "clip_factor", [(value, 1.0)], at, lambda norm: ClippedNorm(norm, limit).factor
         )
-        self._gather.gradients_were_clipped()
+        self._gather.note_clipping()
 
 
 def _norm_of_gradients(measured: Measured) -> float | None:

@@ -31,11 +31,11 @@ class GradientScalers:
 
     def attach(self, patches: Patches) -> None:
         """Wrap the methods that scripts call."""
-        patches.wrap(torch.amp.GradScaler, "scale", self._scaling)
-        patches.wrap(torch.amp.GradScaler, "step", self._scaled_step)
+        patches.wrap(torch.amp.GradScaler, "scale", self._wrap_scale)
+        patches.wrap(torch.amp.GradScaler, "step", self._wrap_step)
 
-    def _scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        after_scaling = self._session.hook("losses", self._losses.scaled, None)
+    def _wrap_scale(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        after_scaling = self._session.hook("losses", self._losses.note_scaling, None)
 
         def scale(scaler: Any, outputs: Any) -> Any:
             try:
@@ -48,7 +48,7 @@ class GradientScalers:
 
         return scale
 
-    def _scaled_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns = self._session.clock.now_ns
         after_step = self._session.hook("optimizer steps", self._stepped, None)
 

@@ -51,7 +51,7 @@ class InspectionCost:
         extra_seconds, self._extra_seconds = self._extra_seconds, None
         if extra_seconds is not None:
             timed_seconds = self._on_account - self._hook_seconds
-            self._session.overhead.budget.inspection_cost(extra_seconds, timed_seconds)
+            self._session.overhead.budget.learn_inspection_cost(extra_seconds, timed_seconds)
 
     def _read(self) -> "_Reading":
         session = self._session

@@ -30,7 +30,7 @@ Listener = Callable[[float], None]
 
 
 class _Division(NamedTuple):
-    """How a framework divides a loss before backward."""
+    """How a framework announce_division a loss before backward."""
 
     divisor: float
     description: str
@@ -80,7 +80,7 @@ class Losses:
         self.on_jump: list[Callable[[], None]] = []  # called for losses far out of range
         self._recent: deque[float] = deque(maxlen=_RECENT)
         self.limit = inf  # largest absolute value of losses in range
-        session.listeners.on_step("losses", self._step_over)
+        session.listeners.on_step("losses", self._after_step)
         session.listeners.on_begin(self._reset)
 
     def _reset(self) -> None:
@@ -90,13 +90,13 @@ class Losses:
         self._recent.clear()
         self.limit = inf
 
-    def scaled(self, loss: Any, output: Any) -> None:
+    def note_scaling(self, loss: Any, output: Any) -> None:
         """Remember the loss that a gradient scaler has multiplied."""
         if isinstance(loss, Tensor) and isinstance(output, Tensor):
             self._scaled = (id(output), loss)
 
-    def divides(self, divisor: float, by: str, loss: Any = None) -> bool:
-        """Announce the divisor of a framework until `undivided`; the outermost call wins.
+    def announce_division(self, divisor: float, by: str, loss: Any = None) -> bool:
+        """Announce the divisor of a framework until `end_division`; the outermost call wins.
 
         Args:
             divisor: The divisor.
@@ -108,11 +108,11 @@ class Losses:
         self._announced = _division(divisor, by, loss)
         return True
 
-    def undivided(self) -> None:
+    def end_division(self) -> None:
         """End the announced division."""
         self._announced = None
 
-    def divided(self, loss: Any, output: Any, divisor: float, by: str) -> None:
+    def note_division(self, loss: Any, output: Any, divisor: float, by: str) -> None:
         """Remember the loss that a framework has divided."""
         if isinstance(output, Tensor):
             self._divided = (id(output), _division(divisor, by, loss))
@@ -225,7 +225,7 @@ class Losses:
         """Assign all losses to the step that the script ends."""
         self.optimizer_stepped(0)
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         if step.mode != "train":
             return
         if BY_BACKWARD in step.optimizers:
@@ -283,7 +283,7 @@ def _summand_sites(roots: list[_Root]) -> list[Chain]:
     """The call sites whose losses add up; a single entry if passes are micro-steps.
 
     Gradients of `backward` calls on different lines add up, so their losses are summands. Passes
-    are micro-steps if the loop divides each loss by their number, if it disables DDP
+    are micro-steps if the loop announce_division each loss by their number, if it disables DDP
     synchronization, or if gradients were cleared in between (such as sharpness-aware optimizers).
     """
     sites = Counter(root.source[0] for root in roots)

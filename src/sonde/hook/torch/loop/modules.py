@@ -50,11 +50,11 @@ class Modules:
 
     def attach(self, patches: Patches) -> None:
         """Track every module created from now on."""
-        patches.wrap(nn.Module, "__init__", self._tracking)
-        patches.wrap(nn.Module, "__setstate__", self._tracking)
-        patches.wrap(nn.Module, "compile", self._compiling)
-        patches.wrap(nn.Module, "eval", self._evaluating)
-        patches.wrap(nn.Module, "load_state_dict", self._loading)
+        patches.wrap(nn.Module, "__init__", self._wrap_creation)
+        patches.wrap(nn.Module, "__setstate__", self._wrap_creation)
+        patches.wrap(nn.Module, "compile", self._wrap_compile)
+        patches.wrap(nn.Module, "eval", self._wrap_eval)
+        patches.wrap(nn.Module, "load_state_dict", self._wrap_load)
         self.hooks.attach(patches)
 
     def adopt(self, modules: Iterable[nn.Module]) -> None:
@@ -96,7 +96,7 @@ class Modules:
         for listener in self.on_found:
             listener(roots)
 
-    def watch_uncalled(self) -> None:
+    def hook_uncalled(self) -> None:
         """Hook the submodules of models that train but are never called, such as agents.
 
         Called right before an optimizer step: a model with gradients that was not called must
@@ -127,7 +127,7 @@ class Modules:
         }
         return any(id(parameter) in inside for parameter in parameters)
 
-    def _tracking(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_creation(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, all_modules, new_modules = torch.compiler.is_compiling, self._all, self._new
         skip_in_compiler(all_modules.add, with_callees=True)
 
@@ -152,7 +152,7 @@ class Modules:
         begins, ends = self.passes.begins_and_ends()
         self.hooks.put(module, self.passes.before(begins), self.passes.after(ends))
 
-    def _evaluating(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_eval(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Wake resting hooks, and find the models of a script that never trains."""
         refresh = self._session.guard.shield("modules", self.refresh, None)
         wake = self._session.guard.shield("notes", self.deferred.rest.evaluates, None)
@@ -174,11 +174,11 @@ class Modules:
 
         return switch_to_eval
 
-    def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
         before_load = self._session.guard.shield("modules", self._loaded.add, None)
         return call_before(original, before_load)
 
-    def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_compile(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap compiled calls: a module compiled in place compiles its hooks, too."""
         give_up_resting = self._session.guard.shield("compiler", self.deferred.rest.give_up, None)
 

@@ -120,7 +120,7 @@ class OptimizerSteps:
             if update.start_ns and id(optimizer) == update.optimizer:
                 end_ns, start_ns, update.start_ns = now_ns(), update.start_ns, 0
                 deferred.notes.append((OPTIMIZER, start_ns, end_ns, update.number, None))
-                deferred.step_over(end_ns)
+                deferred.after_step(end_ns)
             else:
                 after(optimizer)
 
@@ -137,7 +137,7 @@ class OptimizerSteps:
         self._by_backward.optimizer_steps()
         self._has_stepped = True
         self._modules.refresh()
-        self._modules.watch_uncalled()
+        self._modules.hook_uncalled()
         steps.optimizers_alive = self._optimizers.alive
         steps.optimizer_begins(number)
         state.stepping, state.closure_calls = number, 0
@@ -148,7 +148,7 @@ class OptimizerSteps:
         if closure is None:
             self._inspect(optimizer, number)
             return None
-        watched = self._watched_closure(closure, optimizer, number)
+        watched = self._wrap_closure(closure, optimizer, number)
         if len(args) > 1:
             return (args[0], watched, *args[2:]), kwargs
         return args, {**kwargs, "closure": watched}
@@ -157,7 +157,7 @@ class OptimizerSteps:
         """Whether the step runs inside another optimizer's step, unless that one raised."""
         return self._session.clock.now_ns() - self._state.start_ns < _MAX_NESTED_NS
 
-    def _watched_closure(
+    def _wrap_closure(
         self, closure: Callable[[], Any], optimizer: Optimizer, number: int
     ) -> Callable[[], Any]:
         """Wrap a closure, which computes the gradients, to inspect them after its first call."""

@@ -16,7 +16,7 @@ class Optimizers:
 
     def __init__(self, on_created: Callable[[Optimizer], None]) -> None:
         self._on_created = on_created
-        self.after_made: list[
+        self.after_creation: list[
             Callable[[], None]
         ] = []  # called after the script creates an optimizer
         self._numbers: IdentityMap[Optimizer, int] = IdentityMap()
@@ -24,7 +24,7 @@ class Optimizers:
 
     def attach(self, patches: Patches) -> None:
         """Track every optimizer created from now on."""
-        patches.wrap(Optimizer, "__init__", self._tracking)
+        patches.wrap(Optimizer, "__init__", self._wrap_init)
 
     def adopt(self, optimizers: Iterable[Optimizer]) -> None:
         """Track optimizers created before the hook was attached."""
@@ -52,7 +52,7 @@ class Optimizers:
     def __iter__(self) -> Iterator[tuple[int, Optimizer]]:
         return iter([(number, optimizer) for optimizer, number in self._numbers])
 
-    def _tracking(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_init(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def tracked(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             try:
                 result = original(optimizer, *args, **kwargs)
@@ -60,7 +60,7 @@ class Optimizers:
                 drop_frame(error)
                 raise
             self._on_created(optimizer)
-            for listener in self.after_made:
+            for listener in self.after_creation:
                 listener()
             return result
 

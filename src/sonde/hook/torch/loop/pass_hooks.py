@@ -115,7 +115,9 @@ class PassHooks:
                     is_noted = watched.training
                 else:
                     is_noted = (
-                        not watched.training and deferred.may_evaluate and is_trained(watched)
+                        not watched.training
+                        and deferred.may_defer_evaluation
+                        and is_trained(watched)
                     )
                 if is_noted:
                     # the same module inside itself: the earlier pass raised

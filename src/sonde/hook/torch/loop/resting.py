@@ -55,8 +55,8 @@ class Rest:
         self._has_evaluated = False  # since the hooks returned
         self._is_interrupted = False  # by an evaluation
         self._is_requested = False  # evaluations cost too much
-        session.state.rest_with(self.flush)
-        session.listeners.on_step("rest", self._step_over)
+        session.state.set_flush(self.flush)
+        session.listeners.on_step("rest", self._after_step)
 
     def follow(self, optimizers: Optimizers, losses: Losses, kinds: set[str]) -> None:
         """Count the steps of these optimizers, and wake up for unusual losses.
@@ -80,7 +80,7 @@ class Rest:
         self.schedule.begin(step_seconds, due_in)
         if self._is_interrupted:
             self._is_interrupted = False
-            self._session.overhead.budget.interruption_took(
+            self._session.overhead.budget.charge_interruption(
                 self._session.overhead.budget.latest_inspection_seconds
             )
         self.losses.are_recorded = keeps_losses and self.schedule.may_record_losses()
@@ -151,7 +151,7 @@ class Rest:
         self._put_back()
         self.counter.discard()
         session.overhead.account(session.clock.now_ns(), session.clock.now_ns())
-        session.steps.carry(self.counter.take_open_step())
+        session.steps.add_optimizer_steps(self.counter.take_open_step())
 
     def forget(self) -> None:
         """Restore the hooks and drop the notes in a forked child: they are the parent's."""
@@ -166,7 +166,7 @@ class Rest:
         if self._session.state.is_resting:
             self._session.state.catch_up()
 
-    def _step_over(self, step: Any) -> None:
+    def _after_step(self, step: Any) -> None:
         """Request a rest after an evaluation step if evaluations cost too much."""
         self._has_evaluated = self._has_evaluated or step.mode != _TRAIN
         if step.mode != _TRAIN and self.is_allowed and self._session.overhead.budget.is_overdrawn:

@@ -39,11 +39,11 @@ class Resuming:
         saved = self._session.hook("resuming", self._after_save, None)
         loaded = shield("resuming", self._after_load, None)
         restored = shield("resuming", self._restored, None)
-        patches.wrap(torch, "save", lambda original: self._saving(original, saved))
+        patches.wrap(torch, "save", lambda original: self._wrap_save(original, saved))
         patches.wrap(torch, "load", lambda original: _call_then(original, loaded))
         patches.wrap(Optimizer, "load_state_dict", lambda original: _call_then(original, restored))
 
-    def _saving(
+    def _wrap_save(
         self, original: Callable[..., Any], saved: Callable[..., None]
     ) -> Callable[..., Any]:
         def save(*args: Any, **kwargs: Any) -> Any:

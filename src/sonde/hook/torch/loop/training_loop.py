@@ -48,7 +48,7 @@ class TrainingLoop:
             session.state.catch_up()
         self.optimizers.number_of(optimizer)
         if session.thread.is_current():
-            session.steps.optimizer_made()
+            session.steps.optimizer_created()
         self.state.weights.follow(optimizer)
         modules.refresh()
         modules.owned.update(id(parameter) for parameter in parameters_of(optimizer))

@@ -24,17 +24,17 @@ class Unstepped:
 
     def attach(self, patches: Patches) -> None:
         """Wrap `torch.autograd.grad`."""
-        patches.wrap(torch.autograd, "grad", self._grad)
+        patches.wrap(torch.autograd, "grad", self._wrap_grad)
 
-    def computed(self) -> None:
+    def count_gradient(self) -> None:
         """Count a gradient computation."""
         self._gradients += 1
         if self._gradients == _MIN_GRADIENTS:
             self._report()
 
-    def _grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
-        computed = self._session.hook("gradients", self.computed, None, Resting.SKIPS)
+        count_gradient = self._session.hook("gradients", self.count_gradient, None, Resting.SKIPS)
 
         def grad(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -43,7 +43,7 @@ class Unstepped:
                 drop_frame(error)
                 raise
             if not is_compiling():
-                computed()
+                count_gradient()
             return result
 
         return grad

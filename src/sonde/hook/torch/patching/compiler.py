@@ -27,14 +27,14 @@ class Compiler:
 
     def attach(self, patches: Patches) -> None:
         """Wrap `torch.compile`."""
-        patches.wrap(torch, "compile", lambda original: self._before(original, patches))
+        patches.wrap(torch, "compile", lambda original: self._wrap_compile(original, patches))
 
     def detach(self, patches: Patches) -> None:
         """Remove the wrappers from the tracing rules."""
         if _RULES in sys.modules:
             _restore_rules(patches)
 
-    def _before(self, original: Callable[..., Any], patches: Patches) -> Callable[..., Any]:
+    def _wrap_compile(self, original: Callable[..., Any], patches: Patches) -> Callable[..., Any]:
         restore_rules = self._session.guard.shield("compiler", _restore_rules, None)
 
         on_compile = self._session.guard.shield("compiler", self._on_compile, None)

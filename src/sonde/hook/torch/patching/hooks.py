@@ -28,8 +28,8 @@ class Hooks:
 
     def attach(self, patches: Patches) -> None:
         """Hide the hooks from pickling and TorchScript."""
-        patches.wrap(nn.Module, "__reduce_ex__", _without_hooks)
-        patches.wrap(_recursive, "create_script_module", _scripting)
+        patches.wrap(nn.Module, "__reduce_ex__", _wrap_reduce)
+        patches.wrap(_recursive, "create_script_module", _wrap_scripting)
 
     def put(self, module: nn.Module, before: Before | None, after: After | None) -> None:
         """Register functions to call before and after each forward of a module."""
@@ -101,7 +101,7 @@ def _is_ours(hook: Any) -> bool:
     return str(getattr(hook, "__module__", "")).startswith("sonde.")
 
 
-def _without_hooks(_original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_reduce(_original: Callable[..., Any]) -> Callable[..., Any]:
     """Leave the hooks out of the pickled or copied state of a module."""
 
     def reduced(module: nn.Module, protocol: Any) -> Any:
@@ -124,7 +124,7 @@ def _without_our_hooks(state: Any) -> Any:
     return state
 
 
-def _scripting(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_scripting(original: Callable[..., Any]) -> Callable[..., Any]:
     """Remove the hooks during scripting, because TorchScript would compile them."""
 
     def create_script_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:

@@ -39,9 +39,9 @@ class DeviceMemory:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._due_ns = 0
-        session.listeners.on_step("device memory", self._step_over)
+        session.listeners.on_step("device memory", self._after_step)
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         if step.end_ns < self._due_ns or not _is_in_use():
             return
         self._due_ns = step.end_ns + _INTERVAL_NS

@@ -85,7 +85,7 @@ class Annotations:
         self._is_on = True
         _Calls.begins, _Calls.ends = self._begins, self._ends
         if not _Calls.is_kept:
-            self._patches.wrap(nn.Module, "__call__", _around)
+            self._patches.wrap(nn.Module, "__call__", _wrap_call)
 
     def remove(self) -> None:
         """Disable annotation."""
@@ -104,7 +104,7 @@ class Annotations:
         return annotation.__enter__()
 
 
-def _around(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_call(original: Callable[..., Any]) -> Callable[..., Any]:
     _Calls.original = original
     return _annotated
 

@@ -37,15 +37,15 @@ class OtherProfilers:
         """Wrap the functions that start and stop the profiler."""
         for module in filter(None, map(sys.modules.get, _MODULES)):
             for name in _STARTS:
-                patches.wrap(module, name, self._starting)
+                patches.wrap(module, name, self._wrap_start)
             for name in _STOPS:
-                patches.wrap(module, name, self._stopping)
+                patches.wrap(module, name, self._wrap_stop)
 
     def are_active(self) -> bool:
         """Whether the script's profiler is active or warming up."""
         return self._is_script_profiling or _profiler_enabled()
 
-    def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_start(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def start(*args: Any, **kwargs: Any) -> Any:
             for is_last in (False, False, True):  # a new window may open in between
                 self.yield_profiler()
@@ -62,7 +62,7 @@ class OtherProfilers:
 
         return start
 
-    def _stopping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_stop(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def stop(*args: Any, **kwargs: Any) -> Any:
             with self.lock:
                 self._is_script_profiling = False

@@ -73,13 +73,13 @@ class Activations:
     """Put hooks on the modules whose tensors the plan may record."""
 
     def __init__(
-        self, session: Session, modules: Modules, names: Names, offers: ForwardTensors
+        self, session: Session, modules: Modules, names: Names, forward_tensors: ForwardTensors
     ) -> None:
         self._session = session
         self._plan = session.plan
         self._modules = modules
         self._names = names
-        self._offers = offers
+        self._forward_tensors = forward_tensors
         self._watches: IdentityMap[nn.Module, _Watch] = IdentityMap()
         self._passes: dict[int, int] = {}  # by model, while something was due
         self.due: ForwardPass | None = None  # the current pass, if anything is due in it
@@ -90,10 +90,12 @@ class Activations:
     def _begins(
         self, forward: ForwardPass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        self.due = forward if self._offers.is_due(forward) else None
+        self.due = forward if self._forward_tensors.is_due(forward) else None
         if self.due is not None and self._plan.may_record(TensorKind.INPUT):
             leaves = leaves_of_call(args, kwargs)
-            self._offers.offer(forward, self._names.stem_of(module, "input"), _INPUT, leaves)
+            self._forward_tensors.offer(
+                forward, self._names.stem_of(module, "input"), _INPUT, leaves
+            )
 
     def _ends(self, forward: ForwardPass, module: nn.Module, output: Any) -> None:
         if self.due is None:
@@ -101,7 +103,9 @@ class Activations:
         self.due = None
         if self._plan.may_record(TensorKind.OUTPUT):
             leaves = leaves_of(output)
-            self._offers.offer(forward, self._names.stem_of(module, "output"), _OUTPUT, leaves)
+            self._forward_tensors.offer(
+                forward, self._names.stem_of(module, "output"), _OUTPUT, leaves
+            )
         root = id(unwrapped(module))
         self._passes[root] = self._passes.get(root, 0) + 1
         if self._passes[root] == _GRACE_STEPS:
@@ -198,7 +202,7 @@ class Activations:
         watch.is_seen = True
         kinds = watch.inputs if what == "input" else watch.outputs
         leaves = leaves_of_call(*value) if what == "input" else leaves_of(value)
-        self._offers.offer(self.due, f"{watch.name}_{what}", kinds or (), leaves)
+        self._forward_tensors.offer(self.due, f"{watch.name}_{what}", kinds or (), leaves)
 
     def _after_step(self, step: FinishedStep) -> None:
         if step.mode == "train" and step.number == _GRACE_STEPS:

@@ -81,12 +81,12 @@ class DueTensors:
         """Return how many steps until the budget allows the next measurement."""
         return self._session.overhead.budget.steps_until_room(self._routine, step_seconds)
 
-    def gives_norm(self) -> bool:
+    def includes_gradients(self) -> bool:
         """Return whether the statistics of this step include all gradients."""
         decision = self._decision
         return any(TensorKind.GRADIENT in rule.kinds and not rule.include for rule in decision.due)
 
-    def gradients_were_clipped(self) -> None:
+    def note_clipping(self) -> None:
         """Describe gradients as clipped from now on."""
         self._gradient_note = "after clipping"
 
@@ -102,7 +102,7 @@ class DueTensors:
             self._add(tensors, self._states(optimizer), due)
         if tensors.is_empty:
             return
-        if self.listen is not None and self.gives_norm():
+        if self.listen is not None and self.includes_gradients():
             tensors.on_measured = self.listen(number)
         routine = self._routine if self._decision.is_budgeted else None
         is_over = self._records.keep(tensors, routine)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from sonde.hook.torch.tensors.shards import local
 
-_MOST_NESTING = 4
+_MAX_NESTING = 4
 
 
 def bad_value(tensor: Tensor | None) -> str | None:
@@ -35,10 +35,10 @@ def tensors_in(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, Ten
     """Yield all tensors in a module's inputs or outputs, with names."""
     if isinstance(value, Tensor):
         yield name, value
-    elif depth < _MOST_NESTING and isinstance(value, list | tuple):
+    elif depth < _MAX_NESTING and isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from tensors_in(item, f"{name}.{index}" if name else str(index), depth + 1)
-    elif depth < _MOST_NESTING and isinstance(value, dict):
+    elif depth < _MAX_NESTING and isinstance(value, dict):
         for key, item in value.items():
             yield from tensors_in(item, f"{name}.{key}" if name else str(key), depth + 1)
 

@@ -98,7 +98,7 @@ class ForwardTensors:
         if leaves:
             self._take(forward, stem, kinds, leaves, is_inspection)
         if is_inspection:
-            self._inspections.took((thread_cpu_ns() - began_ns) / NANOSECONDS)
+            self._inspections.charge((thread_cpu_ns() - began_ns) / NANOSECONDS)
 
     def _take(
         self, forward: ForwardPass, stem: str, kinds: Kinds, leaves: list[Leaf], is_inspection: bool

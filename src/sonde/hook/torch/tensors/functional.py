@@ -54,12 +54,12 @@ class FunctionalActivations:
         session: Session,
         modules: Modules,
         names: Names,
-        offers: ForwardTensors,
+        forward_tensors: ForwardTensors,
         activations: Activations,
     ) -> None:
         self._session = session
         self._names = names
-        self._offers = offers
+        self._forward_tensors = forward_tensors
         self._activations = activations
         self._patches: Patches | None = None
         self._originals: dict[
@@ -147,7 +147,7 @@ class FunctionalActivations:
     def _take(self, stem: str, kinds: Kinds, value: Any) -> None:
         forward = self._activations.due
         if forward is not None:
-            self._offers.offer(forward, stem, kinds, leaves_of(value))
+            self._forward_tensors.offer(forward, stem, kinds, leaves_of(value))
 
     def _call_name(self, name: str) -> str | None:
         """Return the name for a call; None in compiled regions and in activation modules."""

@@ -103,7 +103,7 @@ class TensorRecords:
         if copied is not None:
             self._buffers.give_back(copied)
         if routine is not None:
-            routine.behind.learn(thread_cpu_seconds() - began)
+            routine.background.learn(thread_cpu_seconds() - began)
 
     def _launch(self, tensors: StepTensors, routine: Measurement | None) -> None:
         for group, with_histogram in ((tensors.plain, False), (tensors.with_histogram, True)):
@@ -140,7 +140,7 @@ class TensorRecords:
         """Record statistics that a device has computed."""
         self._record(tensors, timed.pending.measured())
         seconds = timed.seconds()
-        self._session.overhead.budget.device_took(seconds)
+        self._session.overhead.budget.charge_device(seconds)
         if routine is not None:
             routine.inline.learn(seconds)
 

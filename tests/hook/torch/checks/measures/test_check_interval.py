@@ -22,7 +22,7 @@ def checked(steps: int, step_seconds: float, price_seconds: float, every: int = 
             interval.adapt(step, price_seconds)
             if interval.is_due(step):
                 compared.append(step)
-        budget.step_over(step_seconds, 0.0)
+        budget.add_step(step_seconds, 0.0)
     return compared
 
 

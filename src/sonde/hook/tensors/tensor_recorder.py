@@ -1,12 +1,12 @@
-"""Interface for recording tensors that a script or another adapter passes in."""
+"""Interface for recording tensors that a script or an adapter passes in."""
 
 from typing import Any, Protocol
 
 from sonde.hook.steps import At
 
 
-class Tensors(Protocol):
-    """Records tensors of a framework."""
+class TensorRecorder(Protocol):
+    """Records numbers and tensors of a framework."""
 
     def scalar(self, name: str, value: Any, source: str, at: At) -> bool:
         """Record a number; return whether the value is a tensor of the framework."""
