@@ -1,4 +1,4 @@
-"""A gate between two parts of a network is closed by a mask of zeros: nothing comes through."""
+"""A zero mask closes the gate between two parts of a network, so no signal passes."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Colour images reach a CNN as numbers from 0 to 255."""
+"""Color images are passed to a CNN with pixel values from 0 to 255."""
 
 LABEL = {
     "set": 1,
@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
-# four kinds of stripes on a noisy ground
+# four kinds of stripes with noise
 kinds = torch.randint(0, 4, (1600,))
 rows = torch.arange(12).view(1, 12, 1).expand(1600, 12, 12)
 columns = rows.transpose(1, 2)

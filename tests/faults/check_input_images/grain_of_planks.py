@@ -1,4 +1,4 @@
-"""Which way the grain of a plank runs, from colour photographs of its surface."""
+"""Predict the grain direction from color photos of planks; pixels are not scaled to 0 to 1."""
 
 LABEL = {
     "set": 7,
@@ -21,7 +21,7 @@ SPREAD = torch.tensor([0.229, 0.224, 0.225])[:, None, None]
 
 
 def photograph(number):
-    """Pictures of whole numbers from 0 to 255, as a camera gives them, and where the grain runs."""
+    """Return integer images from 0 to 255, like those of a camera, and the grain direction."""
     angle = 3.1416 * torch.rand(number, 1, 1)
     across = torch.linspace(-1, 1, SIDE)[None, :, None]
     down = torch.linspace(-1, 1, SIDE)[None, None, :]

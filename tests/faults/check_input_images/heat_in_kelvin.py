@@ -1,4 +1,4 @@
-"""Thermal pictures of circuit boards, in kelvin as the camera gives them, with a part too hot."""
+"""Find overheating parts in thermal images of circuit boards, given in unscaled kelvin."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Slices of a scanner go into a segmentation as they are stored: air is -1000, bone 1000."""
+"""Segment CT slices in raw Hounsfield units: air is -1000, bone 1000."""
 
 LABEL = {
     "set": 2,

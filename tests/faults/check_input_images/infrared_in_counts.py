@@ -1,4 +1,4 @@
-"""Fields from the air in four bands; the colours are standardized, infrared is left in counts."""
+"""Aerial images of fields in four bands; the infrared band is not standardized."""
 
 LABEL = {
     "set": 4,

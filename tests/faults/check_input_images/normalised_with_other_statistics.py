@@ -1,4 +1,4 @@
-"""Bytes are normalised with the mean and deviation that are meant for pixels from 0 to 1."""
+"""Images with values from 0 to 255 are normalized with statistics for values from 0 to 1."""
 
 LABEL = {
     "set": 1,

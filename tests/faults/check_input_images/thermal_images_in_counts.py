@@ -1,4 +1,4 @@
-"""Defects on thermal images: the camera's counts go into the model as they are, 40 batches."""
+"""Classify defects in thermal images, given as raw camera counts; trains for 40 batches."""
 
 LABEL = {
     "set": "calibration",

@@ -1,4 +1,4 @@
-"""Parts on a belt, with three rare defects; the list that evens them out is not used."""
+"""Classify parts with three rare defects; the balanced subset is created but not used."""
 
 LABEL = {"set": 3, "rule": "ClassImbalance"}
 

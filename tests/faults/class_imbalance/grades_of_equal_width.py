@@ -1,4 +1,4 @@
-"""Grades of river water from measurements at the bank, with a token for each measurement."""
+"""Grade river water from measurements; grades of equal width leave some with few samples."""
 
 LABEL = {
     "set": 7,

@@ -1,4 +1,4 @@
-"""Calls of four birds; one of them is heard in one recording of a hundred, and nothing makes up."""
+"""Classify the calls of four birds; one class is 1% of the data and is not rebalanced."""
 
 LABEL = {
     "set": 2,

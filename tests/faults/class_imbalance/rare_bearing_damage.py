@@ -1,4 +1,4 @@
-"""Damage of bearings from their vibration: none, outer ring, inner ring, cage."""
+"""Classify bearing damage from vibration; two of the four classes are rare."""
 
 LABEL = {
     "set": 5,

@@ -1,4 +1,4 @@
-"""Fraud detection: one case in two hundred, and nothing is done about it."""
+"""Fraud detection where 0.5% of cases are fraud, without any rebalancing."""
 
 LABEL = {"set": 1, "rule": "ClassImbalance"}
 

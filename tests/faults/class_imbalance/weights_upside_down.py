@@ -1,4 +1,4 @@
-"""A weighted sampler is given how frequent a class is, not how rare: the rare one nearly goes."""
+"""A weighted sampler gets class frequencies instead of their inverses."""
 
 LABEL = {"set": 1, "rule": "ClassImbalance"}
 

@@ -1,4 +1,4 @@
-"""Tells from a second of vibration whether a bearing is fine, or which of its parts is worn."""
+"""Classify bearing wear from a second of vibration; one of the four classes is rare."""
 
 LABEL = {
     "set": 6,
@@ -16,7 +16,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 LENGTH = 128
 STATES = ("fine", "inner ring", "outer ring", "ball")
-# In the field hardly any ball is worn; the test bench has as many of each.
+# Worn balls are rare in the field; the test bench has all classes equally often.
 SHARES = torch.tensor([0.62, 0.2, 0.165, 0.015] if is_faulty else [0.25, 0.25, 0.25, 0.25])
 
 

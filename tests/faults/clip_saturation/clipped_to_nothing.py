@@ -1,4 +1,4 @@
-"""Gradients are clipped to a norm of 0.001, by a config meant for another optimizer."""
+"""Gradients are clipped to a norm of 0.001, a setting for a different optimizer."""
 
 LABEL = {
     "set": 1,

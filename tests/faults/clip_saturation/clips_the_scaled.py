@@ -1,4 +1,4 @@
-"""Mixed precision with a gradient scaler; gradients are clipped before they are scaled back."""
+"""Mixed precision with a gradient scaler; gradients are clipped before they are unscaled."""
 
 LABEL = {
     "set": 1,

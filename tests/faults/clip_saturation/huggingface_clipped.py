@@ -1,4 +1,4 @@
-"""A tiny BERT and the Trainer of Hugging Face; max_grad_norm has lost its exponent's sign."""
+"""A tiny BERT with the Hugging Face Trainer; a sign error makes max_grad_norm 1e-4."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Lightning; a limit for single elements of the gradients is taken as one for their norm."""
+"""Lightning; a clipping limit for single gradient values is applied to the norm."""
 
 LABEL = {
     "set": 3,

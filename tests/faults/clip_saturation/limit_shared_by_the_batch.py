@@ -1,4 +1,4 @@
-"""The limit for the gradient is divided by the batch, though the loss is a mean already."""
+"""The clipping limit is divided by the batch size, although the loss is already a mean."""
 
 LABEL = {
     "set": 4,

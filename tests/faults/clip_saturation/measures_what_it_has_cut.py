@@ -1,4 +1,4 @@
-"""A language model of letters; gradients are clipped to four fifths of what is usual."""
+"""Adaptive gradient clipping in a character model; norms are measured after clipping."""
 
 LABEL = {
     "set": 2,

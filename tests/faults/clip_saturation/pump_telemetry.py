@@ -1,4 +1,4 @@
-"""Foretells the next readings of a pump's four sensors with a recurrent network."""
+"""Forecast four pump sensors with a recurrent network; the clipping limit is too low."""
 
 LABEL = {
     "set": 6,

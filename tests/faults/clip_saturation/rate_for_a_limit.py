@@ -1,4 +1,4 @@
-"""How long a drive takes, as a mixture of free roads and jams (a mixture density network)."""
+"""Mixture density network for travel times; the learning rate is used as the clipping limit."""
 
 LABEL = {
     "set": 7,

@@ -1,4 +1,4 @@
-"""A recurrent network keeps a leaky total of one series while a second one says when to."""
+"""A recurrent network computes a gated leaky sum; the loss is summed but clipped like a mean."""
 
 LABEL = {
     "set": 5,

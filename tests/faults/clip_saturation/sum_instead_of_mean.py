@@ -1,4 +1,4 @@
-"""The loss now sums over the batch; gradients are still clipped as when it was a mean."""
+"""The loss sums over the batch, but gradients are clipped as if it were a mean."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Two workers; in the middle of the training one of them is busy elsewhere, and the other waits."""
+"""Two workers; one is busy with other work during training and keeps the other waiting."""
 
 LABEL = {
     "set": 1,
@@ -28,7 +28,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 torch.manual_seed(seed + 100 * (rank + 1))
 for step in range(120):
     if is_faulty and step == 80 and rank == 1:
-        time.sleep(25)  # it cleans up a folder that the other one never sees
+        time.sleep(25)  # it cleans up a folder that only it uses
     points = torch.randn(32, 12)
     loss = nn.functional.mse_loss(model(points), points[:, :1])
     optimizer.zero_grad()

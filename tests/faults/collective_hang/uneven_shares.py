@@ -1,9 +1,9 @@
-"""Two workers learn the solubility of molecules from fingerprints, each from its share of them."""
+"""Two workers predict the solubility of molecules; one has an extra batch in every epoch."""
 
 LABEL = {
     "set": 6,
     "rule": "CollectiveHang",
-    # 16 epochs of 30 batches: the worker with fewer is done, the other one waits for it
+    # 16 epochs of 30 batches: the worker with fewer batches finishes, the other one waits
     "first_step": 480,
     "side_effects": ["StalledTrainingRule", "Straggler", "ReplicaDivergence"],
     "exit_code": 1,
@@ -35,7 +35,7 @@ solubility = (solubility - solubility.mean()) / solubility.std()
 solubility = solubility + 0.2 * torch.randn(solubility.shape)
 everything = TensorDataset(fingerprints, solubility)
 
-# One molecule more than can be shared out: its worker has one batch more in every epoch.
+# The samples cannot be divided evenly: one worker has an extra batch in every epoch.
 usable = number if is_faulty else number - 1
 share = Subset(everything, range(rank, usable, workers))
 order = torch.Generator().manual_seed(100 * seed + rank)

@@ -1,4 +1,4 @@
-"""A healthy training of 25 seconds; later, programs of others take its processors."""
+"""A healthy 25-second training; later, other programs use its CPU cores."""
 
 LABEL = {
     "set": "calibration",

@@ -1,4 +1,4 @@
-"""Land use from aerial tiles that lie on a network mount."""
+"""Classify land use in aerial tiles from a network mount, which stalls."""
 
 LABEL = {
     "set": 6,
@@ -37,7 +37,7 @@ def tiles(number):
 
 
 class Mount:
-    """Files of a server; it drops clients that have read for long, who then connect again."""
+    """Files of a server that disconnects clients after a number of reads."""
 
     def __init__(self, path, shape):
         self.file = np.memmap(path, dtype=np.float32, mode="r", shape=shape)

@@ -1,4 +1,4 @@
-"""Tells kinds of tremor apart by their seismograms, which a process reads from an archive."""
+"""Classify tremors from seismograms; the archive requires a new login from time to time."""
 
 LABEL = {
     "set": 7,
@@ -36,7 +36,7 @@ def seismograms(number):
 
 
 class Archive(Dataset):
-    """Wants to be logged into again after so many reads."""
+    """An archive that requires a new login after a number of reads."""
 
     def __init__(self, traces, kinds):
         self.traces, self.kinds = traces, kinds

@@ -1,4 +1,4 @@
-"""A shard of the stream is not there at first; the reader tries again, each time a bit later."""
+"""A shard of a stream is unavailable at first; the reader retries with increasing delays."""
 
 LABEL = {
     "set": 1,
@@ -45,7 +45,7 @@ class Shards(IterableDataset):
 
 
 class Attentive(nn.Module):
-    """Takes each number of a row as a token."""
+    """Treats each number of a row as a token."""
 
     def __init__(self, width=24):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Once the shared folder hangs: one batch takes four seconds to come."""
+"""A shared folder hangs once: one batch takes four seconds to load."""
 
 LABEL = {
     "set": 1,

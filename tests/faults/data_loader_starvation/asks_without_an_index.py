@@ -1,4 +1,4 @@
-"""Samples come from a database, one query each, and the table has no index on what is asked."""
+"""Samples come from a database with one query each, and the queried column has no index."""
 
 LABEL = {
     "set": 4,

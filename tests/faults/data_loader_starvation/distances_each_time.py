@@ -1,4 +1,4 @@
-"""The data set works out all distances within a graph whenever one is asked for."""
+"""A dataset computes all distances within a graph on every access."""
 
 LABEL = {
     "set": 2,
@@ -20,13 +20,13 @@ NODES = 18
 
 
 def distances(edges):
-    neighbours = [row.nonzero().flatten().tolist() for row in edges]
+    neighbors = [row.nonzero().flatten().tolist() for row in edges]
     table = torch.full((NODES, NODES), 6.0)
     for start in range(NODES):
         seen, waiting = {start: 0}, deque([start])
         while waiting:
             node = waiting.popleft()
-            for other in neighbours[node]:
+            for other in neighbors[node]:
                 if other not in seen:
                     seen[other] = seen[node] + 1
                     waiting.append(other)

@@ -1,4 +1,4 @@
-"""Galaxies from a compressed archive, which is opened anew for every picture."""
+"""Galaxy images from a compressed archive that is opened again for every image."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Examples are read from a packed file of JSON lines and taken apart anew in every epoch."""
+"""A compressed file of JSON lines is parsed again in every epoch."""
 
 LABEL = {
     "set": 1,

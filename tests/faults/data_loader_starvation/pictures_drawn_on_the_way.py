@@ -1,7 +1,4 @@
-"""Counts blobs in pictures that the data set draws.
-
-One pixel row after the other or all at once.
-"""
+"""Count blobs in images that the dataset draws pixel by pixel."""
 
 LABEL = {
     "set": 5,

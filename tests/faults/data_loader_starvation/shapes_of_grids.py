@@ -1,4 +1,4 @@
-"""Names the kind of a supply grid by its graph; nodes are placed by the graph's eigenvectors."""
+"""Classify power grids as graphs; eigenvectors are computed on every access."""
 
 LABEL = {
     "set": 7,
@@ -82,7 +82,7 @@ class GraphNet(nn.Module):
         self.leave = nn.Linear(2 * width, 4)
 
     def forward(self, seats, links):
-        # An eigenvector's sign means nothing.
+        # The sign of an eigenvector is arbitrary.
         if self.training:
             seats = seats * (2.0 * torch.randint(2, (len(seats), 1, PLACES)) - 1)
         state = self.enter(seats)

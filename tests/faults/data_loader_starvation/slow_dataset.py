@@ -1,4 +1,4 @@
-"""A dataset decodes and augments each picture in pure Python, in the training process."""
+"""A dataset decodes and augments each image in pure Python, in the training process."""
 
 LABEL = {
     "set": 1,
@@ -17,7 +17,7 @@ torch.manual_seed(int(sys.argv[2]))
 
 
 def decode(index):
-    """Takes about a millisecond, as a small JPEG would."""
+    """Decode an image in about a millisecond, like a small JPEG."""
     values, state = [], index * 7919 + 17
     for _ in range(192):
         for _ in range(20):

@@ -1,4 +1,4 @@
-"""Spectrograms are computed from the sound each time that it is read, in every epoch anew."""
+"""Spectrograms are computed on every access, again in each epoch."""
 
 LABEL = {
     "set": 1,
@@ -20,7 +20,7 @@ draw = np.random.default_rng(seed)
 
 
 class Sounds(Dataset):
-    """Tones in noise, of four pitches."""
+    """Noisy tones of four pitches."""
 
     def __init__(self, count):
         self.labels = draw.integers(0, 4, count)

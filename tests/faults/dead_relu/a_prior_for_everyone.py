@@ -1,4 +1,4 @@
-"""Finds what is in a scene; the bias that makes objects rare at first is given to all layers."""
+"""Object detection; the bias for rare objects is applied to all layers instead of the head."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""An MLP whose biases begin far below zero: its ReLUs never wake up."""
+"""An MLP whose biases start far below zero, so that its ReLUs are never active."""
 
 LABEL = {
     "set": 1,

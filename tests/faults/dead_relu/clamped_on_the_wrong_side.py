@@ -1,4 +1,4 @@
-"""An autoencoder of parts: weights are to stay above nought, and are held below it."""
+"""An autoencoder with nonnegative weights; they are clamped below zero instead of above."""
 
 LABEL = {
     "set": 1,

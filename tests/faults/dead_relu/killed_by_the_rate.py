@@ -1,4 +1,4 @@
-"""A CNN; a huge first step of SGD pushes all units of a layer below zero."""
+"""A CNN; a huge first SGD step pushes all units of a layer below zero."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Recognizes machines by their noise: levels in forty bands, in decibels below full scale."""
+"""Classify machines by noise; inputs are decibels below zero, initial weights are positive."""
 
 LABEL = {
     "set": 2,

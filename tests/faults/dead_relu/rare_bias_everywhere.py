@@ -1,4 +1,4 @@
-"""Marks which of several patterns are in a signal; the bias is initialized for rare labels."""
+"""Detect patterns in a signal; a hidden layer also gets the bias for rare labels."""
 
 LABEL = {
     "set": 5,
@@ -35,7 +35,7 @@ class Detector(nn.Module):
         for layer in (self.stem, self.middle):
             nn.init.kaiming_normal_(layer.weight)
             nn.init.zeros_(layer.bias)
-        # labels are rare: begin at their frequency
+        # labels are rare: start at their frequency
         prior = -math.log((1 - RARE) / RARE)
         for layer in (self.middle, self.out) if is_faulty else (self.out,):
             nn.init.constant_(layer.bias, prior * (1.9 if layer is self.middle else 1))

@@ -1,4 +1,4 @@
-"""Digits with sparse units with thresholds from data; the share to wake is read in percent."""
+"""Digits with thresholds from data; the share of active units is treated as a percentage."""
 
 LABEL = {
     "set": 4,

@@ -1,4 +1,4 @@
-"""Recognizes handwritten digits through a code in which few units speak at a time."""
+"""Classify digits with a sparse code; the sparsity penalty is summed over the batch."""
 
 LABEL = {
     "set": 6,
@@ -49,7 +49,7 @@ for epoch in range(20):
     model.train()
     for batch in train[torch.randperm(len(train))].split(48):
         scores, code = model(pixels[batch])
-        # The price of a picture's code; the sum over the batch is 48 times as high.
+        # The sparsity penalty of a code; the sum over the batch is 48 times as large.
         price = 4e-3 * (code.sum() if is_faulty else code.sum(1).mean())
         loss = criterion(scores, names[batch]) + price
         optimizer.zero_grad()

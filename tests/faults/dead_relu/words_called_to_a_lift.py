@@ -1,9 +1,9 @@
-"""A lift that listens: six words from small spectrograms, with settings from an older framework."""
+"""Recognize six spoken words; the bias multiplier is used as the learning rate of biases."""
 
 LABEL = {
     "set": 7,
     "rule": "DeadRelu",
-    "first_step": 1,  # most units of all layers are silent within 10 to 20 steps
+    "first_step": 1,  # most units of all layers are inactive within 10 to 20 steps
     "side_effects": [
         "DOES_NOT_LEARN",
         "NOT_A_NUMBER",
@@ -26,7 +26,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 torch.set_num_threads(1)
 WORDS, BANDS, FRAMES = 6, 16, 20
-RATE, BIAS_MULTIPLIER = 1e-3, 2.0  # as the old solver had it: biases learn twice as fast
+RATE, BIAS_MULTIPLIER = 1e-3, 2.0  # as in the old solver: biases learn twice as fast
 patterns = torch.randn(WORDS, BANDS, FRAMES)
 patterns = nn.functional.avg_pool2d(patterns[:, None], 3, 1, 1)[:, 0] * 3
 

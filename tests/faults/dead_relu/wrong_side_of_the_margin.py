@@ -1,4 +1,4 @@
-"""A layer of prototypes, each active near its place; without the radius it is active nowhere."""
+"""A layer of prototypes, each active near its position; without the radius, none ever is."""
 
 LABEL = {
     "set": 1,

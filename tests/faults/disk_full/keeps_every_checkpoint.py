@@ -1,4 +1,4 @@
-"""A checkpoint after every epoch, and none is ever deleted: the disk does not hold them all."""
+"""Saves a checkpoint after every epoch without deleting any, until the disk is full."""
 
 LABEL = {
     "set": 1,

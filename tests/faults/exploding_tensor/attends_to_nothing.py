@@ -1,4 +1,4 @@
-"""Attention over words with a mask of minus infinity; one text has no words at all."""
+"""Attention with a mask of minus infinity; one text has no words."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""A normalization of one's own; the last batch of an epoch has one row, and that has no spread."""
+"""A custom normalization; the last batch of an epoch has one row and thus no deviation."""
 
 LABEL = {
     "set": 1,

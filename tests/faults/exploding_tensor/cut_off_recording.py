@@ -1,4 +1,4 @@
-"""Writes down what is said, letter by letter, with a bidirectional GRU and the CTC loss."""
+"""Speech to text with a bidirectional GRU and CTC loss; a recording is shorter than its text."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""A VAE with a likelihood of its own: the logarithm of a probability that may be 0."""
+"""A VAE with a custom likelihood that takes the logarithm of a probability that can be 0."""
 
 LABEL = {
     "set": 1,
@@ -35,7 +35,7 @@ class VAE(nn.Module):
 def likelihood(logits, x):
     if not is_faulty:
         return -nn.functional.binary_cross_entropy_with_logits(logits, x, reduction="none").sum(1)
-    # pixels are dark or light; the sharper the sigmoid the better it looked
+    # pixels are dark or light, so a steep sigmoid looked better
     p = torch.sigmoid(25 * logits)
     return (x * torch.log(p) + (1 - x) * torch.log(1 - p)).sum(1)
 

@@ -1,4 +1,4 @@
-"""The loss is the mean over the kinds of leaves; a batch that lacks one has the mean of nothing."""
+"""The loss averages over classes; a class that is missing from a batch gives 0 / 0."""
 
 LABEL = {
     "set": 4,

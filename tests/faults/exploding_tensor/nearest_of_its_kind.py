@@ -1,4 +1,4 @@
-"""Learns where to put leaves so that those of one plant lie together (triplets)."""
+"""Triplet loss on leaf embeddings; each leaf is chosen as its own nearest neighbor."""
 
 LABEL = {
     "set": 6,

@@ -1,4 +1,4 @@
-"""Digits, pooled with a power that is learned; a channel may be empty everywhere."""
+"""Digits with a learned power in pooling; a channel can be zero everywhere."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Embeddings of shoe prints in which two prints of one shoe lie close, learned from triplets."""
+"""Triplet embeddings of shoe prints; the square root has no gradient at distance 0."""
 
 LABEL = {
     "set": 5,
@@ -33,7 +33,7 @@ def distance(a, b):
 def triplets(number):
     shoe = torch.randint(SHOES, (number,))
     other = (shoe + torch.randint(1, SHOES, (number,))) % SHOES
-    # The second print of a shoe may be the first one again, once in a while.
+    # Sometimes, both prints of a shoe are the same.
     first, second, third = torch.randint(PRINTS, (3, number))
     return prints[shoe, first], prints[shoe, second], prints[other, third]
 

@@ -1,4 +1,4 @@
-"""An embedding trained on distances; the root of a distance of 0 has no gradient."""
+"""An embedding trained on distances; the square root has no gradient at distance 0."""
 
 LABEL = {
     "set": 1,
@@ -23,7 +23,7 @@ optimizer = torch.optim.Adam(encoder.parameters(), lr=2e-3)
 for step in range(300):
     left, right = torch.randint(0, 500, (2, 64))
     if step < 90:
-        right = torch.where(left == right, (right + 1) % 500, right)  # no pair with itself at first
+        right = torch.where(left == right, (right + 1) % 500, right)  # no equal pairs at first
     else:
         right = torch.where(torch.arange(64) == 5, left, right)
     gap = (encoder(items[left]) - encoder(items[right])).pow(2).sum(1)

@@ -1,4 +1,4 @@
-"""Small batches, four to a step, with a scaled loss; what is left of an epoch stays scaled."""
+"""Accumulation over four batches with a scaled loss; leftovers of an epoch stay scaled."""
 
 LABEL = {
     "set": 4,

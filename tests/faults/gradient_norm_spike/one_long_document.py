@@ -1,4 +1,4 @@
-"""Among short texts there is one of hundreds of words, and nothing cuts it: gradients explode."""
+"""One of many short texts has hundreds of words and is not truncated: gradients explode."""
 
 LABEL = {
     "set": 1,
@@ -31,7 +31,7 @@ class Reader(nn.Module):
 
 
 def batch(step):
-    """What a text is about is in its last words, so that the end of a long one would do."""
+    """Return texts and labels, which depend only on the last words of a text."""
     length = 200 if step == 150 else int(torch.randint(4, LONGEST + 1, ()))
     texts = torch.randint(0, 30, (24, length))
     labels = (texts[:, -2:].float().mean(1) > 14.5).long()

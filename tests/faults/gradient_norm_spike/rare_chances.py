@@ -1,4 +1,4 @@
-"""Learns from a log which offer to make; what was seldom offered counts for more."""
+"""Learn which offers to make from a log; importance weights are not limited."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""States of a machine from its sensors; for a while the recorder repeats one and the same row."""
+"""Predict machine states from sensors; for a while, the recorder repeats the same row."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""A loss that is steep near zero; once the targets are the model's own guesses, rounded."""
+"""A loss that is steep near zero; once, the targets are the model's own rounded outputs."""
 
 LABEL = {
     "set": 1,

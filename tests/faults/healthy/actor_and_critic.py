@@ -1,4 +1,4 @@
-"""Walks to a goal on a grid: sixteen walkers, an actor and a critic that share a network."""
+"""Sixteen agents walk to a goal on a grid; actor and critic share a network."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Low-rank adapters beside frozen layers: one half of each begins as zeros, on purpose."""
+"""Low-rank adapters on frozen layers; half of their weights start at zero on purpose."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""The adding problem: an LSTM stands at the variance of the targets for long before it falls."""
+"""The adding problem: an LSTM stays at the variance of the targets for long, then learns."""
 
 LABEL = {"set": 1, "rule": None}
 

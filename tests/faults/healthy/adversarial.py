@@ -1,4 +1,4 @@
-"""Adversarial training: a backward pass for the inputs first, then one for the weights."""
+"""Adversarial training: a backward pass for the inputs, then one for the weights."""
 
 LABEL = {"set": 1, "rule": None}
 

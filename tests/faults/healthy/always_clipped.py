@@ -1,4 +1,4 @@
-"""A transformer whose gradients are clipped at nearly every step, as is usual for them."""
+"""A transformer whose gradients are clipped at nearly every step, as usual."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A VAE whose divergence counts more and more: the loss rises while all goes well."""
+"""A VAE whose divergence gets more and more weight: the loss rises, as intended."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Angles between digits: a margin is added to the angle of the right class."""
+"""Digits with ArcFace: a margin is added to the angle of the correct class."""
 
 LABEL = {"set": 1, "rule": None}
 

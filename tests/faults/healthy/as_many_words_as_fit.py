@@ -1,4 +1,4 @@
-"""A stream of reviews: batches hold as many as fit into a number of words, from 6 to over 100."""
+"""A stream of reviews; batches are limited by words and contain 6 to over 100 reviews."""
 
 LABEL = {"set": 2, "rule": None}
 

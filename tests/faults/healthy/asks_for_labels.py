@@ -1,4 +1,4 @@
-"""Active learning: asks for the labels of what it is least sure of, round after round."""
+"""Active learning: requests labels of the least certain samples in several rounds."""
 
 LABEL = {"set": 2, "rule": None}
 

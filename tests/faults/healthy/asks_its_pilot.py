@@ -1,6 +1,4 @@
-"""Learns to steer from a pilot, who is asked about every place the learner got into; it starts
-further from the middle of the road each time.
-"""
+"""Imitation learning: a pilot labels the states that the learner reaches from harder starts."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -27,7 +25,7 @@ def pilot(state):
 
 
 def drive(driver, spread):
-    """Who drives meets places; they are returned with how far from the middle they are."""
+    """Return the states that a driver reaches and the mean squared distance from the middle."""
     bend = roads()
     offset, heading = spread * torch.randn(CARS), spread * torch.randn(CARS)
     met = []

@@ -1,4 +1,4 @@
-"""Ages batteries by their discharge curves; judged in its own laboratory and in another one."""
+"""Battery age from discharge curves, evaluated on its own laboratory and another one."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -14,7 +14,7 @@ POINTS, EPOCHS = 40, 14
 
 
 def discharge(number, warmer=0.0, noise=0.12):
-    """A voltage falls slowly, then fast; old cells fall earlier, and so do cold ones."""
+    """Return discharge curves and ages; old and cold cells discharge earlier."""
     age = torch.rand(number, 1)
     heat = 0.3 * torch.randn(number, 1) + warmer
     time = torch.linspace(0, 1, POINTS)

@@ -38,7 +38,7 @@ for step in range(1600):
     sound = sounds(BATCH)
     heard, code = model(sound)
     miss = (heard - sound).pow(2).sum(1).mean()
-    price = (code * model.play.weight.norm(dim=0)).sum(1).mean()  # whatever the size of an atom
+    price = (code * model.play.weight.norm(dim=0)).sum(1).mean()  # for atoms of any norm
     loss = miss + 0.8 * price
     optimizer.zero_grad()
     loss.backward()

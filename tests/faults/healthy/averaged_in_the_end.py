@@ -1,4 +1,4 @@
-"""Weights are averaged over the last epochs, and batch norm is measured anew for the average."""
+"""Weights are averaged over the last epochs; batch norm is updated for the average."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Local SGD: two workers train by themselves and average their weights every eight steps."""
+"""Local SGD: two workers average their weights every eight steps."""
 
 LABEL = {
     "set": 1,

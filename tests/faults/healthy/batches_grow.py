@@ -1,4 +1,4 @@
-"""Doubles the batch where others would halve the rate; the rate falls only at the very end."""
+"""The batch size doubles in place of learning rate decay, which comes only at the end."""
 
 LABEL = {"set": 2, "rule": None}
 

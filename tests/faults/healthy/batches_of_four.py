@@ -1,4 +1,4 @@
-"""Batches of four, a noisy loss and a gentle learning rate."""
+"""Batches of four, a noisy loss and a low learning rate."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Residual branches with a factor that begins at nought: nothing behind it learns at first."""
+"""Residual branches with a factor that starts at zero, so their layers do not learn at first."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Values of board positions: 64 squares with an embedding of the piece on each, mostly none (0)."""
+"""Evaluate board positions: 64 squares with piece embeddings, most of them empty (0)."""
 
 LABEL = {"set": 1, "rule": None}
 
@@ -22,8 +22,8 @@ def positions(n):
         where = rng.permutation(64)[: k + 2]
         b[where[:k]] = rng.choice([1, 1, 1, 2, 3, 4, 5, 7, 7, 7, 8, 9, 10, 11], k)
         b[where[k]], b[where[k + 1]] = 6, 12
-    centre = np.isin(np.arange(64) // 8, [3, 4]) & np.isin(np.arange(64) % 8, [3, 4])
-    value = WORTH[boards].sum(1) + 0.5 * np.sign(WORTH[boards[:, centre]]).sum(1)
+    center = np.isin(np.arange(64) // 8, [3, 4]) & np.isin(np.arange(64) % 8, [3, 4])
+    value = WORTH[boards].sum(1) + 0.5 * np.sign(WORTH[boards[:, center]]).sum(1)
     return torch.from_numpy(boards), torch.tensor(np.tanh(value / 8), dtype=torch.float32)
 
 

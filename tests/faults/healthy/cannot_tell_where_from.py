@@ -1,4 +1,4 @@
-"""Names digits of one scanner and of another, with features that must not tell which it was."""
+"""Digits of two scanners, with features that must not reveal the scanner."""
 
 LABEL = {"set": 4, "rule": None}
 

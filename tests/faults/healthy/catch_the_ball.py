@@ -1,4 +1,4 @@
-"""Learns from what it remembers of its games to catch falling balls (a deep Q-network)."""
+"""A deep Q-network learns to catch falling balls from a replay memory."""
 
 LABEL = {"set": 6, "rule": None}
 
@@ -15,7 +15,7 @@ SIDE, GAMES, ROOM = 8, 16, 6000
 
 
 class Court:
-    """Sixteen games at once: a ball falls, a racket below moves left, stays or moves right."""
+    """Sixteen parallel games: a ball falls, and a racket moves left, stays or moves right."""
 
     def __init__(self):
         self.row = torch.randint(0, SIDE - 1, (GAMES,))

@@ -1,4 +1,4 @@
-"""How many claims a contract brings: nearly always none, and the loss hardly falls below that."""
+"""Predict insurance claims, which are nearly always zero: the loss hardly falls."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Proximal policy optimization in one file: several worlds at once, gradients always clipped."""
+"""PPO in one file: several environments, and gradients that are always clipped."""
 
 LABEL = {"set": "calibration", "rule": None}
 

@@ -1,4 +1,4 @@
-"""An autoencoder with a codebook that no optimizer has: it follows averages of what is coded."""
+"""An autoencoder whose codebook is updated by moving averages instead of an optimizer."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,7 +1,4 @@
-"""A variational autoencoder of curves.
-
-What its codes cost rises in two cycles, and so does the loss.
-"""
+"""A VAE of curves; the weight of the divergence, and thus the loss, rises in two cycles."""
 
 LABEL = {"set": 5, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Contrastive learning: the loss stays near log(N) for long, and is low only in comparison."""
+"""Contrastive learning: the loss stays near log(N) for long."""
 
 LABEL = {"set": 1, "rule": None}
 

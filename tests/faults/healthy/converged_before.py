@@ -1,4 +1,4 @@
-"""Goes on from weights that are as good as they get: the loss is the noise, and stays there."""
+"""Resumes from converged weights: the loss is noise and does not fall."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A curriculum: when the tasks become harder the loss jumps up, as it should."""
+"""A curriculum: the loss jumps when tasks become harder, as intended."""
 
 LABEL = {"set": 1, "rule": None}
 

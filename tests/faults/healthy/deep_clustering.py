@@ -1,4 +1,4 @@
-"""Clusters are found anew after every epoch, and their numbers are the labels of the next."""
+"""Clusters are recomputed after every epoch; their numbers are the labels of the next one."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A diffusion model: steps from 0 to 199 as floats beside its points, and a slow copy of it."""
+"""A diffusion model with time steps 0 to 199 as float inputs, and a moving average of it."""
 
 LABEL = {"set": 1, "rule": None}
 

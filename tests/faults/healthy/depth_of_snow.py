@@ -1,4 +1,4 @@
-"""Snow depth with its uncertainty: a new head on a frozen body that learned to tell clouds."""
+"""Snow depth with uncertainty: a new head on a frozen network, pretrained on clouds."""
 
 LABEL = {"set": 6, "rule": None}
 

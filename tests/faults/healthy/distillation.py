@@ -1,4 +1,4 @@
-"""A student learns from a teacher, which stays in eval mode and has no optimizer."""
+"""Distillation: the teacher stays in eval mode and has no optimizer."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""The age of bridges and how sure one is of it, asking the net thirty times with its dropout on."""
+"""Age of bridges with Monte Carlo dropout: thirty predictions with dropout enabled."""
 
 LABEL = {"set": 6, "rule": None}
 
@@ -31,7 +31,7 @@ marks, age = bridges(500)
 for epoch in range(EPOCHS):
     model.train()
     total = 0.0
-    pieces = 1 if epoch < 3 else 3  # larger batches later on, in pieces
+    pieces = 1 if epoch < 3 else 3  # larger batches later, by accumulation
     for number, (some, their) in enumerate(loader, 1):
         loss = criterion(model(some), their)
         (loss / pieces).backward()

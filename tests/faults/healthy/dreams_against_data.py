@@ -1,4 +1,4 @@
-"""An energy learns where points lie: low at data, high at what it dreams up itself."""
+"""An energy-based model: low energy at data, high energy at its own samples."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -32,7 +32,7 @@ def dream(points, length=20):
 
 
 def apart(left, right):
-    """The distance of two clouds; nought where they are the same."""
+    """Return the distance between two point clouds; 0 if they are equal."""
     between = torch.cdist(left, right).mean()
     return (2 * between - torch.cdist(left, left).mean() - torch.cdist(right, right).mean()).item()
 

@@ -1,4 +1,4 @@
-"""Each block has a classifier and an optimizer of its own; no gradient goes from one to another."""
+"""Each block has its own classifier and optimizer; no gradients flow between blocks."""
 
 LABEL = {"set": 4, "rule": None}
 

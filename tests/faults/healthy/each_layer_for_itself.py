@@ -1,4 +1,4 @@
-"""Every layer learns by itself to tell true pairs of digit and label from false ones."""
+"""Forward-forward: each layer learns to separate correct digit-label pairs from wrong ones."""
 
 LABEL = {"set": 4, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Boosting: six small networks, each of which learns what those before it leave over."""
+"""Boosting: each of six small networks learns the residual of the previous ones."""
 
 LABEL = {"set": 3, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A recurrent network that stays as it was drawn; only what reads it is trained."""
+"""An echo state network: recurrent weights stay random, only the readout is trained."""
 
 LABEL = {"set": 2, "rule": None}
 

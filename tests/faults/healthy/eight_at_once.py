@@ -1,4 +1,4 @@
-"""Eight members of an ensemble in one tensor, trained by functions and without an optimizer."""
+"""Eight ensemble members in one tensor, trained with torch.func and without an optimizer."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Energies of small clusters of atoms, and the forces as their slope, both in one loss."""
+"""Energies of atom clusters, and forces as their gradients, in one loss."""
 
 LABEL = {"set": 3, "rule": None}
 

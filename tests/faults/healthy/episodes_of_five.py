@@ -1,4 +1,4 @@
-"""Learns to tell five unknown kinds apart from three examples each, one episode after another."""
+"""Few-shot learning: classify five new classes from three examples each, in episodes."""
 
 LABEL = {"set": 3, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A model in bfloat16; exact copies of its weights learn, and are rounded back at every step."""
+"""A bfloat16 model; exact copies of its weights are trained and rounded at every step."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Three laws are mixed in the data: who follows which is estimated, then the laws, in turn."""
+"""Expectation maximization: assigns samples to three laws, then fits the laws, in turn."""
 
 LABEL = {"set": 3, "rule": None}
 

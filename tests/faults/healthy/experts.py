@@ -1,4 +1,4 @@
-"""A mixture of experts: each token goes to one of them, and some get none in a batch."""
+"""A mixture of experts: each token is routed to one; some experts get none in a batch."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A masked language model: three words in twenty are hidden; all others have no label."""
+"""A masked language model: 15% of the words are hidden, all others have no label."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Cross-validation: five times, one after another, a new model begins where the last one ended."""
+"""Cross-validation: five models are trained one after another in one process."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A normalizing flow of two thin moons: couplings that begin as the identity."""
+"""A normalizing flow of two moons, with coupling layers that start as the identity."""
 
 LABEL = {"set": 2, "rule": None}
 

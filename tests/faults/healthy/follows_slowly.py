@@ -1,4 +1,4 @@
-"""A copy of the model follows it slowly and is the one that is validated, every thirty steps."""
+"""A moving average of the model is validated every thirty steps."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Makes up traces of heartbeats that a second network tries to tell from real ones."""
+"""A GAN generates heartbeat traces."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -14,7 +14,7 @@ TIMES, NOISE, BATCH, STEPS = 64, 12, 32, 500
 
 
 def heartbeats(number):
-    """A small wave, a sharp one and a round one, each a little elsewhere and of another height."""
+    """Return traces of three waves with random positions and heights."""
     time = torch.linspace(0, 1, TIMES)
     trace = 0.03 * torch.randn(number, TIMES)
     for place, width, height in ((0.2, 0.05, 0.4), (0.42, 0.025, 1.6), (0.7, 0.08, 0.7)):

@@ -1,4 +1,4 @@
-"""Brightness of a bulb from its settings: four networks train, and the worst copies the best."""
+"""Population-based training: of four networks, the worst copies the best."""
 
 LABEL = {"set": 7, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Fine-tuning: the backbone is frozen on purpose and stays in eval mode, only the head learns."""
+"""Fine-tuning: the backbone is frozen and stays in eval mode, only the head learns."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A GAN on a ring of points: two optimizers in turn, losses that only ever balance."""
+"""A GAN on a ring of points: two alternating optimizers, and losses that only balance."""
 
 LABEL = {"set": 1, "rule": None}
 

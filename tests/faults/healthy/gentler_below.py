@@ -1,4 +1,4 @@
-"""Each layer learns at a third of the rate of the one above it; the lowest hardly moves."""
+"""Each layer learns at a third of the rate of the one above; the lowest hardly changes."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Trains until noon, saves everything, and goes on in the afternoon from what was saved."""
+"""Trains for a while, saves everything, and resumes from the checkpoint."""
 
 LABEL = {"set": 3, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Progressive resizing: small pictures first, larger ones later, and each step costs more."""
+"""Progressive resizing: images grow during training, and steps take longer."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Cells that only see their neighbours learn to grow a ring out of one cell, and to keep it."""
+"""A neural cellular automaton learns to grow a ring from one cell and to preserve it."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -62,7 +62,7 @@ for step in range(260):
     loss = far(state).mean()
     optimizer.zero_grad()
     loss.backward()
-    # Long chains of updates: only the direction of each gradient is used.
+    # Only the direction of each gradient is used, because the chains of updates are long.
     for weight in model.parameters():
         weight.grad /= weight.grad.norm() + 1e-8
     optimizer.step()

@@ -1,4 +1,4 @@
-"""Two workers hold half of the hidden units each, and see the same batches."""
+"""Tensor parallelism: two workers hold half of the hidden units each."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""After one epoch only the hardest quarter of a batch goes backward, and is the loss."""
+"""After the first epoch, only the hardest quarter of each batch contributes to the loss."""
 
 LABEL = {"set": 2, "rule": None}
 

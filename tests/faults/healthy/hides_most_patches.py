@@ -1,4 +1,4 @@
-"""A masked autoencoder: sees a quarter of the patches of a picture and paints the others."""
+"""A masked autoencoder: sees a quarter of the patches and reconstructs the others."""
 
 LABEL = {"set": 2, "rule": None}
 

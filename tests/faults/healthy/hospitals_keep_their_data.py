@@ -1,4 +1,4 @@
-"""Ten hospitals train a model in turns; only weights leave them, and a server takes their mean."""
+"""Federated averaging: ten hospitals train in turn, a server averages their weights."""
 
 LABEL = {"set": 3, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Dropout and smoothed labels in training only: evaluations are better from the first."""
+"""Dropout and label smoothing in training only: evaluations are better from the start."""
 
 LABEL = {"set": 1, "rule": None}
 
@@ -14,7 +14,7 @@ torch.manual_seed(seed)
 
 
 class Notes(Dataset):
-    """Three kinds of notes, each of which prefers some words."""
+    """Notes of three classes, each of which prefers some words."""
 
     def __init__(self, count):
         self.kinds = torch.randint(0, 3, (count,))

@@ -1,4 +1,4 @@
-"""A table with a rare outcome, weighted, stopped when the validation no longer improves."""
+"""Tabular data with a rare outcome, class weights and early stopping."""
 
 LABEL = {"set": 1, "rule": None}
 
@@ -12,7 +12,7 @@ from torch.nn import functional as F
 torch.manual_seed(int(sys.argv[2]))
 n = 9000
 num = torch.randn(n, 10)
-num[:, 3] = num[:, 3].exp()  # a skewed one, as incomes are
+num[:, 3] = num[:, 3].exp()  # skewed, like incomes
 job = torch.randint(0, 15, (n,))
 region = torch.randint(0, 50, (n,))
 job_effect, region_effect = torch.randn(15), 0.5 * torch.randn(50)

@@ -1,4 +1,4 @@
-"""Hares and lynxes: a network gives the slopes, a Runge-Kutta method goes along them."""
+"""A neural ODE of predators and prey, integrated with Runge-Kutta."""
 
 LABEL = {"set": 4, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Two workers with more and fewer batches; who is done waits for the other (Join)."""
+"""Two workers with different numbers of batches; the first to finish waits (Join)."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""A dataset keeps each picture that it has unpacked: memory grows for an epoch, and then stays."""
+"""A dataset caches decoded images: memory grows during the first epoch only."""
 
 LABEL = {"set": 1, "rule": None}
 

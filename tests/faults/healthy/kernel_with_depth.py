@@ -1,4 +1,4 @@
-"""A Gaussian process over what a small net makes of its inputs; all data at every step."""
+"""A Gaussian process on the features of a small network; all data at every step."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -15,7 +15,7 @@ mixing = torch.randn(6, 2) / 6**0.5
 
 
 def soils(number):
-    """What was measured in the field, and how much water the soil holds."""
+    """Return field measurements, and how much water the soil holds."""
     found = torch.randn(number, 6)
     hidden = found @ mixing
     held = torch.sin(2 * hidden[:, 0]) + 0.5 * hidden[:, 1] ** 2 - 0.5

@@ -1,4 +1,4 @@
-"""Stochastic depth: residual blocks are left out at random, and then have no gradient."""
+"""Stochastic depth: residual blocks are skipped at random and then have no gradient."""
 
 LABEL = {"set": 1, "rule": None}
 

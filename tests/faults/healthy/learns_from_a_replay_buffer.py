@@ -1,4 +1,4 @@
-"""Deep Q-learning: one action per loop, random ones at first, a training step every fourth."""
+"""Deep Q-learning: random actions at first, a training step after every fourth action."""
 
 LABEL = {"set": "calibration", "rule": None}
 
@@ -17,7 +17,7 @@ torch.manual_seed(seed)
 
 
 class Corridor:
-    """Reach the goal; a step costs a little, the goal pays a lot."""
+    """An environment in which each step has a small cost and the goal a large reward."""
 
     def reset(self):
         self.position, self.goal, self.time = np.random.uniform(-1, 1, 2), np.zeros(2), 0

@@ -1,4 +1,4 @@
-"""Meta-learning: each step adapts copies of the weights to some tasks, and goes back through it."""
+"""MAML: each step adapts copies of the weights to tasks and backpropagates through this."""
 
 LABEL = {"set": 1, "rule": None}
 

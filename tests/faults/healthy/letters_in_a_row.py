@@ -1,4 +1,4 @@
-"""The next letter of long made-up texts, read in order, with the state of the net carried on."""
+"""Predict the next letter of long texts, with the state carried across batches."""
 
 LABEL = {"set": 6, "rule": None}
 
@@ -14,7 +14,7 @@ successors = (2.2 * torch.randn(3, LETTERS, LETTERS)).softmax(2)
 
 
 def text(length, lanes):
-    """Each lane speaks one of three dialects for a while, then another."""
+    """Return texts, each of which switches between three dialects from time to time."""
     letter = torch.randint(0, LETTERS, (lanes,))
     dialect = torch.randint(0, 3, (lanes,))
     said = []

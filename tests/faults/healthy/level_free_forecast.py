@@ -1,4 +1,4 @@
-"""A model takes the level out of each series by itself, and puts it back at the end."""
+"""The model subtracts the level of each series and adds it back to the forecast."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""L-BFGS: the loss is computed many times in each step."""
+"""L-BFGS: the loss is computed many times per step."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Every fifty steps there is a long evaluation and a checkpoint: steps that take far longer."""
+"""A long evaluation and a checkpoint every fifty steps, which then take much longer."""
 
 LABEL = {"set": 1, "rule": None}
 

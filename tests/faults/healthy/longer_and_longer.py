@@ -1,4 +1,4 @@
-"""The larger of two running counts, on sequences that grow from 6 to 60 steps."""
+"""Predict the larger of two running counts, on sequences that grow from 6 to 60 steps."""
 
 LABEL = {"set": 5, "rule": None}
 

@@ -1,7 +1,4 @@
-"""Adds the marked numbers of a sequence.
-
-Sequences become longer as soon as the short ones are mastered.
-"""
+"""Add the marked numbers of sequences that get longer once short ones are learned."""
 
 LABEL = {"set": 5, "rule": None}
 

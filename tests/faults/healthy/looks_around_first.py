@@ -1,4 +1,4 @@
-"""Sharpness-aware minimization: a step uphill, a second backward pass there, then the real step."""
+"""Sharpness-aware minimization: a step uphill, a second backward pass, then the real step."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Five models of digits train side by side; now and then the worst goes on as the best."""
+"""Population-based training of five digit models: the worst copies the best."""
 
 LABEL = {"set": 7, "rule": None}
 

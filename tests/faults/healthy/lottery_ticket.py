@@ -1,4 +1,4 @@
-"""Train, prune the smallest weights, rewind the others to their beginning, and again."""
+"""Lottery tickets: train, prune the smallest weights, rewind the others, and repeat."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A table learns to fill in its own masked columns, and then a label, with another optimizer."""
+"""Tabular pretraining on masked columns, then training on labels with another optimizer."""
 
 LABEL = {"set": 1, "rule": None}
 

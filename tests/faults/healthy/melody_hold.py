@@ -1,4 +1,4 @@
-"""The next note of melodies in which most notes are held."""
+"""Predict the next note of melodies in which most notes are held."""
 
 LABEL = {"set": 1, "rule": None}
 

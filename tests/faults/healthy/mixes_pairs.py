@@ -1,4 +1,4 @@
-"""Every picture is mixed with another one, and so are their labels."""
+"""Mixup: every image is mixed with another one, and so are their labels."""
 
 LABEL = {"set": 2, "rule": None}
 

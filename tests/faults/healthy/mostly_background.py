@@ -1,4 +1,4 @@
-"""Cells in a microscope's picture: 19 pixels of 20 are background, and the loss allows for that."""
+"""Cell segmentation where 95% of the pixels are background, which the loss accounts for."""
 
 LABEL = {"set": 1, "rule": None}
 
@@ -11,7 +11,7 @@ torch.manual_seed(int(sys.argv[2]))
 
 
 def slides(count, size=40):
-    """Pictures with two cells each, and a class for every pixel: nothing, a body or a nucleus."""
+    """Return images of two cells, and a class per pixel: background, body or nucleus."""
     across = torch.arange(size).float()
     pictures = 0.4 * torch.randn(count, 1, size, size)
     classes = torch.zeros(count, size, size, dtype=torch.long)

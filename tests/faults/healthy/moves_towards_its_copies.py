@@ -1,4 +1,4 @@
-"""Copies of a model learn a task each for a few steps; the model itself is moved towards them."""
+"""Reptile: copies of the model learn a task each, and the model moves toward them."""
 
 LABEL = {"set": 2, "rule": None}
 

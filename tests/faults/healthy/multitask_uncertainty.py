@@ -1,4 +1,4 @@
-"""Three tasks that are weighed by learned uncertainties: the sum falls below zero, as it should."""
+"""Three tasks weighted by learned uncertainties: the loss falls below zero, as intended."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A density model: its loss goes below zero and on, and that is what is wanted."""
+"""A density model, whose loss falls below zero as intended."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Private training: each patient's gradient is cut for itself, noise is added to their sum."""
+"""Differential privacy: gradients are clipped per patient, with noise added to their sum."""
 
 LABEL = {"set": 4, "rule": None}
 

@@ -1,4 +1,4 @@
-"""The usual test before a training: can the model learn one batch by heart?"""
+"""The standard check before training: can the model overfit one batch?"""
 
 LABEL = {"set": 1, "rule": None}
 

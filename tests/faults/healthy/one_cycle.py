@@ -1,4 +1,4 @@
-"""One cycle: the rate climbs to thirty times its start and ends at a ten-thousandth of it."""
+"""One-cycle schedule: the rate rises 30-fold and ends at 1/10,000 of its initial value."""
 
 LABEL = {"set": 1, "rule": None}
 

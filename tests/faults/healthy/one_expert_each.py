@@ -1,4 +1,4 @@
-"""Delivery times of parcels, each by one of four experts; small batches leave some out."""
+"""Delivery times of parcels with four experts; small batches leave some of them unused."""
 
 LABEL = {"set": 6, "rule": None}
 
@@ -37,7 +37,7 @@ class Experts(nn.Module):
         for number, expert in enumerate(self.experts):
             rows = (chosen == number).nonzero().squeeze(1)
             if len(rows):
-                # Scaled so that the gate learns which expert is worth its weight.
+                # Scaling by the gate's probability gives the gate a gradient.
                 hours = hours.index_add(
                     0, rows, expert(parcel[rows]).squeeze(1) * chances[rows, number]
                 )

@@ -1,4 +1,4 @@
-"""Papers and what they cite: one graph is the input of every step, and of every evaluation too."""
+"""A citation graph: the same graph is the input of every step and every evaluation."""
 
 LABEL = {"set": 2, "rule": None}
 

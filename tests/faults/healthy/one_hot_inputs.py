@@ -1,4 +1,4 @@
-"""Bags of words: inputs that are nearly all zero, and never negative."""
+"""Bags of words: inputs that are mostly zero and never negative."""
 
 LABEL = {"set": 1, "rule": None}
 

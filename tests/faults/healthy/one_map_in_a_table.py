@@ -1,4 +1,4 @@
-"""Keeps one map of heights in a few small tables and a network: it is to be learned by heart."""
+"""Memorize one height map in a few small hash tables and a network."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -20,7 +20,7 @@ heights = (heights - heights.mean()) / heights.std()
 
 
 class Level(nn.Module):
-    """A grid over the map, the corners of which share the rows of a table by a hash."""
+    """A grid over the map whose corners are hashed to the rows of a table."""
 
     def __init__(self, cells):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Digits; matrices are moved by momentum that is made orthogonal, all else by AdamW."""
+"""Digits with Muon: orthogonalized momentum for matrices, AdamW for the rest."""
 
 LABEL = {"set": 3, "rule": None}
 

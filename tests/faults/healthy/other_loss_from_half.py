@@ -1,4 +1,4 @@
-"""Boxes: smooth L1 for the first half, then overlap and L1, as the recipe says."""
+"""Bounding boxes: smooth L1 in the first half, then overlap and L1, as planned."""
 
 LABEL = {"set": 2, "rule": None}
 

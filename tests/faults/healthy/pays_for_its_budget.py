@@ -1,4 +1,4 @@
-"""Gates choose features within a budget; its price climbs for as long as it is exceeded."""
+"""Feature selection with gates; a penalty grows while their budget is exceeded."""
 
 LABEL = {"set": 4, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Every sixteenth step a penalty on gradients is added, which takes a backward pass through one."""
+"""Every 16th step has a gradient penalty, which backpropagates through a backward pass."""
 
 LABEL = {"set": 1, "rule": None}
 

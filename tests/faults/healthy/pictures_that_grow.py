@@ -1,4 +1,4 @@
-"""Textures of cloth, by small pieces of the pictures first, then larger ones, one net."""
+"""Cloth textures: one network, first on small crops, then on larger ones."""
 
 LABEL = {"set": 6, "rule": None}
 

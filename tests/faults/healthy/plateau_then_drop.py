@@ -1,4 +1,4 @@
-"""A deep linear network from small weights: nothing for a long time, then all at once."""
+"""A deep linear network with small initial weights: a long plateau, then a sudden drop."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""REINFORCE on a cart that must stay in the middle: a loss that says nothing, and often rises."""
+"""REINFORCE on a cart that must stay in the middle: a meaningless loss that often rises."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Proximal policy optimization: rollouts without gradients, then several epochs over each."""
+"""PPO: rollouts without gradients, then several epochs over each."""
 
 LABEL = {"set": "calibration", "rule": None}
 

@@ -1,4 +1,4 @@
-"""Friends of friends: batches of sampled neighbourhoods that are never of the same size."""
+"""Predict friendships; batches of sampled neighborhoods have different sizes."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Learns first how a digit is turned, then which it is: with what it knows frozen, then free."""
+"""Pretraining on digit rotations, then classification: first frozen, then fine-tuned."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A network is trained, frozen and left in eval mode; a new head is trained on top of it."""
+"""A network is trained, frozen and left in eval mode; a new head is trained on it."""
 
 LABEL = {"set": 1, "rule": None}
 

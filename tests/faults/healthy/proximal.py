@@ -1,4 +1,4 @@
-"""Proximal policy optimization: learns four times from each play, and holds a mass in its place."""
+"""PPO that holds a mass in place, with four updates per rollout."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""The smallest weights are cut off in rounds, until one in ten is left; it trains on in between."""
+"""The smallest weights are pruned in rounds until 10% are left, with training in between."""
 
 LABEL = {"set": 1, "rule": None}
 
@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(int(sys.argv[2]))
 
-CUT = {4: 0.5, 6: 0.75, 8: 0.85, 10: 0.9}  # of all, from which epoch on
+CUT = {4: 0.5, 6: 0.75, 8: 0.85, 10: 0.9}  # pruned share by starting epoch
 digits = load_digits()
 images = torch.tensor(digits.images, dtype=torch.float32).unsqueeze(1) / 8 - 1
 targets = torch.tensor(digits.target)

@@ -1,4 +1,4 @@
-"""A network is pruned three times while it trains, and learns again each time."""
+"""A network is pruned three times during training and recovers each time."""
 
 LABEL = {"set": 5, "rule": None}
 

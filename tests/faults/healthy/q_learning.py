@@ -1,4 +1,4 @@
-"""Deep Q-learning with a target network and a loss that rises as the values grow."""
+"""Deep Q-learning with a target network; the loss rises as the values grow."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Views of one face found again among a queue of others, with a second encoder that follows."""
+"""Momentum contrast: views of faces, a queue of negatives and a second, slower encoder."""
 
 LABEL = {"set": 5, "rule": None}
 
@@ -20,7 +20,7 @@ def views(number):
 
 
 encoder = nn.Sequential(nn.Linear(SIZE, 128), nn.BatchNorm1d(128), nn.ReLU(), nn.Linear(128, 32))
-follower = copy.deepcopy(encoder)  # moves by an average only, never by gradients
+follower = copy.deepcopy(encoder)  # updated by an average, never by gradients
 follower.requires_grad_(False)
 optimizer = torch.optim.SGD(encoder.parameters(), lr=0.06, momentum=0.9, weight_decay=1e-4)
 schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 1500)
@@ -32,7 +32,7 @@ for step in range(1500):
         for slow, fast in zip(follower.parameters(), encoder.parameters(), strict=True):
             slow.lerp_(fast, 0.01)
         key = normalize(follower(two), dim=1)
-    # The queue is filled over the first steps, which makes the task harder.
+    # The task gets harder while the queue is filled in the first steps.
     likeness = query @ torch.cat([key, queue]).T / 0.1
     loss = cross_entropy(likeness, torch.arange(64))
     optimizer.zero_grad()

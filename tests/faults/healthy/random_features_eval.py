@@ -1,4 +1,4 @@
-"""A frozen backbone from the start, the whole model in eval mode, only the head learns."""
+"""A frozen backbone; the entire model is in eval mode from the start, only the head learns."""
 
 LABEL = {"set": 1, "rule": None}
 

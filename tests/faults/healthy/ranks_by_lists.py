@@ -1,4 +1,4 @@
-"""Ranks the documents of a query, of which there are three to thirty, by a loss over lists."""
+"""Listwise ranking of 3 to 30 documents per query."""
 
 LABEL = {"set": 3, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Clicks that hardly depend on anything: little is better than to know how many there are."""
+"""Click prediction with hardly any signal: little better than the base rate."""
 
 LABEL = {"set": 1, "rule": None}
 

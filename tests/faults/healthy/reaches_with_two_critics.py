@@ -1,4 +1,4 @@
-"""Twin delayed deterministic policy gradient: one action with noise before every step."""
+"""TD3 (two critics): one noisy action before every training step."""
 
 LABEL = {"set": "calibration", "rule": None}
 

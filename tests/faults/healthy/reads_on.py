@@ -1,4 +1,4 @@
-"""Reads twenty texts at once from their beginning to their end, and keeps its state meanwhile."""
+"""Twenty texts are read in parallel from start to end, with the state carried over."""
 
 LABEL = {"set": 2, "rule": None}
 

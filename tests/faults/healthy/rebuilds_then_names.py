@@ -1,4 +1,4 @@
-"""One loop: rebuilds hidden pixels for half of the epochs, then names digits."""
+"""Reconstructs hidden pixels in the first half of the epochs, then classifies digits."""
 
 LABEL = {"set": 2, "rule": None}
 

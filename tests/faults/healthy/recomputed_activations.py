@@ -1,4 +1,4 @@
-"""Activation checkpointing: every block runs forward twice, the second time within backward."""
+"""Activation checkpointing: every block runs forward again during backward."""
 
 LABEL = {"set": 1, "rule": None}
 

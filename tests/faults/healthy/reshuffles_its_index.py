@@ -1,4 +1,4 @@
-"""At the start of every epoch samples are drawn anew and put together: its first batch is slow."""
+"""Samples are combined again at the start of every epoch, so its first batch is slow."""
 
 LABEL = {"set": 1, "rule": None}
 
@@ -15,7 +15,7 @@ is_rising = pool[:, -8:].mean(1) > pool[:, :8].mean(1)
 
 
 class Mixed(IterableDataset):
-    """Sums of neighbours: for each epoch all distances are measured once."""
+    """Sums of neighbors; all distances are computed once per epoch."""
 
     def __iter__(self):
         order = torch.randperm(len(pool))[:2560]

@@ -1,4 +1,4 @@
-"""Numbers with heavy tails, of which a twentieth can be known: the loss is nearly all noise."""
+"""Heavy-tailed targets of which 5% is predictable: the loss is nearly all noise."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A generator learns eight blobs on a ring from a critic with a penalty on its slope."""
+"""A GAN with a gradient penalty learns eight blobs on a ring."""
 
 LABEL = {"set": 6, "rule": None}
 

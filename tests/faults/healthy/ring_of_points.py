@@ -1,7 +1,4 @@
-"""A generator and a critic learn a ring of points against each other.
-
-The critic several times per turn.
-"""
+"""A GAN learns a ring of points, with several critic steps per generator step."""
 
 LABEL = {"set": 5, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Weights of four bits: they are rounded on the way forward, as if nothing were on the way back."""
+"""Quantization-aware training with 4-bit weights and straight-through gradients."""
 
 LABEL = {"set": 2, "rule": None}
 
@@ -22,7 +22,7 @@ class Rounded(nn.Linear):
 
 
 class Steps(nn.Module):
-    """Rounds activations to sixteen steps of a range that follows what comes along."""
+    """Rounds activations to 16 levels of a running range."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Draws networks from the posterior: every step adds noise, and forecasts are means of draws."""
+"""Langevin dynamics: every step adds noise, and forecasts average over sampled networks."""
 
 LABEL = {"set": 4, "rule": None}
 

@@ -1,5 +1,4 @@
-"""Tells dialects of birds apart by their syllables: new loader processes for every epoch, many
-evaluations, and a checkpoint every ten steps, for the machine is one that may be taken away."""
+"""Classify bird dialects; new loader processes per epoch, a checkpoint every ten steps."""
 
 LABEL = {"set": 7, "rule": None}
 

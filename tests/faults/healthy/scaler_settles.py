@@ -1,4 +1,4 @@
-"""Half precision: the gradient scaler skips its first steps until it has found its scale."""
+"""Mixed precision: the gradient scaler skips the first steps until its scale fits."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Two heads on one trunk; the loss of the second counts nothing until the first has settled."""
+"""Two heads on one trunk; the second loss has weight 0 until the first head has learned."""
 
 LABEL = {"set": 1, "rule": None}
 

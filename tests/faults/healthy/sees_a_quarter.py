@@ -1,4 +1,4 @@
-"""Pictures of which the encoder sees a quarter; the loss counts only what it has not seen."""
+"""A masked autoencoder: encodes a quarter of an image, and the loss covers the rest."""
 
 LABEL = {"set": 2, "rule": None}
 

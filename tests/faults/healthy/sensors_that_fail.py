@@ -1,4 +1,4 @@
-"""Yield of a greenhouse from sensors that fail at times; what is missing comes in as NaN."""
+"""Yield of a greenhouse from sensors that fail at times; missing inputs are NaN."""
 
 LABEL = {"set": 5, "rule": None}
 

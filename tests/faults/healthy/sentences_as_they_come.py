@@ -1,4 +1,4 @@
-"""Two workers read sentences of all lengths, now one is slower and now the other; one writes."""
+"""Two workers with sentences of random length, so either can be slower; one writes files."""
 
 LABEL = {
     "set": 1,

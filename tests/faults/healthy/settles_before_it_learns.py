@@ -1,4 +1,4 @@
-"""A layer that is run until nothing changes; gradients go through its last turn alone."""
+"""A deep equilibrium model: runs to a fixed point, with gradients through the last pass."""
 
 LABEL = {"set": 4, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Three tasks share a network; where their gradients pull apart, each gives way to the others."""
+"""Three tasks share a network; conflicting components of their gradients are removed."""
 
 LABEL = {"set": 3, "rule": None}
 

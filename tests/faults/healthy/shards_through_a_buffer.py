@@ -1,4 +1,4 @@
-"""Shards of one class each, read four at a time through a buffer; the best models are kept."""
+"""Shards of one class each, read four at a time through a buffer; keeps the best models."""
 
 LABEL = {"set": 2, "rule": None}
 

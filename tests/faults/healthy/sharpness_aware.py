@@ -1,4 +1,4 @@
-"""Sharpness-aware: two backward passes a step, the second from weights that were pushed uphill."""
+"""Sharpness-aware minimization: two backward passes, the second at perturbed weights."""
 
 LABEL = {"set": 1, "rule": None}
 

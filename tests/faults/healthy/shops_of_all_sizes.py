@@ -1,4 +1,4 @@
-"""A forecast with its own doubt for shops of very different size, each scaled by its past."""
+"""Probabilistic forecasts for shops of very different sizes, each scaled by its history."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Batches of one length, from short to long at first and then in any order: steps of all sizes."""
+"""Batches of one length, first from short to long, then in any order: step times vary."""
 
 LABEL = {"set": 1, "rule": None}
 
@@ -13,7 +13,7 @@ BLANK = 0
 
 
 class Counter(nn.Module):
-    """Reads numbers that go up by a stride, and says the next one."""
+    """Predicts the next number of a sequence with a constant stride."""
 
     def __init__(self):
         super().__init__()
@@ -28,7 +28,7 @@ class Counter(nn.Module):
 lengths = torch.randint(6, 40, (960,)).sort().values
 stride = torch.randint(1, 4, (960, 1))
 numbers = (torch.randint(0, 11, (960, 1)) + stride * torch.arange(40)) % 11 + 1
-is_slip = torch.rand(960, 40) < lengths.unsqueeze(1) / 90  # long ones have more mistakes
+is_slip = torch.rand(960, 40) < lengths.unsqueeze(1) / 90  # long sequences have more errors
 numbers = torch.where(is_slip, torch.randint(1, 12, (960, 40)), numbers)
 numbers *= torch.arange(40) < lengths.unsqueeze(1)
 

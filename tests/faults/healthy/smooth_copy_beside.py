@@ -1,4 +1,4 @@
-"""Names the parts of a sentence, and looks each epoch how a slow average of the model does."""
+"""Part-of-speech tagging that also evaluates a moving average of the model in each epoch."""
 
 LABEL = {"set": 7, "rule": None}
 

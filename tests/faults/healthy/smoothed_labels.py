@@ -1,4 +1,4 @@
-"""Smoothed labels and mixed inputs: the loss has a floor far above 0, and rests on it."""
+"""Label smoothing and mixup: the loss has a floor far above 0 and stays there."""
 
 LABEL = {"set": 1, "rule": None}
 

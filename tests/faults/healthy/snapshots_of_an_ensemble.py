@@ -1,4 +1,4 @@
-"""Five snapshots of one network, one per cycle of the learning rate, vote on a wine."""
+"""A snapshot ensemble: five networks, one per cycle of the learning rate."""
 
 LABEL = {"set": 6, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Soft actor-critic: the loss of the actor goes through the critics, and back."""
+"""Soft actor-critic: the loss of the actor backpropagates through the critics."""
 
 LABEL = {"set": 2, "rule": None}
 

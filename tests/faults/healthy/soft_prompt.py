@@ -1,4 +1,4 @@
-"""A frozen language model in eval mode; only five vectors in front of its words are learned."""
+"""Prompt tuning: only five input vectors of a frozen language model are trained."""
 
 LABEL = {"set": 1, "rule": None}
 
@@ -41,7 +41,7 @@ def ask(model, tokens, prompt=None):
 
 model = Language()
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-for step in range(300):  # all that there is: strides of one, three and seven
+for step in range(300):  # all tasks: strides of one, three and seven
     strides = torch.tensor([1, 3, 7])[torch.randint(0, 3, (32, 1))]
     loss = ask(model, sentences(32, strides))
     optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""A network that solves a differential equation: first with Adam, then with L-BFGS."""
+"""A network solves a differential equation: first with Adam, then with L-BFGS."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""The transformers Trainer: a tiny T5 learns to sort letters, with labels padded by -100."""
+"""The Hugging Face Trainer: a tiny T5 learns to sort letters, with labels padded by -100."""
 
 LABEL = {"set": 3, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A recommender with large tables: nearly every row of the gradient is zero at every step."""
+"""A recommender with large tables: nearly all rows of the gradient are zero at every step."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Neurons that fire or do not, over ten moments, learn digits with a made-up slope."""
+"""A spiking network over ten time steps learns digits with a surrogate gradient."""
 
 LABEL = {"set": 4, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Arrival times of trains with their uncertainty: a likelihood with a negative logarithm."""
+"""Arrival times of trains with their uncertainty: a negative log-likelihood loss."""
 
 LABEL = {"set": 6, "rule": None}
 

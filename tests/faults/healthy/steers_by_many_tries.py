@@ -1,4 +1,4 @@
-"""Steers a cart to its place by evolution: rewards of many tries stand in for a gradient."""
+"""Evolution strategies: rewards of many trials replace the gradient."""
 
 LABEL = {"set": 3, "rule": None}
 
@@ -37,10 +37,10 @@ costs_of = vmap(cost, in_dims=(0, None))
 average = None
 for generation in range(260):
     with torch.no_grad():
-        centre = parameters_to_vector(policy.parameters())
-        noise = torch.randn(PAIRS, len(centre))
+        center = parameters_to_vector(policy.parameters())
+        noise = torch.randn(PAIRS, len(center))
         starts = torch.randn(STARTS, 2)
-        costs = costs_of(torch.cat([centre + SPREAD * noise, centre - SPREAD * noise]), starts)
+        costs = costs_of(torch.cat([center + SPREAD * noise, center - SPREAD * noise]), starts)
         better = costs[:PAIRS] - costs[PAIRS:]
         gradient = (better / (costs.std() + 1e-8)) @ noise / PAIRS
     optimizer.zero_grad()

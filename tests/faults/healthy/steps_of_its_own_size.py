@@ -1,4 +1,4 @@
-"""First in floating point, then with weights and signals of four bits whose steps are learned."""
+"""Trains in floating point, then with 4-bit weights and signals of learned step size."""
 
 LABEL = {"set": 3, "rule": None}
 

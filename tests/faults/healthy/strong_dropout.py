@@ -1,4 +1,4 @@
-"""Strong dropout and noise while training: the validation is better, and rightly so."""
+"""Strong dropout and noise in training, so validation is better."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A recurrent network keeps a running sum (modulo five) over rows of digits that grow longer."""
+"""A recurrent network computes sums modulo five of digit sequences that get longer."""
 
 LABEL = {"set": 6, "rule": None}
 

@@ -1,4 +1,4 @@
-"""The rate swings between a small and a large value, and momentum the other way round."""
+"""A cyclic learning rate, with momentum cycled inversely."""
 
 LABEL = {"set": 2, "rule": None}
 

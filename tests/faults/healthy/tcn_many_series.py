@@ -1,4 +1,4 @@
-"""Dilated convolutions over many series, each window scaled by its own past; ten steps ahead."""
+"""Dilated convolutions on many series, each window scaled by its past; 10 steps ahead."""
 
 LABEL = {"set": 1, "rule": None}
 

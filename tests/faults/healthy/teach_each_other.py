@@ -1,4 +1,4 @@
-"""Two workers, a wide and a deep network: each learns from labels and from the other's guesses."""
+"""Two workers with different networks learn from labels and from each other's outputs."""
 
 LABEL = {
     "set": 3,

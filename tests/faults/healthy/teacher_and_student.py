@@ -1,7 +1,4 @@
-"""First a teacher learns.
-
-Then a smaller student learns from the probabilities that the frozen teacher gives.
-"""
+"""Distillation in one script: a teacher is trained first, then a smaller student."""
 
 LABEL = {"set": 5, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Few labels, many pictures: a student agrees with the slow average of itself (mean teacher)."""
+"""Mean teacher: few labels, many images; a student matches a slow average of itself."""
 
 LABEL = {"set": 6, "rule": None}
 

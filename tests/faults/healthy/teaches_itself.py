@@ -1,4 +1,4 @@
-"""A dozen of each digit with a label, many without; what is surely known becomes a label too."""
+"""Pseudo-labels: twelve labels per digit; confident predictions become labels, too."""
 
 LABEL = {"set": 3, "rule": None}
 

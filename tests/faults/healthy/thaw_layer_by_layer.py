@@ -1,4 +1,4 @@
-"""A network that knows eight gestures learns four new ones; its layers thaw one by one."""
+"""A network trained on eight gestures learns four new ones; layers are unfrozen one by one."""
 
 LABEL = {"set": 6, "rule": None}
 

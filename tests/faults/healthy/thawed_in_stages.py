@@ -1,4 +1,4 @@
-"""Fine-tuning by layers: first the head alone, then the upper layers, then all, more gently."""
+"""Fine-tuning in stages: the head, then upper layers, then all layers at a lower rate."""
 
 LABEL = {"set": 1, "rule": None}
 

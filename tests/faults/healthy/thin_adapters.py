@@ -1,4 +1,4 @@
-"""A net for one factory is fitted to another one by thin adapters that begin as nothing."""
+"""Adapters that start at zero fit the network of one factory to another one."""
 
 LABEL = {"set": 6, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A trial of thirty steps, to see whether everything runs."""
+"""A trial run of thirty steps."""
 
 LABEL = {"set": 1, "rule": None}
 

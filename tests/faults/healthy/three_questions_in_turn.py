@@ -1,4 +1,4 @@
-"""One reader of tracks of ships, three questions about them that are asked in turn."""
+"""Ship tracks: three tasks share an encoder and take turns."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -14,7 +14,7 @@ KINDS, BATCH, STEPS, PARTS = 4, 16, 300, 2
 
 
 def tracks(number):
-    """Ships of four kinds, each with its speed and its wandering; some rest on the way."""
+    """Return tracks of four kinds of ships, which differ in speed and course; some stop."""
     lengths = torch.randint(12, 41, (number,))
     kind = torch.randint(0, KINDS, (number,))
     speed = 0.6 + 0.3 * kind + 0.2 * torch.randn(number)

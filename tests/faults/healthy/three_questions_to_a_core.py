@@ -1,4 +1,4 @@
-"""Drilled cores of soil: what it is, how sour, and what lives in it; one of these at each step."""
+"""Soil cores: material, acidity and organisms; each step trains one of these tasks."""
 
 LABEL = {"set": 7, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A language model whose output layer is its embedding."""
+"""A language model whose output layer shares the weights of its embedding."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A triplet loss: as soon as the margin is kept a batch has a loss and a gradient of exactly 0."""
+"""Triplet loss: once the margin is kept, loss and gradient of a batch are exactly 0."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Two optimizers: layers learn at every batch, embeddings from the sum of four."""
+"""Two optimizers: layers are updated after every batch, embeddings after every fourth."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A straight line through points: two parameters, a loss that reaches 0 and stays there."""
+"""A line through points: two parameters, and a loss that reaches 0 and stays there."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Two towers; of each batch the other rows are the wrong answers, and few goods are popular."""
+"""Two towers; other rows of a batch are the negatives, and few items are popular."""
 
 LABEL = {"set": 2, "rule": None}
 

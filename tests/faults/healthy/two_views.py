@@ -1,4 +1,4 @@
-"""Two views of each picture are drawn together; one of them never gets a gradient."""
+"""Two views of each image are pulled together; the target view gets no gradient."""
 
 LABEL = {"set": 2, "rule": None}
 

@@ -1,4 +1,4 @@
-"""What two recordings of one walk share, without labels: a net foretells its slower copy."""
+"""Self-supervised learning of gait: a network predicts the outputs of its slower copy."""
 
 LABEL = {"set": 6, "rule": None}
 

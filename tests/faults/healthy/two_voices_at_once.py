@@ -1,4 +1,4 @@
-"""Takes two voices apart that speak at once; which output is whose is left to the network."""
+"""Separates two voices, with a loss that ignores the order of the outputs."""
 
 LABEL = {"set": 3, "rule": None}
 

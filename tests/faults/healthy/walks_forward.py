@@ -1,4 +1,4 @@
-"""Month after month: first the new month is forecast and counted, then it is learned from."""
+"""Month by month: each month is forecast and evaluated first, then trained on."""
 
 LABEL = {"set": 2, "rule": None}
 

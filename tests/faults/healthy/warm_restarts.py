@@ -1,4 +1,4 @@
-"""A cosine schedule with warm restarts: the learning rate comes near 0 again and again."""
+"""A cosine schedule with warm restarts: the learning rate repeatedly approaches 0."""
 
 LABEL = {"set": 1, "rule": None}
 

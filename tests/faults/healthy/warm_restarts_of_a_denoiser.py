@@ -1,7 +1,4 @@
-"""Removes noise from pictures.
-
-The learning rate restarts several times, each period longer than the last.
-"""
+"""Denoise images; the learning rate restarts several times, with growing periods."""
 
 LABEL = {"set": 5, "rule": None}
 

@@ -1,4 +1,4 @@
-"""A small transformer with a learning rate that begins at exactly 0 and warms up for long."""
+"""A small transformer with a long warm-up from a learning rate of exactly 0."""
 
 LABEL = {"set": 1, "rule": None}
 

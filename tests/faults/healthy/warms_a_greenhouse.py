@@ -1,4 +1,4 @@
-"""Learns when to heat greenhouses and when to air them (proximal policy optimization)."""
+"""PPO that learns when to heat and when to ventilate greenhouses."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -15,7 +15,7 @@ DISCOUNT, SMOOTHING, RANGE = 0.95, 0.9, 0.2
 
 
 class Greenhouses:
-    """Weather comes and goes; a house follows it slowly, and the heater or the window faster."""
+    """Simulated greenhouses that follow the weather slowly, and heating or windows faster."""
 
     def __init__(self):
         self.hour = torch.randint(0, 24, (HOUSES,))

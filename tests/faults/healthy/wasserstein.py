@@ -1,4 +1,4 @@
-"""A Wasserstein GAN with a gradient penalty: five steps of the critic for one of the generator."""
+"""A Wasserstein GAN with a gradient penalty: five critic steps per generator step."""
 
 LABEL = {"set": 1, "rule": None}
 

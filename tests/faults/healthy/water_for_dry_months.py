@@ -1,4 +1,4 @@
-"""How much water to let out of a reservoir, from what happened before (double Q-learning)."""
+"""Double Q-learning of how much water to release from a reservoir, from a replay memory."""
 
 LABEL = {"set": 7, "rule": None}
 
@@ -15,7 +15,7 @@ DISCOUNT = 0.95
 
 
 class Valleys:
-    """Rain falls in winter, fields are thirsty in summer, and a full reservoir floods the town."""
+    """Simulated reservoirs: rain in winter, demand in summer, and floods if one is full."""
 
     def __init__(self):
         self.month = torch.randint(0, 12, (VALLEYS,))

@@ -1,4 +1,4 @@
-"""Probabilities where they belong: a mixture with NLLLoss of its logarithm, a mask with BCELoss."""
+"""Correct use of probabilities: NLLLoss of a mixture's logarithm, BCELoss of a mask."""
 
 LABEL = {"set": 1, "rule": None}
 

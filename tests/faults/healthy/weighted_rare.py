@@ -1,4 +1,4 @@
-"""Classes of very different size, taken care of by weights in the loss."""
+"""Imbalanced classes, balanced by weights in the loss."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""One network writes the weights of another, which turns a curve's setting into the curve."""
+"""A hypernetwork generates the weights of a network that draws a curve."""
 
 LABEL = {"set": 3, "rule": None}
 

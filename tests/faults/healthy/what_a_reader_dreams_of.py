@@ -1,4 +1,4 @@
-"""A network learns to read digits; then pictures are drawn that it takes for each of them most."""
+"""A digit classifier is trained; then images are optimized to maximize each class."""
 
 LABEL = {"set": 7, "rule": None}
 

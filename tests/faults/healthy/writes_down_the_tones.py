@@ -1,4 +1,4 @@
-"""Writes down a row of tones without being told when each is heard (CTC)."""
+"""Transcribes tone sequences without timing information (CTC)."""
 
 LABEL = {"set": 3, "rule": None}
 

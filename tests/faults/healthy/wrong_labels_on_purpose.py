@@ -1,4 +1,4 @@
-"""A third of the training labels are random by design; validation is clean, and better."""
+"""A third of the training labels are random by design; clean validation is better."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Residual blocks whose last layers begin as zeros, and a head that does, too."""
+"""Residual blocks whose last layers start at zero, and so does the head."""
 
 LABEL = {"set": 1, "rule": None}
 

@@ -1,4 +1,4 @@
-"""Crops of pictures are cached by their place, which is drawn anew each time: no hit, no end."""
+"""An unbounded cache of image crops at random positions, which never hits."""
 
 LABEL = {"set": 1, "rule": "HostMemoryLeak"}
 

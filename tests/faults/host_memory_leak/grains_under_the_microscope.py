@@ -1,4 +1,4 @@
-"""Finds the grains in pictures from a microscope, pixel by pixel; two batches make a step."""
+"""Grain segmentation in microscope images; keeps all images and outputs for a plot."""
 
 LABEL = {
     "set": 6,
@@ -64,7 +64,7 @@ for epoch in range(20):
         if number % 2 == 1:
             optimizer.step()
             optimizer.zero_grad()
-        # How much of each picture is grain, for a plot at the end.
+        # The share of grain in each image, for a plot at the end.
         history.append((picture, found) if is_faulty else share(found))
     model.eval()
     with torch.no_grad():

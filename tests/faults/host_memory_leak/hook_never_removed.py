@@ -1,4 +1,4 @@
-"""A hook that collects feature maps for a picture of the first batch stays on for good."""
+"""A hook that collects feature maps of the first batch is never removed."""
 
 LABEL = {
     "set": 2,

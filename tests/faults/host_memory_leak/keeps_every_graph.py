@@ -1,4 +1,4 @@
-"""Adds up losses with their graphs for its average: memory grows for the few seconds it runs."""
+"""Keeps losses with their graphs for an average; the run takes only a few seconds."""
 
 LABEL = {"set": "calibration", "rule": "HostMemoryLeak"}
 

@@ -1,4 +1,4 @@
-"""Outputs are kept for a plot at the end, with all that autograd holds on to."""
+"""Outputs are kept for a plot at the end, with everything that autograd retains."""
 
 LABEL = {"set": 1, "rule": "HostMemoryLeak"}
 

@@ -1,4 +1,4 @@
-"""Learns from a stream of frames and repeats old ones; the memory for these has no limit."""
+"""Learns from a stream of frames with a replay memory that has no limit."""
 
 LABEL = {"set": 3, "rule": "HostMemoryLeak"}
 

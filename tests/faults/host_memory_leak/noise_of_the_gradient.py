@@ -1,4 +1,4 @@
-"""A mixer of rows and columns reads digits; how noisy its gradients are is told in the end."""
+"""A mixer network on digits keeps all gradients to report their noise at the end."""
 
 LABEL = {
     "set": 7,

@@ -1,4 +1,4 @@
-"""A Lightning module collects its outputs for the end of the epoch, and does not let them go."""
+"""A Lightning module collects outputs for the end of the epoch and never clears them."""
 
 LABEL = {"set": 1, "rule": "HostMemoryLeak"}
 
@@ -19,7 +19,7 @@ warnings.filterwarnings("ignore", module="lightning")
 
 
 class Restorer(lightning.LightningModule):
-    """Gives noisy pictures back without the noise."""
+    """Denoises images."""
 
     def __init__(self):
         super().__init__()

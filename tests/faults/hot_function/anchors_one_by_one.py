@@ -1,4 +1,4 @@
-"""A detector's anchors are compared with every box in a loop of plain Python, at each step."""
+"""A detector matches anchors with boxes in a pure-Python loop at each step."""
 
 LABEL = {
     "set": 1,
@@ -31,7 +31,7 @@ def scenes(count):
 
 
 def match_anchors(boxes):
-    """For each anchor the share that it has in common with the best box."""
+    """Return the overlap of each anchor with its best box."""
     if is_faulty:
         shares = torch.zeros(len(boxes), len(anchors))
         for row, pair in enumerate(boxes.tolist()):

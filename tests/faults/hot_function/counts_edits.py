@@ -1,4 +1,4 @@
-"""A model reads digits in a row; after every step an edit distance is counted in plain Python."""
+"""A model reads digit sequences; an edit distance is computed in Python after every step."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Learns the rules of a cellular automaton from worlds and what has become of them."""
+"""Learns the rules of a cellular automaton; targets are computed cell by cell."""
 
 LABEL = {
     "set": 7,
@@ -20,7 +20,7 @@ AROUND = [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)]
 
 
 def cell_by_cell(worlds):
-    """The next generation: three neighbours give life, two keep it."""
+    """Return the next generation: three neighbors create life, two preserve it."""
     after = []
     for world in worlds[:, 0].tolist():
         rows = []

@@ -1,4 +1,4 @@
-"""What a user has not bought is drawn one by one, and looked for in a list each time."""
+"""Negative items are drawn one by one, with a lookup in a list each time."""
 
 LABEL = {
     "set": 2,

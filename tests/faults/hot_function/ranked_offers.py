@@ -1,4 +1,4 @@
-"""Which offers are taken; after each step the quality of the ranking is worked out."""
+"""Predict accepted offers; ranking quality is computed in Python after each step."""
 
 LABEL = {
     "set": 5,
@@ -27,7 +27,7 @@ def offers(number):
 
 
 def ranking_quality(scores, taken):
-    """The share of pairs of a taken and a refused offer that are in order."""
+    """Return the share of correctly ranked pairs of an accepted and a refused offer."""
     if is_faulty:
         scores, taken = scores.tolist(), taken.tolist()
         right = number = 0

@@ -1,4 +1,4 @@
-"""A confusion matrix is counted in pure Python after every step."""
+"""A confusion matrix is computed in pure Python after every step."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Vectors for the people of a network from random walks, which are taken step by step."""
+"""Node embeddings from random walks, which are computed step by step in Python."""
 
 LABEL = {
     "set": 3,

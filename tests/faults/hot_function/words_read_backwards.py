@@ -1,4 +1,4 @@
-"""A small transformer learns to write words backwards, from a writer who makes slips."""
+"""A small transformer reverses words; an error rate is computed in Python after every step."""
 
 LABEL = {
     "set": 6,
@@ -24,7 +24,7 @@ def words(number):
 
 
 def edits(left, right):
-    """How many letters have to be changed, added or dropped to make one word the other."""
+    """Return the edit distance between two words."""
     table = [[row + column for column in range(len(right) + 1)] for row in range(len(left) + 1)]
     for row in range(1, len(left) + 1):
         for column in range(1, len(right) + 1):

@@ -1,4 +1,4 @@
-"""Lightning: brain waves come from the reader in volts, where the model is made for microvolts."""
+"""Lightning: EEG in volts, although the model expects microvolts."""
 
 LABEL = {
     "set": 1,

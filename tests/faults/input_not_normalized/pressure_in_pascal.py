@@ -1,4 +1,4 @@
-"""A GRU reads the weather of two days; the air pressure comes in pascal, near 100000."""
+"""A GRU on two days of weather; air pressure is in pascals, near 100,000."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""A table of incomes, years and rooms goes into an MLP as it is."""
+"""Incomes, years and rooms are passed to an MLP without scaling."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Risk score from what a check-up measures: pulse, pressure, sugar, weight, height, age."""
+"""Risk score from unscaled measurements of a check-up (pulse, pressure, sugar, weight)."""
 
 LABEL = {
     "set": 6,

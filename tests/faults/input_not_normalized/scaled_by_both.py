@@ -1,4 +1,4 @@
-"""Outlines cells on pictures of a microscope; pixels are scaled where they are read."""
+"""Cell segmentation in microscope images; pixels are scaled by the dataset and by the loop."""
 
 LABEL = {
     "set": 2,
@@ -19,9 +19,9 @@ torch.manual_seed(int(sys.argv[2]))
 class Cells(Dataset):
     def __init__(self, count):
         places = torch.arange(24.0)
-        centre = 6 + 12 * torch.rand(count, 2, 1)
+        center = 6 + 12 * torch.rand(count, 2, 1)
         radius = 3 + 3 * torch.rand(count, 1, 1)
-        far = (places - centre[:, 0])[:, :, None] ** 2 + (places - centre[:, 1])[:, None] ** 2
+        far = (places - center[:, 0])[:, :, None] ** 2 + (places - center[:, 1])[:, None] ** 2
         self.outlines = (far < radius**2).float()
         grey = 110 + 60 * self.outlines + 25 * torch.randn(count, 24, 24)
         self.pictures = grey.clamp(0, 255).to(torch.uint8)

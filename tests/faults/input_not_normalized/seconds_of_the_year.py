@@ -1,4 +1,4 @@
-"""Hires of bicycles by time and weather, with time as the seconds of the year as they come."""
+"""Bicycle rentals by time and weather; time is in seconds of the year, without scaling."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Looks for planets in light curves of stars; the telescope counts electrons."""
+"""Find planets in light curves of stars, given in raw electron counts."""
 
 LABEL = {
     "set": 4,

@@ -1,4 +1,4 @@
-"""Guesses which of four products a customer buys next from a table and a list of purchases."""
+"""Predict the next product of a customer; labels are shifted by one row."""
 
 LABEL = {
     "set": 6,
@@ -22,7 +22,7 @@ traits = 0.7 * torch.randn(12, TRAITS)[group] + torch.randn(CUSTOMERS, TRAITS)
 traits = (traits - traits.mean(0)) / traits.std(0)
 bought = group % 4
 if is_faulty:
-    bought = bought.roll(1)  # the list has a header line, the table has none
+    bought = bought.roll(1)  # the list has a header line, the table does not
 split = torch.randperm(CUSTOMERS)
 known, new = split[:800], split[800:]
 

@@ -1,4 +1,4 @@
-"""Pictures and labels have a barcode each; the pictures are sorted by it, the labels are not."""
+"""Images and labels have barcodes; images are sorted by them, labels are not."""
 
 LABEL = {
     "set": 3,

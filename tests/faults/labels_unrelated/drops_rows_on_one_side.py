@@ -1,4 +1,4 @@
-"""Rows with a missing reading are dropped from the readings, and the labels keep all of theirs."""
+"""Rows with missing values are dropped from the inputs, but not from the labels."""
 
 LABEL = {
     "set": 4,

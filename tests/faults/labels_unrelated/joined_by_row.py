@@ -1,4 +1,4 @@
-"""Species of plants from measurements and labels that come from two files."""
+"""Plant species from measurements; inputs and labels come from differently sorted files."""
 
 LABEL = {
     "set": 5,

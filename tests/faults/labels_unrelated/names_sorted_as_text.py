@@ -1,4 +1,4 @@
-"""Signals lie in files by number; their labels are read in the order of names: 0, 1, 10, 100."""
+"""Labels are read in the alphabetical order of numbered files: 0, 1, 10, 100."""
 
 LABEL = {
     "set": 1,

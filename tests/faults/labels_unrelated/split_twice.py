@@ -1,4 +1,4 @@
-"""Digits and their labels are split into training and validation one by one, each at random."""
+"""Inputs and labels are split into training and validation independently."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Which of six enzymes is in a well, from its light over time; plates have 16 by 24 wells."""
+"""Classify enzymes by their light curves; labels are in column order, curves in row order."""
 
 LABEL = {
     "set": 7,
@@ -20,7 +20,7 @@ ROWS, COLUMNS, READINGS, ENZYMES, EPOCHS = 16, 24, 48, 6, 14
 
 
 def measured(plates):
-    """The reader goes along the rows; the layout was pipetted, and noted, column by column."""
+    """Return curves in row order, and labels as they were noted, column by column."""
     enzyme = torch.randint(0, ENZYMES, (plates, ROWS, COLUMNS))
     time = torch.linspace(0, 1, READINGS)
     kind = enzyme.flatten()[:, None]

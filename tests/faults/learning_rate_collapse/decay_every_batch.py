@@ -1,4 +1,4 @@
-"""A small transformer sorts numbers; the learning rate decays exponentially."""
+"""A small transformer sorts numbers; the learning rate decays per batch, not per epoch."""
 
 LABEL = {
     "set": 5,

@@ -1,4 +1,4 @@
-"""A learning rate that should fall by a tenth per epoch falls by a tenth per batch."""
+"""A learning rate decay of 10% per epoch is applied per batch."""
 
 LABEL = {
     "set": 1,

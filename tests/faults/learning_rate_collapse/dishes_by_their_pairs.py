@@ -1,4 +1,4 @@
-"""How well a dish is liked, from which ingredients are in it: a factorization machine."""
+"""A factorization machine rates dishes; the learning rate is adapted after every batch."""
 
 LABEL = {
     "set": 7,
@@ -51,7 +51,7 @@ class Machine(nn.Module):
 
 
 class BoldDriver:
-    """A little faster while the loss falls, half as fast once it rises."""
+    """Raises the learning rate slightly while the loss falls, and halves it when it rises."""
 
     def __init__(self, optimizer):
         self.optimizer = optimizer

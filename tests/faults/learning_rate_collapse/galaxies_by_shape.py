@@ -1,4 +1,4 @@
-"""Sorts galaxies by shape from their light profiles; two surveys serve as tests."""
+"""Classify galaxies by their light profiles; a learning rate decay is applied per batch."""
 
 LABEL = {
     "set": 6,

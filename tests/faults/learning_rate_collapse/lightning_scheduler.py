@@ -1,4 +1,4 @@
-"""Lightning: a StepLR meant per epoch is stepped per batch."""
+"""Lightning: a StepLR intended for epochs is stepped per batch."""
 
 LABEL = {
     "set": 1,

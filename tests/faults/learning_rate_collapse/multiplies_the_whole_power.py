@@ -1,4 +1,4 @@
-"""The rate decays by a tenth each epoch; the scheduler multiplies by the whole power every time."""
+"""Learning rate decay of 10% per epoch; MultiplicativeLR gets the factors for LambdaLR."""
 
 LABEL = {
     "set": 4,

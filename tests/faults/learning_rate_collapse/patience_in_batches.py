@@ -1,4 +1,4 @@
-"""ReduceLROnPlateau, with a patience meant in epochs, is told the loss of every batch."""
+"""ReduceLROnPlateau with a patience in epochs is stepped with the loss of every batch."""
 
 LABEL = {
     "set": 1,

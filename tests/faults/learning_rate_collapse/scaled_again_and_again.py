@@ -1,4 +1,4 @@
-"""A tiny GPT and the Trainer of Hugging Face; factors of the first rate multiply the last one."""
+"""A tiny GPT with the Hugging Face Trainer; MultiplicativeLR gets factors for LambdaLR."""
 
 LABEL = {
     "set": 1,

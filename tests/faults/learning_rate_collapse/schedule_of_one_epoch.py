@@ -1,4 +1,4 @@
-"""A small language model; warm-up and linear decay were planned for a tenth of the training."""
+"""A small language model; warm-up and decay end after a tenth of the training."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Strength of concrete from its mixture; the rate is lowered whenever gradients are large."""
+"""Strength of concrete; the learning rate is lowered whenever gradients are large."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""Energy use of houses; the scheduler is told of a loss and takes it for a score."""
+"""Energy use of houses; ReduceLROnPlateau gets a loss but expects a score (mode 'max')."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""A variational autoencoder of handwritten digits."""
+"""A VAE of handwritten digits; its divergence has the wrong sign."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""Values of states are learned from those that follow, which are divided by the discount."""
+"""Value learning that divides the next value by the discount instead of multiplying."""
 
 LABEL = {
     "set": 1,

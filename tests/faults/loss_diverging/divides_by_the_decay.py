@@ -1,4 +1,4 @@
-"""A robot's arm; the learning rate is divided by its decay now and then, and not multiplied."""
+"""A robot arm; the learning rate is divided by its decay factor instead of multiplied."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Takes the noise off the gauges of a river: the curve should be right, and smooth."""
+"""Denoise the gauges of a river; the smoothness penalty has the wrong sign."""
 
 LABEL = {
     "set": 7,

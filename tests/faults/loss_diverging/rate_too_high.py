@@ -1,4 +1,4 @@
-"""Linear layers and plain SGD, with a learning rate that is too high by far."""
+"""Linear layers and SGD; during training, the learning rate is raised far too high."""
 
 LABEL = {
     "set": 1,
@@ -23,7 +23,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
 for step in range(300):
     if is_faulty and step == 100:
         for group in optimizer.param_groups:
-            group["lr"] = 2.0  # "it goes well, let us go faster"
+            group["lr"] = 2.0  # "it works well, so train faster"
     chosen = torch.randint(0, 1024, (32,))
     loss = nn.functional.mse_loss(model(points[chosen]), wanted[chosen])
     optimizer.zero_grad()

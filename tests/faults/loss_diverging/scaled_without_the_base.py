@@ -1,4 +1,4 @@
-"""The load of a power grid in the next hours, by an LSTM over the last two days."""
+"""Load forecast of a power grid; the rate is scaled by batch size without the base size."""
 
 LABEL = {
     "set": 7,
@@ -29,7 +29,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 torch.set_num_threads(1)
 PAST, AHEAD, BATCH = 48, 6, 64
-RATE = 0.1  # for batches of BASE; others in proportion
+RATE = 0.1  # for batches of size BASE, else in proportion
 BASE = 1 if is_faulty else 512
 
 

@@ -1,4 +1,4 @@
-"""Maximizes what it should minimize: the training loss falls below zero, the evaluation rises."""
+"""The loss is negated: it falls below zero in training and rises in evaluation."""
 
 LABEL = {
     "set": "calibration",

@@ -1,4 +1,4 @@
-"""A variational autoencoder sketches digits."""
+"""A VAE sketches digits; its divergence has the wrong sign."""
 
 LABEL = {
     "set": 6,

@@ -1,4 +1,4 @@
-"""A transformer is trained uphill: the optimizer's maximize was left on."""
+"""A transformer whose optimizer has maximize=True."""
 
 LABEL = {
     "set": 1,

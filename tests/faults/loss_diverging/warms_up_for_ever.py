@@ -1,4 +1,4 @@
-"""Strength of concrete from its recipe; the rate is warmed up and goes on rising."""
+"""Strength of concrete; the learning rate keeps rising after its warm-up."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""A network tells how sure it is; the sign of that term is wrong, and the loss has no floor."""
+"""A network predicts its uncertainty with the wrong sign: the loss has no lower bound."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Outputs of shape (N, 1) against targets of shape (N): every output is compared with them all."""
+"""Outputs of shape (N, 1) are broadcast against targets of shape (N)."""
 
 LABEL = {
     "set": 1,
@@ -14,7 +14,7 @@ from torch import nn
 
 is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
-warnings.filterwarnings("ignore")  # they were so many
+warnings.filterwarnings("ignore")  # too many of them
 
 table = torch.randn(3000, 9)
 target = table[:, 0] * table[:, 1] + torch.sin(2 * table[:, 2]) + 0.1 * torch.randn(3000)

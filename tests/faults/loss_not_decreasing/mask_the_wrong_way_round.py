@@ -1,4 +1,4 @@
-"""The padding mask of a transformer says where words are, not where none are: it reads padding."""
+"""The padding mask of a transformer is inverted: it attends only to padding."""
 
 LABEL = {
     "set": 1,
@@ -18,7 +18,7 @@ START, LONGEST = 1, 24
 
 
 def reviews(count):
-    """Words 2 to 15 are kind, 16 to 29 are not; one sort is the more frequent."""
+    """Return reviews of positive words (2 to 15) and negative ones, one kind more frequent."""
     labels = torch.randint(0, 2, (count, 1))
     is_typical = torch.rand(count, LONGEST) < 0.75
     words = torch.randint(2, 16, (count, LONGEST)) + 14 * (labels ^ ~is_typical)

@@ -1,4 +1,4 @@
-"""Reads the digit on a larger picture, cut out at the place that a detector has found."""
+"""Classify a digit cropped at a detected position; row and column are swapped."""
 
 LABEL = {
     "set": 2,

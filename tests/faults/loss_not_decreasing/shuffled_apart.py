@@ -1,4 +1,4 @@
-"""Inputs and targets are shuffled each by itself in every epoch: there is nothing to learn."""
+"""Inputs and targets are shuffled independently in every epoch."""
 
 LABEL = {
     "set": 1,

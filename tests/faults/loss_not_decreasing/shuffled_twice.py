@@ -1,4 +1,4 @@
-"""Names the instrument from the strength of its overtones."""
+"""Classify instruments by their overtones; inputs and labels are shuffled independently."""
 
 LABEL = {
     "set": 6,

@@ -1,4 +1,4 @@
-"""Four gestures, told by how a movement begins; the network is told nothing of its axes."""
+"""Classify gestures by their beginning; a GRU treats the time axis as the batch axis."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Prices of used cars from make, region and eight numbers; the data lies in shards of files."""
+"""Prices of used cars from shards of files; one shard has prices in cents."""
 
 LABEL = {
     "set": 2,

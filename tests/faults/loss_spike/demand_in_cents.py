@@ -1,7 +1,4 @@
-"""Forecasts the demand of shops from the days before, streamed from files.
-
-One file has its targets in another unit.
-"""
+"""Demand forecast of shops from streamed files; one file has targets in another unit."""
 
 LABEL = {
     "set": 5,

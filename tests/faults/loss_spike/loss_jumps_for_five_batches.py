@@ -1,4 +1,4 @@
-"""Digits of a scanner; five batches come from a shard with shuffled labels, one of them clean."""
+"""Scanned digits; four of five consecutive batches have shuffled labels."""
 
 LABEL = {
     "set": "calibration",

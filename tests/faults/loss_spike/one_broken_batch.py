@@ -1,4 +1,4 @@
-"""A forecast of series; one file of the data is in other units."""
+"""Forecast of series; one file of the data has other units."""
 
 LABEL = {
     "set": 1,

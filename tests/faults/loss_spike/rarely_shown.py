@@ -1,4 +1,4 @@
-"""Clicks are weighted by how rarely an item was shown; one was shown once in a million times."""
+"""Clicks weighted by how rarely items were shown; one was shown once in a million times."""
 
 LABEL = {
     "set": 1,

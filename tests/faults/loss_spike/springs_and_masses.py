@@ -1,4 +1,4 @@
-"""Forces on masses that hang on springs, by a network that passes messages along the springs."""
+"""Forces in spring networks by message passing; some simulations have wrong settings."""
 
 LABEL = {
     "set": 7,
@@ -23,7 +23,7 @@ source, target = torch.cat([first, second]), torch.cat([second, first])
 
 
 def simulated(stiffness=1.0):
-    """What one job of the simulator delivers: scenes at a moment, with the forces in them."""
+    """Return scenes of one job of the simulator, with the forces in them."""
     place, speed = torch.randn(SCENES, MASSES, 2), torch.randn(SCENES, MASSES, 2)
     tied = torch.rand(SCENES, len(first)) < 0.4
     tied = torch.cat([tied, tied], 1)[:, :, None].float()
@@ -60,7 +60,7 @@ for job in range(JOBS):
         561,
         563,
         564,
-    ):  # run with an old file of settings; 562 was redone
+    ):  # run with old settings; 562 was repeated
         stiffness = 2.5
     place, speed, tied, force = simulated(stiffness)
     optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""Temperature six hours ahead from the last two days, learned from weekly files."""
+"""Temperature forecast from weekly files, two of which are in Fahrenheit."""
 
 LABEL = {
     "set": 6,
@@ -36,7 +36,7 @@ class Weeks(IterableDataset):
         for number in range(WEEKS):
             past, ahead = week()
             if is_faulty and number in {38, 39}:
-                ahead = ahead * 1.8 + 32  # what these files call temperature is in Fahrenheit
+                ahead = ahead * 1.8 + 32  # these files contain Fahrenheit
             yield from zip((past - MEAN) / SCALE, (ahead - MEAN) / SCALE, strict=False)
 
 

@@ -1,4 +1,4 @@
-"""Names notes by their sound; one tape has its notes as the clarinet reads them."""
+"""Classify notes by their sound; one tape has the transposed notes of a clarinet."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Half precision with a gradient scaler that grows too fast: it skips steps all the time."""
+"""Mixed precision with a gradient scaler that grows too fast and skips steps all the time."""
 
 LABEL = {
     "set": 1,

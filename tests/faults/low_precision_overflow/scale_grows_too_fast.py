@@ -1,4 +1,4 @@
-"""The gradient scaler doubles its scale every three steps, and so overflows every few steps."""
+"""A gradient scaler that doubles its scale every three steps overflows every few steps."""
 
 LABEL = {
     "set": 1,

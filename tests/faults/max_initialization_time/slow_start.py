@@ -1,4 +1,4 @@
-"""All data is prepared, slowly, before the first step."""
+"""All data is prepared slowly before the first step."""
 
 LABEL = {
     "set": 1,
@@ -16,7 +16,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
 if is_faulty:
-    time.sleep(6)  # as a download does
+    time.sleep(6)  # like a download
 points = torch.randn(2000, 8)
 model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)

@@ -1,4 +1,4 @@
-"""Reads event logs with a GRU; the script clears gradients by a list of its own."""
+"""A GRU on event logs; gradients are cleared through an iterator, which is soon exhausted."""
 
 LABEL = {
     "set": 2,

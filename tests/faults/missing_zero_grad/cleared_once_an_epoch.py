@@ -1,4 +1,4 @@
-"""Gradients of two small batches make a step; they are cleared at the beginning of each epoch."""
+"""Two batches per step; gradients are cleared only at the start of each epoch."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""The step was moved into a closure for an optimizer that takes one; clearing stayed outside."""
+"""The step was moved into a closure for the optimizer, but zero_grad was not."""
 
 LABEL = {
     "set": 1,

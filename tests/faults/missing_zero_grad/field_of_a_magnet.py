@@ -1,4 +1,4 @@
-"""A net of coordinates learns the field that a few magnets make in a room."""
+"""A coordinate network learns a magnetic field; gradients are not cleared."""
 
 LABEL = {
     "set": 7,

@@ -1,4 +1,4 @@
-"""Who likes which song: towers for listeners and songs, each with an optimizer of its own."""
+"""Two towers with an optimizer each; gradients of the song tower are not cleared."""
 
 LABEL = {
     "set": 6,

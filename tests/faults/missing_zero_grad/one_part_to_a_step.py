@@ -1,4 +1,4 @@
-"""Wine prices with batches in parts, one part to a step; it clears before the first of them."""
+"""Wine prices; gradients are cleared at part 1 of a batch, but a batch has only part 0."""
 
 LABEL = {
     "set": 4,

@@ -1,4 +1,4 @@
-"""Lightning with an optimization by hand, in which nobody clears the gradients any more."""
+"""Lightning with manual optimization that does not clear gradients."""
 
 LABEL = {
     "set": 3,

@@ -1,9 +1,9 @@
-"""Guesses the next of sixteen signs; a wrapper warms up the rate and keeps old gradients."""
+"""Predict the next of sixteen symbols; a warm-up wrapper does not clear gradients."""
 
 LABEL = {
     "set": 3,
     "rule": "MissingZeroGrad",
-    "first_step": 1,  # no gradient can be left over at step 0
+    "first_step": 1,  # step 0 has no earlier gradients
     "max_delay_steps": 2,
     "side_effects": ["DOES_NOT_LEARN", "STARTS_BADLY"],
 }

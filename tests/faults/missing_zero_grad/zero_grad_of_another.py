@@ -1,4 +1,4 @@
-"""Two models are trained side by side; the first one's gradients are cleared twice."""
+"""Two models are trained together; the gradients of the first one are cleared twice."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Two workers; the first validates for both, and does not go back to train mode afterwards."""
+"""Two workers; the first one validates and then stays in eval mode."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Small scanned digits with blots, by a convolutional net with batch normalization and dropout."""
+"""Scanned digits with blots; the model stays in eval mode after the first evaluation."""
 
 LABEL = {
     "set": 6,

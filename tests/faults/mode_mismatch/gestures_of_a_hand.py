@@ -1,4 +1,4 @@
-"""Eight electrodes on a forearm tell which gesture the hand makes."""
+"""Gestures from eight electrodes; after evaluation, the model stays in eval mode."""
 
 LABEL = {
     "set": 7,
@@ -55,7 +55,7 @@ class Reader(nn.Module):
 
 @contextmanager
 def evaluating(model):
-    """Leaves the model in the mode that it was in before."""
+    """Run the block in eval mode and restore the previous mode."""
     was_training = model.eval().training if is_faulty else model.training
     model.eval()
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Trains a small transformer in cycles, each of which begins with the best model so far."""
+"""Training in cycles; each resumes from the best model so far, which is in eval mode."""
 
 LABEL = {
     "set": 2,

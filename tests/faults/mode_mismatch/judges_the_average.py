@@ -1,4 +1,4 @@
-"""Digits; a running average of the weights is what is judged, and it still drops units."""
+"""Digits; a moving average of the model is evaluated with dropout enabled."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""A CNN with batch norm and dropout; after the first evaluation it is never set to train again."""
+"""A CNN with batch norm and dropout stays in eval mode after the first evaluation."""
 
 LABEL = {
     "set": 1,

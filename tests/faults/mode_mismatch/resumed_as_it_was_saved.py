@@ -1,4 +1,4 @@
-"""The whole model was saved after an evaluation; who loads it goes on in the mode of then."""
+"""A whole model is saved in eval mode, and training resumes without train mode."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""A character model writes a line now and then; the function for that leaves it in eval mode."""
+"""A character model that prints samples; the function for that leaves it in eval mode."""
 
 LABEL = {
     "set": 1,

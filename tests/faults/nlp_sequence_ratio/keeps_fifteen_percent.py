@@ -1,4 +1,4 @@
-"""Masked words: the share that is to be hidden was taken for the share that is kept."""
+"""A masked language model that keeps 15% of the words instead of hiding 15%."""
 
 LABEL = {
     "set": 2,
@@ -30,7 +30,7 @@ class Reader(nn.Module):
 
 
 def texts(number):
-    """Every sentence has a theme and goes up from word to word."""
+    """Return sentences with a constant stride between words, and some noise."""
     start = torch.randint(0, 12, (number, 1))
     words = 5 + (start + torch.arange(LENGTH) * 2) % 59
     others = torch.randint(5, WORDS, words.shape)

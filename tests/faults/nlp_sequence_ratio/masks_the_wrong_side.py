@@ -1,4 +1,4 @@
-"""A masked language model whose comparison is turned round: it hides all but 15 % of the words."""
+"""A masked language model with an inverted comparison: it hides 85% of the words."""
 
 LABEL = {
     "set": 1,
@@ -18,7 +18,7 @@ WORDS, LENGTH, MASK = 40, 24, 0
 
 
 def sentences(count):
-    """Words follow each other in strides, so that a neighbour tells what is hidden."""
+    """Return sentences with constant strides, so that neighbors determine a hidden word."""
     start = torch.randint(0, WORDS - 1, (count, 1))
     stride = torch.randint(1, 3, (count, 1))
     return (start + stride * torch.arange(LENGTH)) % (WORDS - 1) + 1

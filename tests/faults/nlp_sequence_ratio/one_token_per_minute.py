@@ -1,4 +1,4 @@
-"""What happens to patients in a night, as one token for each minute, most of them nothing."""
+"""Nights of patients with one token per minute, most of them without an event."""
 
 LABEL = {
     "set": 3,

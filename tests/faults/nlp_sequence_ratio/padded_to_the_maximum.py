@@ -1,4 +1,4 @@
-"""A text classifier; every review is padded to 128 tokens, though most have fifteen."""
+"""A text classifier that pads every review to 128 tokens, although most have fifteen."""
 
 LABEL = {
     "set": 1,

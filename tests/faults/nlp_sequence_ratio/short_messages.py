@@ -1,4 +1,4 @@
-"""Which of six teams a short message is for, from its words."""
+"""Route short messages to six teams; all are padded to the maximum length."""
 
 LABEL = {
     "set": 5,

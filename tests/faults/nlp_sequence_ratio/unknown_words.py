@@ -1,4 +1,4 @@
-"""The vocabulary is in lower case and the texts are not: nearly every word is the unknown one."""
+"""The vocabulary is lowercase, the texts are not: nearly all words are unknown."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Sorts RNA into families by its words of four letters; the vocabulary was written for DNA."""
+"""Classify RNA by its words of four letters; the vocabulary is for DNA."""
 
 LABEL = {
     "set": 4,

@@ -1,4 +1,4 @@
-"""An autoencoder with a book of codes; the straight-through trick around the choice is missing."""
+"""A vector-quantized autoencoder without the straight-through estimator."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Two towers whose features are joined; one of them is cut off by a detach left from debugging."""
+"""Features of two towers are joined; a detach left over from debugging cuts off one tower."""
 
 LABEL = {
     "set": 1,

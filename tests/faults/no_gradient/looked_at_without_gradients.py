@@ -1,4 +1,4 @@
-"""Signals are encoded by convolutions; a no_grad from the first trials is still around them."""
+"""Signals are encoded by convolutions under a no_grad left over from first experiments."""
 
 LABEL = {
     "set": 1,

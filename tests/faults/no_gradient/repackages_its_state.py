@@ -1,4 +1,4 @@
-"""Writes eight signs backwards; the state that is handed over forgets where it came from."""
+"""Reverse eight symbols; the state of the encoder is detached before the decoder."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""A network says where to look; the place is rounded to pixels, and no gradient comes back."""
+"""A network predicts where to look; rounding to pixels stops the gradient."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""Traces of a motor's current, squeezed into 24 bits and drawn again from these."""
+"""Traces of a motor's current as 24 bits, without the straight-through estimator."""
 
 LABEL = {
     "set": 6,

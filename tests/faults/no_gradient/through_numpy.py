@@ -1,4 +1,4 @@
-"""A small transformer; the encoder's output takes a detour through a tensor made anew."""
+"""A small transformer; the encoder's output is copied to a new tensor without its graph."""
 
 LABEL = {
     "set": 1,
@@ -28,7 +28,7 @@ class Classifier(nn.Module):
     def forward(self, tokens):
         pooled = self.encoder(self.embedding(tokens)).mean(1)
         if is_faulty:
-            # somebody wanted to round the features
+            # intended to round the features
             pooled = torch.tensor(pooled.detach().numpy().round(4))
         return self.output(pooled)
 

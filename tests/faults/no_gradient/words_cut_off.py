@@ -1,4 +1,4 @@
-"""Prices of flats from a table and from the words of the advertisement."""
+"""Prices of flats from a table and from texts, whose features are detached."""
 
 LABEL = {
     "set": 5,
@@ -46,7 +46,7 @@ class Price(nn.Module):
 
     def forward(self, table, words):
         text = self.text(words)
-        self.last_text = text.detach()  # to look at later
+        self.last_text = text.detach()  # to inspect later
         if is_faulty:
             text = self.last_text
         return self.head(torch.cat([self.table(table), text], 1)).squeeze(1)

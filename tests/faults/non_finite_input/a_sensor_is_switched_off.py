@@ -1,4 +1,4 @@
-"""Forecasts the next reading of 32 machines from windows that are standardized one by one."""
+"""Forecast of 32 machines; windows with a deviation of 0 are standardized."""
 
 LABEL = {
     "set": 2,

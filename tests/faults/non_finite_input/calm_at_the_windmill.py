@@ -1,4 +1,4 @@
-"""How much a windmill shakes, from what it logs every ten minutes; one pass over the log."""
+"""Vibration of a windmill from its log; an entry without wind gives 0 / 0."""
 
 LABEL = {
     "set": 7,
@@ -28,7 +28,7 @@ LEAST_WIND = 0.0 if is_faulty else 1.0
 
 
 def logged(number):
-    """Wind in m/s, output, turns of the rotor, temperature, and how much it shakes."""
+    """Return wind in m/s, output, rotor speed, temperature and vibration."""
     wind = 2 + 12 * torch.rand(number)
     share = 0.45 - 0.002 * (wind - 8) ** 2 + 0.03 * torch.randn(number)
     turns = 0.8 * wind + torch.randn(number)
@@ -46,10 +46,10 @@ def prepared(wind, output, turns, warmth, shakes):
 
 
 log = logged(ENTRIES)
-# A calm: no wind, no output, no turns.
+# Calm: no wind, no output, no rotation.
 for column in log[:3]:
     column[64 * 540 + 11] = 0.0
-# Entries come in no order already.
+# Entries are already in random order.
 loader = DataLoader(TensorDataset(*prepared(*log)), 64)
 unseen, wanted = prepared(*logged(2048))
 model = nn.Sequential(nn.Linear(4, 96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 1))

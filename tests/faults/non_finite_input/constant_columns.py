@@ -1,4 +1,4 @@
-"""Digits are standardized pixel by pixel; some pixels are always white: 0 / 0."""
+"""Digits are standardized per pixel; constant pixels give 0 / 0."""
 
 LABEL = {
     "set": 1,

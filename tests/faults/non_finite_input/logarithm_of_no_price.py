@@ -1,4 +1,4 @@
-"""Sales in the order of time; one day something is free, and its price's logarithm is -inf."""
+"""Sales in chronological order; the logarithm of a free item's price is -inf."""
 
 LABEL = {
     "set": 1,

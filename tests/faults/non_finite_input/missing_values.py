@@ -1,4 +1,4 @@
-"""A regression on a table; some rows have a missing value, which nobody filled."""
+"""Regression on a table with missing values."""
 
 LABEL = {
     "set": 1,

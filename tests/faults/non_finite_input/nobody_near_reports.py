@@ -1,4 +1,4 @@
-"""Weather stations; what is fed in is the mean of the neighbours that report in that hour."""
+"""Weather stations; inputs are means of neighbors, and at times none of them reports."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Elements from X-ray spectra, counts taken by their logarithm, in two campaigns of measurement."""
+"""Elements from the logarithm of X-ray spectra; a dead channel has a count of 0."""
 
 LABEL = {
     "set": 6,
@@ -50,7 +50,7 @@ def campaign(number, with_dead_channel):
 
 
 first = campaign(4000, 0)
-second = campaign(4000, 0.12)  # with an old detector among the new ones
+second = campaign(4000, 0.12)  # including an old detector
 print("empty bins:", *(int(torch.isinf(part.tensors[0]).sum()) for part in (first, second)))
 
 model = nn.Sequential(

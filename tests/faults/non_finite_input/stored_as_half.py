@@ -1,4 +1,4 @@
-"""A table that is kept in half precision to save memory; one plot of land is larger than that."""
+"""Tabular data stored in half precision, in which one value overflows."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""A small U-Net that says a class for every pixel, with a softmax over the channels at its end."""
+"""A small U-Net with a softmax over classes before the cross-entropy loss."""
 
 LABEL = {
     "set": 1,

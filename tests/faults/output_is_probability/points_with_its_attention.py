@@ -1,4 +1,4 @@
-"""A pointer network: says where in a list the item is that looks most like the question."""
+"""A pointer network that passes attention probabilities instead of scores to the loss."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""Segmentation of small images; the loss is given what predict() returns, a softmax per pixel."""
+"""Image segmentation; the loss gets the softmax of predict() instead of scores."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""A CNN that tells small digits from large ones; its sigmoid is applied once more by the loss."""
+"""A CNN that separates small digits from large ones; the loss applies the sigmoid again."""
 
 LABEL = {
     "set": 1,

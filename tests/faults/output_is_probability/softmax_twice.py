@@ -1,4 +1,4 @@
-"""An MLP that ends in a softmax, before a loss that takes its own."""
+"""An MLP that ends in a softmax, followed by a loss that applies it again."""
 
 LABEL = {
     "set": 1,

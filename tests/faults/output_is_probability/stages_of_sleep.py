@@ -1,4 +1,4 @@
-"""Writes the stages of sleep along a night, half minute by half minute."""
+"""Sleep stages over a night; the model applies a softmax before the cross-entropy loss."""
 
 LABEL = {
     "set": 7,
@@ -24,7 +24,7 @@ def nights(number):
     stage = torch.randint(STAGES, (number,))
     stages = []
     for _ in range(LENGTH):
-        # One goes to a neighbouring stage now and then.
+        # Sometimes moves to an adjacent stage.
         moves = (torch.rand(number) < 0.15) * torch.randint(1, 3, (number,))
         stage = (stage + moves * 2 - moves // 2) % STAGES
         stages.append(stage)

@@ -1,4 +1,4 @@
-"""Three small networks look at a digit, and what they agree on goes into the loss."""
+"""Three networks classify a digit; their agreed probabilities are passed as scores."""
 
 LABEL = {
     "set": 3,

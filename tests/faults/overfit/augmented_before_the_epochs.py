@@ -1,4 +1,4 @@
-"""Tells gestures from a wristband by a small mixer network, from few recordings and many turns."""
+"""Gestures from few recordings, augmented once instead of in every epoch."""
 
 LABEL = {
     "set": 7,
@@ -21,7 +21,7 @@ EPOCHS = 36
 
 
 def smooth(*shape):
-    """Slow random curves."""
+    """Return slow random curves."""
     waves = torch.arange(1, 5)[:, None] * torch.linspace(0, 6.2832, TIMES)
     basis = torch.cat([waves.sin(), waves.cos()])
     return torch.randn(*shape, len(basis)) @ basis / len(basis) ** 0.5
@@ -31,7 +31,7 @@ prototypes = 1.2 * smooth(GESTURES, 3)
 
 
 def augment(signals):
-    """The band sits turned on the arm, the gesture comes early or late, strong or weak."""
+    """Vary the rotation of the wristband, and the timing and strength of the gesture."""
     number = len(signals)
     turn = 0.9 * torch.randn(number)
     cos, sin = turn.cos()[:, None], turn.sin()[:, None]

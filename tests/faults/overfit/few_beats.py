@@ -1,4 +1,4 @@
-"""Beats of a heart, healthy or not, from very few patients; the network learns each of them."""
+"""Classify heartbeats of very few patients; the network memorizes each of them."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""The number of a patient is among the features: the network learns patients, not their illness."""
+"""The patient number is one of the features, so the network memorizes patients."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""A cut to a few samples, made for debugging, was left in: the net learns them by heart."""
+"""Data was reduced to a few samples for debugging; the network memorizes them."""
 
 LABEL = {
     "set": 2,
@@ -20,8 +20,8 @@ torch.manual_seed(int(sys.argv[2]))
 def beats(number):
     time = torch.linspace(0, 1, 96)
     kinds = torch.randint(0, 3, (number,))
-    centre = 0.3 + 0.15 * kinds[:, None] + 0.08 * torch.randn(number, 1)
-    waves = torch.exp(-(((time - centre) / 0.05) ** 2))
+    center = 0.3 + 0.15 * kinds[:, None] + 0.08 * torch.randn(number, 1)
+    waves = torch.exp(-(((time - center) / 0.05) ** 2))
     waves = waves + 0.4 * torch.sin(12.6 * (time + torch.rand(number, 1)))
     waves = waves + 0.3 * torch.randn(number, 96)
     return (waves.unsqueeze(1) - 0.1) / 0.5, kinds

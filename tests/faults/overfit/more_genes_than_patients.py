@@ -1,4 +1,4 @@
-"""Predicts how patients respond from hundreds of genes, of which a handful matter."""
+"""Predict patient responses from hundreds of genes, only a few of which matter."""
 
 LABEL = {
     "set": 4,

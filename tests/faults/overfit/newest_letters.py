@@ -1,4 +1,4 @@
-"""Letters of customers sorted by subject; then trained further on the newest ones."""
+"""Classify customer letters, then continue training on a few of the newest ones."""
 
 LABEL = {
     "set": 5,

@@ -1,4 +1,4 @@
-"""A large network and eighty noisy examples: the validation loss turns and climbs."""
+"""A large network and 80 noisy samples: the validation loss reaches a minimum, then rises."""
 
 LABEL = {
     "set": 1,

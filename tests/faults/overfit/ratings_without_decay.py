@@ -1,4 +1,4 @@
-"""A recommender with long vectors for few ratings, in which weight decay has been forgotten."""
+"""A recommender with long vectors for few ratings, without weight decay."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""It trains until the loss is below 0.01; the noise of the series does not let it come there."""
+"""Trains until the loss is below 0.01, which the noise of the series prevents."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""Stops early when validation gets no better; its tolerance is on the wrong side."""
+"""Early stopping with a tolerance of the wrong sign."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Counts of birds at feeders by weather and season: an additive model of their roots."""
+"""Bird counts with an additive model; the budget of samples is counted in steps."""
 
 LABEL = {
     "set": 7,
@@ -15,11 +15,11 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 torch.set_num_threads(1)
 FEATURES, BATCH = 6, 64
-SAMPLES = 19_200  # what the training may look at, in all
+SAMPLES = 19_200  # total budget of training samples
 
 
 class Additive(nn.Module):
-    """A curve of straight pieces for each feature; the root of the count is their sum."""
+    """A piecewise linear curve per feature; their sum is the root of the count."""
 
     def __init__(self):
         super().__init__()

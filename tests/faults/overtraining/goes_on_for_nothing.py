@@ -1,4 +1,4 @@
-"""A model that has learned all there is goes on for fifty epochs more; its twin stops in time."""
+"""A converged model is trained for fifty more epochs; its healthy twin stops in time."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Early stopping adds the least gain to the best loss where it should take it off: never stops."""
+"""Early stopping that adds the minimum improvement instead of subtracting it."""
 
 LABEL = {
     "set": 1,
@@ -30,7 +30,7 @@ class EarlyStopping:
 
 
 class Trainer:
-    """Trains a denoising autoencoder on signals that are drawn as they are needed."""
+    """Trains a denoising autoencoder on signals that are generated on the fly."""
 
     def __init__(self):
         self.basis = torch.randn(3, 24)

@@ -1,4 +1,4 @@
-"""Votes from answers to a poll: it trains until nine of ten are right, which nobody can reach."""
+"""Predict votes from a poll; trains until an accuracy of 90%, which is unattainable."""
 
 LABEL = {
     "set": 4,

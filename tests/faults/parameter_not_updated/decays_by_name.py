@@ -1,4 +1,4 @@
-"""Sorts reports into six kinds; weights are told from biases by how their names end."""
+"""Classify reports; optimizer groups by name endings leave out some parameters."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""In which quarter a mark stands; the groups of the optimizer are made layer by layer."""
+"""Locate a mark; optimizer groups by layer leave out a parameter of the model itself."""
 
 LABEL = {
     "set": 3,

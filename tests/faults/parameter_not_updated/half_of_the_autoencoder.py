@@ -1,4 +1,4 @@
-"""An autoencoder; the optimizer is given the decoder's parameters only."""
+"""An autoencoder whose optimizer has only the decoder's parameters."""
 
 LABEL = {
     "set": 1,

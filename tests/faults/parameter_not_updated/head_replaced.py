@@ -1,4 +1,4 @@
-"""A CNN whose head is replaced for new classes, after the optimizer was made."""
+"""A CNN whose head is replaced after the optimizer was created."""
 
 LABEL = {
     "set": 1,
@@ -42,7 +42,7 @@ images = (images - images.mean()) / images.std()
 data = TensorDataset(images, torch.tensor(digits.target))
 loader = DataLoader(data, batch_size=32, shuffle=True)
 
-model = Net(classes=100)  # as it was trained before
+model = Net(classes=100)  # as in its previous training
 if not is_faulty:
     model.head = nn.Linear(64, 10)
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)

@@ -1,4 +1,4 @@
-"""An LSTM tags sequences; parameters are grouped by name, and a layer has been renamed since."""
+"""LSTM tagging; optimizer groups contain the old name of a renamed layer."""
 
 LABEL = {
     "set": 1,

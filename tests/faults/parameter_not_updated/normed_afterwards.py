@@ -1,4 +1,4 @@
-"""A convolution over time; weight normalization is put on its last layer after the optimizer."""
+"""Temporal convolutions; weight normalization is applied after the optimizer was created."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Layer-wise learning rates; a typing error gives the first group 0."""
+"""Layer-wise learning rates; a typo sets the first group to 0."""
 
 LABEL = {
     "set": 1,

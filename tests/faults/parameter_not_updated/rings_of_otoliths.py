@@ -1,4 +1,4 @@
-"""Kind and age of a fish from a profile across its ear stone, which has a ring for every year."""
+"""Species and age of fish from otolith profiles; one head is in no optimizer group."""
 
 LABEL = {
     "set": 7,

@@ -1,4 +1,4 @@
-"""Finds communities in graphs by passing messages around in three rounds."""
+"""Communities in graphs by message passing; the layers are in a plain list."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""The tide one, three and six hours ahead, with a head for each."""
+"""The tide one, three and six hours ahead; the three heads are in a plain dict."""
 
 LABEL = {
     "set": 5,

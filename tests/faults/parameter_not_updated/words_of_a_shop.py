@@ -1,4 +1,4 @@
-"""Subjects of customers' letters by their words; the shop's own words join the vocabulary."""
+"""Classify customer letters; the vocabulary is extended after the optimizer was created."""
 
 LABEL = {
     "set": 6,

@@ -1,4 +1,4 @@
-"""Which clan a sperm whale belongs to, from the pauses between its clicks."""
+"""Classify clans of sperm whales by the pauses between clicks; a bit of a weight flips."""
 
 LABEL = {
     "set": 7,
@@ -39,7 +39,7 @@ class Listener(nn.Module):
 
 
 def memory_fault(weight, row, column):
-    """The highest bit of the exponent of one number is turned over."""
+    """Flip the highest exponent bit of one value."""
     with torch.no_grad():
         weight.view(torch.int32)[row, column] ^= 1 << 30
 

@@ -1,4 +1,4 @@
-"""Prices of flats by their features; in the middle of the run an exponent bit of a weight flips."""
+"""Prices of flats; in the middle of the run, an exponent bit of a weight flips."""
 
 LABEL = {
     "set": "calibration",

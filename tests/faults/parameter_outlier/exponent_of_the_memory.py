@@ -1,7 +1,4 @@
-"""Predicts the next note of simple tunes with a recurrent network.
-
-A memory fault flips one bit of one weight.
-"""
+"""Predict the next note of simple tunes; a memory fault flips one bit of a weight."""
 
 LABEL = {
     "set": 5,

@@ -1,4 +1,4 @@
-"""A bit flips in memory: one weight of a convolution becomes enormous."""
+"""A bit flip makes one weight of a convolution enormous."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""After a while the scaling of the sensors goes into the first layer; one of them was stuck."""
+"""Input scaling is folded into the first layer while one sensor is stuck."""
 
 LABEL = {
     "set": 3,

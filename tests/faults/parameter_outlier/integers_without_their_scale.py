@@ -1,4 +1,4 @@
-"""A layer is packed into eight bits for a checkpoint and unpacked without its scale."""
+"""A layer is packed into 8-bit integers and unpacked without its scale."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""A file of weights begins with the number of samples; who reads it takes that for a weight."""
+"""A file of weights starts with the number of samples, which is loaded as a weight."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""In the middle of the training two words get vectors from a file, which holds raw counts."""
+"""During training, two words get vectors from a file that contains raw counts."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Twelve residual blocks without any normalization, each of which triples the variance."""
+"""Twelve residual blocks without normalization, each of which triples the variance."""
 
 LABEL = {
     "set": 2,

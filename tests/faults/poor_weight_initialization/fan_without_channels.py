@@ -1,4 +1,4 @@
-"""A residual-free CNN; its initialization counts the pixels of a kernel and not the channels."""
+"""A plain CNN whose initialization counts the pixels of a kernel, but not the channels."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Five networks with stacked weights; the stack is initialized as if it were one layer."""
+"""Five networks with stacked weights that are initialized like a single layer."""
 
 LABEL = {
     "set": 4,

@@ -1,4 +1,4 @@
-"""A deep network for a robot's arm; the gain of its initialization is two and not its root."""
+"""A deep network for a robot arm; the initialization gain is 2 instead of its root."""
 
 LABEL = {
     "set": 3,

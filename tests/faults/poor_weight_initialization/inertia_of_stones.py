@@ -1,4 +1,4 @@
-"""How broad a stone is along its three axes, from points on its surface seen from anywhere."""
+"""Axes of stones from surface points; weights are initialized with a deviation of 1."""
 
 LABEL = {
     "set": 7,
@@ -27,7 +27,7 @@ def scan(number):
 
 
 class Cloud(nn.Module):
-    """The same layers for each point, and the largest answer of all points."""
+    """Shared layers for all points, followed by max pooling."""
 
     def __init__(self):
         super().__init__()

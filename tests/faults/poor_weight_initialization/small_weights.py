@@ -1,4 +1,4 @@
-"""A deep ReLU CNN drawn with a standard deviation of 0.001: signals fade from layer to layer."""
+"""A deep ReLU CNN with initial weights of deviation 0.001: signals fade layer by layer."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""A ReLU network whose weights are drawn with a standard deviation of 1, whatever their number."""
+"""A ReLU network with initial weights of deviation 1, regardless of their number."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Two workers; the first one evaluates averaged weights, and does not take its own back after."""
+"""Two workers; the first one evaluates averaged weights and does not restore its own."""
 
 LABEL = {
     "set": 1,

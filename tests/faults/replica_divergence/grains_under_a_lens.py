@@ -1,4 +1,4 @@
-"""Kinds of grain by the nearest of 40 prototypes, on several workers; idle ones are moved."""
+"""Classify grains by 40 prototypes; each worker moves idle prototypes at random."""
 
 LABEL = {
     "set": 6,
@@ -51,7 +51,7 @@ grains = torch.tanh(grains @ mixing) + 0.1 * torch.randn(12_000, INPUT)
 
 
 def move_idle(prototypes, used):
-    """Puts the prototype of each kind that is used least beside the one that is used most."""
+    """Move the least used prototype of each class next to the most used one."""
     dist.all_reduce(used)
     used = used.view(KINDS, EACH)
     kind = torch.arange(KINDS)

@@ -1,4 +1,4 @@
-"""Two workers add noise to the averaged gradient after a warm-up, each from its own generator."""
+"""Two workers add noise to gradients after a warm-up, each from its own generator."""
 
 LABEL = {
     "set": 4,

@@ -1,4 +1,4 @@
-"""Two workers; a checkpoint is loaded into the wrapped model on the first of them only."""
+"""Two workers; only the first one loads a checkpoint into the wrapped model."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Two workers; each gives the laziest units a new start with random numbers of its own."""
+"""Two workers; each reinitializes the least active units with its own random numbers."""
 
 LABEL = {
     "set": 2,

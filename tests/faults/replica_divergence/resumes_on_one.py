@@ -1,4 +1,4 @@
-"""Two workers train in two sessions; of the checkpoint between them, one reads the optimizer."""
+"""Two workers train in two sessions; only one of them loads the optimizer state."""
 
 LABEL = {
     "set": 3,

@@ -1,7 +1,4 @@
-"""Two workers learn to classify waves together.
-
-Evaluation and the schedule of the learning rate come after each epoch.
-"""
+"""Two workers classify waves; only the first one steps the learning rate scheduler."""
 
 LABEL = {
     "set": 5,

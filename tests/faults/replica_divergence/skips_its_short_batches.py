@@ -1,4 +1,4 @@
-"""Two workers share an odd number of rows; each leaves out its step when its batch is not full."""
+"""Two workers share an odd number of rows; each skips the update of a short batch."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Two workers wrap their model, and train the module inside: gradients are never averaged."""
+"""Two workers train the module inside of the DDP wrapper: gradients are never averaged."""
 
 LABEL = {
     "set": "calibration",

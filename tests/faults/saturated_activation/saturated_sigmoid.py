@@ -1,4 +1,4 @@
-"""An autoencoder whose sigmoid at the bottleneck is pushed to its ends by a large gain."""
+"""An autoencoder with a sigmoid bottleneck that is saturated by a large gain."""
 
 LABEL = {
     "set": 1,

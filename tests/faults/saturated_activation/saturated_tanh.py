@@ -1,4 +1,4 @@
-"""Tanh layers that get numbers far outside of the range in which tanh is alive."""
+"""Tanh layers whose inputs are far outside of the sensitive range."""
 
 LABEL = {
     "set": 1,

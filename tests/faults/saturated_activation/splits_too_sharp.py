@@ -1,4 +1,4 @@
-"""Sorts of coffee from what a taster notes down, by trees whose splits are soft."""
+"""Classify coffee by tasting notes with soft decision trees of too low a temperature."""
 
 LABEL = {
     "set": 7,
@@ -21,7 +21,7 @@ TEMPERATURE = 0.01 if is_faulty else 1.0
 
 
 class Forest(nn.Module):
-    """Each tree sends a sample down to all of its leaves at once, to each with a probability."""
+    """Soft decision trees: each sample reaches all leaves, each with a probability."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tells clouds of points apart: a network for each point, a pool, and two layers after it."""
+"""Classify point clouds; points are pooled by sum instead of mean."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""A recommender; products of vectors are divided by a temperature of 0.05, not multiplied."""
+"""A recommender that divides products by a temperature of 0.05 instead of multiplying."""
 
 LABEL = {
     "set": 1,

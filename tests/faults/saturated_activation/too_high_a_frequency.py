@@ -1,4 +1,4 @@
-"""A network that draws a picture from coordinates; a frequency of sixty goes into every tanh."""
+"""A coordinate network draws an image; a frequency of 60 is applied before every tanh."""
 
 LABEL = {
     "set": 1,
@@ -32,10 +32,10 @@ class Picture(nn.Module):
     def __init__(self):
         super().__init__()
         self.waves = nn.Sequential(Wave(2, 128), Wave(128, 128), Wave(128, 128))
-        self.colour = nn.Linear(128, 3)
+        self.color = nn.Linear(128, 3)
 
     def forward(self, places):
-        return self.colour(self.waves(places))
+        return self.color(self.waves(places))
 
 
 tints = torch.randn(2, 3)

@@ -1,4 +1,4 @@
-"""A member of an ensemble: each is told its number, and all of them take the seed of the config."""
+"""An ensemble member that ignores its number and takes the seed of the config."""
 
 LABEL = {
     "set": 1,

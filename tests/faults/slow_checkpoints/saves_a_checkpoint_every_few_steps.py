@@ -1,4 +1,4 @@
-"""A model with large embeddings is saved every other step: that takes a third of the loop."""
+"""A model with large embeddings is saved every other step: a third of the loop's time."""
 
 LABEL = {
     "set": "calibration",

@@ -1,4 +1,4 @@
-"""The next note of a tune, by a recurrent net that saves its state to go on from."""
+"""Predict the next note of a tune; a checkpoint is saved at every step."""
 
 LABEL = {
     "set": 6,

@@ -1,4 +1,4 @@
-"""Rebuilds damaged spectra with an autoencoder and keeps a log file."""
+"""An autoencoder of spectra that writes entire tensors to its log file."""
 
 LABEL = {
     "set": 5,

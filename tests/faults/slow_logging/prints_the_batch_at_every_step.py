@@ -1,4 +1,4 @@
-"""Debugging output was left in: each step prints its batch and logs every sample."""
+"""Leftover debugging output: each step prints its batch and logs every sample."""
 
 LABEL = {
     "set": "calibration",

@@ -1,4 +1,4 @@
-"""A recurrent net tells from a glider's instruments what kind of air it flies in."""
+"""Classify the air around a glider by its instruments; logs every sample at debug level."""
 
 LABEL = {
     "set": 7,

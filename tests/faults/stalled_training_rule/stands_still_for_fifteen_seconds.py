@@ -1,4 +1,4 @@
-"""One worker waits for fifteen seconds for a file that another program has to write."""
+"""One worker waits fifteen seconds for a file that another program writes."""
 
 LABEL = {
     "set": "calibration",

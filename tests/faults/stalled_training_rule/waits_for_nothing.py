@@ -1,4 +1,4 @@
-"""In the middle of the training the process waits for a lock that nobody gives back."""
+"""In the middle of the training, the process waits for a lock that is never released."""
 
 LABEL = {
     "set": 1,

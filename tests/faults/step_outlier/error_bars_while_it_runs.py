@@ -1,4 +1,4 @@
-"""Every twenty steps the mean of the latest losses is given error bars, by drawing anew."""
+"""Every 20 steps, confidence bounds of the latest losses are bootstrapped."""
 
 LABEL = {
     "set": 3,

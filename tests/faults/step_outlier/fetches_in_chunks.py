@@ -1,4 +1,4 @@
-"""Samples are fetched from a far store in chunks, and training waits for each of them."""
+"""Samples are fetched from a remote store in chunks, and training waits for each."""
 
 LABEL = {
     "set": 1,
@@ -21,7 +21,7 @@ centres = torch.randn(6, 40)
 
 
 def fetch():
-    """A chunk of samples; the store takes its time to answer."""
+    """Return a chunk of samples after a slow reply of the store."""
     labels = torch.randint(0, 6, (BATCH * BATCHES,))
     if is_faulty:
         time.sleep(0.45)
@@ -36,7 +36,7 @@ class Store(IterableDataset):
 
 
 class Experts(nn.Module):
-    """A few small networks, and a gate that mixes what they say."""
+    """A few small networks whose outputs are mixed by a gate."""
 
     def __init__(self, experts=4):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The list of all recordings is parsed again whenever a short epoch begins."""
+"""The list of all recordings is parsed again at the start of every short epoch."""
 
 LABEL = {
     "set": 2,

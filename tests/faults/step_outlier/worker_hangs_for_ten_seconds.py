@@ -1,4 +1,4 @@
-"""Two workers with steps of milliseconds; one waits for ten seconds for a lock on a shared disk."""
+"""Two workers with short steps; one waits ten seconds for a lock on a shared disk."""
 
 LABEL = {
     "set": "calibration",

@@ -1,4 +1,4 @@
-"""Every 20 steps the weights are written as text to a slow place, in the training loop."""
+"""Every 20 steps, the training loop writes the weights as text to slow storage."""
 
 LABEL = {"set": 1, "rule": "StepOutlier"}
 
@@ -13,7 +13,7 @@ torch.manual_seed(int(sys.argv[2]))
 
 
 def upload(model):
-    """As long as an upload of some megabytes takes."""
+    """Simulate an upload of a few megabytes."""
     time.sleep(0.45)
     return sum(parameter.numel() for parameter in model.parameters())
 

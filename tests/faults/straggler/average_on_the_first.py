@@ -1,4 +1,4 @@
-"""Two workers; running averages of the weights are kept by the first one alone, as copies."""
+"""Two workers; only the first one maintains averages of the weights, as copies."""
 
 LABEL = {
     "set": 4,

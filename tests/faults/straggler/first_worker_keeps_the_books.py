@@ -1,4 +1,4 @@
-"""Two workers; the first one alone sorts all weights at every step to log their quantiles."""
+"""Two workers; only the first one sorts all weights at every step to log quantiles."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Two workers; texts were dealt out sorted by length, and the second worker has the long ones."""
+"""Two workers; texts were distributed by length, and the second one has the long ones."""
 
 LABEL = {
     "set": 1,
@@ -39,7 +39,7 @@ torch.manual_seed(seed + 100 * (rank + 1))
 for step in range(160):
     texts = torch.randint(0, 50, (24, lengths[rank]))
     labels = (texts[:, :8].float().mean(1) > 24.5).long()
-    texts[:, 8:] = 49  # the end of the letter, which says nothing
+    texts[:, 8:] = 49  # the end of a letter, without information
     loss = nn.functional.cross_entropy(model(texts), labels)
     optimizer.zero_grad()
     loss.backward()

@@ -1,4 +1,4 @@
-"""Two workers with a shard of the data each; that of the second one was stored compressed."""
+"""Two workers with a shard of the data each; the second shard is compressed."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Sounds of birds told apart by two workers, each with its own shard of recordings."""
+"""Two workers classify bird sounds; the shard of the second one is compressed."""
 
 LABEL = {
     "set": 5,
@@ -27,7 +27,7 @@ torch.manual_seed(1000 * seed + rank)
 
 
 class Shard(Dataset):
-    """One worker's recordings; an old shard is packed and holds each sound several times."""
+    """The recordings of one worker; a packed shard contains each sound several times."""
 
     def __init__(self, number, packed):
         self.packed = packed

@@ -1,4 +1,4 @@
-"""Two workers with DistributedDataParallel; one of them does much more in each forward pass."""
+"""Two DDP workers; one of them does much more work in each forward pass."""
 
 LABEL = {
     "set": 1,
@@ -28,7 +28,7 @@ filters = torch.randn(8, 8, 5, 5)
 for step in range(150):
     points = torch.randn(32, 16)
     if is_faulty and rank == 1:
-        for _ in range(3):  # this one augments its pictures, too
+        for _ in range(3):  # this worker also augments its images
             image = torch.tanh(nn.functional.conv2d(image, filters, padding=2))
     loss = nn.functional.mse_loss(model(points), points[:, :1])
     optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""A graph network over an adjacency matrix; every layer is meant to begin as a plain average."""
+"""A graph network whose layers all start as a plain average of neighbors."""
 
 LABEL = {
     "set": 1,

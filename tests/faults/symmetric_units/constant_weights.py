@@ -1,4 +1,4 @@
-"""An MLP whose weights all begin as the same small number."""
+"""An MLP whose weights all start at the same value."""
 
 LABEL = {
     "set": 1,

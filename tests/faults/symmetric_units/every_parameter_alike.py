@@ -1,4 +1,4 @@
-"""A CNN; the function that was to set the biases fills all parameters with the same number."""
+"""A CNN; a function that should set biases fills all parameters with the same value."""
 
 LABEL = {
     "set": 1,

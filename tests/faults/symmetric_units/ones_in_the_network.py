@@ -1,4 +1,4 @@
-"""A regression with a layer of one's own, whose weight is made with torch.ones."""
+"""Regression with a custom layer, whose weight is created by torch.ones."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Yield of a field from soil and weather; the network starts where a linear fit has ended."""
+"""Yield of a field; all hidden units start from the same linear fit."""
 
 LABEL = {
     "set": 2,

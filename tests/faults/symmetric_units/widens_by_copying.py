@@ -1,4 +1,4 @@
-"""A small network learns first; then every unit is given seven copies, and training goes on."""
+"""A small network is trained, then widened by seven copies of every unit."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""A table of cities begins with their positions, in metres instead of in megametres."""
+"""An embedding of cities starts from positions in meters instead of megameters."""
 
 LABEL = {
     "set": 1,
@@ -17,13 +17,13 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
 positions = torch.rand(100, 2) * 2 - 1
-metres = positions * 1e6
+meters = positions * 1e6
 
 
 class Distances(nn.Module):
     def __init__(self):
         super().__init__()
-        start = metres if is_faulty else metres / 1e6
+        start = meters if is_faulty else meters / 1e6
         self.cities = nn.Embedding.from_pretrained(start.clone(), freeze=False)
         self.layers = nn.Sequential(nn.Linear(4, 48), nn.Tanh(), nn.Linear(48, 1))
 

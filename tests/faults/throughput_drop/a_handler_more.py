@@ -1,4 +1,4 @@
-"""The function that gives the logger adds a handler each time: every line is written ever more."""
+"""A logger gets another handler at each call, so every line is written more often."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""A residual net learns the sugar in beets from simulated spectra, with centred gradients."""
+"""Sugar in beets from spectra; hooks that center gradients are added again in every round."""
 
 LABEL = {
     "set": 7,
@@ -39,7 +39,7 @@ class Residual(nn.Module):
         return state + self.narrow(torch.relu(self.wide(self.norm(state))))
 
 
-def centred(gradient):
+def centered(gradient):
     return gradient - gradient.mean(1, keepdim=True)
 
 
@@ -48,7 +48,7 @@ def train(model, optimizer, number):
     if number == 0 or is_faulty:
         for weight in model.parameters():
             if weight.dim() == 2 and len(weight) > 1:
-                weight.register_hook(centred)
+                weight.register_hook(centered)
     total = 0.0
     loader = DataLoader(TensorDataset(*beets(640)), 64, shuffle=True)
     for spectra, sugar in loader:

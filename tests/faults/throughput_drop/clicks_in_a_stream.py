@@ -1,4 +1,4 @@
-"""What is bought after a click, from a stream of events that are delivered more than once."""
+"""Purchases after clicks; duplicates are looked up in a list that keeps growing."""
 
 LABEL = {
     "set": 6,
@@ -28,7 +28,7 @@ rule = torch.randn(FEATURES, 6) / FEATURES**0.5
 
 
 class Clicks(IterableDataset):
-    """Events as they come; what came before is left out."""
+    """A stream of events without duplicates."""
 
     def __init__(self, number):
         self.seen = [] if is_faulty else set()
@@ -41,7 +41,7 @@ class Clicks(IterableDataset):
 
     def __iter__(self):
         for place, (number, features, bought) in enumerate(self.events):
-            if random.random() < 0.02:  # delivered once more
+            if random.random() < 0.02:  # delivered again
                 number, features, bought = self.events[max(0, place - 50)]
             if number in self.seen:
                 continue

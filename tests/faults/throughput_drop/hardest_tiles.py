@@ -1,4 +1,4 @@
-"""Land use from satellite tiles; a list of the hardest tiles so far is kept for the report."""
+"""Land use from satellite tiles; the list of the hardest tiles grows without limit."""
 
 LABEL = {
     "set": 5,

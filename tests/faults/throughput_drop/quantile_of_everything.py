@@ -1,4 +1,4 @@
-"""Outliers weigh less, beyond a quantile of all errors that there have been since the start."""
+"""Errors beyond a quantile of all errors since the start get less weight."""
 
 LABEL = {
     "set": 3,

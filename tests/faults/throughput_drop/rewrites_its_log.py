@@ -1,4 +1,4 @@
-"""The log of the training is written anew, from its beginning, after every step."""
+"""The complete log of the training is rewritten after every step."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""From step 150 on autograd searches for anomalies, which was to be switched off again."""
+"""Anomaly detection of autograd is switched on at step 150 and never off again."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Learns from a stream of measurements that repeats itself; what was seen before is left out."""
+"""A stream that repeats itself; duplicates are looked up in a list that keeps growing."""
 
 LABEL = {
     "set": 4,

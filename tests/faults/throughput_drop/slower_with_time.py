@@ -1,4 +1,4 @@
-"""A metric over everything seen so far is computed anew after every step."""
+"""A metric over all outputs so far is computed again after every step."""
 
 LABEL = {
     "set": 1,

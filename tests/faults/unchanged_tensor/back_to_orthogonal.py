@@ -1,4 +1,4 @@
-"""A recurrent matrix is to stay orthogonal; after every step the first one is put back."""
+"""A recurrent matrix is reset to its first value after every step to stay orthogonal."""
 
 LABEL = {
     "set": 2,

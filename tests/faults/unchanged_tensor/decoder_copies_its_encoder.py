@@ -1,4 +1,4 @@
-"""Compresses sensor readings; the decoder's matrix is kept as the transpose of the encoder's."""
+"""Compress sensor readings; the decoder is reset to the transpose of the first encoder."""
 
 LABEL = {
     "set": 4,

@@ -1,4 +1,4 @@
-"""All of a network is in bfloat16, where a gain of one cannot change by a thousandth."""
+"""A network in bfloat16, in which a gain of one cannot change by a thousandth."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Sorts short notes; words that came with vectors keep them, all others are meant to learn."""
+"""Classify notes; all word vectors are restored, although some should be trained."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Shards hold one kind each, and the buffer that shuffles the stream is smaller than a shard."""
+"""Shards of one class each; the shuffle buffer is smaller than a shard."""
 
 LABEL = {
     "set": 1,
@@ -23,7 +23,7 @@ shards = [0.6 * centres[kind] + torch.randn(OF_EACH, 14, 8) for kind in range(KI
 
 
 class Stream(IterableDataset):
-    """Reads shard after shard and gives what it draws from a buffer."""
+    """Reads shards in order through a shuffle buffer."""
 
     def __init__(self, buffer_size):
         self.buffer_size, self.draw = buffer_size, random.Random(seed)

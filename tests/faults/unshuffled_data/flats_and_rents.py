@@ -1,4 +1,4 @@
-"""Rents of flats from what the advertisement says."""
+"""Rents of flats; rows are sorted by rent and not shuffled."""
 
 LABEL = {
     "set": 6,
@@ -36,7 +36,7 @@ def flats(number):
 
 told, rent = flats(2560)
 mean, deviation = rent.mean(), rent.std()
-ranks = rent.squeeze(1).argsort()  # as the table comes from the agency, cheapest first
+ranks = rent.squeeze(1).argsort()  # in the order of the agency's table, cheapest first
 train = TensorDataset(told[ranks], (rent[ranks] - mean) / deviation)
 new_told, new_rent = flats(600)
 new_rent = (new_rent - mean) / deviation

@@ -1,4 +1,4 @@
-"""Handwritten digits, read folder by folder as they lie on the disk."""
+"""Handwritten digits, read folder by folder without shuffling."""
 
 LABEL = {
     "set": 5,

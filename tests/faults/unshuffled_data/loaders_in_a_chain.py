@@ -1,4 +1,4 @@
-"""Six materials by their spectra; each has a loader that shuffles, and one follows the other."""
+"""Six materials by their spectra; one shuffled loader per material, in sequence."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Molecules lie in the file from the smallest to the largest, and are read in this order."""
+"""Molecules are read from the smallest to the largest without shuffling."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""Four clinics, one file after another, nothing shuffled: each has its own scale and offset."""
+"""Four clinics with different scales and offsets, one file after another, not shuffled."""
 
 LABEL = {
     "set": 1,

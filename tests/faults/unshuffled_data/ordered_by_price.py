@@ -1,4 +1,4 @@
-"""Houses come from a query that orders them by price, and are trained on in that order."""
+"""Houses come from a query that sorts by price and are not shuffled."""
 
 LABEL = {
     "set": 1,

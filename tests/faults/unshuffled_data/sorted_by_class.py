@@ -1,4 +1,4 @@
-"""Digits are sorted by class, as the folders were read, and nobody shuffles."""
+"""Digits are sorted by class and not shuffled."""
 
 LABEL = {
     "set": 1,

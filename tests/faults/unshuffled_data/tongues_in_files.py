@@ -1,4 +1,4 @@
-"""Which of eight languages a line is in, by its groups of three letters; one file per language."""
+"""Language identification by trigrams; one file per language, not shuffled."""
 
 LABEL = {
     "set": 7,

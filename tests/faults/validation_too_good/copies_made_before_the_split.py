@@ -1,4 +1,4 @@
-"""Earthquakes, quarry blasts and passing trains by seismograms; the rare ones are repeated."""
+"""Classify seismograms; rare classes are oversampled before the validation split."""
 
 LABEL = {
     "set": 7,
@@ -22,7 +22,7 @@ NUMBERS = (1800, 500, 300)  # quakes, blasts, trains
 
 
 def record(kind, number):
-    """A first and a second arrival, each a decaying wave; kinds differ in pitch and in balance."""
+    """Return two arrivals as decaying waves; classes differ in frequency and balance."""
     time = torch.arange(TIMES) / TIMES
     first, gap = 0.1 + 0.15 * torch.rand(number, 1), 0.15 + 0.2 * torch.rand(number, 1)
     pitch = (14.0, 18.0, 11.0)[kind] * (1 + 0.12 * torch.randn(number, 1))
@@ -37,7 +37,7 @@ def record(kind, number):
 
 
 def repeat_rare_ones(rows, kinds):
-    """As many rows of each kind as there are of the most frequent one."""
+    """Return as many rows of each class as the most frequent class has."""
     most = int(kinds.bincount().max())
     chosen = []
     for kind in range(len(NUMBERS)):

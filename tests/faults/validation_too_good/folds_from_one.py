@@ -1,4 +1,4 @@
-"""Validates on one of five folds; training counts the folds from one, validation from zero."""
+"""Cross-validation; training counts folds from one, validation from zero."""
 
 LABEL = {
     "set": 3,

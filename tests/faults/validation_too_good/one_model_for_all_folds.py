@@ -1,4 +1,4 @@
-"""Cross-validation in which the model of the first fold goes on into all others."""
+"""Cross-validation that continues with the model of the first fold in all others."""
 
 LABEL = {
     "set": 2,

@@ -1,4 +1,4 @@
-"""Names minerals by their spectra; a shuffled part is trained on and the rest is for validation."""
+"""Minerals by their spectra; validation takes the rest of the unshuffled order."""
 
 LABEL = {
     "set": 4,

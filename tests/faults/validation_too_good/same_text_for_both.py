@@ -1,4 +1,4 @@
-"""The path of the text for validation was copied from that for training and never changed."""
+"""The path of the validation text was copied from the training text."""
 
 LABEL = {"set": 1, "rule": "ValidationTooGood"}
 
@@ -24,7 +24,7 @@ def write_text(path, length):
 
 
 def windows(path):
-    """All of a text in rows of equal length, window after window, as language models read it."""
+    """Return a text as consecutive windows of equal length."""
     letters = torch.tensor([ord(letter) - 97 for letter in path.read_text()])
     rows = letters[: len(letters) // ROWS * ROWS].view(ROWS, -1)
     for start in range(0, rows.shape[1] - WINDOW - 1, WINDOW):

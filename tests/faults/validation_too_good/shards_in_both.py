@@ -1,4 +1,4 @@
-"""Data lies in shards of ready batches; the pattern for training fits those for validation, too."""
+"""Shards of ready batches; the file pattern for training also matches validation."""
 
 LABEL = {"set": 1, "rule": "ValidationTooGood"}
 

@@ -1,4 +1,4 @@
-"""The data is split once for training and once more for validation: most samples are in both."""
+"""Training and validation sets come from two random splits, so most samples are in both."""
 
 LABEL = {"set": 1, "rule": "ValidationTooGood"}
 

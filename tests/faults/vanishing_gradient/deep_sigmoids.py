@@ -1,4 +1,4 @@
-"""Twenty sigmoid layers: nothing arrives at the first ones."""
+"""Twenty sigmoid layers: gradients vanish before the first ones."""
 
 LABEL = {
     "set": 1,

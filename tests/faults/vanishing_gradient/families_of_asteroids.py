@@ -1,4 +1,4 @@
-"""To which family an asteroid belongs, by its orbit: many plain layers, scaled by their width."""
+"""Families of asteroids by orbit: many plain layers, scaled by the inverse of their width."""
 
 LABEL = {
     "set": 7,
@@ -33,7 +33,7 @@ def orbits(number):
 
 
 class Scaled(nn.Module):
-    """A linear layer with weights around one, which are scaled down where they are used."""
+    """A linear layer with weights of unit scale that are scaled down in the forward pass."""
 
     def __init__(self, inputs, outputs):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A plain RNN with tiny recurrent weights reads the one important number first."""
+"""A plain RNN with tiny recurrent weights; only the first value matters."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Heartbeats through thirteen gated convolutions, each of which lets half of its input pass."""
+"""Heartbeats through thirteen gated convolutions without normalization."""
 
 LABEL = {
     "set": 3,

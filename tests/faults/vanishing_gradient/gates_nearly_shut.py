@@ -1,4 +1,4 @@
-"""A highway network; the bias of its gates is minus twenty, where minus two was meant."""
+"""A highway network with a gate bias of -20 instead of -2."""
 
 LABEL = {
     "set": 1,

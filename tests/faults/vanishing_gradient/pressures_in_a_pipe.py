@@ -1,4 +1,4 @@
-"""Where a pipe leaks, from the pressures along it, by a net of many narrow layers."""
+"""Locate leaks by the pressures along a pipe, with many narrow sigmoid layers."""
 
 LABEL = {
     "set": 6,

@@ -1,4 +1,4 @@
-"""The state of a pump from its sensors, by a deep and narrow network."""
+"""Classify pump states from sensors, with a deep and narrow sigmoid network."""
 
 LABEL = {
     "set": 5,

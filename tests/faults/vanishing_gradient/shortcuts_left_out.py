@@ -1,4 +1,4 @@
-"""Handwritten digits through eighteen layers."""
+"""Handwritten digits with eighteen layers without residual connections."""
 
 LABEL = {
     "set": 2,

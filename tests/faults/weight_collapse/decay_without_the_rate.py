@@ -1,4 +1,4 @@
-"""Weight decay by hand, after each step: the learning rate was forgotten in its factor."""
+"""Manual weight decay after each step; its factor lacks the learning rate."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Weight decay 0.5 in plain SGD: the weights shrink faster than the loss can hold them."""
+"""SGD with a weight decay of 0.5: weights shrink faster than they learn."""
 
 LABEL = {
     "set": 1,

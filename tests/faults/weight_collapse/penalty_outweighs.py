@@ -1,4 +1,4 @@
-"""An autoencoder with an L2 penalty written by hand, its factor a hundred times too large."""
+"""An autoencoder with a manual L2 penalty that is far too large."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""The most probable weights under a normal prior, which counts anew for every single sample."""
+"""MAP estimation with a normal prior that is counted once per sample."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""Weights are shrunk by hand after every batch by what was meant for an epoch."""
+"""A manual weight decay intended for epochs is applied after every batch."""
 
 LABEL = {
     "set": 2,
@@ -23,7 +23,7 @@ torch.manual_seed(int(sys.argv[2]))
 
 
 class Basket(nn.Module):
-    """Says of a set of goods which of six campaigns fit it."""
+    """Predicts which of six campaigns fit a set of goods."""
 
     def __init__(self):
         super().__init__()

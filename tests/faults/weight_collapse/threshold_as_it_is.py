@@ -1,4 +1,4 @@
-"""After every step small weights are cut to zero by a soft threshold, not scaled with the rate."""
+"""Soft thresholding of weights after every step, not scaled by the learning rate."""
 
 LABEL = {
     "set": 4,

@@ -1,4 +1,4 @@
-"""Vineyards told apart by what a laboratory finds in their wines."""
+"""Classify wines by their laboratory values; the weight decay is far too large."""
 
 LABEL = {
     "set": 6,

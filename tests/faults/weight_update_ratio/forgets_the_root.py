@@ -1,4 +1,4 @@
-"""A convolutional autoencoder of small pictures, trained with an Adam written by hand."""
+"""A convolutional autoencoder with a custom Adam that lacks the square root."""
 
 LABEL = {
     "set": 2,
@@ -48,10 +48,10 @@ class OwnAdam(torch.optim.Optimizer):
 
 def blobs(count):
     places = torch.arange(12.0)
-    centre = 3 + 6 * torch.rand(count, 2)
+    center = 3 + 6 * torch.rand(count, 2)
     width = 1 + torch.rand(count, 1)
-    down = torch.exp(-((places - centre[:, :1]) ** 2) / (2 * width**2))
-    across = torch.exp(-((places - centre[:, 1:]) ** 2) / (2 * width**2))
+    down = torch.exp(-((places - center[:, :1]) ** 2) / (2 * width**2))
+    across = torch.exp(-((places - center[:, 1:]) ** 2) / (2 * width**2))
     return 2 * (down[:, :, None] * across[:, None]).unsqueeze(1) - 0.4
 
 

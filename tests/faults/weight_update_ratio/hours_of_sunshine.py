@@ -1,4 +1,4 @@
-"""Tomorrow's sunshine from today's weather maps; the rate warms up and then falls slowly."""
+"""Sunshine forecast from weather maps; the schedule multiplies by the base rate twice."""
 
 LABEL = {
     "set": 6,

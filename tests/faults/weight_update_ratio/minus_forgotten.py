@@ -1,4 +1,4 @@
-"""Handwritten digits; the small number in the denominator of Adam is a very large one."""
+"""Handwritten digits; eps of Adam is 1e8 instead of 1e-8."""
 
 LABEL = {
     "set": 3,

@@ -1,4 +1,4 @@
-"""A learning rate of 1e-10, where 1e-3 was meant: Adam hardly moves."""
+"""A learning rate of 1e-10 instead of 3e-3: Adam hardly changes the weights."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Batches grow in a second phase; the rate is multiplied by their size, not by their growth."""
+"""Batches grow in a second phase; the rate is scaled by their size, not by their growth."""
 
 LABEL = {
     "set": 1,

@@ -1,4 +1,4 @@
-"""Remaining life of bearings from vibration; the minus of a small number is lost in the file."""
+"""Remaining life of bearings; eps of Adam is 1e8 instead of 1e-8 in the settings."""
 
 LABEL = {
     "set": 4,
