@@ -13,7 +13,7 @@ from tests.faults.program import Program, Variant
 from tests.faults.recordings import Run
 
 _FAULTS = ("detached_branch", "zero_grad_forgotten", "softmax_twice", "one_broken_batch")
-_HEALTHY = ("detached_branch", "rebuilds_then_names", "exact_weights_beside")
+_HEALTHY = ("detached_branch", "rebuilds_then_names", "master_weights")
 
 
 def programs_named(*names: str) -> list[Program]:
