@@ -1,4 +1,4 @@
-"""OutputIsProbability: a loss that wants logits is given probabilities."""
+"""OutputIsProbability: a loss that expects logits gets probabilities."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sonde.rules.measures.open_faults import begin_attempt, is_repeat_due, mark_
 
 _KIND = "probabilities-as-logits"
 _BINARY = "binary"  # in the names of losses that apply a sigmoid themselves
-_MADE_BY = ("Sigmoid", "Softmax")  # operations that give nothing else
+_OPERATIONS = ("Sigmoid", "Softmax")  # their outputs are always probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    row_share: float = 0.99  # of rows that sum to 1 up to rounding
+    row_share: float = 0.99  # of the rows that sum to 1 up to rounding
     min_rows: int = 8
     inspections_in_a_row: int = 2
     binary_inspections: int = 10  # logits of an untrained model may lie between 0 and 1
@@ -57,7 +57,7 @@ class OutputIsProbability(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows what went into each loss."""
+        """Count consecutive inspections with probabilities as input, by loss."""
         yield from begin_attempt(self, window, state)
         losses = state.of("losses")
         for observation in window.observations(_KIND):
@@ -66,7 +66,7 @@ class OutputIsProbability(Rule):
                 continue
             loss_state = losses.of(observation.subject)
             if observation.step == loss_state.get("seen"):
-                continue  # of another worker
+                continue  # the same step of another worker
             loss_state["seen"] = observation.step
             loss_state["looks"] = loss_state.get("looks", 0) + 1
             if observation.value < LIMITS.row_share:
@@ -89,12 +89,12 @@ class OutputIsProbability(Rule):
         for name in losses:
             loss_state = losses.of(name)
             is_new = name not in state.get("told", [])
-            if _is_sure(name, loss_state) and (is_new or is_repeat_due(window)):
+            if _is_confirmed(name, loss_state) and (is_new or is_repeat_due(window)):
                 mark_open(state, name)
                 yield self._finding(name, loss_state)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """The number of missing inspections."""
+        """Return how many inspections are missing."""
         losses = state.of("losses").items()
         needed = {
             name: LIMITS.binary_inspections if _BINARY in name else LIMITS.inspections_in_a_row
@@ -108,11 +108,11 @@ class OutputIsProbability(Rule):
         )
 
     def _finding(self, name: str, state: State) -> Finding:
-        takes = "log-probabilities" if name == "nll_loss" else "logits"
-        what = "lie between 0 and 1" if _BINARY in name else "are nonnegative and sum to 1"
+        expected = "log-probabilities" if name == "nll_loss" else "logits"
+        condition = "lie between 0 and 1" if _BINARY in name else "are nonnegative and sum to 1"
         return self.finding(
-            f"{name} expects {takes} but gets probabilities: {100 * state['share']:.0f}% of the "
-            f"rows {what} ({state['rows']} rows of {state['classes']} values).",
+            f"{name} expects {expected} but gets probabilities: {100 * state['share']:.0f}% of the "
+            f"rows {condition} ({state['rows']} rows of {state['classes']} values).",
             step=(int(state["since"]), int(state["last"])),
             subject=name,
             worker=state["worker"],
@@ -125,11 +125,11 @@ class OutputIsProbability(Rule):
         )
 
 
-def _is_sure(name: str, state: State) -> bool:
-    if _BINARY not in name or any(word in state.get("by", "") for word in _MADE_BY):
+def _is_confirmed(name: str, state: State) -> bool:
+    if _BINARY not in name or any(word in state.get("by", "") for word in _OPERATIONS):
         return bool(
             state.get("row", 0) >= LIMITS.inspections_in_a_row and state["rows"] >= LIMITS.min_rows
         )
-    lasted = state.get("last", 0) - state.get("since", 0)
+    span = state.get("last", 0) - state.get("since", 0)
     is_always = state.get("row", 0) >= LIMITS.binary_inspections and not state.get("was_other")
-    return bool(is_always and lasted >= LIMITS.binary_steps)
+    return bool(is_always and span >= LIMITS.binary_steps)

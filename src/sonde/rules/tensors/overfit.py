@@ -1,4 +1,4 @@
-"""Overfit: the training loss falls on, and the validation loss rises."""
+"""Overfit: the training loss falls while the validation loss rises."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ class Calibration:
 
     evaluations_in_a_row: int = 3
     min_evaluations: int = 5
-    smoothed_evaluations: int = 3  # whose median counts as one
-    sigmas: float = 4.0  # of the noise
+    smoothed_evaluations: int = 3  # their median is the current level
+    sigmas: float = 4.0  # times the noise
     progress_share: float = 0.03  # a smaller rise does not matter
     best_share_factor: float = 0.5  # of `ratio_threshold`
-    recent_evaluations: int = 12  # for the noise; the fall of the first ones is not noise
-    resolved_share: float = 0.5  # of the rise that counts
+    recent_evaluations: int = 12  # to estimate noise without the steep initial fall
+    resolved_share: float = 0.5  # of the minimum rise; below it, the episode is resolved
 
 
 LIMITS = Calibration()
@@ -68,9 +68,9 @@ class Overfit(Rule):
     explains = ("Overtraining",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at every evaluation."""
+        """Compare every evaluation with the training since the previous one."""
         window.steps("eval")
-        results, rest = evaluations(window, state)
+        results, remaining_losses = evaluations(window, state)
         if len(window.losses()) > 1:
             state["unfit"] = "with alternating losses, none of them is the training loss"
         if is_same_batch_again(window, state.of("batches")):
@@ -85,15 +85,15 @@ class Overfit(Rule):
                 trained = state.get("trained")
             if trained is not None:
                 state["trained"] = trained
-                yield from self._judged(result, trained, state)
-        self._add(rest, state)
+                yield from self._evaluate(result, trained, state)
+        self._add(remaining_losses, state)
 
     def unfit(self, state: State) -> str:
-        """Several losses, or a test of whether a model can learn at all."""
+        """Return a reason for several losses, or for a test that trains the same few batches."""
         return "" if self.is_classic else str(state.get("unfit", ""))
 
     def lacks(self, state: State) -> str | Shortfall:
-        """More evaluations."""
+        """Return how many evaluations are missing."""
         count, minimum = (
             int(state.get("evaluations", 0)),
             1 if self.is_classic else LIMITS.min_evaluations,
@@ -108,7 +108,7 @@ class Overfit(Rule):
         state["sum"] = state.get("sum", 0.0) + sum(losses)
         state["count"] = state.get("count", 0) + len(losses)
 
-    def _judged(
+    def _evaluate(
         self, evaluation: EvaluationResult, trained: float, state: State
     ) -> Iterator[Finding]:
         state["evaluations"] = state.get("evaluations", 0) + 1
@@ -130,7 +130,7 @@ class Overfit(Rule):
             yield self._finding(evaluation, trained, gap, state)
 
     def _has_turned(self, evaluation: EvaluationResult, trained: float, state: State) -> bool:
-        """Whether the validation loss has risen for good, and the training loss has not."""
+        """Whether the validation loss has risen beyond noise while the training loss has fallen."""
         recent = [*state.get("recent", []), evaluation.loss][-LIMITS.recent_evaluations :]
         state["recent"] = recent
         level = float(np.median(recent[-LIMITS.smoothed_evaluations :]))
@@ -145,10 +145,10 @@ class Overfit(Rule):
         if state["evaluations"] < LIMITS.min_evaluations or "best" not in state:
             return False
         best = float(state["best"])
-        won = max(float(state.get("begin", recent[0])), recent[0]) - best
+        progress = max(float(state.get("begin", recent[0])), recent[0]) - best
         noise = noise_of(np.array(recent))
         of_best = LIMITS.best_share_factor * self.ratio_threshold * abs(best)
-        minimum = max(of_best, LIMITS.progress_share * won, LIMITS.sigmas * noise)
+        minimum = max(of_best, LIMITS.progress_share * progress, LIMITS.sigmas * noise)
         state["rise"] = (level - best) / minimum if minimum else 0.0
         return level - best > minimum and trained < float(state["best_trained"])
 

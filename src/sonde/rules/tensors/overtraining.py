@@ -1,4 +1,4 @@
-"""Overtraining: training goes on long after it has stopped to bring anything."""
+"""Overtraining: training continues long after the loss has stopped improving."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    min_stale_windows: int = 100  # of 50 steps, in training
+    min_stale_windows: int = 100  # of 50 training steps
     min_stale_evaluations: int = 20
-    stale_factor: int = 3  # of the time it took to get there
+    stale_factor: int = 3  # times as long as it took to reach the best value
     min_stale_steps: int = 200  # an epoch may be a handful of steps
-    smoothed_values: int = 3  # whose median counts as one
-    progress_share: float = 0.1  # a larger rise is left to Overfit or LossDiverging
-    sigmas: float = 2.0  # of the noise
-    max_values: int = 256  # then neighbors are merged
+    smoothed_values: int = 3  # their median is the current level
+    progress_share: float = 0.1  # of all progress; a larger rise is left to other rules
+    sigmas: float = 2.0  # times the noise
+    max_values: int = 256  # beyond it, neighbors are averaged
 
 
 LIMITS = Calibration()
@@ -69,36 +69,38 @@ class Overtraining(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows both losses."""
+        """Look for progress in the training loss or the validation loss."""
         curves = window.losses()
         results, _ = evaluations(window, state)
         if len(curves) > 1:
             state["unfit"] = "with alternating losses, none of them has to decrease"
         if curves and self.is_classic:
             for step, value in curves[0]:
-                yield from self._classic(_TRAINING, step, value, state.of(_TRAINING))
+                yield from self._check_classic(_TRAINING, step, value, state.of(_TRAINING))
         elif curves:
-            is_told = _take_training(curves[0], state)
-            # where there is a validation, the training loss does not have to fall
-            if is_told and not (state.of(_VALIDATION) or results or self.unfit(state)):
+            has_values = _add_training(curves[0], state)
+            # with validation, the training loss does not have to fall
+            if has_values and not (state.of(_VALIDATION) or results or self.unfit(state)):
                 step = int(curves[0].steps[-1])
-                yield from self._calibrated(_TRAINING, step, state.of(_TRAINING))
+                yield from self._check_calibrated(_TRAINING, step, state.of(_TRAINING))
         for result in results:
             validation_state = state.of(_VALIDATION)
             if self.is_classic:
-                yield from self._classic(_VALIDATION, result.step, result.loss, validation_state)
+                yield from self._check_classic(
+                    _VALIDATION, result.step, result.loss, validation_state
+                )
             else:
-                _take(result.step, result.loss, validation_state)
-                yield from self._calibrated(_VALIDATION, result.step, validation_state)
+                _add(result.step, result.loss, validation_state)
+                yield from self._check_calibrated(_VALIDATION, result.step, validation_state)
 
     def unfit(self, state: State) -> str:
-        """Losses that need not fall."""
+        """Return a reason if the loss need not decrease."""
         if len(state.get("signs", [])) > 1:
             return "the loss changes sign, so it need not decrease"
         return str(state.get("unfit", ""))
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How much is missing."""
+        """Return how many evaluations or steps are missing."""
         if self.is_classic:
             return ""
         is_evaluated = bool(state.of(_VALIDATION))
@@ -111,7 +113,7 @@ class Overtraining(Rule):
         steps = int(state.get("steps", 0))
         return Shortfall(steps, self.window_steps * minimum, DataUnit.STEPS)
 
-    def _classic(self, kind: str, step: int, value: float, state: State) -> Iterator[Finding]:
+    def _check_classic(self, kind: str, step: int, value: float, state: State) -> Iterator[Finding]:
         patience = self.patience_train if kind == _TRAINING else self.patience_validation
         if "best" not in state or value < state["best"] - self.delta:
             state |= {"best": value, "best_step": step, "stale": 0}
@@ -121,35 +123,37 @@ class Overtraining(Rule):
         if state["stale"] >= patience:
             yield self._finding(kind, step, value, state)
 
-    def _calibrated(self, kind: str, step: int, state: State) -> Iterator[Finding]:
+    def _check_calibrated(self, kind: str, step: int, state: State) -> Iterator[Finding]:
         values, steps = state["values"], state["steps"]
         series = np.array(values)
         if len(series) < LIMITS.smoothed_values:
             return
-        reached, best, minimum = self._reached(series)
-        before, after = reached + 1, len(values) - reached - 1
+        best_index, best, minimum = self._find_best(series)
+        before, after = best_index + 1, len(values) - best_index - 1
         width = int(state.get("width", 1))
-        needed = max(self._min_stale(kind), self._times(kind) * width * before)
-        now = median_of(series[-LIMITS.smoothed_values :])
+        needed = max(self._min_stale(kind), self._stale_factor(kind) * width * before)
+        current = median_of(series[-LIMITS.smoothed_values :])
         if width * after < needed:
-            # noise moves the place where it was reached: over is what is clearly so
+            # noise moves the best index, so resolve only after clear progress
             yield from (self.recovered(kind),) if 2 * width * after < needed else ()
             return
-        has_turned = now - best > max(minimum, LIMITS.progress_share * (values[0] - best))
-        if has_turned or (step - steps[reached] < LIMITS.min_stale_steps and self._times(kind)):
+        has_turned = current - best > max(minimum, LIMITS.progress_share * (values[0] - best))
+        if has_turned or (
+            step - steps[best_index] < LIMITS.min_stale_steps and self._stale_factor(kind)
+        ):
             return
-        reached_at = {"best": best, "best_step": steps[reached], "stale": width * after}
-        yield self._finding(kind, step, now, State(reached_at))
+        progress = {"best": best, "best_step": steps[best_index], "stale": width * after}
+        yield self._finding(kind, step, current, State(progress))
 
-    def _reached(self, values: FloatArray) -> tuple[int, float, float]:
-        """Where it was first as good as ever but for noise, how good that is, and the noise."""
+    def _find_best(self, values: FloatArray) -> tuple[int, float, float]:
+        """Return the index at which the best value was first reached, it, and its tolerance."""
         first, second, third = values[:-2], values[1:-1], values[2:]
         lower, higher = np.minimum(first, second), np.maximum(first, second)
         best = float(np.maximum(lower, np.minimum(higher, third)).min())
         minimum = self.delta
         if "delta" not in self.explicit_parameters:
-            won = max(float(values[0]) - best, 0.0)
-            minimum = max(self.delta * won, LIMITS.sigmas * noise_around_bend(values))
+            progress = max(float(values[0]) - best, 0.0)
+            minimum = max(self.delta * progress, LIMITS.sigmas * noise_around_bend(values))
         return int(np.flatnonzero(values <= best + minimum)[0]), best, minimum
 
     def _min_stale(self, kind: str) -> int:
@@ -158,7 +162,7 @@ class Overtraining(Rule):
             return int(getattr(self, name))
         return LIMITS.min_stale_windows if kind == _TRAINING else LIMITS.min_stale_evaluations
 
-    def _times(self, kind: str) -> int:
+    def _stale_factor(self, kind: str) -> int:
         name = "patience_train" if kind == _TRAINING else "patience_validation"
         return 0 if name in self.explicit_parameters else LIMITS.stale_factor
 
@@ -177,18 +181,18 @@ class Overtraining(Rule):
         )
 
 
-def _take_training(curve: Curve, state: State) -> bool:
-    """Remembers a window of training; whether there was anything to remember."""
+def _add_training(curve: Curve, state: State) -> bool:
+    """Add the mean loss of a window; return whether it has finite losses."""
     finite = curve.values[np.isfinite(curve.values)]
     signs = {*state.get("signs", []), *np.sign(finite).tolist()} - {0.0}
     state["signs"] = sorted(signs)
     state["steps"] = state.get("steps", 0) + len(curve)
     if len(finite):
-        _take(int(curve.steps[-1]), float(finite.mean()), state.of(_TRAINING))
+        _add(int(curve.steps[-1]), float(finite.mean()), state.of(_TRAINING))
     return bool(len(finite))
 
 
-def _take(step: int, value: float, state: State) -> None:
+def _add(step: int, value: float, state: State) -> None:
     state["seen"] = state.get("seen", 0) + 1
     values, steps = [*state.get("values", []), value], [*state.get("steps", []), step]
     if len(values) > LIMITS.max_values:

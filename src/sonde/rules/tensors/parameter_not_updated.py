@@ -1,4 +1,4 @@
-"""ParameterNotUpdated: a parameter gets gradients and stays what it is."""
+"""ParameterNotUpdated: a parameter gets gradients but does not change."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from sonde.rules.measures.open_faults import (
 
 _UNOWNED = ObservationKind.UNOWNED_PARAMETER.value
 _UNMOVED = ObservationKind.UNMOVED_PARAMETER.value
-_NOWHERE = "optimizer_"  # what the hook calls parameters that no module has
-_UNREGISTERED = 2  # of the values that the hook gives
+_ORPHAN_PREFIX = "optimizer_"  # the hook's name for parameters of no module
+_UNREGISTERED = 2  # the hook's value for parameters in a plain list or dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    all_share: float = 0.9  # of the parameters: nothing moves, which other rules report
-    max_sampled: int = 256  # parameters per inspection of the hook
-    inspection_steps: int = 5  # of an optimizer over which the hook compares
+    all_share: float = 0.9  # of the parameters; above it, nothing moves: see other rules
+    max_sampled: int = 256  # parameters that the hook compares per inspection
+    inspection_steps: int = 5  # optimizer steps over which the hook compares parameters
 
 
 LIMITS = Calibration()
@@ -69,45 +69,51 @@ class ParameterNotUpdated(Rule):
         """Process the hook's observations and yield open findings."""
         yield from begin_attempt(self, window, state)
         window.count_inspected_steps()
-        for kind, judge in ((_UNOWNED, self._unowned), (_UNMOVED, self._unmoved)):
-            has_changed = self._take(window, kind, state)
+        for kind, create_finding in (
+            (_UNOWNED, self._unowned_finding),
+            (_UNMOVED, self._unmoved_finding),
+        ):
+            has_changed = self._update_faults(window, kind, state)
             if not state.of(kind):
                 yield from resolve(self, state, kind)
             elif has_changed or is_repeat_due(window):
-                finding = judge(window, state)
+                finding = create_finding(window, state)
                 if finding is not None:
                     mark_open(state, kind)
                     yield finding
 
-    def _take(self, window: Window, kind: str, state: State) -> bool:
+    def _update_faults(self, window: Window, kind: str, state: State) -> bool:
         open_faults = state.of(kind)
         observations = window.observations(kind)
-        for result in observations:
-            if result.detail == "over":
-                open_faults.pop(result.subject, None)
-            elif result.subject not in open_faults:
-                open_faults[result.subject] = _noted(result)
+        for observation in observations:
+            if observation.detail == "over":
+                open_faults.pop(observation.subject, None)
+            elif observation.subject not in open_faults:
+                open_faults[observation.subject] = _new_fault(observation)
         return bool(observations)
 
-    def _unowned(self, window: Window, state: State) -> Finding | None:
+    def _unowned_finding(self, window: Window, state: State) -> Finding | None:
         open_faults = state.of(_UNOWNED)
         infos = window.data.infos()
-        has_left_over = any(name.startswith(_NOWHERE) for name in infos)
+        has_orphans = any(name.startswith(_ORPHAN_PREFIX) for name in infos)
         unregistered = [name for name in open_faults if open_faults[name]["value"] == _UNREGISTERED]
-        remaining_names = [name for name in open_faults if name not in unregistered]
-        replaced = [name for name in remaining_names if open_faults[name]["value"] or name in infos]
-        is_replaced = bool(replaced) or (has_left_over and bool(remaining_names))
-        owned = _owned(window)
+        registered = [name for name in open_faults if name not in unregistered]
+        replaced = [name for name in registered if open_faults[name]["value"] or name in infos]
+        is_replaced = bool(replaced) or (has_orphans and bool(registered))
+        owned = _count_owned(window)
         if not (is_replaced or unregistered) and len(open_faults) > owned:
             return None
         names = replaced or unregistered or list(open_faults)
-        why = ", unlike the model's other parameters"
+        reason = ", unlike the model's other parameters"
         if is_replaced:
-            why = ": the optimizer was created before the layer was replaced and holds the old one"
+            reason = (
+                ": the optimizer was created before the layer was replaced and holds the old one"
+            )
         elif unregistered:
-            why = ": its layer is in a plain list or dict, which parameters() does not search"
+            reason = ": its layer is in a plain list or dict, which parameters() does not search"
+        verb = "is" if len(names) == 1 else "are"
         return self.finding(
-            f"{summarize_names(names)} is not in any optimizer and never changes{why}.",
+            f"{summarize_names(names)} {verb} not in any optimizer and never updated{reason}.",
             severity=Severity.CRITICAL if is_replaced else Severity.WARNING,
             step=_steps(window, open_faults),
             tensor=names[0],
@@ -121,16 +127,16 @@ class ParameterNotUpdated(Rule):
             },
         )
 
-    def _unmoved(self, window: Window, state: State) -> Finding | None:
-        open_faults, owned = state.of(_UNMOVED), _owned(window)
+    def _unmoved_finding(self, window: Window, state: State) -> Finding | None:
+        open_faults, owned = state.of(_UNMOVED), _count_owned(window)
         names = list(open_faults)
         if len(names) >= LIMITS.all_share * min(owned, LIMITS.max_sampled):
-            return None  # nothing moves: that is another rule's
+            return None  # nothing moves, which other rules report
         first = open_faults[names[0]]
         rate = "" if first["rate"] is None else f" with a learning rate of {first['rate']:g}"
         return self.finding(
-            f"{summarize_names(names)} has not changed in {first['value']:.0f} steps{rate} "
-            "although it gets gradients; other parameters do.",
+            f"{summarize_names(names)} {'has' if len(names) == 1 else 'have'} not changed in "
+            f"{first['value']:.0f} steps{rate} in spite of gradients; other parameters have.",
             step=_steps(window, open_faults),
             tensor=names[0],
             subject=_UNMOVED,
@@ -147,13 +153,13 @@ class ParameterNotUpdated(Rule):
         )
 
 
-def _noted(observation: Observation) -> State:
+def _new_fault(observation: Observation) -> State:
     try:
         rate = float(observation.detail)
     except ValueError:
         rate = None
-    seen_for = observation.value if observation.kind == _UNMOVED else LIMITS.inspection_steps
-    since = max(0, observation.step - int(seen_for))
+    steps = observation.value if observation.kind == _UNMOVED else LIMITS.inspection_steps
+    since = max(0, observation.step - int(steps))
     return State(
         step=observation.step,
         since=since,
@@ -164,11 +170,11 @@ def _noted(observation: Observation) -> State:
 
 
 def _steps(window: Window, state: State) -> tuple[int, int]:
-    first = min(int(stand["since"]) for stand in state.values())
-    last = max(int(stand["step"]) for stand in state.values())
+    first = min(int(fault["since"]) for fault in state.values())
+    last = max(int(fault["step"]) for fault in state.values())
     return first, max(last, window.first_step or 0)
 
 
-def _owned(window: Window) -> int:
-    """How many parameters get gradients from an optimizer."""
+def _count_owned(window: Window) -> int:
+    """Return the number of parameters with gradients that an optimizer has."""
     return sum(name.startswith("gradient/") for name in window.data.infos())

@@ -1,4 +1,4 @@
-"""PoorWeightInitialization: signals that grow or die on their way through the layers."""
+"""PoorWeightInitialization: signals explode or vanish in the first steps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.counting import counting_order
+from sonde.analyze.natural_sort import natural_sort_key
+from sonde.formats import pluralize
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Statistics
@@ -26,11 +27,11 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    min_layers: int = 3  # fewer do not tell growth from chance
+    min_layers: int = 3  # with fewer, growth may be chance
     inspections: int = 3
-    growth_factor: float = 1e3  # of the variance of the first layer
-    max_deviation: float = 30.0  # a layer of healthy scale is near 1
-    # of that variance; PyTorch's defaults lose a factor of ten per layer, to a floor
+    growth_factor: float = 1e3  # times the variance of the first layer
+    max_deviation: float = 30.0  # healthy layers are around 1
+    # of the variance of the first layer; PyTorch defaults divide it by ten per layer, to a floor
     vanish_factor: float = 1e-6
     min_deviation: float = 1e-4  # smaller than any initial bias
 
@@ -47,28 +48,28 @@ class _Signal:
 
     @property
     def names(self) -> list[str]:
-        """The layers."""
+        """The layers in order."""
         return list(self.variances)
 
     @property
     def first(self) -> float:
-        """Where it begins."""
+        """The variance of the first layer."""
         return self.variances[self.names[0]]
 
     @property
     def last(self) -> float:
-        """Where it ends."""
+        """The variance of the last layer."""
         return self.variances[self.names[-1]]
 
     @property
     def weakest(self) -> str:
-        """The layer with the smallest variance; layers that start at zero do so on purpose."""
-        heard = [name for name in self.names if self.variances[name] > 0]
-        return min(heard, key=lambda name: self.variances[name], default=self.names[0])
+        """The layer with the smallest nonzero variance; layers may start at zero on purpose."""
+        nonzero = [name for name in self.names if self.variances[name] > 0]
+        return min(nonzero, key=lambda name: self.variances[name], default=self.names[0])
 
     @property
-    def has_died(self) -> bool:
-        """Whether next to nothing arrives there: later layers may hear no more than biases."""
+    def has_vanished(self) -> bool:
+        """Whether the signal has nearly vanished at the weakest layer; biases may follow."""
         minimum = self.variances[self.weakest]
         return minimum < LIMITS.vanish_factor * self.first and minimum < LIMITS.min_deviation**2
 
@@ -110,50 +111,49 @@ class PoorWeightInitialization(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at the first steps only."""
+        """Compare the variances of the layers' inputs in the first steps."""
         if (window.first_step or 0) >= self.steps:
             return
         signals = list(self._signals(window))
         if self.is_classic:
-            yield from self._of_variances(signals)
-            yield from self._of_gradients(window)
-            yield from self._of_losses(window, state)
+            yield from self._check_variances(signals)
+            yield from self._check_gradients(window)
+            yield from self._check_losses(window, state)
             return
         state["layers"] = max([state.get("layers", 0), *(len(signal.names) for signal in signals)])
-        judged = [signal for signal in signals if len(signal.names) >= LIMITS.min_layers]
-        state["looks"] = state.get("looks", 0) + len(judged)
-        if len(judged) < LIMITS.inspections:
+        complete = [signal for signal in signals if len(signal.names) >= LIMITS.min_layers]
+        state["looks"] = state.get("looks", 0) + len(complete)
+        if len(complete) < LIMITS.inspections:
             return
-        judged = judged[: LIMITS.inspections]  # later ones tell what training has mended
-        final = judged[-1]
-        if all(self._has_grown(signal) for signal in judged):
-            yield self._of_growth(final, "explodes", final.names[-1])
-        elif all(signal.has_died for signal in judged):
-            yield self._of_growth(final, "vanishes", final.weakest)
+        initial = complete[: LIMITS.inspections]  # training may have repaired later ones
+        final = initial[-1]
+        if all(self._has_grown(signal) for signal in initial):
+            yield self._finding(final, "explodes", final.names[-1])
+        elif all(signal.has_vanished for signal in initial):
+            yield self._finding(final, "vanishes", final.weakest)
 
     def unfit(self, state: State) -> str:
-        """Too few layers to tell."""
+        """Return a reason if too few layers are recorded."""
         if self.is_classic or state.get("layers", 0) >= LIMITS.min_layers or "layers" not in state:
             return ""
-        layers = state["layers"] or "no"
-        return f"inputs of {layers} ReLU layers recorded, {LIMITS.min_layers} needed"
+        layers = pluralize(state["layers"], "ReLU layer") if state["layers"] else "no ReLU layers"
+        return f"inputs of {layers} recorded, {LIMITS.min_layers} needed"
 
     def lacks(self, state: State) -> str | Shortfall:
-        """More inspections of the first steps are needed."""
+        """Return how many inspections of the first steps are missing."""
         inspections = int(state.get("looks", 0))
         if self.is_classic or inspections >= LIMITS.inspections:
             return ""
         return Shortfall(inspections, LIMITS.inspections, DataUnit.INSPECTIONS)
 
     def _signals(self, window: Window) -> Iterator[_Signal]:
-        named = "activation_inputs_regex" in self.explicit_parameters
-        if named:
+        if "activation_inputs_regex" in self.explicit_parameters:
             tensors = window.tensors("all", regex=self.activation_inputs_regex)
             window.count(sum(len(tensor.steps) for tensor in tensors))
-        else:  # what goes into a rectifier, however the script calls it
+        else:  # inputs of ReLU layers, whatever their names
             tensors = window.tensors(_INPUTS)
         by_step: dict[int, dict[str, float]] = {}
-        for tensor in sorted(tensors, key=lambda tensor: counting_order(tensor.name)):
+        for tensor in sorted(tensors, key=lambda tensor: natural_sort_key(tensor.name)):
             for step, variance in tensor.reduction("variance"):
                 if step < self.steps and np.isfinite(variance):
                     by_step.setdefault(step, {})[tensor.name] = variance
@@ -164,7 +164,7 @@ class PoorWeightInitialization(Rule):
         limit = self.threshold if "threshold" in self.explicit_parameters else LIMITS.growth_factor
         return signal.last > limit * signal.first and signal.last > LIMITS.max_deviation**2
 
-    def _of_variances(self, signals: list[_Signal]) -> Iterator[Finding]:
+    def _check_variances(self, signals: list[_Signal]) -> Iterator[Finding]:
         for signal in signals:
             largest = max(signal.names, key=lambda name: signal.variances[name])
             smallest = min(signal.names, key=lambda name: signal.variances[name])
@@ -178,7 +178,7 @@ class PoorWeightInitialization(Rule):
                     evidence={"largest": maximum, "smallest": minimum, "threshold": self.threshold},
                 )
 
-    def _of_gradients(self, window: Window) -> Iterator[Finding]:
+    def _check_gradients(self, window: Window) -> Iterator[Finding]:
         for tensor in window.tensors(_GRADIENTS, with_histogram=True):
             spread = tensor.quantiles(0.05, 0.95).tolist()
             for step, (low, high) in zip(tensor.steps.tolist(), spread, strict=True):
@@ -191,36 +191,36 @@ class PoorWeightInitialization(Rule):
                         evidence={"p5": low, "p95": high},
                     )
 
-    def _of_losses(self, window: Window, state: State) -> Iterator[Finding]:
+    def _check_losses(self, window: Window, state: State) -> Iterator[Finding]:
         for curve in window.losses():
-            of = state.of(curve.name)
+            curve_state = state.of(curve.name)
             for step, value in curve:
                 if step >= self.steps:
                     return
-                if "best" not in of or value < of["best"]:
-                    of["best"], of["stale"] = value, 0
+                if "best" not in curve_state or value < curve_state["best"]:
+                    curve_state["best"], curve_state["stale"] = value, 0
                     continue
-                of["stale"] += 1
-                if of["stale"] >= self.patience:
+                curve_state["stale"] += 1
+                if curve_state["stale"] >= self.patience:
                     yield self.finding(
-                        f"{curve.name} has not fallen below {of['best']:.4g} "
-                        f"for {of['stale']} steps.",
+                        f"{curve.name} has not fallen below {curve_state['best']:.4g} "
+                        f"for {curve_state['stale']} steps.",
                         step=step,
                         subject=curve.name,
-                        evidence={"best": of["best"], "now": value},
+                        evidence={"best": curve_state["best"], "now": value},
                     )
 
-    def _of_growth(self, signal: _Signal, how: str, last: str) -> Finding:
-        first, there = signal.names[0], signal.variances[last]
+    def _finding(self, signal: _Signal, verb: str, layer: str) -> Finding:
+        first, variance = signal.names[0], signal.variances[layer]
         return self.finding(
-            f"The signal {how} on its way through the layers: the variance is {signal.first:.3g} "
-            f"at {first} and {there:.3g} at {last}, at step {signal.step}.",
+            f"The signal {verb} on its way through the layers: the variance is {signal.first:.3g} "
+            f"at {first} and {variance:.3g} at {layer}, at step {signal.step}.",
             step=(0, signal.step),
-            tensor=last,
+            tensor=layer,
             subject=_SUBJECT,
             evidence={
                 "first": signal.first,
-                "last": there,
+                "last": variance,
                 "layers": signal.names,
                 "variances": list(signal.variances.values()),
             },

@@ -1,4 +1,4 @@
-"""ReplicaDivergence: workers that should hold the same model do not."""
+"""ReplicaDivergence: the parameters of data-parallel workers differ."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from sonde.rules.measures.open_faults import begin_attempt, is_repeat_due, mark_
 
 _CHECKSUM = ObservationKind.REPLICA_CHECKSUM.value
 _FINGERPRINT = ObservationKind.REPLICA_FINGERPRINT.value
-_KINDS = (_FINGERPRINT, _CHECKSUM)  # in this order: what the first tells, the other need not
-_WRAPPED = "wrapped "  # so begins what fingerprints were taken of
+_KINDS = (_FINGERPRINT, _CHECKSUM)  # checksums skip what fingerprints have reported
+_WRAPPED = "wrapped "  # prefix of a fingerprint's details if the model is wrapped
 
-Sums = dict[str, str | float]  # by worker
+Checksums = dict[str, str | float]  # by worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    equal_checks: int = 3  # with different weights each: the workers are meant to be equal
-    checks_in_a_row: int = 3  # of models without a wrapper
+    equal_checks: int = 3  # with different weights each; then workers should be equal
+    checks_in_a_row: int = 3  # for models without a wrapper
     min_steps: int = 100  # periodic weight averaging lets workers differ in between
-    min_steps_at_end: int = 50  # of a job that is over
-    max_waiting: int = 64  # checks that not all workers have reported
+    min_steps_at_end: int = 50  # if the job has ended
+    max_waiting: int = 64  # checks that some workers have not reported yet
 
 
 LIMITS = Calibration()
@@ -71,31 +71,37 @@ class ReplicaDivergence(Rule):
         if ranks < 2:
             state["is_alone"] = True
             return
-        is_again = is_repeat_due(window)
+        is_repeat = is_repeat_due(window)
         for kind in _KINDS:
             observed = window.observations(kind)
             if not observed:
                 continue
             waiting = state.of("waiting", kind)
             for observation in observed:
-                checksum, key = _told_by(observation)
+                checksum, key = _checksum_and_key(observation)
                 sums = waiting.setdefault(key, {})
                 sums[str(observation.worker)] = checksum
                 if len(sums) == ranks:
                     del waiting[key]
                     yield from self._compare(
-                        observation, sums, state, is_again=is_again, is_last=window.is_last
+                        observation, sums, state, is_repeat=is_repeat, is_last=window.is_last
                     )
             if len(waiting) > LIMITS.max_waiting:
                 for key in sorted(waiting, key=_step)[: -LIMITS.max_waiting]:
                     del waiting[key]
 
     def unfit(self, state: State) -> str:
-        """The job has only one worker."""
+        """Return a reason if the job has only one worker."""
         return "the job has only one worker" if state.get("is_alone") else ""
 
     def _compare(
-        self, observation: Observation, sums: Sums, state: State, *, is_again: bool, is_last: bool
+        self,
+        observation: Observation,
+        sums: Checksums,
+        state: State,
+        *,
+        is_repeat: bool,
+        is_last: bool,
     ) -> Iterator[Finding]:
         model = state.of("models", observation.subject)
         check_state = model.of(observation.kind)
@@ -120,17 +126,16 @@ class ReplicaDivergence(Rule):
         elif observation.step in parted:
             check_state["kept"] = 0
             return
-        was_told = check_state.get("is_told", False)
-        if self._is_amiss(
-            observation, check_state, LIMITS.min_steps_at_end if is_last else LIMITS.min_steps
-        ):
+        was_reported = check_state.get("is_told", False)
+        min_steps = LIMITS.min_steps_at_end if is_last else LIMITS.min_steps
+        if self._is_fault(observation, check_state, min_steps):
             check_state["is_told"] = True
             mark_open(state, observation.subject)
-            if is_again or not was_told or observation.kind == _CHECKSUM:
+            if is_repeat or not was_reported or observation.kind == _CHECKSUM:
                 yield self._finding(observation, sums, check_state)
 
-    def _is_amiss(self, observation: Observation, state: State, least_steps: int) -> bool:
-        """Whether models that differ should not."""
+    def _is_fault(self, observation: Observation, state: State, min_steps: int) -> bool:
+        """Whether models that differ should be equal."""
         state["apart"] = state.get("apart", 0) + 1
         state.setdefault("since", observation.step)
         is_wrapped = observation.detail.startswith(_WRAPPED) or (
@@ -139,49 +144,43 @@ class ReplicaDivergence(Rule):
         state["is_certain"] = is_wrapped or state.get("kept", 0) >= LIMITS.equal_checks
         has_lasted = (
             state["apart"] >= LIMITS.checks_in_a_row
-            and observation.step - int(state["since"]) >= least_steps
+            and observation.step - int(state["since"]) >= min_steps
         )
         if state["is_certain"] or ("equal_step" in state and has_lasted):
             return True
         state["kept"] = 0
         return False
 
-    def _finding(self, observation: Observation, sums: Sums, state: State) -> Finding:
+    def _finding(self, observation: Observation, sums: Checksums, state: State) -> Finding:
         counts = Counter(sums.values())
         typical, _ = counts.most_common(1)[0]
-        remaining_names = sorted(
-            int(rank) for rank, checksum in sums.items() if checksum != typical
-        )
+        different = sorted(int(rank) for rank, checksum in sums.items() if checksum != typical)
         equal = state.get("equal_step")
         is_critical = state["is_certain"] and equal is not None
-        before = "never equal before" if equal is None else f"last equal at step {equal}"
-        who = (
-            f"worker {remaining_names[0]}"
-            if len(remaining_names) == 1
-            else f"workers {remaining_names[:8]}"
-        )
-        who = f"{who} differ{'s' if len(remaining_names) == 1 else ''} from the rest"
+        history = "never equal before" if equal is None else f"last equal at step {equal}"
+        workers = f"worker {different[0]}" if len(different) == 1 else f"workers {different[:8]}"
+        description = f"{workers} differ{'s' if len(different) == 1 else ''} from the rest"
         if len(counts) == len(sums):
-            who = "all workers have different weights"
+            description = "all workers have different weights"
         return self.finding(
             f"The weights of {observation.subject} have differed between workers since step "
-            f"{state['since']} ({before}): {who}.",
+            f"{state['since']} ({history}): {description}.",
             severity=Severity.CRITICAL if is_critical else Severity.WARNING,
             step=(int(state["since"]), observation.step),
             subject=observation.subject,
-            worker=remaining_names[0] if len(remaining_names) == 1 and len(sums) > 2 else None,
+            worker=different[0] if len(different) == 1 and len(sums) > 2 else None,
             evidence={
                 "groups": len(counts),
                 "workers": len(sums),
-                "different": [float(rival) for rival in remaining_names],
+                "different": [float(rank) for rank in different],
                 "last_equal_step": equal,
                 "checks": state["checks"],
             },
         )
 
 
-def _told_by(observation: Observation) -> tuple[str | float, str]:
-    """A checksum, and what it is compared by: fingerprints also by which bytes were read."""
+def _checksum_and_key(observation: Observation) -> tuple[str | float, str]:
+    """Return a checksum and its key; only fingerprints of the same bytes share a key."""
     key = f"{observation.step} {observation.subject}"
     return (
         (observation.value, f"{key} {observation.detail}")

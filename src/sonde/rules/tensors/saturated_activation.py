@@ -1,4 +1,4 @@
-"""SaturatedActivation: inputs so large that an activation function passes nothing back."""
+"""SaturatedActivation: inputs of activations are so large that gradients are zero."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    steps_in_a_row: int = 3  # recorded ones
-    tanh_flat_from: float = 3.0  # a hundredth of the steepest slope is left there
-    sigmoid_flat_from: float = 6.0  # likewise
-    flat_inspections: int = 5  # from the first one on
+    steps_in_a_row: int = 3  # recorded steps
+    tanh_flat_from: float = 3.0  # the slope there is a hundredth of the steepest one
+    sigmoid_flat_from: float = 6.0  # the same
+    flat_inspections: int = 5  # in a row from the first one
     flat_span_steps: int = 20
     initial_steps: int = 5
 
@@ -43,8 +43,8 @@ class SaturatedActivation(Rule):
     How it decides:
     - More than `threshold_layer` percent of a layer's inputs are outside its bounds (where the
       float32 gradient is zero), at 3 recorded steps in a row.
-    - Or, unless you set bounds, so many inputs of a layer that is not the output are beyond 3
-      (tanh) or 6 (sigmoid) from its first 5 steps on, at 5 recorded steps that span 20.
+    - Or, unless you set bounds, that percentage of the inputs of a layer other than the output is
+      beyond 3 (tanh) or 6 (sigmoid) from its first 5 steps on, at 5 recorded steps that span 20.
     - Shares come from histograms, or from mean and standard deviation without them.
       `threshold_inactivity` is accepted but has no effect.
     - Classic: outside the bounds at any recorded step.
@@ -66,52 +66,51 @@ class SaturatedActivation(Rule):
     explains = ("VanishingGradient", "NoGradient", "LossNotDecreasing")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at the inputs of every such layer."""
+        """Compare the share of saturated inputs of each layer with the limit."""
         streaks = Streaks(state)
         worst: dict[str, tuple[float, WindowTensor]] = {}
-        outputs = set() if self.is_classic else _shapes(window)
+        outputs = set() if self.is_classic else _output_shapes(window)
         for kind in _KINDS:
             for tensor in window.tensors(f"{kind}_input", with_histogram=True):
                 for step, percent in self._percents(kind, tensor):
                     state["looks"] = state.get("looks", 0) + 1
                     is_saturated = percent > self.threshold_layer
                     if self.is_classic and is_saturated:
-                        result = [(percent, tensor)]
-                        yield self._finding(result, (step, step), subject=tensor.name)
+                        yield self._finding([(percent, tensor)], (step, step), subject=tensor.name)
                     streaks.note(tensor.name, step, holds=is_saturated)
                     worst[tensor.name] = (percent, tensor)
                 if outputs and _shape(tensor) not in outputs and not self._is_bounded(kind):
-                    self._follow_start(kind, tensor, state.of("start"))
+                    self._update_start(kind, tensor, state.of("start"))
         if not self.is_classic:
-            yield from self._lasting(worst, streaks, state.of("start"))
+            yield from self._check_spans(worst, streaks, state.of("start"))
 
-    def _lasting(
+    def _check_spans(
         self, worst: dict[str, tuple[float, WindowTensor]], streaks: Streaks, start: State
     ) -> Iterator[Finding]:
-        """What has lasted, of the layers that were seen."""
+        """Report the layers that have been saturated for long enough."""
         spans = {
             name: streaks.steps(name)
             for name in streaks.lasting(LIMITS.steps_in_a_row)
             if name in worst
         }
         for name, count in start.items():
-            if name in worst and name not in spans and _has_begun_flat(count):
+            if name in worst and name not in spans and _started_flat(count):
                 _, first, last, percent = count
                 spans[name] = (first, last)
                 worst[name] = (percent, worst[name][1])
         if spans:
-            result = sorted((worst[name] for name in spans), key=lambda item: -item[0])
+            layers = sorted((worst[name] for name in spans), key=lambda item: -item[0])
             steps = (
-                min(item for item, _ in spans.values()),
-                max(item for _, item in spans.values()),
+                min(first for first, _ in spans.values()),
+                max(last for _, last in spans.values()),
             )
-            yield self._finding(result, steps, subject="saturated")
+            yield self._finding(layers, steps, subject="saturated")
 
     def _is_bounded(self, kind: str) -> bool:
         return bool(self.explicit_parameters & {f"threshold_{kind}_min", f"threshold_{kind}_max"})
 
-    def _follow_start(self, kind: str, tensor: WindowTensor, start: State) -> None:
-        """Notes for how long a layer has been flat since its first look, as long as it is."""
+    def _update_start(self, kind: str, tensor: WindowTensor, start: State) -> None:
+        """Record for how long a layer has been saturated since its first inspection."""
         if start.get(tensor.name) == []:
             return
         flat_from = LIMITS.tanh_flat_from if kind == "tanh" else LIMITS.sigmoid_flat_from
@@ -124,14 +123,14 @@ class SaturatedActivation(Rule):
             start[tensor.name] = [inspections + 1, first, step, 100 * share]
 
     def lacks(self, state: State) -> str | Shortfall:
-        """More recorded steps."""
+        """Return how many recorded steps are missing."""
         inspections = int(state.get("looks", 0))
         if self.is_classic or inspections >= LIMITS.steps_in_a_row:
             return ""
         return Shortfall(inspections, LIMITS.steps_in_a_row, DataUnit.INSPECTIONS)
 
     def _percents(self, kind: str, tensor: WindowTensor) -> Iterator[tuple[int, float]]:
-        """The steps, and how many percent of the inputs lie outside."""
+        """Yield each step and the percentage of inputs outside the bounds."""
         is_tanh = kind == "tanh"
         low = self.threshold_tanh_min if is_tanh else self.threshold_sigmoid_min
         high = self.threshold_tanh_max if is_tanh else self.threshold_sigmoid_max
@@ -147,10 +146,10 @@ class SaturatedActivation(Rule):
         subject: str,
     ) -> Finding:
         percent, tensor = layers[0]
-        remaining_names = layers_affected(len(layers) - 1)
+        suffix = layers_affected(len(layers) - 1)
         return self.finding(
             f"{percent:.0f}% of the values of {tensor.name} are where the activation is flat "
-            f"(range {_last(tensor, 'min'):.3g} to {_last(tensor, 'max'):.3g}).{remaining_names}",
+            f"(range {_last(tensor, 'min'):.3g} to {_last(tensor, 'max'):.3g}).{suffix}",
             step=steps,
             tensor=tensor.name,
             worker=tensor.worker,
@@ -167,8 +166,8 @@ def _last(tensor: WindowTensor, reduction: str) -> float:
     return float(tensor.values(reduction)[-1])
 
 
-def _shapes(window: Window) -> set[tuple[int, ...]]:
-    """Of what the model gives out: images and probabilities may lie at their limits."""
+def _output_shapes(window: Window) -> set[tuple[int, ...]]:
+    """Return the shapes of model outputs; images and probabilities may be at their limits."""
     outputs = (*window.tensors("outputs"), *window.tensors("predictions"))
     return {_shape(output) for output in outputs}
 
@@ -177,10 +176,10 @@ def _shape(tensor: WindowTensor) -> tuple[int, ...]:
     return tensor.info.shape if tensor.info is not None else ()
 
 
-def _has_begun_flat(count: list[float]) -> bool:
-    if not count:
+def _started_flat(start: list[float]) -> bool:
+    if not start:
         return False
-    inspections, first, last, _ = count
+    inspections, first, last, _ = start
     return (
         inspections >= LIMITS.flat_inspections
         and first <= LIMITS.initial_steps

@@ -1,4 +1,4 @@
-"""SimilarAcrossRuns: another job did exactly the same."""
+"""SimilarAcrossRuns: another job has the same tensors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.streaks import Streaks
 from sonde.rules.measures.tensor_selection import chosen_tensors, first_and_count, needs_of
 
-_BY_DEFAULT = ("weights", "gradients")
+_DEFAULT_COLLECTIONS = ("weights", "gradients")
 _COLUMNS = ("count", "zeros", "minimum", "maximum", "sum", "sum_of_squares")
 _MAX_LISTED = 8
 
@@ -27,8 +27,8 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    tolerance: float = 1e-6  # relative: another machine may sum in another order
-    steps_in_a_row: int = 3  # with the same seed, a single step is equal
+    tolerance: float = 1e-6  # relative; another machine may sum in another order
+    steps_in_a_row: int = 3  # with the same seed, a single step may be equal
     span_steps: int = 2
 
 
@@ -54,32 +54,32 @@ class SimilarAcrossRuns(Rule):
 
     section = Section.MODEL
     calibration = LIMITS
-    needs = tuple(Statistics(item) for item in _BY_DEFAULT)
+    needs = tuple(Statistics(item) for item in _DEFAULT_COLLECTIONS)
     window_steps: ClassVar[int] = 50
 
     @property
     def needed(self) -> tuple[Need, ...]:
-        """What was chosen."""
+        """Return the selected tensors; by default weights and gradients."""
         if self.collection_names is None and self.tensor_regex is None:
             return self.needs
         return needs_of(self.collection_names, self.tensor_regex)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares the same steps of both."""
+        """Compare the tensors of both jobs at the same steps."""
         if self.other_trial is None:
             return
-        theirs = {item.name: item for item in self._chosen(window.other_job(self.other_trial))}
+        theirs = {item.name: item for item in self._selected(window.other_job(self.other_trial))}
         streaks = Streaks(state)
-        ours = [item for item in self._chosen(window) if item.name in theirs]
-        maximum = 0  # steps that both have of a tensor
+        ours = [item for item in self._selected(window) if item.name in theirs]
+        common_steps = 0  # the largest number, over all tensors
         for tensor in ours:
-            compared = list(_compared(tensor, theirs[tensor.name]))
-            maximum = max(maximum, len(compared))
-            for step, is_same in compared:
+            comparisons = list(_compare(tensor, theirs[tensor.name]))
+            common_steps = max(common_steps, len(comparisons))
+            for step, is_same in comparisons:
                 streaks.note(tensor.name, step, holds=is_same)
                 if is_same and self.is_classic:
                     yield self._finding([tensor.name], (step, step), tensor.name)
-        state["compared"] = state.get("compared", 0) + maximum
+        state["compared"] = state.get("compared", 0) + common_steps
         same = [
             tensor.name
             for tensor in ours
@@ -87,29 +87,29 @@ class SimilarAcrossRuns(Rule):
         ]
         if same and not self.is_classic:
             spans = [streaks.steps(name) for name in same]
-            steps = (min(item for item, _ in spans), max(item for _, item in spans))
+            steps = (min(first for first, _ in spans), max(last for _, last in spans))
             yield self._finding(same, steps, self.other_trial)
 
     def unfit(self, state: State) -> str:
-        """The other job is not set."""
+        """Return a reason if the other job is not set."""
         del state
         return "" if self.other_trial else "set other_trial to the job to compare with"
 
     def lacks(self, state: State) -> str | Shortfall:
-        """Steps that both have recorded."""
-        has, needed = state.get("compared", 0), 1 if self.is_classic else LIMITS.steps_in_a_row
-        if has >= needed:
+        """Return how many steps that both jobs have recorded are missing."""
+        count, needed = state.get("compared", 0), 1 if self.is_classic else LIMITS.steps_in_a_row
+        if count >= needed:
             return ""
-        return Shortfall(has, needed, DataUnit.COMMON_STEPS)
+        return Shortfall(count, needed, DataUnit.COMMON_STEPS)
 
-    def _chosen(self, window: Window) -> list[WindowTensor]:
-        is_open = self.collection_names is None and self.tensor_regex is None
-        collections = _BY_DEFAULT if is_open else self.collection_names or ()
+    def _selected(self, window: Window) -> list[WindowTensor]:
+        is_default = self.collection_names is None and self.tensor_regex is None
+        collections = _DEFAULT_COLLECTIONS if is_default else self.collection_names or ()
         return chosen_tensors(window, collections, self.tensor_regex)
 
     def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
         return self.finding(
-            f"{first_and_count(names)} has the same values as in {self.other_trial} "
+            f"{first_and_count(names)} {'has' if len(names) == 1 else 'have'} the same values as in {self.other_trial} "
             f"from step {steps[0]} to {steps[1]}.",
             step=steps,
             tensor=names[0],
@@ -118,11 +118,13 @@ class SimilarAcrossRuns(Rule):
         )
 
 
-def _compared(ours: WindowTensor, theirs: WindowTensor) -> Iterator[tuple[int, bool]]:
-    """The steps that both have, and whether the tensor is the same there."""
-    steps, here, there = np.intersect1d(ours.steps, theirs.steps, return_indices=True)
-    pairs = [(ours.column(name)[here], theirs.column(name)[there]) for name in _COLUMNS]
+def _compare(ours: WindowTensor, theirs: WindowTensor) -> Iterator[tuple[int, bool]]:
+    """Yield each common step and whether the tensor is the same at it."""
+    steps, our_rows, their_rows = np.intersect1d(ours.steps, theirs.steps, return_indices=True)
+    pairs = [(ours.column(name)[our_rows], theirs.column(name)[their_rows]) for name in _COLUMNS]
     is_same = np.ones(len(steps), dtype=np.bool_)
-    for mine, second in pairs:
-        is_same &= np.isclose(mine, second, rtol=LIMITS.tolerance, atol=0.0, equal_nan=True)
+    for our_values, their_values in pairs:
+        is_same &= np.isclose(
+            our_values, their_values, rtol=LIMITS.tolerance, atol=0.0, equal_nan=True
+        )
     yield from zip(steps.tolist(), is_same.tolist(), strict=True)

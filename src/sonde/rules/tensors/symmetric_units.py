@@ -1,4 +1,4 @@
-"""SymmetricUnits: the units of a layer are copies of each other, and stay so."""
+"""SymmetricUnits: the units of a layer are copies of each other and stay that way."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Calibration:
     min_units_per_group: int = 4
     inspections_in_a_row: int = 3  # after the first updates
     stuck_layers: int = 2  # with a zero gradient; a single one may be gated
-    initial_steps: int = 8  # later differences are no constant initialization
+    initial_steps: int = 8  # copies that appear later do not come from initialization
 
 
 LIMITS = Calibration()
@@ -64,7 +64,7 @@ class SymmetricUnits(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing", "PoorWeightInitialization")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows how many different units each layer has."""
+        """Record how many distinct units each layer has and report layers of copies."""
         yield from begin_attempt(self, window, state)
         began = latest_restart(window, state)
         layers = state.of("layers")
@@ -85,14 +85,13 @@ class SymmetricUnits(Rule):
                     "began": is_copied and is_first,
                     "first": inspection.step,
                 }
-            layer_state["looks"] += inspection.step > layer_state.get(
-                "last", 0
-            )  # workers look at the same steps
+            # workers inspect the same steps
+            layer_state["looks"] += inspection.step > layer_state.get("last", 0)
             layer_state["began"] = layer_state["began"] and is_copied
             layer_state |= {"units": units, "distinct": inspection.value, "last": inspection.step}
         if inspections:
-            self._learn(window, state)
-        names = self._sure(state)
+            self._count_gradients(window, state)
+        names = self._confirmed_layers(state)
         if not names:
             yield from resolve(self, state, _SUBJECT)
         elif names != state.get("names") or (inspections and is_repeat_due(window)):
@@ -101,7 +100,7 @@ class SymmetricUnits(Rule):
         state["names"] = names
 
     def lacks(self, state: State) -> str | Shortfall:
-        """The number of missing inspections."""
+        """Return how many inspections are missing."""
         count = max((int(layer["looks"]) for layer in state.of("layers").values()), default=0)
         return (
             ""
@@ -109,34 +108,34 @@ class SymmetricUnits(Rule):
             else Shortfall(count, LIMITS.inspections_in_a_row, DataUnit.INSPECTIONS)
         )
 
-    def _learn(self, window: Window, state: State) -> None:
-        """Which layers that began with copies get gradients that are not zero."""
+    def _count_gradients(self, window: Window, state: State) -> None:
+        """Count zero and nonzero gradients of the layers that started as copies."""
         names = [name for name, item in state.of("layers").items() if item["began"]]
         if not names:
             return
-        pulled, stuck = state.of("pulled"), state.of("stuck")
+        nonzero, zero = state.of("pulled"), state.of("stuck")
         for tensor in window.tensors("gradients"):
             name = tensor.name.removeprefix("gradient/")
             if name in names and tensor.is_matrix:
                 sizes = tensor.values("abs_mean")
-                pulled[name] = pulled.get(name, 0) + int((sizes > 0).sum())
-                stuck[name] = stuck.get(name, 0) + int((sizes == 0).sum())
+                nonzero[name] = nonzero.get(name, 0) + int((sizes > 0).sum())
+                zero[name] = zero.get(name, 0) + int((sizes == 0).sum())
 
-    def _sure(self, state: State) -> list[str]:
-        """The layers of copies: those that learn as such, then those that cannot learn."""
-        pulled, stuck = state.of("pulled"), state.of("stuck")
+    def _confirmed_layers(self, state: State) -> list[str]:
+        """Return the layers that stay copies: first those that learn, then those that cannot."""
+        nonzero, zero = state.of("pulled"), state.of("stuck")
         copied = [
             name
             for name, item in state.of("layers").items()
             if item["began"] and item["looks"] >= LIMITS.inspections_in_a_row
         ]
-        names = [name for name in copied if pulled.get(name, 0) >= LIMITS.inspections_in_a_row]
-        never = [
-            item
-            for item in copied
-            if not pulled.get(item, 0) and stuck.get(item, 0) >= LIMITS.inspections_in_a_row
+        learning = [name for name in copied if nonzero.get(name, 0) >= LIMITS.inspections_in_a_row]
+        stuck = [
+            name
+            for name in copied
+            if not nonzero.get(name, 0) and zero.get(name, 0) >= LIMITS.inspections_in_a_row
         ]
-        return [*names, *never] if len(never) >= LIMITS.stuck_layers else names
+        return [*learning, *stuck] if len(stuck) >= LIMITS.stuck_layers else learning
 
     def _finding(self, names: list[str], state: State) -> Finding:
         layers = state.of("layers")

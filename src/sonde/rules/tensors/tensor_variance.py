@@ -1,4 +1,4 @@
-"""TensorVariance: a tensor whose values spread too far, or hardly at all."""
+"""TensorVariance: the variance of a tensor is outside the bounds you set."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    steps_in_a_row: int = 3  # recorded ones
+    steps_in_a_row: int = 3  # recorded steps
 
 
 LIMITS = Calibration()
@@ -50,7 +50,7 @@ class TensorVariance(Rule):
     window_steps: ClassVar[int] = 50
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares the variance of everything that was recorded."""
+        """Compare the variance of every recorded tensor with the bounds."""
         if not self._is_set:
             return
         tensors = window.tensors("all")
@@ -71,7 +71,7 @@ class TensorVariance(Rule):
                 yield self._finding(tensor.name, last, steps, tensor.worker)
 
     def unfit(self, state: State) -> str:
-        """No bound was set."""
+        """Return a reason if no bound is set."""
         del state
         return "" if self._is_set else "set max_threshold or min_threshold"
 

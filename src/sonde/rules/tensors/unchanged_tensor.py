@@ -1,4 +1,4 @@
-"""UnchangedTensor: what is recorded stays the same, step after step."""
+"""UnchangedTensor: a tensor has the same values at several recorded steps in a row."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from sonde.rules.measures.tensor_selection import first_and_count
 
 _WEIGHTS, _GRADIENTS = "weights", "gradients"
 _REDUCTIONS = ("min", "max", "mean", "l2_norm", "nan_count")
-_COLUMNS = ("minimum", "maximum", "sum", "sum_of_squares", "nans")  # where the same is the same
+_COLUMNS = ("minimum", "maximum", "sum", "sum_of_squares", "nans")  # compared exactly
 _MAX_LISTED = 8
 
 Row = list[float]  # the step, then the reductions
@@ -31,7 +31,7 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    tolerance: float = 1e-9  # relative: sums may differ by their order
+    tolerance: float = 1e-9  # relative; the order of summation may differ
     span_steps: int = 30  # warm-up from zero and the first inspections are closer together
     min_gradient: float = 1e-12  # mean magnitude
 
@@ -65,21 +65,21 @@ class UnchangedTensor(Rule):
     window_steps: ClassVar[int] = 50
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares what was recorded with what was recorded before."""
+        """Compare recorded tensors with their previous rows."""
         if self.is_classic:
-            yield from self._classic(window, state)
+            yield from self._check_classic(window, state)
         else:
-            yield from self._calibrated(window, state)
+            yield from self._check_calibrated(window, state)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """More recorded steps."""
+        """Return how many recorded steps are missing."""
         lengths = [len(row) for row in state.of("rows").values()]
         count = max([*lengths, *(int(item[0]) for item in state.of("same").values())], default=0)
         if count >= self.num_steps or state.get("moves"):
             return ""
         return Shortfall(count, self.num_steps, DataUnit.INSPECTIONS)
 
-    def _classic(self, window: Window, state: State) -> Iterator[Finding]:
+    def _check_classic(self, window: Window, state: State) -> Iterator[Finding]:
         tensors = window.tensors("all")
         window.count(sum(len(tensor.steps) for tensor in tensors))
         rows_state = state.of("rows")
@@ -99,10 +99,10 @@ class UnchangedTensor(Rule):
             values[1:], values[:1], rtol=self.rtol, atol=self.atol, equal_nan=self.equal_nan
         )
 
-    def _calibrated(self, window: Window, state: State) -> Iterator[Finding]:
+    def _check_calibrated(self, window: Window, state: State) -> Iterator[Finding]:
         weights = [tensor for tensor in window.tensors(_WEIGHTS) if tensor.is_matrix]
-        same = state.of("same")  # at how many recorded steps, since which one, and its values
-        fed_since = _fed_since(window.tensors(_GRADIENTS), state)
+        same = state.of("same")  # by tensor: number of equal rows, and the first of them
+        gradient_starts = _gradient_starts(window.tensors(_GRADIENTS), state)
         for tensor, rows in by_tensor(weights, _exact_rows(weights)):
             for row in rows:
                 count, first = same.get(tensor.name, (0, row))
@@ -114,14 +114,14 @@ class UnchangedTensor(Rule):
         for tensor in weights:
             count, first = same[tensor.name]
             last = int(tensor.steps[-1])
-            since = max(int(first[0]), fed_since.get(tensor.name, last))
+            since = max(int(first[0]), gradient_starts.get(tensor.name, last))
             if count >= max(self.num_steps, 2) and last - since >= LIMITS.span_steps:
                 stuck.append((tensor.name, since, last))
         if not stuck or _is_frozen_on_purpose(window):
             return
         if len(stuck) < len(weights):
             names = [name for name, _, _ in stuck]
-            steps = (min(item for _, item, _ in stuck), max(item for _, _, item in stuck))
+            steps = (min(since for _, since, _ in stuck), max(last for _, _, last in stuck))
             yield self._finding(names, steps, _WEIGHTS)
 
     def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
@@ -147,27 +147,27 @@ def _exact_rows(tensors: Sequence[WindowTensor]) -> list[Row]:
     return list(map(list, zip(steps_of_all(tensors).tolist(), *columns, strict=True)))
 
 
-def _is_equal(value: float, number: float) -> bool:
-    return isclose(value, number, rel_tol=LIMITS.tolerance)
+def _is_equal(value: float, other: float) -> bool:
+    return isclose(value, other, rel_tol=LIMITS.tolerance)
 
 
-def _fed_since(gradients: Sequence[WindowTensor], state: State) -> dict[str, int]:
-    """For each weight that gets a gradient now, since which recorded step it does.
+def _gradient_starts(gradients: Sequence[WindowTensor], state: State) -> dict[str, int]:
+    """Return the first recorded step with a gradient of each weight that has one now.
 
-    A head that is trained in one phase of a job only does not change in the others.
+    A head that is trained in only one phase of a job does not change in the other phases.
     """
-    since: dict[str, int] = state.of("fed")
-    fed = {}
+    starts: dict[str, int] = state.of("fed")
+    current = {}
     for gradient in gradients:
         sizes = gradient.column("sum_of_absolutes")
-        is_fed = sizes > LIMITS.min_gradient * gradient.column("count")
-        if bool(is_fed.any()):
+        is_nonzero = sizes > LIMITS.min_gradient * gradient.column("count")
+        if bool(is_nonzero.any()):
             name = gradient.name.removeprefix("gradient/")
-            fed[name] = since.get(name, int(gradient.steps[is_fed][0]))
+            current[name] = starts.get(name, int(gradient.steps[is_nonzero][0]))
     if gradients:
-        since.clear()
-        since |= fed
-    return since
+        starts.clear()
+        starts |= current
+    return starts
 
 
 def _is_frozen_on_purpose(window: Window) -> bool:

@@ -1,4 +1,4 @@
-"""UnshuffledData: batches hold one kind of samples after the other."""
+"""UnshuffledData: batches arrive sorted by label or in another repeating order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.batch_cycles import LIMITS as WAVES
-from sonde.analyze.batch_cycles import Wave, is_order, is_patchwork, wave_of
+from sonde.analyze.batch_cycles import LIMITS as CYCLES
+from sonde.analyze.batch_cycles import BatchCycle, alternates_series, find_cycle, is_unwanted_order
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
@@ -29,11 +29,11 @@ class Calibration:
 
     min_batch: int = 4
     min_inspections: int = 6
-    max_inspections: int = 64  # remembered
+    max_inspections: int = 64  # kept
     # of one class per batch, on average; at class boundaries a batch has two
     purity_share: float = 0.85
     min_classes: int = 2
-    dominant_share: float = 0.7  # of all labels: such data makes pure batches by itself
+    dominant_share: float = 0.7  # of all labels; such a class fills batches even if shuffled
     ordered_share: float = 0.8  # of class changes in one direction
 
 
@@ -65,19 +65,19 @@ class UnshuffledData(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing", "LossSpike")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows which classes the batches of each worker have, and the means of the first's."""
+        """Record the classes and means of batches and report repeating orders."""
         begin_attempt(window, state)
-        yield from self._by_means(window, state)
+        yield from self._check_means(window, state)
         latest = {}
         for observation in window.observations(_KIND):
             if observation.value >= LIMITS.min_batch and observation.facts:
-                self._take(observation, state.of("workers", observation.worker))
+                self._add(observation, state.of("workers", observation.worker))
                 latest[observation.worker] = observation
-        for worker, item in latest.items():
-            yield from self._judged(item, state.of("workers", worker))
+        for worker, last in latest.items():
+            yield from self._check_labels(last, state.of("workers", worker))
 
     def lacks(self, state: State) -> str | Shortfall:
-        """The number of missing inspections."""
+        """Return how many inspections are missing."""
         count = max((len(worker["purity"]) for worker in state.of("workers").values()), default=0)
         if any(mean.get("is_judged") for mean in state.of("means").values()):
             return ""
@@ -87,7 +87,7 @@ class UnshuffledData(Rule):
             else Shortfall(count, LIMITS.min_inspections, DataUnit.INSPECTIONS)
         )
 
-    def _by_means(self, window: Window, state: State) -> Iterator[Finding]:
+    def _check_means(self, window: Window, state: State) -> Iterator[Finding]:
         observations = window.observations(_MEANS)
         if observations and is_reinforcement_learning(window):
             state["plays"] = True
@@ -95,38 +95,38 @@ class UnshuffledData(Rule):
         for observation in () if state.get("plays") else observations:
             mean_state = state.of("means", observation.subject)
             if observation.worker == mean_state.setdefault("worker", observation.worker):
-                _take_means(observation, mean_state)
+                _add_means(observation, mean_state)
                 latest[observation.subject] = observation
         for subject, item in latest.items():
             mean_state = state.of("means", subject)
-            # labels are alike from row to row in blocks of one class, too: inputs tell better
+            # in blocks of one class, labels are equal from row to row, so prefer inputs
             rough = (state.of("means").get(_INPUT) or mean_state)["rough"]
             chance = mean_state["within"] / mean_state["size"]
-            wave = wave_of(mean_state["values"], chance)
-            mean_state["is_judged"] = mean_state.get("is_judged", False) or wave is not None
-            if wave is None or not is_order(wave, mean_state["within"], rough):
+            cycle = find_cycle(mean_state["values"], chance)
+            mean_state["is_judged"] = mean_state.get("is_judged", False) or cycle is not None
+            if cycle is None or not is_unwanted_order(cycle, mean_state["within"], rough):
                 continue
-            if not is_patchwork(mean_state["values"], mean_state["lengths"], chance):
-                yield self._finding_wave(item, wave, mean_state)
+            if not alternates_series(mean_state["values"], mean_state["lengths"], chance):
+                yield self._cycle_finding(item, cycle, mean_state)
 
-    def _finding_wave(self, observation: Observation, wave: Wave, state: State) -> Finding:
-        share = wave.variance / (wave.variance + state["within"])
+    def _cycle_finding(self, observation: Observation, cycle: BatchCycle, state: State) -> Finding:
+        share = cycle.variance / (cycle.variance + state["within"])
         return self.finding(
-            f"Batches follow an order that repeats every {wave.period} batches: "
+            f"Batches follow an order that repeats every {cycle.period} batches: "
             f"{100 * share:.0f}% of the variance of the {observation.subject} is between batches; "
             f"with shuffled data it would be {100 / state['size']:.1g}%.",
             step=(int(state["first"]), observation.step),
             subject=f"{observation.subject}/{observation.worker}",
             worker=observation.worker,
             evidence={
-                "period": wave.period,
+                "period": cycle.period,
                 "share": share,
-                "again": wave.correlation,
+                "again": cycle.correlation,
                 "batches": len(state["values"]),
             },
         )
 
-    def _judged(self, last: Observation, state: State) -> Iterator[Finding]:
+    def _check_labels(self, last: Observation, state: State) -> Iterator[Finding]:
         if len(state["purity"]) < LIMITS.min_inspections:
             return
         counts = np.array(list(state.of("counts").values()), dtype=np.float64)
@@ -141,14 +141,14 @@ class UnshuffledData(Rule):
         elif purity < LIMITS.purity_share:
             yield self.recovered(f"labels/{last.worker}")
 
-    def _take(self, observation: Observation, state: State) -> None:
+    def _add(self, observation: Observation, state: State) -> None:
         labels = {name: float(count) for name, count in observation.facts.items()}
         maximum = max(labels, key=lambda name: labels[name])
         total = sum(labels.values())
         for name, values in (("purity", labels[maximum] / total), ("classes", int(maximum))):
             state[name] = [*state.get(name, []), values][-LIMITS.max_inspections :]
         state.setdefault("first", observation.step)
-        # a look stands for the steps since the one before: at the beginning there are many of them
+        # weight inspections by the steps since the previous one; the first ones are frequent
         weight = max(1, observation.step - state.get("last", observation.step))
         state["last"] = observation.step
         counts = state.of("counts")
@@ -157,7 +157,7 @@ class UnshuffledData(Rule):
 
     def _finding(self, purity: float, last: Observation, state: State) -> Finding:
         classes = state["classes"]
-        order = ", ".join(str(label_class) for label_class in classes[:12])
+        order = ", ".join(str(label) for label in classes[:12])
         return self.finding(
             f"Batches consist almost entirely of one class ({100 * purity:.0f}% of their labels), "
             f"in order: {order}.",
@@ -166,17 +166,17 @@ class UnshuffledData(Rule):
             worker=last.worker,
             evidence={
                 "purity": purity,
-                "classes": [float(label_class) for label_class in classes],
+                "classes": [float(label) for label in classes],
                 "batches": len(classes),
             },
         )
 
 
-def _take_means(observation: Observation, state: State) -> None:
+def _add_means(observation: Observation, state: State) -> None:
     state.setdefault("first", max(0, observation.step - round(observation.value) + 1))
-    state["values"] = [*state.get("values", []), *observation.facts["means"]][-WAVES.max_means :]
+    state["values"] = [*state.get("values", []), *observation.facts["means"]][-CYCLES.max_means :]
     state["lengths"] = [*state.get("lengths", []), len(observation.facts["means"])][
-        -WAVES.max_means :
+        -CYCLES.max_means :
     ]
     state["size"] = float(observation.facts["size"])
     for name in ("within", "rough"):
@@ -186,7 +186,7 @@ def _take_means(observation: Observation, state: State) -> None:
 
 
 def _is_in_order(classes: list[int]) -> bool:
-    """Whether classes follow each other in one direction, but for where an epoch begins again."""
+    """Whether classes follow each other in one direction, except where a new epoch begins."""
     changes = np.diff(np.array(classes))
     changes = changes[changes != 0]
     if not len(changes):

@@ -1,4 +1,4 @@
-"""ValidationTooGood: an evaluation that cannot be trusted, because it is too good."""
+"""ValidationTooGood: validation is suspiciously good or uses training samples."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,49 +35,49 @@ class Calibration:
     """
 
     min_compared: int = 20  # samples
-    only_known_evaluations: int = 5  # in a row, of nothing but known samples
-    evaluations_in_a_row: int = 2  # a single one at the end may be of the training set
-    all_share: float = 0.99  # of the samples
-    some_share: float = 0.1  # of the samples
-    few_share: float = 0.05  # of the samples
-    # of the training samples were known before: an unknown sample is new
+    only_known_evaluations: int = 5  # in a row with known samples only
+    evaluations_in_a_row: int = 2  # a single one at the end may evaluate the training set
+    all_share: float = 0.99  # of the samples; from here on, all count as known
+    some_share: float = 0.1  # of the samples; the smallest share that is reported
+    few_share: float = 0.05  # of the samples; below it, the set is held out
+    # of the training samples that were known before; then an unknown sample is new
     covered_share: float = 0.9
     # of the pairs expected if known samples are spread evenly over batches
     mixed_share: float = 0.5
     min_known: int = 8
     steady_factor: float = 1.02  # of the share at the previous evaluation
-    duplicate_factor: float = 3.0  # of natural duplicates; with samples drawn at random it is 2
+    duplicate_factor: float = 3.0  # times natural duplicates; random sampling gives 2
     better_evaluations: int = 3  # in a row
-    better_share: float = 0.25  # of errors and loss; dropout and augmentation cost less
+    better_share: float = 0.25  # of errors and loss; more than dropout and augmentation explain
     min_samples: int = 100  # per evaluation
-    min_error: float = 0.1  # of training; otherwise there is nothing to compare
+    min_error: float = 0.1  # in training; below it, there is nothing to compare
 
 
 LIMITS = Calibration()
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """The samples of an evaluation, and how many of them were trained on before."""
+class _Overlap:
+    """The samples of an evaluation and how many of them were trained on before."""
 
     samples: int
     known_samples: int
-    repeated: int  # inside of the evaluation
-    mixed: float  # pairs of a known sample and another in one batch, of those to be expected
+    repeated: int  # within the evaluation
+    mixed: float  # pairs of a known and a new sample in one batch, relative to random batches
     is_one_batch: bool
     trained: int
-    covered: float  # of the samples trained on since the last evaluation, the share known before
-    rate: float  # of samples that are there twice, as far as the training before its end tells
-    before: float  # the share that was known at the last evaluation
+    covered: float  # share of the samples trained on since the last evaluation, known before
+    duplicate_rate: float  # estimated share of samples that occur more than once in the data
+    previous_share: float  # known at the last evaluation
 
     @classmethod
     def of(cls, observation: Observation, state: State) -> Self:
-        """As the hook tells it; the first period of training tells how often samples are twice."""
+        """Create it from an observation; estimate natural duplicates from the first one."""
         facts = {name: int(value) for name, value in observation.facts.items()}
         repeated, rows = facts["again"], max(1, facts["rows"])
-        first = state.setdefault("first", [2 * _at_most(repeated) / rows, rows])
+        first = state.setdefault("first", [2 * _upper_bound(repeated) / rows, rows])
         share = facts["known"] / max(1, facts["samples"])
-        before, state["share"] = state.get("share", 0.0), share
+        previous_share, state["share"] = state.get("share", 0.0), share
         expected = 2 * share * (1 - share) * facts["pairs"]
         return cls(
             facts["samples"],
@@ -88,7 +88,7 @@ class _Compared:
             facts["trained"],
             repeated / rows,
             first[0] * max(1.0, facts["trained"] / first[1]),
-            before,
+            previous_share,
         )
 
     @property
@@ -97,26 +97,26 @@ class _Compared:
 
     @property
     def is_sure(self) -> bool:
-        """Whether more are known than data has that holds the same samples more than once."""
+        """Whether more samples are known than natural duplicates in the data explain."""
         of_each = max(1.0, self.trained / max(1, self.samples))
-        natural = min(_at_most(self.repeated) * of_each, self.rate * self.samples)
+        natural = min(_upper_bound(self.repeated) * of_each, self.duplicate_rate * self.samples)
         return self.known_samples > LIMITS.duplicate_factor * max(natural, LIMITS.min_known)
 
     @property
     def is_even(self) -> bool:
-        """Whether known samples are in all batches: not those of two sets, one after the other."""
+        """Whether known samples are spread over all batches, so that they belong to one set."""
         return self.share >= LIMITS.all_share or self.mixed >= LIMITS.mixed_share
 
     @property
-    def is_told(self) -> bool:
-        """Whether all samples that can be known are, or a part that is in both."""
+    def is_leak(self) -> bool:
+        """Whether all samples that can be known are known, or a stable part is in both sets."""
         is_all = (
             self.share >= LIMITS.all_share
             or self.share >= LIMITS.all_share * self.covered > LIMITS.some_share
         )
         is_part = (
             self.covered >= LIMITS.covered_share
-            and LIMITS.some_share <= self.share <= LIMITS.steady_factor * self.before
+            and LIMITS.some_share <= self.share <= LIMITS.steady_factor * self.previous_share
         )
         return self.is_even and (is_all or is_part)
 
@@ -145,10 +145,10 @@ class ValidationTooGood(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares evaluations with the training before."""
+        """Compare evaluations with the training before them."""
         begin_attempt(window, state)
         state["is_scored"] = state.get("is_scored", False) or bool(window.losses(_EVAL))
-        yield from self._by_samples(window, state, latest_restart(window, state))
+        yield from self._check_samples(window, state, latest_restart(window, state))
         training = TrainingSince(state.of("training"))
         for item in held_out_series(window, state.of("held out")) or ():
             training.add(window, item.step)
@@ -158,57 +158,57 @@ class ValidationTooGood(Rule):
                 and evaluated.samples >= LIMITS.min_samples
                 and trained is not None
             ):
-                yield from self._by_hits((1 - evaluated.accuracy, item.loss), trained, state)
+                yield from self._check_results((1 - evaluated.accuracy, item.loss), trained, state)
         training.add(window)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """That there has to be an evaluation."""
+        """Return a shortfall until there has been an evaluation."""
         is_enough = state.get("evaluations", 0) or state.get("compared", 0)
         return "" if is_enough else Shortfall(0, 1, DataUnit.EVALUATIONS)
 
-    def _by_samples(self, window: Window, state: State, another: int | None) -> Iterator[Finding]:
+    def _check_samples(
+        self, window: Window, state: State, another: int | None
+    ) -> Iterator[Finding]:
         for observation in _observations(window, state):
             worker_state = state.of("workers", f"{observation.worker} {observation.subject}")
-            compared = _Compared.of(observation, worker_state)
-            if compared.samples < LIMITS.min_compared:
+            overlap = _Overlap.of(observation, worker_state)
+            if overlap.samples < LIMITS.min_compared:
                 continue
             state["compared"] = state.get("compared", 0) + 1
             is_candidate = (
-                compared.is_sure and compared.is_even and compared.share >= LIMITS.some_share
+                overlap.is_sure and overlap.is_even and overlap.share >= LIMITS.some_share
             )
             worker_state["row"] = worker_state.get("row", 0) + 1 if is_candidate else 0
-            if compared.share < LIMITS.few_share and compared.covered >= LIMITS.covered_share:
+            if overlap.share < LIMITS.few_share and overlap.covered >= LIMITS.covered_share:
                 state["has_others"] = True
-            is_known = compared.share >= LIMITS.all_share and another is None
+            is_known = overlap.share >= LIMITS.all_share and another is None
             if is_known and worker_state["row"] >= LIMITS.only_known_evaluations:
                 state["has_others"] = False
             if state.get("has_others") or not is_candidate:
                 yield self.recovered("samples")
-            elif worker_state["row"] >= LIMITS.evaluations_in_a_row and compared.is_told:
-                is_all_data = compared.is_one_batch or compared.share >= LIMITS.all_share
+            elif worker_state["row"] >= LIMITS.evaluations_in_a_row and overlap.is_leak:
+                is_all_data = overlap.is_one_batch or overlap.share >= LIMITS.all_share
                 is_hint = is_all_data and not state["is_scored"]
                 yield self._finding(
-                    compared, observation, Severity.INFO if is_hint else Severity.WARNING
+                    overlap, observation, Severity.INFO if is_hint else Severity.WARNING
                 )
 
-    def _finding(
-        self, compared: _Compared, observation: Observation, severity: Severity
-    ) -> Finding:
+    def _finding(self, overlap: _Overlap, observation: Observation, severity: Severity) -> Finding:
         return self.finding(
-            f"{compared.known_samples} of {compared.samples} evaluation samples "
-            f"({100 * compared.share:.0f}%) were trained on before.",
+            f"{overlap.known_samples} of {overlap.samples} evaluation samples "
+            f"({100 * overlap.share:.0f}%) were trained on before.",
             severity=severity,
             step=observation.step,
             subject="samples",
             evidence={
-                "known": compared.known_samples,
-                "samples": compared.samples,
-                "trained": compared.trained,
-                "repeated": compared.repeated,
+                "known": overlap.known_samples,
+                "samples": overlap.samples,
+                "trained": overlap.trained,
+                "repeated": overlap.repeated,
             },
         )
 
-    def _by_hits(self, evaluated: Result, trained: Result, state: State) -> Iterator[Finding]:
+    def _check_results(self, evaluated: Result, trained: Result, state: State) -> Iterator[Finding]:
         (errors, loss), (trained_errors, trained_loss) = evaluated, trained
         state["evaluations"] = state.get("evaluations", 0) + 1
         if trained_errors < LIMITS.min_error or loss is None or trained_loss is None:
@@ -237,21 +237,21 @@ class ValidationTooGood(Rule):
 
 
 def _observations(window: Window, state: State) -> Iterator[Observation]:
-    """Evaluation samples, without the training set evaluated next to another set."""
+    """Yield observed evaluations, except of a training set evaluated next to another set."""
     observations = window.observations(_KIND)
     if not observations or is_reinforcement_learning(window):
         return
-    # a set of few batches has a result, but its samples are not compared
-    named = {
+    # a set with few batches has a result, but its samples are not compared
+    names = {
         *(observation.subject for observation in observations),
         *(item.name for item in evaluations_in(window)),
     }
-    state["series"] = sorted({*state.get("series", []), *named})
-    for entry in observations:
-        if not (entry.facts.get("is_training_data") and len(state["series"]) > 1):
-            yield entry
+    state["series"] = sorted({*state.get("series", []), *names})
+    for observation in observations:
+        if not (observation.facts.get("is_training_data") and len(state["series"]) > 1):
+            yield observation
 
 
-def _at_most(count: int) -> float:
-    """The upper bound of the expected count, given an observed count."""
+def _upper_bound(count: int) -> float:
+    """Return the upper bound of the expected count, given an observed count."""
     return count + 3 + 2 * sqrt(count)

@@ -1,4 +1,4 @@
-"""VanishingGradient: what reaches a layer is too small to move it."""
+"""VanishingGradient: the gradients of a layer are so small that it does not learn."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,16 +32,16 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    steps_in_a_row: int = 3  # recorded ones, close together only at first
+    steps_in_a_row: int = 3  # recorded steps, which are close together only at first
     span_steps: int = 35
-    min_nonzero: int = 2  # of them with a small gradient that is not zero
-    far_factor: float = 1e-3  # of the limit: then fewer steps suffice, farther apart
+    min_nonzero: int = 2  # of these steps, with a small gradient that is not zero
+    far_factor: float = 1e-3  # of the limit; below it, fewer steps suffice, farther apart
     far_steps_in_a_row: int = 2
     far_span_steps: int = 70
-    initial_steps: int = 5  # recorded ones that tell the initial level
+    initial_steps: int = 5  # recorded steps that define the initial level
     behind_ratio: float = 1e-3  # of the largest gradient
     converged_ratio: float = 1e-2  # of the initial level
-    # recorded ones from the first on, and the steps they span
+    # number of recorded steps from the first one, and the steps they span
     all_zero_steps: tuple[int, int] = (5, 100)
 
 
@@ -74,17 +74,17 @@ class VanishingGradient(Rule):
     window_steps: ClassVar[int] = 50
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at every gradient that was recorded."""
+        """Compare every recorded gradient with the limits."""
         tensors = window.tensors(_COLLECTION)
         if self.is_classic:
-            yield from self._classic(tensors)
+            yield from self._check_classic(tensors)
             return
         if tensors and not state.get("is_fed"):
-            yield from self._never_fed(tensors, state)
-        yield from self._calibrated(tensors, state)
+            yield from self._check_all_zero(tensors, state)
+        yield from self._check_calibrated(tensors, state)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many recorded steps are missing."""
+        """Return how many recorded steps are missing."""
         count, last = int(state.get("seen", 0)), int(state.get("last", 0))
         first = int(state.get("first", last))
         if self.is_classic or (
@@ -95,7 +95,7 @@ class VanishingGradient(Rule):
             return Shortfall(count, LIMITS.steps_in_a_row, DataUnit.INSPECTIONS)
         return Shortfall(last - first, LIMITS.span_steps, DataUnit.STEPS_BETWEEN)
 
-    def _classic(self, tensors: tuple[WindowTensor, ...]) -> Iterator[Finding]:
+    def _check_classic(self, tensors: tuple[WindowTensor, ...]) -> Iterator[Finding]:
         for tensor in tensors:
             for step, value in tensor.reduction("abs_mean"):
                 if value < self.threshold:
@@ -107,8 +107,8 @@ class VanishingGradient(Rule):
                         evidence={"abs_mean": value, "threshold": self.threshold},
                     )
 
-    def _never_fed(self, tensors: Sequence[WindowTensor], state: State) -> Iterator[Finding]:
-        """Whether all gradients have been zero so far."""
+    def _check_all_zero(self, tensors: Sequence[WindowTensor], state: State) -> Iterator[Finding]:
+        """Report if all gradients have been zero so far."""
         if (column_of_all(tensors, "zeros") < column_of_all(tensors, "count")).any():
             state["is_fed"] = True
             return
@@ -133,11 +133,13 @@ class VanishingGradient(Rule):
                 },
             )
 
-    def _calibrated(self, tensors: tuple[WindowTensor, ...], state: State) -> Iterator[Finding]:
+    def _check_calibrated(
+        self, tensors: tuple[WindowTensor, ...], state: State
+    ) -> Iterator[Finding]:
         weights = [tensor for tensor in tensors if tensor.is_matrix]
         if not weights:
             return
-        values = _means_of_touched(weights)
+        values = _nonzero_means(weights)
         steps: list[int] = np.unique(steps_of_all(weights)).tolist()
         streaks, tiny, far = Streaks(state), state.of("tiny"), state.of("far")
         is_settled = state.get("seen", 0) >= LIMITS.initial_steps and not streaks
@@ -151,13 +153,13 @@ class VanishingGradient(Rule):
         small: dict[str, float] = {}
         for step in steps:
             now = {name: mean[step] for name, mean in means.items() if step in mean}
-            liveliest = max(now.values())
+            largest = max(now.values())
             state["seen"] = state.get("seen", 0) + 1
             state["first"], state["last"] = state.get("first", step), step
             if state["seen"] <= LIMITS.initial_steps:
-                state["lively"] = max(state.get("lively", 0.0), liveliest)
-            is_converged = liveliest < LIMITS.converged_ratio * state["lively"]
-            limit = min(self.threshold, LIMITS.behind_ratio * liveliest)
+                state["lively"] = max(state.get("lively", 0.0), largest)
+            is_converged = largest < LIMITS.converged_ratio * state["lively"]
+            limit = min(self.threshold, LIMITS.behind_ratio * largest)
             for name, value in now.items():
                 is_small = value < limit and not is_converged
                 streaks.note(name, step, holds=is_small)
@@ -167,7 +169,7 @@ class VanishingGradient(Rule):
                 small[name] = value
         lasting = _lasting(streaks, far)
         names = [name for name in means if name in lasting]
-        # exactly zero all the time is a layer that is not used, or an expert that is not selected
+        # a gradient that is always exactly zero belongs to an unused layer or expert
         if any(tiny[name] >= LIMITS.min_nonzero for name in names):
             first = min(streaks.steps(name)[0] for name in names)
             yield self._finding(names, small, means, (first, steps[-1]))
@@ -179,12 +181,12 @@ class VanishingGradient(Rule):
         means: dict[str, dict[int, float]],
         steps: tuple[int, int],
     ) -> Finding:
-        """One finding for all layers: they vanish together, the first ones the most."""
+        """Create one finding for all layers, because they vanish together."""
         worst = min(names, key=lambda name: small[name])
         best = max((name for name in means if name in small), key=lambda name: small[name])
-        remaining_names = "" if len(names) == 1 else f" and {len(names) - 1} more"
+        more = "" if len(names) == 1 else f" and {len(names) - 1} more"
         return self.finding(
-            f"{worst.removeprefix('gradient/')}{remaining_names}: mean absolute gradient "
+            f"{worst.removeprefix('gradient/')}{more}: mean absolute gradient "
             f"{small[worst]:.3g}, compared with {small[best]:.3g} in "
             f"{best.removeprefix('gradient/')}.",
             step=steps,
@@ -202,18 +204,18 @@ class VanishingGradient(Rule):
 
 
 def _lasting(streaks: Streaks, far: State) -> set[str]:
-    """The weights whose gradient has been small for long enough; the far smaller, the sooner."""
+    """Return the weights whose gradient has been small for long enough."""
     sooner = streaks.lasting(LIMITS.far_steps_in_a_row, LIMITS.far_span_steps)
     names = {name for name in sooner if far.get(name, 0) >= LIMITS.far_steps_in_a_row}
     return names | set(streaks.lasting(LIMITS.steps_in_a_row, LIMITS.span_steps))
 
 
-def _means_of_touched(tensors: Sequence[WindowTensor]) -> FloatArray:
-    """The mean absolute gradients of the elements that have one."""
-    untouched = [column_of_all(tensors, name) for name in ("zeros", "nans", "infinities")]
-    touched = column_of_all(tensors, "count") - sum(untouched)
+def _nonzero_means(tensors: Sequence[WindowTensor]) -> FloatArray:
+    """Return the mean absolute gradients over elements that are nonzero and finite."""
+    excluded = [column_of_all(tensors, name) for name in ("zeros", "nans", "infinities")]
+    nonzero = column_of_all(tensors, "count") - sum(excluded)
     absolutes = column_of_all(tensors, "sum_of_absolutes")
-    return np.where(touched > 0, absolutes / np.maximum(touched, 1), 0.0)
+    return np.where(nonzero > 0, absolutes / np.maximum(nonzero, 1), 0.0)
 
 
 def _layer(tensor: WindowTensor) -> str:

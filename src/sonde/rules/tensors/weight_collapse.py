@@ -1,4 +1,4 @@
-"""WeightCollapse: regularization pulls the weights to zero, whatever the loss says."""
+"""WeightCollapse: weights shrink toward zero because regularization outweighs the loss."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,11 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    small_ratio: float = 0.1  # of its first norm; weight decay in balance with a loss stays above
-    gone_ratio: float = 0.01  # of its first norm, whatever the loss (it may include the penalty)
+    small_ratio: float = 0.1  # of the first norm; balanced weight decay stays above
+    gone_ratio: float = 0.01  # of the first norm, whatever the loss (it may include the penalty)
     min_share: float = 0.5  # of the weights
     not_better_share: float = 0.8  # of the initial loss
-    initial_losses: int = 5  # whose median is the initial loss
+    initial_losses: int = 5  # their median is the initial loss
     windows_in_a_row: int = 2  # with data
 
 
@@ -62,14 +62,14 @@ class WeightCollapse(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares all weights with what they were."""
-        self._take_losses(window, state)
+        """Compare the norms of all weights with their initial norms."""
+        self._add_losses(window, state)
         first, now = state.of("first"), state.of("now")
         tensors = [tensor for tensor in window.tensors("weights") if tensor.is_matrix]
-        for item, squares in _squares(tensors):
+        for tensor, squares in _finite_squares(tensors):
             if squares and squares[0] > 0:
-                first.setdefault(item.name, math.sqrt(squares[0]))
-                now[item.name] = math.sqrt(squares[-1])
+                first.setdefault(tensor.name, math.sqrt(squares[0]))
+                now[tensor.name] = math.sqrt(squares[-1])
         if not tensors or not now:
             return
         ratios = {name: now[name] / first[name] for name in now}
@@ -82,10 +82,10 @@ class WeightCollapse(Rule):
             yield self._finding(window, small, ratios, state)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """Two inspections of the weights are needed."""
+        """Return a shortfall until weights have been inspected."""
         return "" if state.of("now") else Shortfall(0, 1, DataUnit.INSPECTIONS)
 
-    def _take_losses(self, window: Window, state: State) -> None:
+    def _add_losses(self, window: Window, state: State) -> None:
         curves = window.losses()
         finite = [curve.values[np.isfinite(curve.values)] for curve in curves]
         nonempty = [values for values in finite if len(values)]
@@ -121,8 +121,8 @@ class WeightCollapse(Rule):
         )
 
 
-def _squares(tensors: Sequence[WindowTensor]) -> Iterator[tuple[WindowTensor, list[float]]]:
-    """The sums of squares of each, where all of it is finite."""
+def _finite_squares(tensors: Sequence[WindowTensor]) -> Iterator[tuple[WindowTensor, list[float]]]:
+    """Yield each tensor with the sums of squares of its finite rows."""
     if tensors:
         bad = column_of_all(tensors, "nans") + column_of_all(tensors, "infinities")
         pairs = zip(column_of_all(tensors, "sum_of_squares").tolist(), bad.tolist(), strict=True)

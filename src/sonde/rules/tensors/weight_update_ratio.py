@@ -1,4 +1,4 @@
-"""WeightUpdateRatio: weights that jump, or do not move."""
+"""WeightUpdateRatio: weight updates are far too large or too small."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.updates import COLUMNS, least_updates
+from sonde.analyze.updates import COLUMNS, min_update_norms
 from sonde.read.window import Window, WindowTensor
 from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.finding import Finding
@@ -20,7 +20,7 @@ from sonde.rules.measures.tensor_columns import by_tensor, column_of_all, steps_
 from sonde.rules.measures.tensor_selection import first_and_count
 
 _COLLECTION = "weights"
-_EVERY = "every weight"
+_ALL = "every weight"
 _MAX_LISTED = 8
 
 
@@ -31,14 +31,14 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    typical_rms: float = 1e-2  # a jump of such weights is the measure for smaller ones
-    # steps between inspections at most, and root mean square at least
+    typical_rms: float = 1e-2  # updates of smaller weights are compared with this size
+    # maximum steps between inspections, minimum root mean square
     jump_limits: tuple[tuple[int, float], tuple[int, float]] = ((3, 0.0001), (100, typical_rms))
     min_elements: int = 16  # single elements may take any value
-    steps_in_a_row: int = 3  # recorded ones without movement
-    span_steps: int = 50  # longer than the end of a schedule that falls to zero
-    max_shared_steps: int = 100  # over which a change is divided; oscillation adds up to less
-    min_share: float = 0.25  # of all steps; a schedule may end a little before the job
+    steps_in_a_row: int = 3  # recorded steps without change
+    span_steps: int = 50  # longer than the end of a learning rate schedule
+    max_shared_steps: int = 100  # a change is divided by at most this; oscillations cancel out
+    min_share: float = 0.25  # of all steps; a schedule may end shortly before the job
     min_gradient: float = 1e-12  # mean magnitude
 
 
@@ -46,27 +46,27 @@ LIMITS = Calibration()
 
 
 @dataclass(frozen=True)
-class _Moves:
-    """The change of weights between two inspections, tensor by tensor."""
+class _Updates:
+    """Changes of weights between two inspections; the elements of all arrays correspond."""
 
-    tensors: IntArray  # which one, by its place among them
-    before: IntArray  # the first step
-    steps: IntArray  # the second
+    tensors: IntArray  # indices
+    before: IntArray  # steps of the first inspections
+    steps: IntArray  # steps of the second inspections
     ratios: FloatArray
-    sizes: FloatArray  # the root mean squares before; nought of a few numbers
+    sizes: FloatArray  # root mean squares before the update; zero for tensors of a few elements
 
-    def take(self, which: BoolArray) -> "_Moves":
-        """Some of them."""
-        return _Moves(
-            self.tensors[which],
-            self.before[which],
-            self.steps[which],
-            self.ratios[which],
-            self.sizes[which],
+    def select(self, mask: BoolArray) -> "_Updates":
+        """Return the updates in a mask."""
+        return _Updates(
+            self.tensors[mask],
+            self.before[mask],
+            self.steps[mask],
+            self.ratios[mask],
+            self.sizes[mask],
         )
 
     def at(self, index: int) -> tuple[int, tuple[int, int], float]:
-        """One of them: its tensor, its steps, its ratio."""
+        """Return the tensor index, the steps and the ratio of an update."""
         steps = (int(self.before[index]), int(self.steps[index]))
         return int(self.tensors[index]), steps, float(self.ratios[index])
 
@@ -98,33 +98,35 @@ class WeightUpdateRatio(Rule):
     window_steps: ClassVar[int] = 50
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares every weight with what it was."""
+        """Compare the updates of weights with the thresholds."""
         tensors = window.tensors(_COLLECTION)
         gradients = () if self.is_classic else window.tensors("gradients")
         if not tensors:
             return
-        moves = self._moves(tensors, state.of("rows"))
+        updates = self._updates(tensors, state.of("rows"))
         names = [tensor.name for tensor in tensors]
         if self.is_classic:
-            for index in range(len(moves.steps)):
-                which, steps, ratio = moves.at(index)
-                yield from self._classic(names[which], steps, ratio)
+            for index in range(len(updates.steps)):
+                tensor_index, steps, ratio = updates.at(index)
+                yield from self._check_classic(names[tensor_index], steps, ratio)
             return
-        moves = moves.take(np.array([tensor.is_matrix for tensor in tensors])[moves.tensors])
-        yield from self._jumps(tensors, moves, GrowthTracker(state.of("pace")))
-        if len(moves.steps):
-            yield from self._standstill(gradients, names, moves, Streaks(state))
+        updates = updates.select(
+            np.array([tensor.is_matrix for tensor in tensors])[updates.tensors]
+        )
+        yield from self._check_jumps(tensors, updates, GrowthTracker(state.of("pace")))
+        if len(updates.steps):
+            yield from self._check_standstill(gradients, names, updates, Streaks(state))
 
     def lacks(self, state: State) -> str | Shortfall:
-        """A second look at a weight."""
+        """Return a shortfall until a weight has been inspected twice."""
         is_compared = any(len(row) > 1 for row in state.of("rows").values())
         return "" if is_compared else Shortfall(1, 2, DataUnit.INSPECTIONS)
 
-    def _moves(self, tensors: Sequence[WindowTensor], state: State) -> _Moves:
-        """Compares rows with those before, of all tensors at once."""
+    def _updates(self, tensors: Sequence[WindowTensor], state: State) -> _Updates:
+        """Compare the rows of all tensors with earlier rows."""
         back = self.num_steps or 1
         columns = [steps_of_all(tensors), *(column_of_all(tensors, name) for name in COLUMNS)]
-        joined: list[list[float]] = []  # of each tensor the rows before, then the new ones
+        joined: list[list[float]] = []  # for each tensor, earlier rows and then new ones
         counts = []
         for tensor, tensor_rows in by_tensor(tensors, np.stack(columns, axis=1).tolist()):
             earlier = state.get(tensor.name, [])
@@ -134,59 +136,61 @@ class WeightUpdateRatio(Rule):
         rows, indices = np.array(joined), np.repeat(np.arange(len(tensors)), counts)
         firsts = np.flatnonzero(indices[back:] == indices[:-back])
         before, after = rows[firsts], rows[firsts + back]
-        with np.errstate(all="ignore"):  # what is no number is left out
+        with np.errstate(all="ignore"):  # results that are not finite are dropped
             norms = np.sqrt(before[:, 2])
-            ratios = least_updates(before[:, 1:], after[:, 1:]) / (norms + self.epsilon)
+            ratios = min_update_norms(before[:, 1:], after[:, 1:]) / (norms + self.epsilon)
             sizes = np.where(
                 before[:, 1] >= LIMITS.min_elements, norms / np.sqrt(before[:, 1]), 0.0
             )
         steps = (before[:, 0].astype(np.int64), after[:, 0].astype(np.int64))
-        return _Moves(indices[firsts], *steps, ratios, sizes).take(np.isfinite(ratios))
+        return _Updates(indices[firsts], *steps, ratios, sizes).select(np.isfinite(ratios))
 
-    def _classic(self, name: str, steps: tuple[int, int], ratio: float) -> Iterator[Finding]:
+    def _check_classic(self, name: str, steps: tuple[int, int], ratio: float) -> Iterator[Finding]:
         if ratio > self.large_threshold:
-            yield self._jump(name, steps, ratio)
+            yield self._jump_finding(name, steps, ratio)
         elif ratio < self.small_threshold:
-            yield self._still([name], steps, ratio, name)
+            yield self._standstill_finding([name], steps, ratio, name)
 
-    def _jumps(
-        self, tensors: Sequence[WindowTensor], moves: _Moves, pace: GrowthTracker
+    def _check_jumps(
+        self, tensors: Sequence[WindowTensor], updates: _Updates, growth: GrowthTracker
     ) -> Iterator[Finding]:
-        result: dict[int, tuple[tuple[int, int], float]] = {}
-        against_usual = moves.ratios * np.minimum(moves.sizes / LIMITS.typical_rms, 1.0)
-        for index in np.flatnonzero(against_usual > self.large_threshold).tolist():
-            which, steps, ratio = moves.at(index)
-            if _is_jump(steps[1] - steps[0], float(moves.sizes[index])):
-                result.setdefault(which, (steps, ratio))
-        for which, steps, ratio in pace.sudden_growth(tensors, self.large_threshold):
-            if tensors[which].is_matrix:
-                result.setdefault(which, (steps, ratio))
-        for which, (steps, ratio) in result.items():
-            yield self._jump(tensors[which].name, steps, ratio)
+        jumps: dict[int, tuple[tuple[int, int], float]] = {}
+        scaled = updates.ratios * np.minimum(updates.sizes / LIMITS.typical_rms, 1.0)
+        for index in np.flatnonzero(scaled > self.large_threshold).tolist():
+            tensor_index, steps, ratio = updates.at(index)
+            if _is_jump(steps[1] - steps[0], float(updates.sizes[index])):
+                jumps.setdefault(tensor_index, (steps, ratio))
+        for tensor_index, steps, ratio in growth.sudden_growth(tensors, self.large_threshold):
+            if tensors[tensor_index].is_matrix:
+                jumps.setdefault(tensor_index, (steps, ratio))
+        for tensor_index, (steps, ratio) in jumps.items():
+            yield self._jump_finding(tensors[tensor_index].name, steps, ratio)
 
-    def _standstill(
+    def _check_standstill(
         self,
         gradients: Sequence[WindowTensor],
         names: Sequence[str],
-        moves: _Moves,
+        updates: _Updates,
         streaks: Streaks,
     ) -> Iterator[Finding]:
-        steps, indices = np.unique(moves.steps, return_inverse=True)
+        steps, indices = np.unique(updates.steps, return_inverse=True)
         largest = np.zeros(len(steps))
-        per_step = moves.ratios / np.clip(moves.steps - moves.before, 1, LIMITS.max_shared_steps)
+        per_step = updates.ratios / np.clip(
+            updates.steps - updates.before, 1, LIMITS.max_shared_steps
+        )
         np.maximum.at(largest, indices, per_step)
         is_still = largest < self.small_threshold
-        fed = _fed(gradients) if is_still.any() else set()
+        trained_steps = _steps_with_gradients(gradients) if is_still.any() else set()
         for step, holds in zip(steps.tolist(), is_still.tolist(), strict=True):
-            streaks.note(_EVERY, step, holds=holds and step in fed)
+            streaks.note(_ALL, step, holds=holds and step in trained_steps)
         span = max(LIMITS.span_steps, LIMITS.min_share * int(steps[-1]))
         if streaks.lasting(LIMITS.steps_in_a_row, round(span)):
             still = sorted(
-                names[tensor] for tensor in moves.tensors[moves.steps == steps[-1]].tolist()
+                names[tensor] for tensor in updates.tensors[updates.steps == steps[-1]].tolist()
             )
-            yield self._still(still, streaks.steps(_EVERY), float(largest[-1]), _EVERY)
+            yield self._standstill_finding(still, streaks.steps(_ALL), float(largest[-1]), _ALL)
 
-    def _jump(self, name: str, steps: tuple[int, int], ratio: float) -> Finding:
+    def _jump_finding(self, name: str, steps: tuple[int, int], ratio: float) -> Finding:
         return self.finding(
             f"{name} changed by {ratio:.3g} times its norm from step {steps[0]} to {steps[1]}.",
             step=steps,
@@ -195,13 +199,13 @@ class WeightUpdateRatio(Rule):
             evidence={"ratio": ratio, "threshold": self.large_threshold},
         )
 
-    def _still(
+    def _standstill_finding(
         self, names: list[str], steps: tuple[int, int], ratio: float, subject: str
     ) -> Finding:
-        each = "" if self.is_classic else " per step"
+        unit = "" if self.is_classic else " per step"
         return self.finding(
             f"{first_and_count(names)} did not move from step {steps[0]} to {steps[1]}: the update "
-            f"is {ratio:.3g} of its norm{each}.",
+            f"is {ratio:.3g} of its norm{unit}.",
             step=steps,
             tensor=names[0],
             subject=f"{subject} does not change",
@@ -214,16 +218,17 @@ class WeightUpdateRatio(Rule):
 
 
 def _is_jump(steps: int, size: float) -> bool:
-    return any(steps <= apart and size >= minimum for apart, minimum in LIMITS.jump_limits)
+    return any(
+        steps <= max_steps and size >= min_size for max_steps, min_size in LIMITS.jump_limits
+    )
 
 
-def _fed(gradients: Sequence[WindowTensor]) -> set[int]:
-    """The steps at which any weight has got a gradient."""
-    result: set[int] = set()
+def _steps_with_gradients(gradients: Sequence[WindowTensor]) -> set[int]:
+    """Return the steps at which any weight has a gradient."""
+    steps: set[int] = set()
     for gradient in gradients:
         if gradient.is_matrix:
-            has_some = gradient.column("sum_of_absolutes") > LIMITS.min_gradient * gradient.column(
-                "count"
-            )
-            result.update(gradient.steps[has_some].tolist())
-    return result
+            sizes = gradient.column("sum_of_absolutes")
+            is_nonzero = sizes > LIMITS.min_gradient * gradient.column("count")
+            steps.update(gradient.steps[is_nonzero].tolist())
+    return steps
