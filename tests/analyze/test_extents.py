@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sonde.analyze.extents import Extents, SharedTime
 from sonde.records.arrays import IntArray
 
-stretches = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted), max_size=8)
+intervals = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted), max_size=8)
 
 
 def extents(pairs: list[list[int]]) -> Extents:
@@ -26,47 +26,47 @@ def instants_of(result: Extents) -> set[int]:
     return {instant for start, end in pairs for instant in range(start, end)}
 
 
-@given(stretches, stretches)
-def test_sets_of_stretches_are_sets_of_instants(
-    item: list[list[int]], rival: list[list[int]]
+@given(intervals, intervals)
+def test_set_operations_equal_those_of_sets_of_instants(
+    pairs: list[list[int]], other_pairs: list[list[int]]
 ) -> None:
-    first, second = extents(item), extents(rival)
-    assert instants_of(first) == instants(item)
-    assert instants_of(first | second) == instants(item) | instants(rival)
-    assert instants_of(first & second) == instants(item) & instants(rival)
-    assert instants_of(first - second) == instants(item) - instants(rival)
-    assert instants_of(first.gaps(5, 30)) == set(range(5, 30)) - instants(item)
-    assert first.total_ns == len(instants(item))
+    first, second = extents(pairs), extents(other_pairs)
+    assert instants_of(first) == instants(pairs)
+    assert instants_of(first | second) == instants(pairs) | instants(other_pairs)
+    assert instants_of(first & second) == instants(pairs) & instants(other_pairs)
+    assert instants_of(first - second) == instants(pairs) - instants(other_pairs)
+    assert instants_of(first.gaps(5, 30)) == set(range(5, 30)) - instants(pairs)
+    assert first.total_ns == len(instants(pairs))
 
 
-@given(stretches)
-def test_stretches_of_a_set_are_apart_and_in_order(pairs: list[list[int]]) -> None:
+@given(intervals)
+def test_intervals_of_a_union_are_disjoint_and_sorted(pairs: list[list[int]]) -> None:
     result = extents(pairs)
     assert (result.ends_ns > result.starts_ns).all()
     assert (result.starts_ns[1:] > result.ends_ns[:-1]).all()
 
 
-@given(stretches, stretches)
-def test_what_a_set_covers_of_other_stretches(
-    item: list[list[int]], requested: list[list[int]]
+@given(intervals, intervals)
+def test_covered_time_of_other_intervals(
+    pairs: list[list[int]], requested: list[list[int]]
 ) -> None:
-    covered = extents(item).covered_ns(*arrays(requested))
-    assert covered.tolist() == [len(instants(item) & instants([pair])) for pair in requested]
+    covered = extents(pairs).covered_ns(*arrays(requested))
+    assert covered.tolist() == [len(instants(pairs) & instants([pair])) for pair in requested]
 
 
-@given(stretches)
-def test_instants_inside_of_a_set(pairs: list[list[int]]) -> None:
-    inside = extents(pairs).holds(np.arange(41))
+@given(intervals)
+def test_contained_instants(pairs: list[list[int]]) -> None:
+    inside = extents(pairs).contains(np.arange(41))
     assert set(np.flatnonzero(inside).tolist()) == instants(pairs)
 
 
-@given(stretches)
-def test_shared_time_adds_up_to_what_is_covered(pairs: list[list[int]]) -> None:
+@given(intervals)
+def test_shared_time_adds_up_to_the_covered_time(pairs: list[list[int]]) -> None:
     starts, ends = arrays(pairs)
     shares = SharedTime(starts, ends).of(starts, ends)
     assert np.isclose(shares.sum(), len(instants(pairs)))
 
 
-def test_two_at_once_have_half_of_the_time_each() -> None:
+def test_two_concurrent_intervals_have_half_of_the_time_each() -> None:
     starts, ends = np.array([0, 5]), np.array([10, 15])
     assert SharedTime(starts, ends).of(starts, ends).tolist() == [7.5, 7.5]

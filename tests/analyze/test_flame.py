@@ -1,4 +1,4 @@
-"""Trees of calls of several profiles become one."""
+"""Flame graphs of several profiles."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from sonde.records.python_profile import Function
 MAIN, STEP, LOSS = Function("main", "a.py", 1), Function("step", "a.py", 9), Function("loss")
 
 
-def frame_share(nodes: list[tuple[int, Function, int]]) -> Amounts:
-    """Nodes as (parent, function, own time)."""
+def profile(nodes: list[tuple[int, Function, int]]) -> Amounts:
+    """Build a profile from nodes as (parent, function, self time)."""
     functions = tuple(dict.fromkeys(function for _, function, _ in nodes))
     tree = Tree(
         functions,
@@ -18,42 +18,40 @@ def frame_share(nodes: list[tuple[int, Function, int]]) -> Amounts:
         tuple(functions.index(function) for _, function, _ in nodes),
         tuple(range(len(nodes))),
     )
-    block = [(index, ns) for index, (_, _, ns) in enumerate(nodes) if ns]
-    indices, times = np.array(block, dtype=np.int64).reshape(-1, 2).T
+    rows = [(index, ns) for index, (_, _, ns) in enumerate(nodes) if ns]
+    indices, times = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     zero = np.zeros_like(indices)
     return Amounts(tree, zero, zero, indices, np.ones_like(indices), times)
 
 
-def printed(flame: Flame) -> list[tuple[str, int, int, int]]:
+def rows_of(flame: Flame) -> list[tuple[str, int, int, int]]:
     names = [flame.functions[frame].name for frame in flame.frames.tolist()]
     columns = (flame.parents.tolist(), flame.own_ns.tolist(), flame.total_ns.tolist())
     return list(zip(names, *columns, strict=True))
 
 
-def test_what_is_called_from_the_same_place_is_one_frame() -> None:
-    first = frame_share([(-1, MAIN, 1), (0, STEP, 20), (0, STEP, 5), (0, LOSS, 2)])
-    second = frame_share([(-1, MAIN, 0), (0, LOSS, 30)])
-    assert printed(flame_of([first, second])) == [
+def test_a_function_with_the_same_callers_is_one_frame() -> None:
+    first = profile([(-1, MAIN, 1), (0, STEP, 20), (0, STEP, 5), (0, LOSS, 2)])
+    second = profile([(-1, MAIN, 0), (0, LOSS, 30)])
+    assert rows_of(flame_of([first, second])) == [
         ("main", -1, 1, 58),
         ("loss", 0, 32, 32),
         ("step", 0, 25, 25),
     ]
 
 
-def test_a_function_that_calls_itself_is_a_frame_below_its_own() -> None:
-    flame = flame_of([frame_share([(-1, MAIN, 1), (0, MAIN, 2)])])
-    assert printed(flame) == [("main", -1, 1, 3), ("main", 0, 2, 2)]
+def test_a_recursive_call_is_a_frame_of_its_own() -> None:
+    flame = flame_of([profile([(-1, MAIN, 1), (0, MAIN, 2)])])
+    assert rows_of(flame) == [("main", -1, 1, 3), ("main", 0, 2, 2)]
     assert flame.functions == (MAIN,)
 
 
-def test_frames_too_small_to_be_seen_are_left_out_and_counted() -> None:
-    flame = flame_of(
-        [frame_share([(-1, MAIN, 990), (0, STEP, 8), (1, LOSS, 2)])], least_share=0.005
-    )
-    assert printed(flame) == [("main", -1, 990, 1000), ("step", 0, 8, 10)]
+def test_frames_below_the_minimum_share_are_counted_as_left_out() -> None:
+    flame = flame_of([profile([(-1, MAIN, 990), (0, STEP, 8), (1, LOSS, 2)])], min_share=0.005)
+    assert rows_of(flame) == [("main", -1, 990, 1000), ("step", 0, 8, 10)]
     assert flame.left_out == 1
 
 
-def test_nothing_is_an_empty_tree() -> None:
-    assert printed(flame_of([])) == []
-    assert printed(flame_of([frame_share([(-1, MAIN, 0)])])) == []
+def test_a_flame_graph_without_samples_is_empty() -> None:
+    assert rows_of(flame_of([])) == []
+    assert rows_of(flame_of([profile([(-1, MAIN, 0)])])) == []

@@ -1,10 +1,10 @@
-"""Planted causes of idle devices, each with a twin that has no such fault."""
+"""Gaps of devices by cause; each fault has a test without the fault."""
 
 from collections import Counter
 
 import pytest
 
-from sonde.analyze.gaps import Cause, IdleTime, added_up, find_gaps
+from sonde.analyze.gaps import Cause, IdleTime, find_gaps, merge_synchronizations
 from tests.fakes.operations import FakeProfile
 
 US = 1000
@@ -13,9 +13,10 @@ US = 1000
 def step(
     profile: FakeProfile, begin: int, *, with_item: bool = False, late: int = 0
 ) -> FakeProfile:
-    """Ten kernels that are launched well ahead of the device; at the end the loss may be asked for.
+    """Add a step with ten kernels and optionally `loss.item()` at the end.
 
-    A launch takes 5 µs, a kernel 20; the host is later by so much with every launch.
+    A launch takes 5 µs and a kernel 20 µs, so launches are ahead of the device unless `late` delays
+    each of them.
     """
     free = begin + 10 * US
     for number in range(10):
@@ -44,22 +45,22 @@ def spent(idle_time: IdleTime) -> Counter[str]:
     return sums
 
 
-def test_an_extra_synchronization_in_each_step_is_named() -> None:
+def test_a_synchronization_in_each_step_is_found_with_its_place() -> None:
     profile = FakeProfile()
     for number in range(3):
         step(profile, number * 230 * US, with_item=True)
         profile.phase("backward", number * 230 * US, (number + 1) * 230 * US)
     result = find_gaps(profile.build())
-    [index] = result.synchronizations
-    assert (index.operator, index.call, index.calls) == ("aten::item", "cudaStreamSynchronize", 3)
-    assert (index.module, index.line) == ("model", "train.py(42): train")
-    assert index.phase == "backward"
+    [sync] = result.synchronizations
+    assert (sync.operator, sync.call, sync.calls) == ("aten::item", "cudaStreamSynchronize", 3)
+    assert (sync.module, sync.line) == ("model", "train.py(42): train")
+    assert sync.phase == "backward"
     gaps = [gap for gap in result.gaps if gap.cause is Cause.SYNC]
-    assert [gap.operator for gap in gaps] == ["aten::item"] * 2  # after the last nothing follows
-    assert index.idle_ns == sum(gap.duration_ns for gap in gaps) > 0
+    assert [gap.operator for gap in gaps] == ["aten::item"] * 2  # no gap after the last step
+    assert sync.idle_ns == sum(gap.duration_ns for gap in gaps) > 0
 
 
-def test_without_it_nothing_waits() -> None:
+def test_steps_without_a_synchronization_have_none() -> None:
     profile = FakeProfile()
     for number in range(3):
         step(profile, number * 150 * US)
@@ -76,7 +77,7 @@ def test_a_host_that_launches_late_is_the_cause() -> None:
     assert (last.operator, last.module, last.phase) == ("aten::mm", "layer9", "between")
 
 
-def test_a_gap_belongs_to_the_phase_of_what_it_is_due_to() -> None:
+def test_a_gap_belongs_to_the_phase_of_its_cause() -> None:
     profile = step(FakeProfile(), 0, with_item=True).phase("forward", 0, 20 * US)
     profile.phase("backward", 20 * US, 100 * US).phase("optimizer", 299 * US, 400 * US)
     gaps = find_gaps(step(profile, 300 * US).build()).gaps
@@ -85,7 +86,7 @@ def test_a_gap_belongs_to_the_phase_of_what_it_is_due_to() -> None:
     assert (late.phase, waited.phase) == ("forward", "backward")
 
 
-def test_a_host_that_waits_for_data_is_told_from_one_that_is_slow() -> None:
+def test_waiting_for_data_and_a_slow_host_are_different_causes() -> None:
     profile = step(FakeProfile(), 0)
     step(profile, 5000 * US).phase("data_wait", 200 * US, 4900 * US)
     longest = max(find_gaps(profile.build()).gaps, key=lambda gap: gap.duration_ns)
@@ -96,14 +97,14 @@ def test_a_host_that_waits_for_data_is_told_from_one_that_is_slow() -> None:
     assert longest.cause is Cause.HOST
 
 
-def test_waiting_for_data_after_a_synchronization_is_waiting_for_data() -> None:
+def test_waiting_for_data_after_a_synchronization_has_the_cause_data() -> None:
     profile = step(FakeProfile(), 0, with_item=True)
     step(profile, 5000 * US).phase("data_wait", 300 * US, 4900 * US)
     longest = max(find_gaps(profile.build()).gaps, key=lambda gap: gap.duration_ns)
     assert longest.cause is Cause.DATA
 
 
-def test_a_gap_before_a_kernel_that_was_queued_is_the_devices_own() -> None:
+def test_a_gap_before_a_queued_kernel_has_the_cause_device() -> None:
     profile = FakeProfile().host("aten::mm", 0, 10)
     profile.call("cudaLaunchKernel", 0, 4, number=1).call("cudaLaunchKernel", 5, 9, number=2)
     profile.device("gemm", 10, 50, 1).device("gemm", 53, 90, 2)
@@ -113,29 +114,30 @@ def test_a_gap_before_a_kernel_that_was_queued_is_the_devices_own() -> None:
     ]
 
 
-def test_a_kernel_without_a_known_launch_ends_a_gap_of_unknown_cause() -> None:
+def test_a_gap_before_a_kernel_without_a_known_launch_has_an_unknown_cause() -> None:
     profile = FakeProfile().device("gemm", 0, 10).device("gemm", 20, 30)
     assert [gap.cause for gap in find_gaps(profile.build()).gaps] == [Cause.UNKNOWN]
 
 
-def test_the_profilers_own_wait_at_the_end_is_no_fault_of_the_script() -> None:
+def test_the_synchronization_of_the_profiler_is_ignored() -> None:
     profile = step(FakeProfile(), 0).call("cudaDeviceSynchronize", 60 * US, 230 * US)
     assert not find_gaps(profile.build()).synchronizations
 
 
-def test_gaps_and_what_ran_add_up_to_the_known_time() -> None:
+def test_gaps_and_operations_add_up_to_the_wall_time() -> None:
     profile = step(step(FakeProfile(), 0, late=30 * US), 700 * US, with_item=True).build()
     operations = profile.operations
-    ran = int(operations.durations_ns[operations.is_on_device].sum())
+    busy = int(operations.durations_ns[operations.is_on_device].sum())
     idle = sum(gap.duration_ns for gap in find_gaps(profile).gaps)
-    assert ran + idle == profile.wall_ns
+    assert busy + idle == profile.wall_ns
 
 
-def test_places_of_several_windows_are_added_up() -> None:
+def test_synchronizations_of_several_windows_are_merged() -> None:
     profile = step(FakeProfile(), 0, with_item=True).build()
-    [item] = find_gaps(profile).synchronizations
-    [both] = added_up([item, item])
-    assert (both.operator, both.calls, both.blocked_ns) == ("aten::item", 2, 2 * item.blocked_ns)
+    [sync] = find_gaps(profile).synchronizations
+    [merged] = merge_synchronizations([sync, sync])
+    assert (merged.operator, merged.calls) == ("aten::item", 2)
+    assert merged.blocked_ns == 2 * sync.blocked_ns
 
 
 def test_a_job_without_a_device_has_no_gaps() -> None:

@@ -4,7 +4,7 @@ from sonde.analyze.launches import launch_costs
 from tests.fakes.operations import FakeProfile
 
 
-def test_what_starting_kernels_costs() -> None:
+def test_launch_costs_of_kernels_of_a_device() -> None:
     profile = FakeProfile()
     for number, length in enumerate((2_000, 4_000, 30_000, 40_000)):
         begin = number * 100_000
@@ -26,5 +26,5 @@ def test_a_graph_is_launched_once() -> None:
     assert (cost.kernels, cost.launches) == (2, 1)
 
 
-def test_without_kernels_there_is_nothing_to_tell() -> None:
+def test_a_profile_without_kernels_has_no_launch_costs() -> None:
     assert launch_costs([FakeProfile().host("aten::mm", 0, 10).build()]) == ()

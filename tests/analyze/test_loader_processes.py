@@ -1,4 +1,4 @@
-"""How many loader processes are advised, by value."""
+"""The recommended number of loader processes."""
 
 from typing import Any
 
@@ -9,17 +9,17 @@ from sonde.analyze.loader_processes import (
     Loading,
     ProcessAdvice,
     advise_processes,
-    usual_step,
-    usual_wait,
+    typical_step,
+    typical_wait,
 )
 from sonde.records.loading import LoaderFacts, LoaderHost
 
 
 def advised(processes: int, wait: float, cores: int = 8, **values: Any) -> ProcessAdvice:
-    """Of steps of 0.1 s beside their waits."""
-    answer = advise_processes(Loading(LoaderFacts(processes, cores=cores), wait, 0.1, **values))
-    assert answer is not None
-    return answer
+    """Return the advice for steps that take 0.1 s without waits."""
+    advice = advise_processes(Loading(LoaderFacts(processes, cores=cores), wait, 0.1, **values))
+    assert advice is not None
+    return advice
 
 
 @pytest.mark.parametrize(
@@ -36,21 +36,21 @@ def advised(processes: int, wait: float, cores: int = 8, **values: Any) -> Proce
         (20, 0.10, 44, 8, Limit.CORES),  # too many
     ],
 )
-def test_as_many_as_keep_up_and_no_more_than_there_are_cores(
+def test_the_number_that_keeps_up_is_limited_by_the_cores(
     processes: int, wait: float, needed: int, number: int, limit: Limit
 ) -> None:
-    answer = advised(processes, wait)
-    assert (answer.needed, answer.advised, answer.limit) == (needed, number, limit)
+    advice = advised(processes, wait)
+    assert (advice.needed, advice.advised, advice.limit) == (needed, number, limit)
 
 
 def test_the_workers_of_a_node_share_its_cores() -> None:
     assert advised(0, 5.0, host=LoaderHost(workers=4)).advised == 2
-    # each is kept to cores of its own
+    # each worker is limited to its own cores
     assert advised(0, 5.0, cores=2, host=LoaderHost(workers=4, cores=8.0)).advised == 2
     assert advised(0, 5.0, cores=2, host=LoaderHost(workers=4)).advised == 1
 
 
-def test_a_limit_on_processor_time_counts_like_fewer_cores() -> None:
+def test_a_limit_on_cpu_time_counts_like_fewer_cores() -> None:
     assert advised(0, 5.0, cores=64, host=LoaderHost(cores=2.5)).advised == 2
     assert advised(0, 5.0, cores=64, host=LoaderHost(cores=0.5)).advised == 1
 
@@ -65,15 +65,15 @@ def test_a_limit_on_processor_time_counts_like_fewer_cores() -> None:
         (LoaderHost(), 2, Limit.CORES),
     ],
 )
-def test_a_data_set_that_waits_gets_more_than_cores_only_where_one_is_free(
+def test_a_waiting_data_set_gets_more_processes_than_cores_if_a_core_is_free(
     host: LoaderHost, number: int, limit: Limit
 ) -> None:
-    answer = advised(1, 5.0, cores=2, host=host, cpu_percent=20.0)
-    assert (answer.advised, answer.limit) == (number, limit)
-    assert ("time that the data set waits" in answer.text) is (limit is Limit.DATASET)
+    advice = advised(1, 5.0, cores=2, host=host, cpu_percent=20.0)
+    assert (advice.advised, advice.limit) == (number, limit)
+    assert ("time that the data set waits" in advice.text) is (limit is Limit.DATASET)
 
 
-def test_where_there_is_no_room_the_way_out_is_another() -> None:
+def test_advice_without_room_for_more_processes_recommends_another_solution() -> None:
     free = LoaderHost(busy_percent=30.0)
     slow = advised(8, 5.0, cores=2, host=free, cpu_percent=20.0)
     assert (slow.advised, slow.limit) == (8, Limit.DATASET)
@@ -81,21 +81,21 @@ def test_where_there_is_no_room_the_way_out_is_another() -> None:
     assert "there is only one core: make batches cheaper" in advised(1, 5.0, cores=1).text
 
 
-def test_processes_that_were_seen_to_be_quick_are_enough() -> None:
+def test_no_more_processes_are_recommended_if_measured_batches_are_fast() -> None:
     assert advised(2, 0.05, measured=0.6).needed == advised(2, 0.05).needed == 4
-    answer = advised(2, 0.05, measured=0.06)
-    assert (answer.needed, answer.advised, answer.limit) == (1, 2, Limit.NOTHING)
-    assert "Its 2 loader processes prepare batches quickly enough" in answer.text
+    advice = advised(2, 0.05, measured=0.06)
+    assert (advice.needed, advice.advised, advice.limit) == (1, 2, Limit.NOTHING)
+    assert "Its 2 loader processes prepare batches quickly enough" in advice.text
     alone = advised(1, 0.05, measured=0.06)
     assert "Its one loader process prepares batches quickly enough" in alone.text
 
 
-def test_of_steps_without_time_nothing_follows() -> None:
+def test_steps_without_duration_get_no_advice() -> None:
     assert advise_processes(Loading(LoaderFacts(1), 1.0, 0.0)) is None
 
 
-def test_one_wait_out_of_line_does_not_count_and_every_fourth_does() -> None:
-    assert usual_wait([0.001] * 39 + [60.0]) == pytest.approx(0.001)
-    assert usual_wait([0.4, 0.0, 0.0, 0.0] * 10) == pytest.approx(0.1)
-    assert (usual_wait([]), usual_step([])) == (0.0, 0.0)
-    assert usual_step([9.0, 0.1, 0.1]) == 0.1
+def test_a_single_long_wait_does_not_count_but_every_fourth_one_does() -> None:
+    assert typical_wait([0.001] * 39 + [60.0]) == pytest.approx(0.001)
+    assert typical_wait([0.4, 0.0, 0.0, 0.0] * 10) == pytest.approx(0.1)
+    assert (typical_wait([]), typical_step([])) == (0.0, 0.0)
+    assert typical_step([9.0, 0.1, 0.1]) == 0.1

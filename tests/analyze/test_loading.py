@@ -1,4 +1,4 @@
-"""What a data loader costs: planted faults are named, and healthy loaders left in peace."""
+"""Advice for data loaders, with and without planted faults."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ SLOW_BLUR = (((GET, COMPOSE, BLUR), 0.8), ((GET, COMPOSE, CROP), 0.1), ((COLLATE
 
 
 def loader(**values: Any) -> LoaderReport:
-    """Two processes on eight cores that keep up, if nothing else is said."""
+    """Return the report of a loader; by default, two processes on eight cores keep up."""
     facts = LoaderFacts(**{"processes": 2, "cores": 8, **values.pop("facts", {})})
     waits = values.pop("waits", [0.0001] * 50)
     steps = values.pop("step_seconds", [0.1] * 50)
@@ -77,7 +77,7 @@ def test_a_slow_transformation_is_named() -> None:
     assert advised(report) == (7, 7, "nothing")
 
 
-def test_too_few_processes_are_advised_only_as_far_as_there_are_cores() -> None:
+def test_the_recommended_number_is_limited_by_the_cores() -> None:
     report = loader(waits=[0.4] * 50, facts={"cores": 4})
     message = "4 loader processes (num_workers=4) would help; also make batches cheaper to prepare."
     assert message in text(report, "processes")
@@ -87,13 +87,13 @@ def test_too_few_processes_are_advised_only_as_far_as_there_are_cores() -> None:
     assert advised(full) == (11, 2, "cores")
 
 
-def test_processes_that_wait_themselves_need_no_cores() -> None:
+def test_processes_that_wait_need_no_cores() -> None:
     report = loader(waits=[0.4] * 50, facts={"cores": 3}, cpu_percent=3.0, stacks=SLOW_BLUR)
     assert "11 loader processes (num_workers=11) would keep up." in text(report, "processes")
     assert "Most of that is waiting" in text(report, "function")
 
 
-def test_who_has_no_core_does_not_wait_for_a_disk() -> None:
+def test_processes_without_a_free_core_do_not_count_as_waiting() -> None:
     full = LoaderHost(cores=3.0, busy_percent=97.0)
     values = {"waits": [0.4] * 50, "facts": {"cores": 3}, "stacks": SLOW_BLUR, "cpu_percent": 30.0}
     report = loader(host=full, **values)
@@ -102,25 +102,25 @@ def test_who_has_no_core_does_not_wait_for_a_disk() -> None:
     assert advised(loader(host=LoaderHost(), **values)) == (11, 3, Limit.CORES)  # not measured
 
 
-def test_a_training_that_makes_its_batches_itself_is_told_to_have_them_made() -> None:
+def test_a_training_process_that_prepares_batches_is_advised_to_use_a_loader_process() -> None:
     report = loader(facts={"processes": 0}, waits=[0.05] * 50, batches=[])
     assert about(report) == ["waiting", "window", "processes"]
     message = "the training process prepares it. One loader process (num_workers=1) would keep up"
     assert message in text(report, "processes")
 
 
-def test_waiting_for_processes_that_are_quick_enough_is_the_handing_over() -> None:
+def test_waiting_for_fast_processes_is_attributed_to_the_transfer() -> None:
     report = loader(waits=[0.05] * 50, batches=[0.01] * 50)
     assert about(report) == ["waiting", "handing over"]
 
 
-def test_where_no_batch_was_watched_closely_a_window_is_advised() -> None:
+def test_a_profile_is_advised_if_no_batch_was_profiled() -> None:
     report = loader(batches=[], waits=[0.05] * 50)
     assert about(report) == ["waiting", "window", "processes"]
     assert "sonde profile JOB --kinds dataloader" in text(report, "window")
 
 
-def test_more_processes_than_cores_are_too_many_if_they_compute() -> None:
+def test_more_computing_processes_than_cores_are_too_many() -> None:
     assert about(loader(facts={"processes": 16})) == ["processes"]
     assert about(loader(facts={"processes": 16}, cpu_percent=5.0)) == ["healthy"]
 
@@ -134,7 +134,7 @@ def test_memory_is_pinned_for_a_gpu(device: str, is_pinning: bool, expected: str
     assert about(report) == [expected]
 
 
-def test_iterators_that_start_again_and_again_are_seen() -> None:
+def test_frequent_iterator_starts_are_reported() -> None:
     starts = [IteratorStart(number, 0.5, 2.0) for number in range(10)]
     report = loader(starts=starts)
     message = "10 iterators were started, with a median start time of 2.5 s."
@@ -145,7 +145,7 @@ def test_iterators_that_start_again_and_again_are_seen() -> None:
     assert about(loader(starts=starts[:1])) == ["healthy"]
 
 
-def test_a_start_out_of_line_is_told_apart() -> None:
+def test_an_unusually_long_start_is_reported() -> None:
     starts = [IteratorStart(number, 0.001, 0.002) for number in range(8)]
     starts[5] = IteratorStart(5, 0.001, 3.0)
     report = loader(starts=starts, step_seconds=[1.0] * 100, batches=[0.1] * 50)
@@ -153,7 +153,7 @@ def test_a_start_out_of_line_is_told_apart() -> None:
     assert "1 iterator start took unusually long" in text(report, "slow starts")
 
 
-def test_a_wait_out_of_line_is_found_with_its_step() -> None:
+def test_an_unusually_long_wait_is_reported_with_its_step() -> None:
     waits = [0.001, 0.0012, 0.0009] * 20
     waits[17] = 0.4
     report = loader(waits=waits)
@@ -161,14 +161,14 @@ def test_a_wait_out_of_line_is_found_with_its_step() -> None:
     assert "1 batch took unusually long, up to 400 ms at train step 17." in text(report, "outliers")
 
 
-def test_what_happens_often_is_not_out_of_line() -> None:
+def test_frequent_long_waits_are_not_outliers() -> None:
     assert loading_outliers([0.001, 0.05] * 30) == []
     assert loading_outliers([0.001, 0.001, 0.001, 0.05] * 15) == []
     assert loading_outliers([0.02 + 0.001 * (number % 7) for number in range(60)]) == []
-    assert loading_outliers([0.001, 5.0]) == []  # two are no line
+    assert loading_outliers([0.001, 5.0]) == []  # too few values
 
 
-def test_the_distribution_is_of_quartile_median_and_tail() -> None:
+def test_the_distribution_has_quartile_median_and_tail() -> None:
     report = loader(batches=[number / 100 for number in range(101)])
     seconds = report.seconds("batch")
     assert seconds is not None
@@ -177,21 +177,21 @@ def test_the_distribution_is_of_quartile_median_and_tail() -> None:
     assert report.seconds("pinning") is None
 
 
-def test_functions_count_once_per_stack_and_shares_of_their_own_add_up() -> None:
+def test_functions_count_once_per_stack_and_own_shares_add_up() -> None:
     recursive = (((GET, BLUR, BLUR), 1.0), *SLOW_BLUR)
     functions, _ = functions_of(recursive)
     assert max(function.percent for function in functions) <= 100
     assert sum(function.own_percent for function in functions) == pytest.approx(100)
 
 
-def test_of_a_library_the_class_is_named_that_the_script_has_chosen() -> None:
+def test_for_library_code_the_class_used_by_the_script_is_named() -> None:
     _, slowest = functions_of([((GET, COMPOSE, CROP, PAD), 0.9), ((GET,), 0.1)])
     assert slowest is not None
     assert slowest.name == "RandomCrop.forward"
     assert slowest.is_library
 
 
-def test_where_no_function_takes_most_of_it_the_last_common_one_is_named() -> None:
+def test_if_no_function_dominates_its_common_caller_is_named() -> None:
     _, slowest = functions_of([((GET, BLUR), 0.34), ((GET, CROP), 0.33), ((GET, PAD), 0.33)])
     assert slowest is not None
     assert slowest.name == "Images.__getitem__"

@@ -13,7 +13,7 @@ def rows_of(table: OperatorTable) -> dict[str, OperatorRow]:
 
 
 def matmul() -> FakeProfile:
-    """A linear layer that multiplies: its kernel runs later, when nobody is in it any more."""
+    """A linear layer whose kernel runs after the layer has returned."""
     return (
         FakeProfile()
         .host("aten::linear", 0, 50, module="fc")
@@ -23,14 +23,14 @@ def matmul() -> FakeProfile:
     )
 
 
-def test_self_time_is_without_what_was_called_and_total_with_it() -> None:
+def test_self_time_excludes_callees_and_total_time_includes_them() -> None:
     rows = rows_of(host_operators([matmul().build()]))
     assert [rows["aten::linear"].self_ns, rows["aten::linear"].total_ns] == [20, 50]
     assert [rows["aten::mm"].self_ns, rows["aten::mm"].total_ns] == [20, 30]
     assert rows["cudaLaunchKernel"].self_ns == 10
 
 
-def test_an_operator_that_calls_itself_is_not_counted_twice() -> None:
+def test_recursive_operators_are_not_counted_twice() -> None:
     profile = FakeProfile().host("f", 0, 100).host("g", 10, 90).host("f", 20, 80)
     rows = rows_of(host_operators([profile.build()]))
     assert rows["f"].calls == 2
@@ -47,19 +47,19 @@ def test_kernels_count_for_the_operator_that_launched_them() -> None:
     assert [rows["aten::linear"].self_ns, rows["aten::linear"].total_ns] == [0, 40]
 
 
-def test_a_kernel_that_nobody_is_known_to_have_launched_has_its_own_name() -> None:
+def test_a_kernel_without_a_known_launch_has_its_own_row() -> None:
     profile = matmul().device("lonely", 100, 110)
     assert rows_of(device_operators([profile.build()]))["lonely"].self_ns == 10
 
 
-def test_shares_are_of_the_time_that_passed_and_the_rest_is_shown() -> None:
-    host, device = (add([matmul().build()]) for add in (host_operators, device_operators))
+def test_shares_and_time_not_covered_add_up_to_the_wall_time() -> None:
+    host, device = (table([matmul().build()]) for table in (host_operators, device_operators))
     assert host.wall_ns == device.wall_ns == 100
     assert sum(row.share_ns for row in host.rows) == pytest.approx(50)
     assert [host.not_covered_ns, device.not_covered_ns] == pytest.approx([50, 60])
 
 
-def test_threads_that_work_at_once_share_the_time() -> None:
+def test_concurrent_threads_share_the_time() -> None:
     profile = FakeProfile().host("f", 0, 100).host("g", 50, 100, lane="thread 2")
     table = host_operators([profile.build()])
     rows = rows_of(table)
@@ -74,14 +74,14 @@ def test_device_work_belongs_to_the_phase_in_which_it_was_launched() -> None:
     assert rows_of(host_operators([profile], "phase"))["forward"].total_ns == 50
 
 
-def test_of_phases_within_each_other_the_inner_one_counts() -> None:
+def test_of_nested_phases_the_inner_one_counts() -> None:
     profile = FakeProfile().host("f", 0, 10).host("g", 20, 30).host("h", 40, 50)
     profile.phase("backward", 0, 60).phase("collective", 15, 35)
     rows = rows_of(host_operators([profile.build()], "phase"))
     assert {name: row.calls for name, row in rows.items()} == {"backward": 2, "collective": 1}
 
 
-def test_the_total_of_a_module_holds_the_modules_in_it() -> None:
+def test_the_total_of_a_module_includes_nested_modules() -> None:
     profile = FakeProfile()
     profile.host("f", 0, 10, module="h").host("f", 10, 30, module="h.0").host(
         "f", 30, 70, module="x"
@@ -118,7 +118,7 @@ def test_nested_operators_are_never_counted_twice(threads: list[tuple[list[Any],
 
 
 def _record(profile: FakeProfile, tree: list[Any], begin: int, lane: str) -> int:
-    """A call, and in it those of the tree; when it is over."""
+    """Add a call with nested calls, and return its end."""
     end = begin + 1
     for inner in tree:
         end = _record(profile, inner, end, lane) + 1

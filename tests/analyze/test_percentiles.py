@@ -1,4 +1,4 @@
-"""Percentiles: numpy's, with unknown values left out."""
+"""Percentiles of known values."""
 
 import warnings
 
@@ -20,24 +20,27 @@ QUANTILES = st.lists(st.floats(0, 100), min_size=1, max_size=5)
 
 @given(VALUES, QUANTILES)
 @settings(max_examples=150)
-def test_they_are_what_numpy_says(values: npt.NDArray[np.float32], requested: list[float]) -> None:
+def test_percentiles_equal_those_of_numpy(
+    values: npt.NDArray[np.float32], requested: list[float]
+) -> None:
     result = percentiles(values, requested)
 
     assert result.shape == (len(values), len(requested))
-    for row, item in zip(result, values.astype(np.float64), strict=True):
-        if np.isnan(item).all():
+    for row, series in zip(result, values.astype(np.float64), strict=True):
+        if np.isnan(series).all():
             assert np.isnan(row).all()
         else:
-            np.testing.assert_allclose(row, np.nanpercentile(item, requested), rtol=1e-9, atol=1e-6)
+            expected = np.nanpercentile(series, requested)
+            np.testing.assert_allclose(row, expected, rtol=1e-9, atol=1e-6)
 
 
-def test_the_least_and_the_most_are_exact() -> None:
+def test_minimum_and_maximum_are_exact() -> None:
     values = np.array([[3.5, np.nan, -1.25, 8.0]], dtype=np.float32)
 
     assert percentiles(values, (0, 100)).tolist() == [[-1.25, 8.0]]
 
 
-def test_infinite_values_are_values_too() -> None:
+def test_infinite_values_count() -> None:
     values = np.array([[np.inf, np.inf, 1.0, -np.inf]], dtype=np.float32)
 
     with warnings.catch_warnings():
@@ -47,7 +50,7 @@ def test_infinite_values_are_values_too() -> None:
     assert result.tolist() == [[-np.inf, np.inf, np.inf]]
 
 
-def test_the_values_are_left_as_they_were() -> None:
+def test_the_input_is_not_modified() -> None:
     values = np.array([[3.0, 1.0, 2.0]], dtype=np.float32)
 
     percentiles(values, (50,))

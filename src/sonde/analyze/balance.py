@@ -1,4 +1,4 @@
-"""How alike devices are used: where the values of each lie, and how far apart they are."""
+"""Compare the utilization of devices by quartiles and histograms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _PERCENTAGES = (0, 5, 25, 50, 75, 95, 100)
 
 @dataclass(frozen=True, slots=True)
 class Quartiles:
-    """Where most values of a series lie; NaN where none is known."""
+    """Quartiles and tails of a series; NaN if no value is known."""
 
     count: int
     minimum: float
@@ -30,38 +30,38 @@ class Quartiles:
 
 
 def quartiles_of(values: npt.NDArray[np.floating]) -> Quartiles:
-    """Exact, of what is known."""
+    """Return exact quartiles of the known values."""
     [numbers] = percentiles(values[None, :], _PERCENTAGES)
     valid_count = int(np.count_nonzero(~np.isnan(values)))
     return Quartiles(valid_count, *(float(number) for number in numbers))
 
 
 def histogram(values: npt.NDArray[np.floating], bins: int = BINS) -> Counts:
-    """How many values from 0 to 100 are in each bin; NaN is left out."""
-    valid = values[~np.isnan(values)]
-    indices = np.clip(valid * bins / 100, 0, bins - 1).astype(np.int64)
+    """Return counts of values from 0 to 100 in equal bins; NaN is ignored."""
+    known = values[~np.isnan(values)]
+    indices = np.clip(known * bins / 100, 0, bins - 1).astype(np.int64)
     return np.bincount(indices, minlength=bins).astype(np.int64)
 
 
 def shares(values: npt.NDArray[np.floating], bins: int = BINS) -> FloatArray:
-    """The share of values from 0 to 100 in each bin; they add up to one."""
+    """Return the share of values in each bin; shares add up to 1."""
     counts = histogram(values, bins)
     return counts / max(1, int(counts.sum()))
 
 
-def unlike_the_mean(histograms: Sequence[FloatArray], count: int) -> list[int]:
-    """The places of those that are furthest from the mean of all, in their order."""
-    summed = np.cumsum(np.array(histograms), axis=1)
-    apart = np.abs(summed - summed.mean(axis=0)).sum(axis=1)
-    chosen = np.argsort(-apart, kind="stable")[:count]
-    return sorted(int(index) for index in chosen)
+def furthest_from_mean(histograms: Sequence[FloatArray], count: int) -> list[int]:
+    """Return the indices of the N histograms furthest from the mean, in ascending order."""
+    cumulative = np.cumsum(np.array(histograms), axis=1)
+    distance = np.abs(cumulative - cumulative.mean(axis=0)).sum(axis=1)
+    furthest = np.argsort(-distance, kind="stable")[:count]
+    return sorted(int(index) for index in furthest)
 
 
 def distances(histograms: Sequence[FloatArray]) -> FloatArray:
-    """The average shift that turns one histogram into the other, for every pair.
+    """Return the earth mover's distance of every pair of histograms.
 
-    0 is the same, 1 the whole scale: 0.2 of percentages are twenty points.
+    0 means equal; 1 is the whole scale: a distance of 0.2 is 20 percentage points.
     """
-    summed = np.cumsum(np.array(histograms), axis=1)
-    apart = np.abs(summed[:, None, :] - summed[None, :, :]).sum(axis=2)
-    return np.asarray(apart / summed.shape[1])
+    cumulative = np.cumsum(np.array(histograms), axis=1)
+    totals = np.abs(cumulative[:, None, :] - cumulative[None, :, :]).sum(axis=2)
+    return np.asarray(totals / cumulative.shape[1])

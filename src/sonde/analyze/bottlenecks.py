@@ -1,4 +1,4 @@
-"""How often the GPUs of a node had next to nothing to do while its host was at its limit."""
+"""How often the GPUs of a node were idle while its host was busy."""
 
 from dataclasses import dataclass
 
@@ -9,33 +9,33 @@ from sonde.records.arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """Samples at which the GPUs waited, and those of them at which the host was busy."""
+    """Samples with idle GPUs, and those of them with a busy host."""
 
-    count: int  # samples at which both are known
-    is_low: BoolArray  # the GPUs had next to nothing to do
-    is_held_up: BoolArray  # likewise, and the host was at its limit
+    count: int  # samples with known load of host and GPUs
+    is_low: BoolArray  # the GPUs were idle
+    is_held_up: BoolArray  # the GPUs were idle and the host was busy
 
     @property
     def low_percent(self) -> float:
-        """Of all samples."""
+        """Percentage of samples with idle GPUs."""
         return 100 * float(self.is_low.sum()) / self.count if self.count else 0.0
 
     @property
     def held_up_percent(self) -> float:
-        """Of all samples."""
+        """Percentage of samples with idle GPUs and a busy host."""
         return 100 * float(self.is_held_up.sum()) / self.count if self.count else 0.0
 
 
 def find_bottleneck(
     load: FloatArray, gpu: FloatArray, limit: float, gpu_limit: float
 ) -> Bottleneck:
-    """Compares the load of a host with that of its GPUs.
+    """Compare the load of a host with that of its GPUs.
 
     Args:
-        load: Of the host, in percent; NaN is unknown.
-        gpu: The mean of its GPUs, in percent, at the same instants.
-        limit: Above it the host is busy.
-        gpu_limit: Below it the GPUs wait.
+        load: Load of the host in percent; NaN if unknown.
+        gpu: Mean utilization of its GPUs in percent, at the same instants.
+        limit: The host is busy above this load.
+        gpu_limit: The GPUs are idle below this utilization.
     """
     is_known = ~(np.isnan(load) | np.isnan(gpu))
     is_low = is_known & (gpu < gpu_limit)

@@ -1,19 +1,19 @@
-"""Where the time of a device went: parts that add up to the time that passed.
+"""Break down the time of a device into parts that add up to the wall time.
 
-Of a GPU, by what runs on it at each instant:
+For a GPU, by the operations that run at each instant:
 
-- compute: kernels, and no communication.
-- communication overlapped: collectives while kernels compute. It costs nothing but room.
-- communication exposed: collectives and nothing else that computes.
-- copies: memory is copied or set, and nothing else happens.
-- idle: nothing.
-- not covered: nothing is known. Before the first operation that was recorded the device may have
-  been at work on what was started earlier; it counts as idle only if that operation began as soon
-  as it was started.
+- compute: kernels without concurrent communication.
+- communication overlapped: collectives while kernels compute.
+- communication exposed: collectives while no kernel computes.
+- copies: only memory copies or memory sets.
+- idle: no operation.
+- not covered: unknown. Before its first recorded operation, the device may have run operations
+  that were launched earlier; it counts as idle only if the first operation began right after its
+  launch.
 
-Of the host (`cpu`), by what its threads do: compute is any operator or call of the driver;
-communication is collectives of the framework; idle is waiting, for data or for a device; not
-covered is the rest: Python and libraries that no operator knows of.
+For the host (`cpu`), by the activity of its threads: compute is any operator or driver call;
+communication is collectives of the framework; idle is waiting for data or for a device; not
+covered is the rest, such as Python code and libraries without operators.
 """
 
 from collections.abc import Iterable
@@ -22,12 +22,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from sonde.analyze.extents import Extents
-from sonde.analyze.operations import HOST, NOBODY, Operations, Profile
+from sonde.analyze.operations import HOST, NO_ROW, Operations, Profile
 from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.profile import OperationCategory
 from sonde.records.step import Phase
 
-_PROMPT_NS = 100_000  # so soon after its launch a kernel starts only where nothing is ahead of it
+_PROMPT_NS = 100_000  # a kernel starts within this time of its launch only on an idle device
 _KERNELS = frozenset({OperationCategory.KERNEL.value})
 _COLLECTIVES = frozenset({OperationCategory.COLLECTIVE.value})
 _COMMUNICATING = ("nccl", "rccl", "msccl", "c10d::", "gloo:", "oneccl")
@@ -35,7 +35,7 @@ _COMMUNICATING = ("nccl", "rccl", "msccl", "c10d::", "gloo:", "oneccl")
 
 @dataclass(frozen=True)
 class Breakdown:
-    """The time of one device of one worker, in nanoseconds; the parts add up to the whole."""
+    """The time of one device of one worker, in nanoseconds; the parts add up to `wall_ns`."""
 
     worker: int
     device: str
@@ -64,7 +64,7 @@ TIME_SHARES = tuple(
 
 
 def breakdowns(profiles: Iterable[Profile]) -> tuple[Breakdown, ...]:
-    """Per worker and device, the host first; several windows of a worker are added up."""
+    """Return the breakdown per worker and device, host first; windows of a worker are added up."""
     result: dict[tuple[int, str], Breakdown] = {}
     for profile in profiles:
         devices = profile.operations.device_names
@@ -76,37 +76,37 @@ def breakdowns(profiles: Iterable[Profile]) -> tuple[Breakdown, ...]:
 
 
 def known_extent(profile: Profile, device: str) -> tuple[int, int]:
-    """From when to when it is known what a device did."""
+    """Return start and end of the time in which the activity of a device is known."""
     operations = profile.operations
-    mine = np.flatnonzero(operations.is_on_device & operations.devices.are_in({device}))
-    if not len(mine):
+    rows = np.flatnonzero(operations.is_on_device & operations.devices.are_in({device}))
+    if not len(rows):
         return profile.end_ns, profile.end_ns
-    first = mine[np.argmin(operations.starts_ns[mine])]
+    first = rows[np.argmin(operations.starts_ns[rows])]
     call = int(operations.launches[first])
-    is_prompt = call != NOBODY and bool(
+    is_prompt = call != NO_ROW and bool(
         operations.starts_ns[first] - operations.ends_ns[call] <= _PROMPT_NS
     )
     start_ns = profile.start_ns if is_prompt else int(operations.starts_ns[first])
-    has_more = _is_awaited(operations, mine)
-    return start_ns, int(operations.ends_ns[mine].max()) if has_more else profile.end_ns
+    is_incomplete = _has_later_launches(operations, rows)
+    return start_ns, int(operations.ends_ns[rows].max()) if is_incomplete else profile.end_ns
 
 
-def _is_awaited(operations: Operations, mine: IntArray) -> bool:
-    """Whether the host launched more than what was recorded of the device."""
-    launches = operations.launches[mine]
-    last = int(operations.starts_ns[launches[launches != NOBODY]].max(initial=0))
+def _has_later_launches(operations: Operations, rows: IntArray) -> bool:
+    """Whether the host launched a kernel after the last recorded operation of a device."""
+    launches = operations.launches[rows]
+    last = int(operations.starts_ns[launches[launches != NO_ROW]].max(initial=0))
     is_launch = operations.names.where(lambda name: "LaunchKernel" in name)
     is_launch &= operations.categories.are_in({OperationCategory.RUNTIME.value})
     return bool((is_launch & (operations.starts_ns > last)).any())
 
 
 def busy(operations: Operations, which: BoolArray) -> Extents:
-    """What some rows cover."""
+    """Return the time that the selected rows cover."""
     return Extents.of(operations.starts_ns[which], operations.ends_ns[which])
 
 
 def is_communication(operations: Operations) -> BoolArray:
-    """Collectives: by their category, or by the names that libraries give their kernels."""
+    """Return which rows are collectives, by category or by the kernel names of libraries."""
     named = operations.names.where(
         lambda name: any(word in name.lower() for word in _COMMUNICATING)
     )
@@ -114,7 +114,7 @@ def is_communication(operations: Operations) -> BoolArray:
 
 
 def is_blocking(operations: Operations) -> BoolArray:
-    """Calls of the driver that return only when a device has done something."""
+    """Return which rows are driver calls that wait for a device."""
     is_call = operations.categories.are_in({OperationCategory.RUNTIME.value})
     return is_call & operations.names.where(_waits)
 
@@ -122,20 +122,20 @@ def is_blocking(operations: Operations) -> BoolArray:
 def _waits(name: str) -> bool:
     if name.startswith(("cudaMemcpy", "hipMemcpy", "cuMemcpy")):
         return "Async" not in name
-    # memory is freed only when nothing can be using it
+    # freeing memory waits until no operation can use it
     return name.endswith("Synchronize") or name in ("cudaFree", "hipFree")
 
 
 def _of_device(profile: Profile, device: str) -> Breakdown:
     operations = profile.operations
-    mine = operations.is_on_device & operations.devices.are_in({device})
-    exchanges = is_communication(operations)
+    on_device = operations.is_on_device & operations.devices.are_in({device})
+    is_exchange = is_communication(operations)
     is_kernel = operations.categories.are_in(_KERNELS)
-    compute = busy(operations, mine & is_kernel & ~exchanges)
-    communication = busy(operations, mine & is_kernel & exchanges)
-    copies = busy(operations, mine & ~is_kernel)
+    compute = busy(operations, on_device & is_kernel & ~is_exchange)
+    communication = busy(operations, on_device & is_kernel & is_exchange)
+    copies = busy(operations, on_device & ~is_kernel)
     first, last = known_extent(profile, device)
-    anything = compute | communication | copies
+    active = compute | communication | copies
     overlapped = (communication & compute).total_ns
     return Breakdown(
         worker=profile.worker,
@@ -145,17 +145,17 @@ def _of_device(profile: Profile, device: str) -> Breakdown:
         communication_overlapped_ns=overlapped,
         communication_exposed_ns=communication.total_ns - overlapped,
         copies_ns=(copies - (compute | communication)).total_ns,
-        idle_ns=anything.gaps(first, last).total_ns,
+        idle_ns=active.gaps(first, last).total_ns,
         not_covered_ns=profile.wall_ns - (last - first),
     )
 
 
 def _of_host(profile: Profile) -> Breakdown:
     compute, communication, blocked = _host_work(profile.operations)
-    total = Extents.single(profile.start_ns, profile.end_ns)
-    waiting = (profile.phases.extents(Phase.DATA_WAIT.value) & total) | blocked
+    window = Extents.single(profile.start_ns, profile.end_ns)
+    waiting = (profile.phases.extents(Phase.DATA_WAIT.value) & window) | blocked
     overlapped = (communication & compute).total_ns
-    breakdowns = {
+    times = {
         "compute_ns": compute.total_ns - overlapped,
         "communication_overlapped_ns": overlapped,
         "communication_exposed_ns": communication.total_ns - overlapped,
@@ -166,20 +166,24 @@ def _of_host(profile: Profile) -> Breakdown:
         worker=profile.worker,
         device=HOST,
         wall_ns=profile.wall_ns,
-        **breakdowns,
-        not_covered_ns=profile.wall_ns - sum(breakdowns.values()),
+        **times,
+        not_covered_ns=profile.wall_ns - sum(times.values()),
     )
 
 
 def _host_work(operations: Operations) -> tuple[Extents, Extents, Extents]:
-    """What threads compute, exchange and wait for; an operator that holds a wait waits."""
-    exchanges = is_communication(operations) & operations.devices.are_in({HOST})
-    blocks = is_blocking(operations)
+    """Return the times of computing, communicating and waiting, over all threads.
+
+    Waiting inside an operator counts as waiting only.
+    """
+    is_exchange = is_communication(operations) & operations.devices.are_in({HOST})
+    is_wait = is_blocking(operations)
     compute = communication = blocked = Extents.single(0, 0)
-    for lane in np.unique(operations.lanes.numbers[operations.is_work | exchanges]).tolist():
-        mine = operations.lanes.numbers == lane
-        exchanged, waited = busy(operations, mine & exchanges), busy(operations, mine & blocks)
-        compute |= busy(operations, mine & operations.is_work) - exchanged - waited
-        communication |= exchanged
-        blocked |= waited
+    for lane in np.unique(operations.lanes.numbers[operations.is_work | is_exchange]).tolist():
+        in_lane = operations.lanes.numbers == lane
+        lane_exchange = busy(operations, in_lane & is_exchange)
+        lane_wait = busy(operations, in_lane & is_wait)
+        compute |= busy(operations, in_lane & operations.is_work) - lane_exchange - lane_wait
+        communication |= lane_exchange
+        blocked |= lane_wait
     return compute, communication, blocked

@@ -1,4 +1,4 @@
-"""How closely two things go together, stretch by stretch."""
+"""Correlation of two series, and means of samples per interval."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,11 +6,13 @@ import numpy.typing as npt
 from sonde.records.arrays import FloatArray, IntArray
 
 
-def means_by_place(values: npt.NDArray[np.floating], indices: IntArray, count: int) -> FloatArray:
-    """The mean of the values in each interval; NaN for an interval without values.
+def means_by_interval(
+    values: npt.NDArray[np.floating], indices: IntArray, count: int
+) -> FloatArray:
+    """Return the mean of the values in each interval; NaN for an interval without values.
 
     Args:
-        values: NaN is unknown.
+        values: The samples; NaN if unknown.
         indices: The interval of each value; negative for none.
         count: The number of intervals.
     """
@@ -21,13 +23,11 @@ def means_by_place(values: npt.NDArray[np.floating], indices: IntArray, count: i
 
 
 def correlation(values: FloatArray, other_values: FloatArray) -> float:
-    """From -1, one falls where the other rises, to 1; NaN where one of them never changes."""
+    """Return Pearson's correlation coefficient; NaN if one of the series is constant."""
     is_known = ~(np.isnan(values) | np.isnan(other_values))
     if np.count_nonzero(is_known) < 2:
         return float("nan")
-    first, second = (
-        values[is_known] - values[is_known].mean(),
-        other_values[is_known] - other_values[is_known].mean(),
-    )
-    size = float(np.sqrt((first**2).sum()) * np.sqrt((second**2).sum()))
-    return float(np.clip((first * second).sum() / size, -1.0, 1.0)) if size else float("nan")
+    first = values[is_known] - values[is_known].mean()
+    second = other_values[is_known] - other_values[is_known].mean()
+    norm = float(np.sqrt((first**2).sum()) * np.sqrt((second**2).sum()))
+    return float(np.clip((first * second).sum() / norm, -1.0, 1.0)) if norm else float("nan")

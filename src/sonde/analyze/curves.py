@@ -1,4 +1,4 @@
-"""Values over steps in few stretches: the mean of each, and what it ranges over."""
+"""Reduce curves to buckets of steps."""
 
 from dataclasses import dataclass
 
@@ -8,25 +8,25 @@ from sonde.records.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class Stretches:
-    """Values over steps in few stretches: mean, least and most of each; NaN where none is known."""
+class Buckets:
+    """Mean, minimum and maximum of each bucket of steps; NaN for empty buckets."""
 
     mean: FloatArray
     low: FloatArray
     high: FloatArray
 
 
-def bucketed(steps: IntArray, values: FloatArray, edges: FloatArray) -> Stretches:
-    """The values of each stretch between edges, what is not finite left out."""
+def bucket_values(steps: IntArray, values: FloatArray, edges: FloatArray) -> Buckets:
+    """Aggregate the finite values between each pair of edges."""
     count = len(edges) - 1
-    finite = np.isfinite(values)
-    indices = np.clip(np.searchsorted(edges, steps[finite], side="right") - 1, 0, count - 1)
-    valid = values[finite]
+    is_finite = np.isfinite(values)
+    indices = np.clip(np.searchsorted(edges, steps[is_finite], side="right") - 1, 0, count - 1)
+    finite = values[is_finite]
     counts = np.bincount(indices, minlength=count)
-    sums = np.bincount(indices, valid, minlength=count)
+    sums = np.bincount(indices, finite, minlength=count)
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(low, indices, valid)
-    np.maximum.at(high, indices, valid)
-    empty = counts == 0
-    low[empty] = high[empty] = np.nan
-    return Stretches(np.where(empty, np.nan, sums / np.maximum(counts, 1)), low, high)
+    np.minimum.at(low, indices, finite)
+    np.maximum.at(high, indices, finite)
+    is_empty = counts == 0
+    low[is_empty] = high[is_empty] = np.nan
+    return Buckets(np.where(is_empty, np.nan, sums / np.maximum(counts, 1)), low, high)

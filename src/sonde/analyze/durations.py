@@ -12,12 +12,12 @@ from sonde.records.arrays import FloatArray
 Counts = npt.NDArray[np.int64]
 
 _PERCENTAGES = (0, 50, 95, 99, 100)
-_MIN_WIDTH = 1e-9  # of a histogram, relative to its lowest value
+_MIN_WIDTH = 1e-9  # minimum width of a histogram, relative to its lowest value
 
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """Statistics of some durations, in seconds; NaN where there are none."""
+    """Statistics of durations, in seconds; NaN if there are no durations."""
 
     count: int
     mean: float
@@ -30,7 +30,7 @@ class Durations:
 
 
 def durations_of(seconds: FloatArray) -> Durations:
-    """Their statistics, exact."""
+    """Return exact statistics of durations."""
     if not len(seconds):
         return Durations(0, *[float("nan")] * 7)
     [numbers] = percentiles(seconds[None, :], _PERCENTAGES)
@@ -42,19 +42,19 @@ def durations_of(seconds: FloatArray) -> Durations:
     )
 
 
-def binned(
+def shared_histogram(
     groups: Sequence[FloatArray], bins: int, highest: float
 ) -> tuple[FloatArray, list[Counts]]:
-    """How many of each group fell where: edges, and counts that add up to all values.
+    """Return edges of equal bins and, per group, the counts of its values.
 
     Args:
-        groups: Values that are compared with each other.
-        bins: How many of the same width.
-        highest: What lies above is counted in the last one.
+        groups: Values of the groups to compare.
+        bins: Number of bins.
+        highest: Larger values are counted in the last bin.
     """
-    every = np.concatenate([np.empty(0), *groups])
-    low = float(every.min()) if len(every) else 0.0
-    high = min(float(every.max()), highest) if len(every) else 1.0
+    values = np.concatenate([np.empty(0), *groups])
+    low = float(values.min()) if len(values) else 0.0
+    high = min(float(values.max()), highest) if len(values) else 1.0
     if high - low <= abs(low) * _MIN_WIDTH:  # too narrow for distinct edges
         high = low + (abs(low) * 1e-3 or 1e-9)
     edges = np.linspace(low, high, bins + 1)

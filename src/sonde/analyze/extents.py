@@ -1,4 +1,4 @@
-"""Sets of instants: what some stretches cover together, and how two such sets overlap."""
+"""Sets of time intervals: union, intersection, difference and gaps."""
 
 from dataclasses import dataclass
 
@@ -9,19 +9,19 @@ from sonde.records.arrays import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Extents:
-    """Stretches in order, none empty, none touching another; ends are not included."""
+    """Sorted, disjoint, non-empty intervals with gaps between them; ends are exclusive."""
 
     starts_ns: IntArray
     ends_ns: IntArray
 
     @classmethod
     def of(cls, starts_ns: IntArray, ends_ns: IntArray) -> "Extents":
-        """What any of the stretches covers."""
+        """Return the union of intervals."""
         return cls(*_at_least(1, starts_ns, ends_ns))
 
     @classmethod
     def single(cls, start_ns: int, end_ns: int) -> "Extents":
-        """A single stretch; nothing where it is empty."""
+        """Return one interval; no interval if it is empty."""
         return cls.of(np.array([start_ns]), np.array([end_ns]))
 
     def __len__(self) -> int:
@@ -29,14 +29,14 @@ class Extents:
 
     @property
     def total_ns(self) -> int:
-        """How long they are together."""
+        """The total length of the intervals."""
         return int((self.ends_ns - self.starts_ns).sum())
 
     def __or__(self, extents: "Extents") -> "Extents":
-        return Extents.of(*_both(self, extents))
+        return Extents.of(*_joined(self, extents))
 
     def __and__(self, extents: "Extents") -> "Extents":
-        return Extents(*_at_least(2, *_both(self, extents)))
+        return Extents(*_at_least(2, *_joined(self, extents)))
 
     def __sub__(self, extents: "Extents") -> "Extents":
         if not len(self):
@@ -45,57 +45,57 @@ class Extents:
         return self & extents.gaps(first, last)
 
     def gaps(self, start_ns: int, end_ns: int) -> "Extents":
-        """What they leave free between two instants."""
+        """Return the gaps between the intervals from one instant to another."""
         inside = self & Extents.single(start_ns, end_ns)
         starts = np.append(start_ns, inside.ends_ns).astype(np.int64)
         ends = np.append(inside.starts_ns, end_ns).astype(np.int64)
         return Extents.of(starts, ends)
 
     def covered_ns(self, starts_ns: IntArray, ends_ns: IntArray) -> IntArray:
-        """How much of each of some other stretches they cover."""
-        return self._before(ends_ns) - self._before(starts_ns)
+        """Return how much of each given interval is covered."""
+        return self._covered_until(ends_ns) - self._covered_until(starts_ns)
 
-    def holds(self, instants_ns: IntArray) -> BoolArray:
-        """Which instants lie inside."""
+    def contains(self, instants_ns: IntArray) -> BoolArray:
+        """Return which instants lie inside an interval."""
         if not len(self):
             return np.zeros(len(instants_ns), dtype=np.bool_)
         indices = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
         return np.asarray((indices >= 0) & (instants_ns < self.ends_ns[indices]))
 
-    def _before(self, instants_ns: IntArray) -> IntArray:
+    def _covered_until(self, instants_ns: IntArray) -> IntArray:
         if not len(self):
             return np.zeros(len(instants_ns), dtype=np.int64)
         lengths = self.ends_ns - self.starts_ns
         sums = np.append(0, np.cumsum(lengths))
         indices = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
-        into = np.minimum(instants_ns - self.starts_ns[indices], lengths[indices])
-        return np.where(indices < 0, 0, sums[indices] + into)
+        covered = np.minimum(instants_ns - self.starts_ns[indices], lengths[indices])
+        return np.where(indices < 0, 0, sums[indices] + covered)
 
 
 class SharedTime:
-    """Time that several do something in is shared by them equally: shares add up to what passed."""
+    """Divide time equally among concurrent intervals, so that shares add up to the covered time."""
 
     def __init__(self, starts_ns: IntArray, ends_ns: IntArray) -> None:
         times, depths = _depths(starts_ns, ends_ns)
         self._times = times
-        # before the first edge nothing runs, nor after the last
+        # no interval is active before the first edge or after the last
         each = np.diff(times) / np.maximum(depths[:-1], 1) * (depths[:-1] > 0)
         self._passed = np.append(0.0, np.cumsum(each))
 
     def of(self, starts_ns: IntArray, ends_ns: IntArray) -> FloatArray:
-        """The part of each stretch, in nanoseconds, for one that was counted over all of it."""
+        """Return the share of each interval in nanoseconds, counted as active all the time."""
         if not len(self._times):
             return np.zeros(len(starts_ns))
         return self._until(ends_ns) - self._until(starts_ns)
 
     def _until(self, instants_ns: IntArray) -> FloatArray:
-        # relative to the first instant: the clock's own numbers are too large to be exact
+        # relative to the first instant: clock values exceed the precision of floats
         first = self._times[0]
         passed = np.interp(instants_ns - first, self._times - first, self._passed)
         return np.asarray(passed, dtype=np.float64)
 
 
-def _both(extents: Extents, second: Extents) -> tuple[IntArray, IntArray]:
+def _joined(extents: Extents, second: Extents) -> tuple[IntArray, IntArray]:
     return (
         np.concatenate([extents.starts_ns, second.starts_ns]),
         np.concatenate([extents.ends_ns, second.ends_ns]),
@@ -103,9 +103,9 @@ def _both(extents: Extents, second: Extents) -> tuple[IntArray, IntArray]:
 
 
 def _depths(starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray]:
-    """All edges in order, and how many stretches hold what follows each; starts before ends."""
-    is_real = ends_ns > starts_ns
-    starts_ns, ends_ns = starts_ns[is_real], ends_ns[is_real]
+    """Return all edges in order, and the number of intervals that are active after each."""
+    is_nonempty = ends_ns > starts_ns
+    starts_ns, ends_ns = starts_ns[is_nonempty], ends_ns[is_nonempty]
     times = np.concatenate([starts_ns, ends_ns]).astype(np.int64)
     changes = np.repeat(np.array([1, -1], dtype=np.int64), len(starts_ns))
     order = np.lexsort((-changes, times))
@@ -113,9 +113,9 @@ def _depths(starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray]
 
 
 def _at_least(depth: int, starts_ns: IntArray, ends_ns: IntArray) -> tuple[IntArray, IntArray]:
-    """Where at least N intervals overlap."""
+    """Return the intervals in which at least N intervals overlap."""
     times, depths = _depths(starts_ns, ends_ns)
     is_in = np.concatenate([[False], depths >= depth])
     starts, ends = times[is_in[1:] & ~is_in[:-1]], times[~is_in[1:] & is_in[:-1]]
-    is_real = ends > starts
-    return starts[is_real], ends[is_real]
+    is_nonempty = ends > starts
+    return starts[is_nonempty], ends[is_nonempty]

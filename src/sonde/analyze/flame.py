@@ -12,63 +12,65 @@ from sonde.records.python_profile import Function
 
 @dataclass(frozen=True)
 class Flame:
-    """One frame per function and its callers; a parent comes before its children.
+    """A flame graph: one frame per function and call path; parents come before their children.
 
-    Lines of a function are put together. Of brothers the one that took most comes first.
+    The lines of a function are merged. Siblings are sorted by total time, largest first.
     """
 
-    functions: tuple[Function, ...]  # the distinct ones
-    frames: IntArray  # the function of each frame
-    parents: IntArray  # -1 of the outermost
+    functions: tuple[Function, ...]  # distinct functions
+    frames: IntArray  # index of the function of each frame
+    parents: IntArray  # -1 for outermost frames
     own_ns: IntArray
     total_ns: IntArray
-    counts: IntArray  # looks, or calls
-    left_out: int = 0  # frames that took too little to be seen
+    counts: IntArray  # samples or calls
+    left_out: int = 0  # frames below the minimum share
 
 
 class _Frames:
-    """Frames by their parent and function, each once."""
+    """Distinct frames by parent and function."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[int, Function], int] = {}
+        self.numbers: dict[tuple[int, Function], int] = {}
         self.own_ns: list[int] = []
         self.counts: list[int] = []
 
     def number(self, parent: int, function: Function) -> int:
-        """The frame of a function that another frame calls."""
+        """Return the frame number of a function with a parent frame; add it if it is new."""
         key = (parent, function)
-        if key not in self.known:
-            self.known[key] = len(self.known)
+        if key not in self.numbers:
+            self.numbers[key] = len(self.numbers)
             self.own_ns.append(0)
             self.counts.append(0)
-        return self.known[key]
+        return self.numbers[key]
 
 
-def flame_of(profiles: Iterable[Amounts], least_share: float = 0.0) -> Flame:
-    """Merge profiles into one tree.
+def flame_of(profiles: Iterable[Amounts], min_share: float = 0.0) -> Flame:
+    """Merge profiles into one flame graph.
 
     Args:
         profiles: The time of the nodes of each profile.
-        least_share: Frames with a smaller share of the total time are left out.
+        min_share: Frames with a smaller share of the total time are left out.
     """
     frames = _Frames()
     for amounts in profiles:
         _add(frames, amounts)
-    parents = np.array([parent for parent, _ in frames.known], dtype=np.int64)
+    parents = np.array([parent for parent, _ in frames.numbers], dtype=np.int64)
     own_ns = np.array(frames.own_ns, dtype=np.int64)
     total_ns = own_ns.copy()
     for frame in range(len(parents) - 1, -1, -1):
         if parents[frame] >= 0:
             total_ns[parents[frame]] += total_ns[frame]
-    order = _order(parents, total_ns, least_share * float(own_ns.sum()))
-    indices = np.full(len(parents) + 1, -1, dtype=np.int64)  # the last one is the parent of none
+    order = _order(parents, total_ns, min_share * float(own_ns.sum()))
+    indices = np.full(len(parents) + 1, -1, dtype=np.int64)  # the last entry maps -1 to -1
     indices[order] = np.arange(len(order))
-    all_functions = [function for _, function in frames.known]
+    functions = [function for _, function in frames.numbers]
     numbers: dict[Function, int] = {}
-    chosen = [numbers.setdefault(all_functions[item], len(numbers)) for item in order.tolist()]
+    frame_functions = [
+        numbers.setdefault(functions[frame], len(numbers)) for frame in order.tolist()
+    ]
     return Flame(
         tuple(numbers),
-        np.array(chosen, dtype=np.int64),
+        np.array(frame_functions, dtype=np.int64),
         indices[parents[order]],
         own_ns[order],
         total_ns[order],
@@ -78,31 +80,31 @@ def flame_of(profiles: Iterable[Amounts], least_share: float = 0.0) -> Flame:
 
 
 def _add(frames: _Frames, amounts: Amounts) -> None:
-    """What one profile saw; only frames that took something, and what leads to them."""
+    """Add one profile: frames with a count, and the frames that lead to them."""
     tree = amounts.tree
-    memory = np.zeros(len(tree.parents), dtype=np.int64)
+    own_ns = np.zeros(len(tree.parents), dtype=np.int64)
     counts = np.zeros(len(tree.parents), dtype=np.int64)
-    np.add.at(memory, amounts.nodes, amounts.ns)
+    np.add.at(own_ns, amounts.nodes, amounts.ns)
     np.add.at(counts, amounts.nodes, amounts.counts)
-    is_seen = tree.totals(counts) > 0
-    frame_of: dict[int, int] = {-1: -1}
-    for node in np.flatnonzero(is_seen).tolist():
-        frame = frames.number(frame_of[tree.parents[node]], tree.function_at(node))
-        frame_of[node] = frame
-        frames.own_ns[frame] += int(memory[node])
+    is_counted = tree.totals(counts) > 0
+    frame_by_node: dict[int, int] = {-1: -1}
+    for node in np.flatnonzero(is_counted).tolist():
+        frame = frames.number(frame_by_node[tree.parents[node]], tree.function_at(node))
+        frame_by_node[node] = frame
+        frames.own_ns[frame] += int(own_ns[node])
         frames.counts[frame] += int(counts[node])
 
 
-def _order(parents: IntArray, total_ns: IntArray, least_ns: float) -> IntArray:
-    """Frames that are large enough, parents first, of brothers the largest first."""
+def _order(parents: IntArray, total_ns: IntArray, min_ns: float) -> IntArray:
+    """Return frames with a minimum time, parents first and siblings by time, largest first."""
     children: dict[int, list[int]] = {}
     for frame, parent in enumerate(parents.tolist()):
-        if total_ns[frame] >= least_ns:
+        if total_ns[frame] >= min_ns:
             children.setdefault(parent, []).append(frame)
     result: list[int] = []
-    waiting = sorted(children.get(-1, []), key=lambda item: int(total_ns[item]))
-    while waiting:
-        frame = waiting.pop()
+    stack = sorted(children.get(-1, []), key=lambda frame: int(total_ns[frame]))
+    while stack:
+        frame = stack.pop()
         result.append(frame)
-        waiting += sorted(children.get(frame, []), key=lambda item: int(total_ns[item]))
+        stack += sorted(children.get(frame, []), key=lambda child: int(total_ns[child]))
     return np.array(result, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Which function of a script's own, outside of the framework, takes the time of its steps."""
+"""Find the function of a script, outside the framework, that takes most of the step time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from sonde.analyze.python_profile import Amounts, Tree, module_of, short_file
 from sonde.records.python_profile import Function
 
-# What is called from here is the model's own work, whoever has written it.
+# functions called from these files are part of the model
 _FRAMEWORK = "-packages/torch/"
 _MODEL = tuple(
     f"{_FRAMEWORK}{item}"
@@ -20,20 +20,20 @@ _MODULE_LEVEL = "<module>"
 
 @dataclass(frozen=True, slots=True)
 class HotFunction:
-    """One function, with what it calls outside of the framework."""
+    """A function, including its callees outside the framework."""
 
     name: str
     file: str
-    line: int  # where most of its time is spent
-    share: float  # of all the time
+    line: int  # the line that takes the most time
+    share: float  # of the total time
     seconds: float
 
 
 def hot_function(profiles: Sequence[Amounts], min_share: float) -> HotFunction | None:
-    """The innermost function of the script's own that takes at least such a share.
+    """Return the innermost function of the script that takes at least a minimum share, or None.
 
-    Functions that themselves call the model, its backward pass or its optimizer are what trains:
-    their time is that of training.
+    Functions that call the model, its backward pass or its optimizer do not count: their time is
+    training time.
     """
     totals: dict[Function, int] = {}
     lines: dict[Function, dict[int, int]] = {}
@@ -41,31 +41,35 @@ def hot_function(profiles: Sequence[Amounts], min_share: float) -> HotFunction |
     training: set[Function] = set()
     total = 0
     for amounts in profiles:
-        memory = np.zeros(len(amounts.tree.parents), dtype=np.int64)
-        np.add.at(memory, amounts.nodes, amounts.ns)
-        total += int(memory.sum())
+        own_ns = np.zeros(len(amounts.tree.parents), dtype=np.int64)
+        np.add.at(own_ns, amounts.nodes, amounts.ns)
+        total += int(own_ns.sum())
         charged = _charged(amounts.tree, training)
-        for node in np.flatnonzero(memory).tolist():
+        for node in np.flatnonzero(own_ns).tolist():
             for depth, (function, line) in enumerate(charged[node].items()):
                 depths[function] = max(depth, depths.get(function, 0))
-                totals[function] = totals.get(function, 0) + int(memory[node])
-                of_lines = lines.setdefault(function, {})
-                of_lines[line] = of_lines.get(line, 0) + int(memory[node])
-    enough = {
-        item: spent
-        for item, spent in totals.items()
-        if spent >= min_share * total and item not in training and item.name != _MODULE_LEVEL
+                totals[function] = totals.get(function, 0) + int(own_ns[node])
+                line_totals = lines.setdefault(function, {})
+                line_totals[line] = line_totals.get(line, 0) + int(own_ns[node])
+    candidates = {
+        function: spent
+        for function, spent in totals.items()
+        if spent >= min_share * total
+        and function not in training
+        and function.name != _MODULE_LEVEL
     }
-    if not enough:
+    if not candidates:
         return None
-    result = min(enough, key=lambda name: (enough[name], -depths[name], name))
+    result = min(
+        candidates, key=lambda function: (candidates[function], -depths[function], function)
+    )
     line = max(lines[result], key=lambda line: lines[result][line])
-    share = enough[result] / total
-    return HotFunction(result.name, short_file(result.file), line, share, enough[result] / 1e9)
+    spent = candidates[result]
+    return HotFunction(result.name, short_file(result.file), line, spent / total, spent / 1e9)
 
 
 def _charged(tree: Tree, training: set[Function]) -> list[dict[Function, int]]:
-    """Per node the functions that its time is charged to, and their lines on the way to it."""
+    """Return, per node, the functions that its time counts for, with the line of each."""
     charged: list[dict[Function, int]] = []
     is_model: list[bool] = []
     for node, parent in enumerate(tree.parents):

@@ -1,37 +1,37 @@
-"""What it costs to start kernels: calls of the host, the way to the device, kernels too short."""
+"""The cost of launching kernels: calls on the host, launch delays and short kernels."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.operations import NOBODY, Profile
+from sonde.analyze.operations import NO_ROW, Profile
 from sonde.analyze.percentiles import percentiles
 from sonde.records.arrays import FloatArray, IntArray
 from sonde.records.profile import OperationCategory
 
-SHORT_NS = 10_000  # a kernel that takes less is done before the host can launch the next
+SHORT_NS = 10_000  # a shorter kernel ends before the host can launch the next one
 
 
 @dataclass(frozen=True)
 class LaunchCost:
-    """The kernels of one device of one worker, and how they were started."""
+    """The kernels of one device of one worker, and the cost of launching them."""
 
     worker: int
     device: str
     kernels: int
     kernel_mean_ns: float
     kernel_p50_ns: float
-    short_percent: float  # of the kernels take less than SHORT_NS
-    launches: int  # calls; a graph is one
-    call_mean_ns: float  # of the host, per call
+    short_percent: float  # share of kernels shorter than SHORT_NS
+    launches: int  # number of driver calls; a graph counts once
+    call_mean_ns: float  # host time per call
     call_total_ns: float
     delay_p50_ns: float  # from the end of the call to the start of the kernel
     delay_p95_ns: float
 
 
 def launch_costs(profiles: Iterable[Profile]) -> tuple[LaunchCost, ...]:
-    """Per worker and device, over all windows."""
+    """Return the launch cost per worker and device, over all windows."""
     result: dict[tuple[int, str], list[tuple[IntArray, IntArray, IntArray]]] = {}
     for profile in profiles:
         for device in profile.operations.device_names:
@@ -49,13 +49,13 @@ def _joined(arrays: Iterable[IntArray]) -> FloatArray:
 
 
 def _launches(profile: Profile, device: str) -> tuple[IntArray, IntArray, IntArray]:
-    """How long kernels ran, how long the calls took, and how long until kernels began."""
+    """Return the durations of kernels and of launch calls, and the launch delays."""
     operations = profile.operations
     is_kernel = operations.categories.are_in({OperationCategory.KERNEL.value})
     rows = np.flatnonzero(is_kernel & operations.devices.are_in({device}))
-    launched = rows[operations.launches[rows] != NOBODY]
+    launched = rows[operations.launches[rows] != NO_ROW]
     calls = operations.launches[launched]
-    # a kernel may begin before the call that started it has returned
+    # a kernel may begin before its launch call has returned
     delays = np.maximum(operations.starts_ns[launched] - operations.ends_ns[calls], 0)
     return operations.durations_ns[rows], operations.durations_ns[np.unique(calls)], delays
 

@@ -17,7 +17,7 @@ from sonde.records.loading import LoaderFacts, LoaderHost
 WAITS_TOO_LONG_PERCENT = 10.0
 
 _COMPUTES_PERCENT = 50.0  # CPU time, as a share of the time to prepare a batch
-_FREE_CORES = 0.5  # with fewer, waiting for a core cannot be told from waiting for a disk
+_FREE_CORES = 0.5  # with fewer, waiting for a core looks like waiting for a disk
 _WAITING_PER_CORE = 4
 _RESERVE = 1.1  # factor on the minimum number of loader processes
 
@@ -62,18 +62,18 @@ class Loading:
         return self.waited_percent < WAITS_TOO_LONG_PERCENT
 
     @property
-    def making(self) -> float:
+    def preparation(self) -> float:
         """Seconds that one process takes to prepare the data of a step."""
         processes = self.facts.processes
         if not processes:
             return self.wait  # the training process prepares it
-        at_most = (self.wait + self.step) * processes
-        return at_most if self.measured is None else min(self.measured, at_most)
+        maximum = (self.wait + self.step) * processes
+        return maximum if self.measured is None else min(self.measured, maximum)
 
     @property
     def needed(self) -> int:
         """Loader processes that prepare data as quickly as steps use it, with a reserve."""
-        result = max(1, ceil(_RESERVE * self.making / self.step))
+        result = max(1, ceil(_RESERVE * self.preparation / self.step))
         return min(result, self.facts.processes) if self.keeps_up else result
 
     @property
@@ -98,26 +98,26 @@ class Loading:
 
     @property
     def _cores_of_all(self) -> int:
-        memory = self.host.cores
-        return self.facts.cores if memory is None else max(1, int(memory))
+        host_cores = self.host.cores
+        return self.facts.cores if host_cores is None else max(1, int(host_cores))
 
     @property
     def _free_cores(self) -> float | None:
         """The number of idle cores; None if it was not measured."""
         host, cores = self.host, self._cores_of_all
-        memory = None if host.job_percent is None else host.job_percent / cores
-        busy = [item for item in (host.busy_percent, memory) if item is not None]
-        return cores * (1 - max(busy) / 100) if busy else None
+        job_percent = None if host.job_percent is None else host.job_percent / cores
+        busy_percents = [value for value in (host.busy_percent, job_percent) if value is not None]
+        return cores * (1 - max(busy_percents) / 100) if busy_percents else None
 
 
-def usual_wait(seconds: npt.ArrayLike) -> float:
+def typical_wait(seconds: npt.ArrayLike) -> float:
     """The mean of waits without outliers."""
     values = np.asarray(seconds, dtype=np.float64)
     typical = np.delete(values, loading_outliers(values))
     return float(typical.mean()) if len(typical) else 0.0
 
 
-def usual_step(seconds: npt.ArrayLike) -> float:
+def typical_step(seconds: npt.ArrayLike) -> float:
     """The median of step durations without waits; 0 if there are none."""
     values = np.asarray(seconds, dtype=np.float64)
     return float(np.median(values)) if len(values) else 0.0
@@ -128,17 +128,17 @@ def advise_processes(loading: Loading) -> ProcessAdvice | None:
     if loading.step <= 0:
         return None
     processes, needed, maximum = loading.facts.processes, loading.needed, loading.max_processes
-    held_by = Limit.DATASET if loading.is_waiting else Limit.CORES
+    bottleneck = Limit.DATASET if loading.is_waiting else Limit.CORES
     if processes > maximum:
-        return ProcessAdvice(needed, maximum, held_by, _fewer(loading))
+        return ProcessAdvice(needed, maximum, bottleneck, _fewer(loading))
     if loading.keeps_up:
         share = f"{loading.waited_percent:.1f}%"
         text = f"Data loading keeps up: steps spend {share} of their time waiting for data."
         return ProcessAdvice(needed, processes, Limit.NOTHING, text)
     if processes >= needed:
-        return ProcessAdvice(needed, processes, Limit.NOTHING, _handed_over(processes))
+        return ProcessAdvice(needed, processes, Limit.NOTHING, _transfer_bound(processes))
     advised = min(needed, maximum)
-    limit = Limit.NOTHING if advised == needed else held_by
+    limit = Limit.NOTHING if advised == needed else bottleneck
     return ProcessAdvice(needed, advised, limit, _more(loading, advised, limit))
 
 
@@ -148,7 +148,7 @@ def _fewer(loading: Loading) -> str:
     return f"{processes} share {_cores(loading.cores)}: {advice}."
 
 
-def _handed_over(processes: int) -> str:
+def _transfer_bound(processes: int) -> str:
     verb = "prepares" if processes == 1 else "prepare"
     return (
         f"Its {_processes(processes)} {verb} batches quickly enough. The time is spent on "
@@ -163,7 +163,7 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
         processes, f"{processes} loader processes prepare it"
     )
     text = (
-        f"Preparing the data of a step takes {time_text(loading.making)}, and a step without "
+        f"Preparing the data of a step takes {time_text(loading.preparation)}, and a step without "
         f"waiting takes {time_text(loading.step)}; {now}."
     )
     if advised > processes:
@@ -185,7 +185,9 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
 
 def time_text(seconds: float) -> str:
     """A duration as text."""
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+    if seconds >= 1:
+        return f"{seconds:.3g} s"
+    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
 
 
 def _cores(count: int) -> str:

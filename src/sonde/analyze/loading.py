@@ -13,8 +13,8 @@ from sonde.analyze.loader_processes import (
     ProcessAdvice,
     advise_processes,
     time_text,
-    usual_step,
-    usual_wait,
+    typical_step,
+    typical_wait,
 )
 from sonde.analyze.outliers import loading_outliers
 from sonde.analyze.percentiles import percentiles
@@ -26,9 +26,9 @@ from sonde.records.loading import (
 )
 
 _STARTS_TOO_LONG_PERCENT = 5.0
-_NAMED_PERCENT = 40.0  # of a batch's time: a function that takes as much is named
-# methods that do the work of a library's classes
-_WORKS = ("__call__", "forward", "__getitem__", "__getitems__", "__next__", "transform")
+_NAMED_PERCENT = 40.0  # minimum share of batch time of a function that is named in advice
+# main methods of library classes
+_MAIN_METHODS = ("__call__", "forward", "__getitem__", "__getitems__", "__next__", "transform")
 _LABEL = re.compile(r"(?P<name>.*) \((?P<file>.*):(?P<line>\d+)\)")
 
 
@@ -63,7 +63,7 @@ class FunctionShare:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A fact or a recommendation: its topic and its text."""
+    """The topic and text of a fact or recommendation."""
 
     about: str
     text: str
@@ -76,11 +76,11 @@ class LoaderReport:
     record: LoaderRecord
     operations: tuple[Distribution, ...]
     functions: tuple[FunctionShare, ...]
-    slowest: FunctionShare | None  # takes most of the time per batch
+    slowest: FunctionShare | None  # the function to optimize
     slow_starts: tuple[IteratorStart, ...]
     slow_waits: tuple[BatchWait, ...]
     loading: Loading
-    processes: ProcessAdvice | None  # None where there were no steps
+    processes: ProcessAdvice | None  # None if there are no steps
     advice: tuple[Advice, ...]
 
     def seconds(self, operation: str) -> Distribution | None:
@@ -102,16 +102,14 @@ def examine(record: LoaderRecord) -> LoaderReport:
         operations=operations,
         functions=functions,
         slowest=slowest,
-        slow_starts=tuple(
-            record.starts[loading_outlier] for loading_outlier in loading_outliers(starts)
-        ),
+        slow_starts=tuple(record.starts[index] for index in loading_outliers(starts)),
         slow_waits=tuple(
             BatchWait(
-                record.wait_times_ns[loading_outlier],
-                record.wait_steps[loading_outlier],
-                waits[loading_outlier],
+                record.wait_times_ns[index],
+                record.wait_steps[index],
+                waits[index],
             )
-            for loading_outlier in loading_outliers(waits)
+            for index in loading_outliers(waits)
         ),
         loading=loading,
         processes=advise_processes(loading),
@@ -130,55 +128,56 @@ def distribution(operation: str, seconds: Sequence[float]) -> Distribution:
 def functions_of(
     stacks: Sequence[tuple[tuple[str, ...], float]],
 ) -> tuple[tuple[FunctionShare, ...], FunctionShare | None]:
-    """Functions by total time, and the one to optimize.
+    """Return functions by total time, and the function to optimize.
 
-    The latter is found by descending into the function that takes most of the time; it is the
-    innermost one that the script defines or chooses.
+    The latter is the innermost function on the heaviest call path that the script defines, or
+    the main method of a library class.
     """
-    entire = sum(seconds for _, seconds in stacks)
-    if not entire:
+    total = sum(seconds for _, seconds in stacks)
+    if not total:
         return (), None
-    total: dict[str, float] = {}
-    memory: dict[str, float] = {}
+    total_seconds: dict[str, float] = {}
+    own_seconds: dict[str, float] = {}
     for stack, seconds in stacks:
         for label in dict.fromkeys(stack):
-            total[label] = total.get(label, 0.0) + seconds
-        memory[stack[-1]] = memory.get(stack[-1], 0.0) + seconds
+            total_seconds[label] = total_seconds.get(label, 0.0) + seconds
+        own_seconds[stack[-1]] = own_seconds.get(stack[-1], 0.0) + seconds
     shares = {
-        label: _share(label, 100 * seconds / entire, 100 * memory.get(label, 0.0) / entire)
-        for label, seconds in total.items()
+        label: _share(label, 100 * seconds / total, 100 * own_seconds.get(label, 0.0) / total)
+        for label, seconds in total_seconds.items()
     }
     ordered = sorted(shares.values(), key=lambda share: (-share.percent, share.name))
-    chosen = [shares[label] for label in _heaviest_path(stacks, entire * _NAMED_PERCENT / 100)]
-    chosen = [item for item in chosen if not item.is_library or item.name.endswith(_WORKS)]
-    return tuple(ordered), chosen[-1] if chosen else None
+    path = [shares[label] for label in _heaviest_path(stacks, total * _NAMED_PERCENT / 100)]
+    candidates = [
+        share for share in path if not share.is_library or share.name.endswith(_MAIN_METHODS)
+    ]
+    return tuple(ordered), candidates[-1] if candidates else None
 
 
 def _heaviest_path(
-    stacks: Sequence[tuple[tuple[str, ...], float]], least_seconds: float
+    stacks: Sequence[tuple[tuple[str, ...], float]], min_seconds: float
 ) -> list[str]:
+    """Return the labels from the root along the heaviest children above a minimum time."""
     path: list[str] = []
-    inside = [(stack, seconds) for stack, seconds in stacks if stack]
+    selected = [(stack, seconds) for stack, seconds in stacks if stack]
     while True:
         depth = len(path)
         children: dict[str, float] = {}
-        inside = [item for item in inside if len(item[0]) > depth]
-        for stack, seconds in inside:
+        selected = [item for item in selected if len(item[0]) > depth]
+        for stack, seconds in selected:
             children[stack[depth]] = children.get(stack[depth], 0.0) + seconds
         heaviest = max(children, key=lambda label: children[label], default="")
-        if not heaviest or children[heaviest] < least_seconds:
+        if not heaviest or children[heaviest] < min_seconds:
             return path
         path.append(heaviest)
-        inside = [item for item in inside if item[0][depth] == heaviest]
+        selected = [item for item in selected if item[0][depth] == heaviest]
 
 
 def _share(label: str, percent: float, own_percent: float) -> FunctionShare:
-    fullmatch = _LABEL.fullmatch(label)
-    if fullmatch is None:
+    match = _LABEL.fullmatch(label)
+    if match is None:
         return FunctionShare(label, "", 0, percent, own_percent)
-    return FunctionShare(
-        fullmatch["name"], fullmatch["file"], int(fullmatch["line"]), percent, own_percent
-    )
+    return FunctionShare(match["name"], match["file"], int(match["line"]), percent, own_percent)
 
 
 def _median(values: Sequence[float]) -> float | None:
@@ -189,8 +188,8 @@ def _loading(record: LoaderRecord) -> Loading:
     batch = _median(record.seconds.get(Operation.BATCH, ()))
     return Loading(
         record.facts,
-        usual_wait(record.step_waits),
-        usual_step(record.step_seconds),
+        typical_wait(record.step_waits),
+        typical_step(record.step_seconds),
         record.host,
         None if batch is None else batch * record.batches_per_step,
         record.cpu_percent,
@@ -231,14 +230,14 @@ def _on_waiting(report: LoaderReport) -> list[Advice]:
 
 
 def _on_processes(report: LoaderReport) -> list[Advice]:
-    """Advice on the number of loader processes, unless it is fine as it is."""
-    answer, has = report.processes, report.record.facts.processes
-    if answer is None:
+    """Return advice on the number of loader processes, unless the number is fine."""
+    advice, current = report.processes, report.record.facts.processes
+    if advice is None:
         return []
-    if answer.advised != has or answer.limit is not Limit.NOTHING:
-        is_slow = answer.needed > has
-        return [*(_on_function(report) if is_slow else ()), Advice("processes", answer.text)]
-    return [] if report.loading.keeps_up else [Advice("handing over", answer.text)]
+    if advice.advised != current or advice.limit is not Limit.NOTHING:
+        is_slow = advice.needed > current
+        return [*(_on_function(report) if is_slow else ()), Advice("processes", advice.text)]
+    return [] if report.loading.keeps_up else [Advice("handing over", advice.text)]
 
 
 def _on_function(report: LoaderReport) -> list[Advice]:

@@ -1,4 +1,4 @@
-"""Memory of tensors in a window: arithmetic on what was allocated and freed, in order of time."""
+"""Memory use in time intervals and by module, from recorded allocations and frees."""
 
 from dataclasses import dataclass
 
@@ -9,26 +9,28 @@ from sonde.records.arrays import IntArray
 
 
 @dataclass(frozen=True)
-class Changes:
-    """What was allocated and freed on one device."""
+class MemoryChanges:
+    """Allocations and frees on one device, sorted by time."""
 
     times_ns: IntArray
-    sizes: IntArray  # in bytes; of what was freed, negative
-    is_held: npt.NDArray[np.bool_]  # was allocated, and is never freed
+    sizes: IntArray  # in bytes; negative for frees
+    is_held: npt.NDArray[np.bool_]  # allocations that are not freed within the window
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """What became of memory in a stretch of time; live memory counts from the window's start."""
+class MemoryUse:
+    """Memory use in a time interval; live bytes are relative to the start of the window."""
 
     allocated_bytes: int
     freed_bytes: int
-    live_bytes: int  # at the end
+    live_bytes: int  # at the end of the interval
     peak_bytes: int
 
 
-def use_of(changes: Changes, starts_ns: IntArray, ends_ns: IntArray) -> list[Use]:
-    """What each of some stretches did."""
+def use_by_interval(
+    changes: MemoryChanges, starts_ns: IntArray, ends_ns: IntArray
+) -> list[MemoryUse]:
+    """Return the memory use in each interval."""
     live = np.concatenate([[0], np.cumsum(changes.sizes)])
     firsts = np.searchsorted(changes.times_ns, starts_ns, side="left").tolist()
     lasts = np.searchsorted(changes.times_ns, ends_ns, side="left").tolist()
@@ -36,7 +38,7 @@ def use_of(changes: Changes, starts_ns: IntArray, ends_ns: IntArray) -> list[Use
     for first, last in zip(firsts, lasts, strict=True):
         sizes = changes.sizes[first:last]
         result.append(
-            Use(
+            MemoryUse(
                 allocated_bytes=int(sizes[sizes > 0].sum()),
                 freed_bytes=-int(sizes[sizes < 0].sum()),
                 live_bytes=int(live[last]),
@@ -48,35 +50,35 @@ def use_of(changes: Changes, starts_ns: IntArray, ends_ns: IntArray) -> list[Use
 
 @dataclass(frozen=True, slots=True)
 class ModuleUse:
-    """What the calls of a module did with memory; what modules inside of it did is theirs."""
+    """Memory use of the calls of a module, without nested modules."""
 
     module: str
     calls: int
     allocated_bytes: int
     freed_bytes: int
-    kept_bytes: int  # was allocated by it, and is there when it returns
-    held_bytes: int  # was allocated by it, and is there when the window ends
-    peak_bytes: int  # the highest that was live in any of its calls, from the window's start
+    kept_bytes: int  # allocated minus freed in its calls
+    held_bytes: int  # allocated in its calls and still allocated when the window ends
+    peak_bytes: int  # highest live bytes in any of its calls, relative to the window's start
 
 
 def use_by_module(
-    changes: Changes, modules: tuple[str, ...], inside: IntArray, uses: list[Use]
+    changes: MemoryChanges, modules: tuple[str, ...], inside: IntArray, uses: list[MemoryUse]
 ) -> list[ModuleUse]:
-    """What modules did, those first that hold and keep most.
+    """Return the memory use of modules, sorted by held and kept bytes, largest first.
 
     Args:
-        changes: Of a device.
+        changes: The allocations and frees of a device.
         modules: The module of each call.
-        inside: The innermost call in which each change was made; -1 outside of all.
-        uses: What was done in each call, by whomever.
+        inside: The index of the innermost call around each change, or -1.
+        uses: The memory use in each call, including nested calls.
     """
     names = np.array(modules, dtype=np.object_)
-    distinct, of_call = np.unique(names, return_inverse=True) if modules else (names, names)
+    distinct, numbers = np.unique(names, return_inverse=True) if modules else (names, names)
     results = []
     for number, module in enumerate(distinct.tolist()):
-        calls = np.flatnonzero(of_call == number)
-        is_own = np.isin(inside, calls)
-        sizes = changes.sizes[is_own]
+        calls = np.flatnonzero(numbers == number)
+        is_inside = np.isin(inside, calls)
+        sizes = changes.sizes[is_inside]
         results.append(
             ModuleUse(
                 module=str(module),
@@ -84,7 +86,7 @@ def use_by_module(
                 allocated_bytes=int(sizes[sizes > 0].sum()),
                 freed_bytes=-int(sizes[sizes < 0].sum()),
                 kept_bytes=int(sizes.sum()),
-                held_bytes=int(changes.sizes[is_own & changes.is_held].sum()),
+                held_bytes=int(changes.sizes[is_inside & changes.is_held].sum()),
                 peak_bytes=max(uses[call].peak_bytes for call in calls.tolist()),
             )
         )

@@ -1,7 +1,7 @@
-"""What a profiler saw in one window of one worker, as columns, and how the rows hang together.
+"""The operations of one profiled window of one worker, as columns, and how rows are related.
 
-Host: operations of a thread nest, so that each has at most one that it lies directly in. Device:
-what runs there was started by a call of the driver, which has the same correlation.
+On the host, the operations of a thread nest, so each has up to one parent. On a device, each
+operation was started by a driver call with the same correlation number.
 """
 
 from collections.abc import Callable, Container
@@ -15,7 +15,7 @@ from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
 
 HOST = "cpu"
-NOBODY = -1
+NO_ROW = -1  # the index of no row
 
 _ON_DEVICE = frozenset(item.value for item in DEVICE_CATEGORIES)
 _WORK = frozenset(
@@ -32,20 +32,20 @@ _OPERATORS = frozenset((OperationCategory.OPERATOR.value, OperationCategory.COLL
 
 @dataclass(frozen=True)
 class Texts:
-    """A column of texts: the distinct ones, and which one each row has."""
+    """A column of strings: the distinct values, and the value number of each row."""
 
     distinct: tuple[str, ...]
     numbers: IntArray
 
-    def where(self, is_wanted: Callable[[str], bool]) -> BoolArray:
-        """The rows whose text matches; evaluated once per distinct text."""
-        is_match = np.array([is_wanted(text) for text in self.distinct], dtype=np.bool_)
+    def where(self, condition: Callable[[str], bool]) -> BoolArray:
+        """Return which rows fulfill a condition; it is evaluated once per distinct text."""
+        is_match = np.array([condition(text) for text in self.distinct], dtype=np.bool_)
         if not len(is_match):
             return np.zeros(len(self.numbers), dtype=np.bool_)
         return np.asarray(is_match[self.numbers])
 
     def are_in(self, texts: Container[str]) -> BoolArray:
-        """The rows whose text is one of some."""
+        """Return which rows have one of the given texts."""
         return self.where(lambda text: text in texts)
 
     def __getitem__(self, row: int) -> str:
@@ -54,7 +54,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Operations:
-    """Rows of a profile, column by column."""
+    """The operations of a profile, as columns."""
 
     names: Texts
     categories: Texts
@@ -70,135 +70,136 @@ class Operations:
 
     @property
     def ends_ns(self) -> IntArray:
-        """When each was over."""
+        """The end time of each operation."""
         return self.starts_ns + self.durations_ns
 
     @cached_property
     def is_on_device(self) -> BoolArray:
-        """Kernels, copies and sets."""
+        """Whether each row is a kernel, a copy or a memory set."""
         return self.categories.are_in(_ON_DEVICE)
 
     @cached_property
     def is_work(self) -> BoolArray:
-        """What the host did: operators, calls of the driver, collectives; no mere names."""
+        """Whether each row is work of the host: an operator, a driver call or a collective."""
         return self.categories.are_in(_WORK) & ~self.is_on_device
 
     @cached_property
     def is_operator(self) -> BoolArray:
-        """Operators of the framework, and its collectives, on the host."""
+        """Whether each row is an operator or a collective of the framework, on the host."""
         return self.categories.are_in(_OPERATORS)
 
     @cached_property
     def is_timed(self) -> BoolArray:
-        """What tells how long the window was: work, on host and devices, and named stretches."""
+        """Whether a row counts for the duration of the window: work and annotations."""
         return self.categories.are_in(_TIMED)
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The devices that anything ran on, in order."""
+        """The names of the devices with operations, sorted."""
         used = np.unique(self.devices.numbers[self.is_on_device]).tolist()
         return tuple(sorted(self.devices.distinct[number] for number in used))
 
     @cached_property
     def nesting(self) -> "Nesting":
-        """What lies in what, among the work of the host."""
+        """The nesting of the host's work."""
         return Nesting.of(self, self.is_work)
 
     @cached_property
     def launches(self) -> IntArray:
-        """For each row of a device the call that started it; NOBODY where that is not known."""
+        """For each row of a device, the driver call that started it; NO_ROW if unknown."""
         calls = np.flatnonzero(
             (self.correlations != NO_CORRELATION)
             & self.categories.are_in({OperationCategory.RUNTIME.value})
         )
-        full = np.full(len(self), NOBODY, dtype=np.int64)
+        launches = np.full(len(self), NO_ROW, dtype=np.int64)
         if len(calls):
             calls = calls[np.argsort(self.correlations[calls], kind="stable")]
-            memory = self.correlations[calls]
+            keys = self.correlations[calls]
             rows = np.flatnonzero(self.is_on_device & (self.correlations != NO_CORRELATION))
-            indices = np.minimum(np.searchsorted(memory, self.correlations[rows]), len(memory) - 1)
-            is_same = memory[indices] == self.correlations[rows]
-            full[rows[is_same]] = calls[indices[is_same]]
-        return full
+            indices = np.minimum(np.searchsorted(keys, self.correlations[rows]), len(keys) - 1)
+            is_match = keys[indices] == self.correlations[rows]
+            launches[rows[is_match]] = calls[indices[is_match]]
+        return launches
 
     @cached_property
     def launchers(self) -> IntArray:
-        """For each row of a device the innermost operator that started it; NOBODY if none did."""
+        """For each row of a device, the innermost operator that started it, or NO_ROW."""
         return self.nesting.nearest(self.launches, self.is_operator)
 
 
 @dataclass(frozen=True)
 class Nesting:
-    """For each row the one it lies directly in, on the same lane, and how far it reaches there."""
+    """The parent of each row on the same lane, its end within the parent, and its depth."""
 
     parents: IntArray
-    ends_ns: IntArray  # cut to what holds it
+    ends_ns: IntArray  # limited to the end of the parent
     depths: IntArray
 
     @classmethod
     def of(cls, operations: Operations, which: BoolArray) -> "Nesting":
-        """Of some of the rows; the others lie in nothing."""
+        """Nest the selected rows; the other rows get no parent."""
         rows = np.flatnonzero(which)
         starts, ends = operations.starts_ns[rows], operations.ends_ns[rows]
         lanes = operations.lanes.numbers[rows]
         order = np.lexsort((-ends, starts, lanes))
-        parents = [NOBODY] * len(operations)
+        parents = [NO_ROW] * len(operations)
         depths = [0] * len(operations)
-        cut = operations.ends_ns.copy()
-        stack: list[tuple[int, int]] = []  # row and end, from the outermost in
-        lane_before = NOBODY
+        limited_ends = operations.ends_ns.copy()
+        stack: list[tuple[int, int]] = []  # row and end of open operations, outermost first
+        last_lane = -1
         columns = (rows[order], starts[order], ends[order], lanes[order])
         for row, start, end, lane in zip(*(column.tolist() for column in columns), strict=True):
-            if lane != lane_before:
+            if lane != last_lane:
                 stack.clear()
-                lane_before = lane
+                last_lane = lane
             while stack and stack[-1][1] <= start:
                 stack.pop()
-            reach = min(end, stack[-1][1]) if stack else end
+            limited_end = min(end, stack[-1][1]) if stack else end
             if stack:
-                parents[row], depths[row], cut[row] = stack[-1][0], len(stack), reach
-            stack.append((row, reach))
-        return cls(np.array(parents, np.int64), cut, np.array(depths, np.int64))
+                parents[row], depths[row] = stack[-1][0], len(stack)
+                limited_ends[row] = limited_end
+            stack.append((row, limited_end))
+        return cls(np.array(parents, np.int64), limited_ends, np.array(depths, np.int64))
 
-    def nearest(self, rows: IntArray, is_wanted: BoolArray) -> IntArray:
-        """From each row outwards, itself included, the first that is wanted; else NOBODY."""
+    def nearest(self, rows: IntArray, is_candidate: BoolArray) -> IntArray:
+        """Return, for each row, the row itself or its innermost ancestor that is a candidate."""
         result = rows.copy()
         while True:
-            moves = (result != NOBODY) & ~is_wanted[result]
-            if not moves.any():
+            is_moving = (result != NO_ROW) & ~is_candidate[result]
+            if not is_moving.any():
                 return result
-            result[moves] = self.parents[result[moves]]
+            result[is_moving] = self.parents[result[is_moving]]
 
-    def outermost(self, rows: IntArray, is_wanted: BoolArray) -> IntArray:
-        """From each row outwards, itself included, the last that is wanted; else NOBODY."""
-        full = np.full(len(rows), NOBODY, dtype=np.int64)
-        at = rows.copy()
-        while (at != NOBODY).any():
-            hits = (at != NOBODY) & is_wanted[at]
-            full[hits] = at[hits]
-            at = np.where(at == NOBODY, NOBODY, self.parents[at])
-        return full
+    def outermost(self, rows: IntArray, is_candidate: BoolArray) -> IntArray:
+        """Return, for each row, the outermost candidate among the row and its ancestors."""
+        result = np.full(len(rows), NO_ROW, dtype=np.int64)
+        ancestors = rows.copy()
+        while (ancestors != NO_ROW).any():
+            is_hit = (ancestors != NO_ROW) & is_candidate[ancestors]
+            result[is_hit] = ancestors[is_hit]
+            ancestors = np.where(ancestors == NO_ROW, NO_ROW, self.parents[ancestors])
+        return result
 
-    def lies_in_same(self, labels: IntArray) -> BoolArray:
-        """Which rows lie, however deep, in one with the same label: those of a recursion."""
-        zeros = np.zeros(len(labels), dtype=np.bool_)
-        at = self.parents.copy()
-        while (at != NOBODY).any():
-            zeros |= (at != NOBODY) & (labels[at] == labels)
-            at = np.where(at == NOBODY, NOBODY, self.parents[at])
-        return zeros
+    def is_recursive(self, labels: IntArray) -> BoolArray:
+        """Return which rows have an ancestor with the same label."""
+        result = np.zeros(len(labels), dtype=np.bool_)
+        ancestors = self.parents.copy()
+        while (ancestors != NO_ROW).any():
+            result |= (ancestors != NO_ROW) & (labels[ancestors] == labels)
+            ancestors = np.where(ancestors == NO_ROW, NO_ROW, self.parents[ancestors])
+        return result
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Stretches of the training thread that have a phase's name."""
+    """The phases of the training thread, as named intervals."""
 
     names: tuple[str, ...] = ()
     starts_ns: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     ends_ns: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def at(self, instants_ns: IntArray, otherwise: str) -> Texts:
-        """The phase at each instant: of several the one that began last."""
+        """Return the phase at each instant; of nested phases, the one that began last."""
         distinct = (otherwise, *dict.fromkeys(self.names))
         numbers = np.zeros(len(instants_ns), dtype=np.int64)
         order = np.argsort(instants_ns, kind="stable")
@@ -211,14 +212,14 @@ class Phases:
         return Texts(distinct, numbers)
 
     def extents(self, name: str) -> Extents:
-        """What one phase covers."""
-        mine = np.array([item == name for item in self.names], dtype=np.bool_)
-        return Extents.of(self.starts_ns[mine], self.ends_ns[mine])
+        """Return the time that one phase covers."""
+        is_match = np.array([item == name for item in self.names], dtype=np.bool_)
+        return Extents.of(self.starts_ns[is_match], self.ends_ns[is_match])
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One window of one worker: what was seen, and the phases and steps of that time."""
+    """One profiled window of one worker, with its phases and number of steps."""
 
     worker: int
     operations: Operations
@@ -227,15 +228,15 @@ class Profile:
 
     @cached_property
     def start_ns(self) -> int:
-        """When the first operation began, on host or device."""
+        """The start of the first operation, on host or device."""
         return int(min(self.operations.starts_ns[self.operations.is_timed].tolist(), default=0))
 
     @cached_property
     def end_ns(self) -> int:
-        """When the last operation was over."""
+        """The end of the last operation, on host or device."""
         return int(max(self.operations.ends_ns[self.operations.is_timed].tolist(), default=0))
 
     @property
     def wall_ns(self) -> int:
-        """How long the window is; all shares are shares of it."""
+        """The duration of the window, which all shares refer to."""
         return self.end_ns - self.start_ns

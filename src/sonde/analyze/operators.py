@@ -1,13 +1,12 @@
-"""Which operators take the time: of the host's threads, and of the device that works for them.
+"""Tables of operators by the time they take on the host and on devices.
 
-- calls: how often it ran; of an operator always on the host, of a kernel on its device.
-- self: what ran directly in it, without what it called; of several threads the sum.
-- total: with what it called. One that calls itself is not counted twice.
-- share: its self time as a part of the time that passed. While several threads, or streams, work
-  at once they share that time equally, so that all shares and what none of them covers add up to
-  the whole.
-- device self and total: kernels, copies and sets that were started in it; directly, or also by what
-  it called. They count where they were started, whenever they ran.
+- calls: number of calls; for operators on the host, for kernels on their device.
+- self: time without callees, summed over threads.
+- total: time including callees. Recursive calls are not counted twice.
+- share: self time as a part of the wall time. Concurrent threads or streams share the time equally,
+  so that all shares and the time not covered add up to the wall time.
+- device self and total: kernels, copies and memory sets launched by the operator directly, or
+  including its callees. They count for the operator that launched them, whenever they run.
 """
 
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sonde.analyze.extents import Extents, SharedTime
-from sonde.analyze.operations import NOBODY, Nesting, Operations, Profile, Texts
+from sonde.analyze.operations import NO_ROW, Nesting, Operations, Profile, Texts
 from sonde.records.arrays import BoolArray, FloatArray
 from sonde.records.step import Phase
 
@@ -49,26 +48,26 @@ class OperatorRow:
 
 @dataclass(frozen=True)
 class OperatorTable:
-    """Rows, the whole that their shares belong to, and what none of them covers."""
+    """Rows and the wall time that their shares refer to."""
 
     rows: tuple[OperatorRow, ...]
     wall_ns: float
 
     @property
     def not_covered_ns(self) -> float:
-        """The time that passed while none of them ran."""
+        """The time in which none of the operators ran."""
         return max(0.0, self.wall_ns - sum(row.share_ns for row in self.rows))
 
 
 def host_operators(profiles: Iterable[Profile], by: str = "operator") -> OperatorTable:
-    """What the host's threads did; `by` operator, module or phase."""
+    """Return the time of the host's threads by `operator`, `module` or `phase`."""
     return _merged([_host(profile, by) for profile in profiles])
 
 
 def device_operators(profiles: Iterable[Profile], by: str = "operator") -> OperatorTable:
-    """What devices did; `by` operator (that started it), kernel, module or phase.
+    """Return the time of devices by (launching) `operator`, `kernel`, `module` or `phase`.
 
-    The whole is the time of all devices together.
+    The wall time is the sum over all devices.
     """
     return _merged([_device(profile, by) for profile in profiles])
 
@@ -89,7 +88,7 @@ def _host(profile: Profile, by: str) -> OperatorTable:
         direct_ns,
         all_ns,
     ]
-    is_counted = work & ~nesting.lies_in_same(labels.numbers)
+    is_counted = work & ~nesting.is_recursive(labels.numbers)
     rows = _rows(labels, sums, work, is_counted)
     if by == "module":
         rows = _with_inner_modules(rows)
@@ -103,9 +102,9 @@ def _device(profile: Profile, by: str) -> OperatorTable:
     shares = np.zeros(len(operations))
     devices = operations.device_names
     for device in devices:
-        mine = which & operations.devices.are_in({device})
-        starts, ends = operations.starts_ns[mine], operations.ends_ns[mine]
-        shares[mine] = SharedTime(starts, ends).of(starts, ends)
+        on_device = which & operations.devices.are_in({device})
+        starts, ends = operations.starts_ns[on_device], operations.ends_ns[on_device]
+        shares[on_device] = SharedTime(starts, ends).of(starts, ends)
     labels = _device_labels(profile, by)
     sums = [which.astype(np.float64), spent, spent, shares, spent, spent]
     rows = _rows(labels, sums, which, which)
@@ -117,21 +116,21 @@ def _device(profile: Profile, by: str) -> OperatorTable:
 
 
 def _device_times(operations: Operations) -> tuple[FloatArray, FloatArray]:
-    """What each row of the host started: directly, and with all that lies in it.
+    """Return the device time that each host row launched: directly, and including nested rows.
 
-    What an operator's call of the driver started is the operator's doing, not the call's.
+    Device time counts for the operator around the driver call, not for the driver call.
     """
     direct = np.zeros(len(operations))
-    is_known = operations.launches != NOBODY
+    is_known = operations.launches != NO_ROW
     calls, launchers = operations.launches[is_known], operations.launchers[is_known]
     spent = operations.durations_ns[is_known].astype(np.float64)
-    np.add.at(direct, np.where(launchers == NOBODY, calls, launchers), spent)
+    np.add.at(direct, np.where(launchers == NO_ROW, calls, launchers), spent)
     nesting = operations.nesting
-    deep = direct.copy()
+    total = direct.copy()
     for depth in range(int(nesting.depths.max(initial=0)), 0, -1):
         rows = np.flatnonzero(nesting.depths == depth)
-        np.add.at(deep, nesting.parents[rows], deep[rows])
-    return direct, deep
+        np.add.at(total, nesting.parents[rows], total[rows])
+    return direct, total
 
 
 def _host_labels(profile: Profile, by: str) -> Texts:
@@ -144,26 +143,26 @@ def _host_labels(profile: Profile, by: str) -> Texts:
 
 
 def _device_labels(profile: Profile, by: str) -> Texts:
-    """What each row of a device counts for; in rows of the host nothing of meaning."""
+    """Return the label of each device row; the labels of host rows have no meaning."""
     operations = profile.operations
     launchers, launches = operations.launchers, operations.launches
     if by == "phase":
-        started = np.where(launches == NOBODY, operations.starts_ns, operations.starts_ns[launches])
+        started = np.where(launches == NO_ROW, operations.starts_ns, operations.starts_ns[launches])
         return profile.phases.at(started, _NO_PHASE)
     if by == "kernel":
         return operations.names
     column = operations.modules if by == "module" else operations.names
     numbers = column.numbers
-    return replace(column, numbers=np.where(launchers == NOBODY, numbers, numbers[launchers]))
+    return replace(column, numbers=np.where(launchers == NO_ROW, numbers, numbers[launchers]))
 
 
 def _shared_by_lanes(operations: Operations) -> SharedTime:
-    """Every thread that does something counts once, however deep its operations nest."""
+    """Share time between active threads, regardless of how deep their operations nest."""
     work = operations.is_work
     starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for lane in np.unique(operations.lanes.numbers[work]).tolist():
-        mine = work & (operations.lanes.numbers == lane)
-        busy = Extents.of(operations.starts_ns[mine], operations.ends_ns[mine])
+        in_lane = work & (operations.lanes.numbers == lane)
+        busy = Extents.of(operations.starts_ns[in_lane], operations.ends_ns[in_lane])
         starts.append(busy.starts_ns)
         ends.append(busy.ends_ns)
     return SharedTime(np.concatenate(starts), np.concatenate(ends))
@@ -171,47 +170,44 @@ def _shared_by_lanes(operations: Operations) -> SharedTime:
 
 def _without_inner(spent: FloatArray, nesting: Nesting) -> FloatArray:
     remaining = spent.copy()
-    inner = np.flatnonzero(nesting.parents != NOBODY)
+    inner = np.flatnonzero(nesting.parents != NO_ROW)
     np.subtract.at(remaining, nesting.parents[inner], spent[inner])
     return remaining
 
 
-_TOTALS = (2, 5)  # of the sums, those that hold what lies inside
+_TOTALS = (2, 5)  # indices of the sums that include nested rows
 
 
 def _rows(
     labels: Texts, sums: list[FloatArray], which: BoolArray, is_counted: BoolArray
 ) -> tuple[OperatorRow, ...]:
-    """One row per label: sums over some rows, totals over those that are not counted already."""
-    maximum = len(labels.distinct)
-    added = [
-        np.bincount(labels.numbers[rows], item[rows], maximum)
-        for index, item in enumerate(sums)
+    """Return one row per label, with totals over rows that are not part of a recursion."""
+    label_count = len(labels.distinct)
+    label_sums = [
+        np.bincount(labels.numbers[rows], values[rows], label_count)
+        for index, values in enumerate(sums)
         for rows in [is_counted if index in _TOTALS else which]
     ]
     return tuple(
         OperatorRow(
             labels.distinct[number],
-            int(added[0][number]),
-            *(float(item[number]) for item in added[1:]),
+            int(label_sums[0][number]),
+            *(float(values[number]) for values in label_sums[1:]),
         )
-        for number in np.flatnonzero(added[0]).tolist()
+        for number in np.flatnonzero(label_sums[0]).tolist()
     )
 
 
 def _with_inner_modules(rows: Iterable[OperatorRow]) -> tuple[OperatorRow, ...]:
-    """A module's total holds the modules in it: those whose names go on from its own."""
+    """Add the times of nested modules (`encoder.0` in `encoder`) to the totals of modules."""
     result = {row.name: row for row in rows}
     totals = dict.fromkeys(result, (0.0, 0.0))
-    for name, amounts in result.items():
-        path_parts = name.split(".")
-        outer = {".".join(path_parts[:count]) for count in range(1, len(path_parts) + 1)}
-        for item in outer & set(totals):
-            host, device = totals[item]
-            totals[item] = (
-                host + amounts.self_ns,
-                device + amounts.device_self_ns,
-            )
+    for name, row in result.items():
+        segments = name.split(".")
+        prefixes = {".".join(segments[:count]) for count in range(1, len(segments) + 1)}
+        for module in prefixes & set(totals):
+            host_ns, device_ns = totals[module]
+            totals[module] = (host_ns + row.self_ns, device_ns + row.device_self_ns)
     return tuple(
         replace(row, total_ns=totals[row.name][0], device_total_ns=totals[row.name][1])
         for row in result.values()
@@ -221,12 +217,12 @@ def _with_inner_modules(rows: Iterable[OperatorRow]) -> tuple[OperatorRow, ...]:
 def _with_outer_operators(
     rows: Iterable[OperatorRow], operations: Operations
 ) -> tuple[OperatorRow, ...]:
-    """Operators that started nothing themselves, but called one that did, have a total, too."""
+    """Add totals, including operators whose callees launched kernels."""
     result = {row.name: replace(row, total_ns=0.0, device_total_ns=0.0) for row in rows}
     nesting, names = operations.nesting, operations.names
-    _, deep = _device_times(operations)
-    outer = operations.is_operator & ~nesting.lies_in_same(names.numbers) & (deep > 0)
-    totals = np.bincount(names.numbers[outer], deep[outer], len(names.distinct))
+    _, total_ns = _device_times(operations)
+    outer = operations.is_operator & ~nesting.is_recursive(names.numbers) & (total_ns > 0)
+    totals = np.bincount(names.numbers[outer], total_ns[outer], len(names.distinct))
     calls = np.bincount(names.numbers[operations.is_operator], minlength=len(names.distinct))
     for number in np.flatnonzero(totals).tolist():
         name, spent = names.distinct[number], float(totals[number])

@@ -1,11 +1,11 @@
-"""Which modules the time of a phase went into: of the host's own time, as profiles saw it."""
+"""The share of each module in the host time of a phase, from profiles."""
 
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from sonde.analyze.extents import Extents
-from sonde.analyze.operations import NOBODY, Operations, Profile
+from sonde.analyze.operations import NO_ROW, Operations, Profile
 from sonde.records.arrays import IntArray
 
 _NO_PHASE = ""
@@ -14,9 +14,9 @@ _NO_PHASE = ""
 def module_shares(
     profiles: Iterable[Profile], phases: Iterable[str]
 ) -> dict[str, Mapping[str, float]]:
-    """Per phase the share of its time that each module took, the most first.
+    """Return, per phase, the share of its time spent in each module, largest first.
 
-    What lies in no module is in none of them, so that shares add up to one at most.
+    Time outside modules is not included, so shares may add up to less than 1.
     """
     requested = tuple(phases)
     spent: dict[str, dict[str, float]] = {name: {} for name in requested}
@@ -41,26 +41,26 @@ def module_shares(
 
 
 def _own_times(profile: Profile) -> dict[tuple[str, str], float]:
-    """The host's time by phase and module."""
+    """Return the host's self time by phase and module."""
     operations = profile.operations
     rows = np.flatnonzero(operations.is_work & operations.modules.where(bool))
     at = profile.phases.at(operations.starts_ns[rows], _NO_PHASE)
     own_ns = _self_ns(operations)[rows]
     modules = operations.modules.numbers[rows]
     result: dict[tuple[str, str], float] = {}
-    both = at.numbers * len(operations.modules.distinct) + modules
-    for number in np.unique(both).tolist():
+    pairs = at.numbers * len(operations.modules.distinct) + modules
+    for number in np.unique(pairs).tolist():
         phase, module = divmod(number, len(operations.modules.distinct))
         key = (at.distinct[phase], operations.modules.distinct[module])
-        result[key] = float(own_ns[both == number].sum())
+        result[key] = float(own_ns[pairs == number].sum())
     return result
 
 
 def _self_ns(operations: Operations) -> IntArray:
-    """What each operation took without those that lie in it."""
+    """Return the duration of each operation without nested operations."""
     nesting = operations.nesting
-    lasted_ns = nesting.ends_ns - operations.starts_ns
-    own_ns = lasted_ns.copy()
-    inner = np.flatnonzero(operations.is_work & (nesting.parents != NOBODY))
-    np.subtract.at(own_ns, nesting.parents[inner], lasted_ns[inner])
+    durations_ns = nesting.ends_ns - operations.starts_ns
+    own_ns = durations_ns.copy()
+    inner = np.flatnonzero(operations.is_work & (nesting.parents != NO_ROW))
+    np.subtract.at(own_ns, nesting.parents[inner], durations_ns[inner])
     return own_ns

@@ -1,7 +1,6 @@
-"""Which functions take the time: sums over a tree of calls.
+"""Self and total times of functions, from a call tree.
 
-A function's own time is what it spends at its own lines; its total is that of everything it calls,
-too, counted once where it calls itself.
+Self time is time without callees. Total time includes callees; recursive calls count once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,12 +13,12 @@ from sonde.records.arrays import BoolArray, IntArray
 from sonde.records.python_profile import Function, PythonProfile, PythonProfiler
 
 _SECOND_NS = 1e9
-_NOTHING = "built-in"
+_BUILT_IN = "built-in"
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The tree of calls of one profile; a parent comes before its children."""
+    """The call tree of one profile; parents come before their children."""
 
     functions: tuple[Function, ...]
     parents: tuple[int, ...]
@@ -27,12 +26,12 @@ class Tree:
     node_lines: tuple[int, ...]
 
     def function_at(self, node: int) -> Function:
-        """The function of a node."""
+        """Return the function of a node."""
         return self.functions[self.node_functions[node]]
 
     @cached_property
     def locations(self) -> tuple[tuple[str, int], ...]:
-        """File and line of every node; for built-in functions, those of the call."""
+        """File and line of each node; for built-in functions, those of the call."""
         result: list[tuple[str, int]] = []
         for node, parent in enumerate(self.parents):
             file, line = self.function_at(node).file, self.node_lines[node]
@@ -41,32 +40,32 @@ class Tree:
             result.append((file, line))
         return tuple(result)
 
-    def totals(self, steps: IntArray) -> IntArray:
-        """What each node and everything under it took."""
-        total = steps.tolist()
-        for node in range(len(total) - 1, -1, -1):
+    def totals(self, values: IntArray) -> IntArray:
+        """Return the sum of values over each node and its descendants."""
+        totals = values.tolist()
+        for node in range(len(totals) - 1, -1, -1):
             if self.parents[node] >= 0:
-                total[self.parents[node]] += total[node]
-        return np.array(total, dtype=np.int64)
+                totals[self.parents[node]] += totals[node]
+        return np.array(totals, dtype=np.int64)
 
     def outermost(self, labels: Sequence[object]) -> BoolArray:
-        """Which nodes have no other of the same label above them."""
-        above: list[frozenset[object]] = []
-        zeros = np.zeros(len(labels), dtype=np.bool_)
+        """Return which nodes have no ancestor with the same label."""
+        path_labels: list[frozenset[object]] = []
+        result = np.zeros(len(labels), dtype=np.bool_)
         for node, label in enumerate(labels):
             parent = self.parents[node]
-            memory = above[parent] if parent >= 0 else frozenset()
-            zeros[node] = label not in memory
-            above.append(memory | {label} if zeros[node] else memory)
-        return zeros
+            ancestors = path_labels[parent] if parent >= 0 else frozenset()
+            result[node] = label not in ancestors
+            path_labels.append(ancestors | {label} if result[node] else ancestors)
+        return result
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """What the nodes of a tree took, row by row."""
+    """Times and counts of the nodes of a call tree, as columns."""
 
     tree: Tree
-    times: IntArray  # numbers of the profile's times
+    times: IntArray  # indices of the profile's times
     threads: IntArray
     nodes: IntArray
     counts: IntArray
@@ -74,7 +73,7 @@ class Amounts:
 
     @classmethod
     def of(cls, profile: PythonProfile) -> "Amounts":
-        """Everything in a profile; a row per look and thread, or per segment and node."""
+        """Convert a profile: one row per sample and thread, or per segment and node."""
         tree = Tree(profile.functions, profile.parents, profile.node_functions, profile.node_lines)
         times, threads, nodes, counts = (
             np.array(column, dtype=np.int64)
@@ -86,24 +85,18 @@ class Amounts:
             )
         )
         if profile.profiler is PythonProfiler.CPROFILE:
-            # of two clocks that are read one after the other, the difference may be below zero
+            # the difference of two clocks read one after the other may be negative
             ns = np.maximum(np.array(profile.row_ns, dtype=np.int64), 0)
             return cls(tree, times, threads, nodes, counts, ns)
         instants = np.array([profile.start_ns, *profile.times_ns], dtype=np.int64)
         firsts = np.repeat(np.cumsum(counts) - counts, counts)
-        inspections = np.repeat(times, counts) + np.arange(int(counts.sum())) - firsts
+        samples = np.repeat(times, counts) + np.arange(int(counts.sum())) - firsts
         threads, nodes = np.repeat(threads, counts), np.repeat(nodes, counts)
-        return cls(
-            tree,
-            inspections,
-            threads,
-            nodes,
-            np.ones_like(inspections),
-            np.diff(instants)[inspections],
-        )
+        ns = np.diff(instants)[samples]
+        return cls(tree, samples, threads, nodes, np.ones_like(samples), ns)
 
     def take(self, which: BoolArray) -> "Amounts":
-        """Some rows."""
+        """Return the selected rows."""
         return replace(
             self,
             times=self.times[which],
@@ -115,66 +108,66 @@ class Amounts:
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """The sum of all times."""
         return float(self.ns.sum()) / _SECOND_NS
 
 
 @dataclass(frozen=True, slots=True)
-class Hot:
-    """A function, a file or a module, and what it took."""
+class HotSpot:
+    """Self and total time of a function, a file or a module."""
 
     label: Function | str
     file: str
-    line: int  # the one that takes most, itself or in what it calls
+    line: int  # the line with the most self time
     self_seconds: float
     total_seconds: float
     self_percent: float
     total_percent: float
-    count: int  # looks, or calls
+    count: int  # samples or calls
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The name to show."""
         return self.label.name if isinstance(self.label, Function) else self.label
 
     @property
     def where(self) -> str:
         """File and line."""
-        return f"{self.file}:{self.line}" if self.file else _NOTHING
+        return f"{self.file}:{self.line}" if self.file else _BUILT_IN
 
 
 Label = Callable[[Tree, int], Function | str]
 
 
 def of_function(tree: Tree, node: int) -> Function:
-    """The key of a function; built-in functions are identified by name only."""
+    """Return the function of a node; built-in functions are identified by name only."""
     return tree.function_at(node)
 
 
 def of_file(tree: Tree, node: int) -> str:
-    """The file; for built-in functions, that of the caller."""
-    return tree.locations[node][0] or _NOTHING
+    """Return the file of a node; for built-in functions, the file of the caller."""
+    return tree.locations[node][0] or _BUILT_IN
 
 
 def of_module(tree: Tree, node: int) -> str:
-    """The package that was installed, or the file of the script's own code."""
-    return module_of(tree.locations[node][0]) or _NOTHING
+    """Return the installed package of a node, or the file of the script's own code."""
+    return module_of(tree.locations[node][0]) or _BUILT_IN
 
 
 def module_of(file: str) -> str:
-    """The name of the package that a file belongs to; the file itself if there is none."""
+    """Return the package that a file belongs to; the file name if there is none."""
     for folder in ("/site-packages/", "/dist-packages/"):
         if folder in file:
             return file.rpartition(folder)[2].partition("/")[0].removesuffix(".py")
-    sections = file.split("/")
-    for index, section in enumerate(sections[:-1]):
-        if section.startswith("python3") and index and sections[index - 1] in ("lib", "lib64"):
-            return sections[index + 1].removesuffix(".py")
-    return sections[-1].removesuffix(".py") if file.startswith("<") else sections[-1]
+    segments = file.split("/")
+    for index, segment in enumerate(segments[:-1]):
+        if segment.startswith("python3") and index and segments[index - 1] in ("lib", "lib64"):
+            return segments[index + 1].removesuffix(".py")
+    return segments[-1].removesuffix(".py") if file.startswith("<") else segments[-1]
 
 
 def short_file(file: str) -> str:
-    """A file as people know it: inside of its package, or by its last two parts."""
+    """Return the path of a file within its package, or its last two segments."""
     for folder in ("/site-packages/", "/dist-packages/"):
         if folder in file:
             return file.rpartition(folder)[2]
@@ -182,7 +175,7 @@ def short_file(file: str) -> str:
 
 
 class _Sum:
-    """What comes together under one label."""
+    """The times of one label."""
 
     __slots__ = ("count", "locations", "own_ns", "total_ns")
 
@@ -191,14 +184,14 @@ class _Sum:
         self.locations: dict[tuple[str, int], tuple[int, int]] = {}
 
 
-def hot(profiles: Iterable[Amounts], label: Label = of_function) -> list[Hot]:
-    """Everything that took time, what took most itself first."""
+def hot_spots(profiles: Iterable[Amounts], label: Label = of_function) -> list[HotSpot]:
+    """Return all functions, files or modules with their times, largest self time first."""
     sums: dict[Function | str, _Sum] = {}
     whole_ns = 0
     for amounts in profiles:
         whole_ns += int(amounts.ns.sum())
         _add(sums, amounts, label)
-    results = [_hot(key, item, max(1, whole_ns)) for key, item in sums.items()]
+    results = [_hot_spot(key, item, max(1, whole_ns)) for key, item in sums.items()]
     return sorted(
         results, key=lambda result: (-result.self_seconds, -result.total_seconds, result.name)
     )
@@ -206,27 +199,30 @@ def hot(profiles: Iterable[Amounts], label: Label = of_function) -> list[Hot]:
 
 def _add(sums: dict[Function | str, _Sum], amounts: Amounts, label: Label) -> None:
     tree, size = amounts.tree, len(amounts.tree.parents)
-    memory = np.zeros(size, dtype=np.int64)
+    own_ns = np.zeros(size, dtype=np.int64)
     counts = np.zeros(size, dtype=np.int64)
-    np.add.at(memory, amounts.nodes, amounts.ns)
+    np.add.at(own_ns, amounts.nodes, amounts.ns)
     np.add.at(counts, amounts.nodes, amounts.counts)
-    totals, count = tree.totals(memory), tree.totals(counts)
+    total_ns, total_counts = tree.totals(own_ns), tree.totals(counts)
     labels = [label(tree, node) for node in range(size)]
     outermost = tree.outermost(labels)
-    for node in np.flatnonzero(count).tolist():
+    for node in np.flatnonzero(total_counts).tolist():
         item = sums.setdefault(labels[node], _Sum())
-        item.own_ns += int(memory[node])
+        item.own_ns += int(own_ns[node])
         item.count += int(counts[node])
         if outermost[node]:
-            item.total_ns += int(totals[node])
-        before = item.locations.get(tree.locations[node], (0, 0))
-        now = (before[0] + int(memory[node]), before[1] + int(totals[node]))
-        item.locations[tree.locations[node]] = now
+            item.total_ns += int(total_ns[node])
+        location = tree.locations[node]
+        line_own_ns, line_total_ns = item.locations.get(location, (0, 0))
+        item.locations[location] = (
+            line_own_ns + int(own_ns[node]),
+            line_total_ns + int(total_ns[node]),
+        )
 
 
-def _hot(key: Function | str, item: _Sum, whole_ns: int) -> Hot:
-    file, line = max(item.locations, key=lambda index: item.locations[index])
-    return Hot(
+def _hot_spot(key: Function | str, item: _Sum, whole_ns: int) -> HotSpot:
+    file, line = max(item.locations, key=lambda location: item.locations[location])
+    return HotSpot(
         label=key,
         file=file,
         line=line,
@@ -239,8 +235,8 @@ def _hot(key: Function | str, item: _Sum, whole_ns: int) -> Hot:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """A function in groups of steps: its own seconds and its total ones in a step of each group."""
+class FunctionComparison:
+    """Self and total seconds of a function per step, for each group of steps."""
 
     function: Function
     where: str
@@ -248,34 +244,36 @@ class Compared:
     total_seconds: tuple[float, ...]
 
 
-def compare(groups: Mapping[str, tuple[Sequence[Amounts], int]]) -> list[Compared]:
+def compare_functions(
+    groups: Mapping[str, tuple[Sequence[Amounts], int]],
+) -> list[FunctionComparison]:
     """Compare functions between groups of steps; the largest difference first."""
     tables = {
-        name: {item.label: item for item in hot(sections)} for name, (sections, _) in groups.items()
+        name: {item.label: item for item in hot_spots(profiles)}
+        for name, (profiles, _) in groups.items()
     }
     steps = [max(1, count) for _, count in groups.values()]
     results = []
     for label in dict.fromkeys(label for table in tables.values() for label in table):
         assert isinstance(label, Function)
         rows = [table.get(label) for table in tables.values()]
-        memory = tuple(
-            item.self_seconds / count if item else 0.0
-            for item, count in zip(rows, steps, strict=True)
+        self_seconds = tuple(
+            row.self_seconds / count if row else 0.0 for row, count in zip(rows, steps, strict=True)
         )
-        total = tuple(
-            item.total_seconds / count if item else 0.0
-            for item, count in zip(rows, steps, strict=True)
+        total_seconds = tuple(
+            row.total_seconds / count if row else 0.0
+            for row, count in zip(rows, steps, strict=True)
         )
         busiest = max((row for row in rows if row), key=lambda row: row.self_seconds)
-        results.append(Compared(label, busiest.where, memory, total))
+        results.append(FunctionComparison(label, busiest.where, self_seconds, total_seconds))
     return sorted(
         results, key=lambda result: -abs(result.self_seconds[0] - result.self_seconds[-1])
     )
 
 
 def outlier_steps(durations: Mapping[int, float], factor: float) -> list[int]:
-    """Steps that took much longer than the one in the middle."""
+    """Return the steps that took longer than N times the median."""
     if not durations:
         return []
-    middle = float(np.median(list(durations.values())))
-    return sorted(step for step, item in durations.items() if item > factor * middle)
+    median = float(np.median(list(durations.values())))
+    return sorted(step for step, seconds in durations.items() if seconds > factor * median)

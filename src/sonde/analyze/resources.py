@@ -1,4 +1,4 @@
-"""How much of a machine was used: the whole of its devices, and how many of them had work."""
+"""Resource usage of a machine: totals and distribution over its devices."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ import numpy.typing as npt
 from sonde.analyze.percentiles import percentiles
 from sonde.records.arrays import FloatArray
 
-BUSY_PERCENT = 5.0  # a device that is used less than that, on average, is taken to be idle
+BUSY_PERCENT = 5.0  # devices with a lower mean utilization count as idle
 _PERCENTAGES = (0, 50, 90, 95, 99, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Where the values of a series lie; NaN where none is known."""
+    """The distribution of a series; NaN if no value is known."""
 
     count: int
     minimum: float
@@ -27,7 +27,11 @@ class Spread:
 
 
 def mean_of_devices(values: npt.NDArray[np.floating]) -> FloatArray:
-    """The mean over devices at each tick, of values as (device, tick); NaN where none is known."""
+    """Return the mean over devices at each tick; NaN if no value is known.
+
+    Args:
+        values: As (device, tick).
+    """
     is_known = ~np.isnan(values)
     counts = is_known.sum(axis=0)
     sums = np.where(is_known, values, 0.0).sum(axis=0, dtype=np.float64)
@@ -35,23 +39,23 @@ def mean_of_devices(values: npt.NDArray[np.floating]) -> FloatArray:
 
 
 def sum_of_devices(values: npt.NDArray[np.floating]) -> FloatArray:
-    """The sum over devices at each tick; NaN where none is known."""
+    """Return the sum over devices at each tick; NaN if no value is known."""
     is_known = ~np.isnan(values)
     sums = np.where(is_known, values, 0.0).sum(axis=0, dtype=np.float64)
     return np.where(is_known.any(axis=0), sums, np.nan)
 
 
 def spread_of(values: FloatArray) -> Spread:
-    """Minimum, percentiles, maximum and mean, exact, of what is known."""
-    valid = values[~np.isnan(values)]
+    """Return exact minimum, percentiles, maximum and mean of the known values."""
+    known = values[~np.isnan(values)]
     [numbers] = percentiles(values[None, :], _PERCENTAGES)
-    mean = float(valid.mean()) if len(valid) else float("nan")
+    mean = float(known.mean()) if len(known) else float("nan")
     minimum, p50, p90, p95, p99, maximum = (float(number) for number in numbers)
-    return Spread(len(valid), minimum, p50, p90, p95, p99, maximum, mean)
+    return Spread(len(known), minimum, p50, p90, p95, p99, maximum, mean)
 
 
-def busy_devices(values: npt.NDArray[np.floating], value: float = BUSY_PERCENT) -> int:
-    """How many devices were used at all, of values as (device, tick)."""
+def count_busy_devices(values: npt.NDArray[np.floating], min_mean: float = BUSY_PERCENT) -> int:
+    """Return the number of devices whose mean reaches a minimum, of values as (device, tick)."""
     is_known = ~np.isnan(values)
     sums, counts = np.where(is_known, values, 0.0).sum(axis=1), is_known.sum(axis=1)
-    return int(np.count_nonzero(sums >= value * np.maximum(counts, 1)))
+    return int(np.count_nonzero(sums >= min_mean * np.maximum(counts, 1)))

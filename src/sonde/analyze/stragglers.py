@@ -1,7 +1,7 @@
-"""Find the worker that is slower than the others at the same steps, and the slow phase.
+"""Find the worker that is slower than the others in the same steps, and its slow phase.
 
-Workers that train together end their steps together: the fast ones wait for the slow one, inside of
-the phases that exchange something. So a slow worker is known by what it does before it meets them.
+Workers that train together end their steps together, because fast workers wait for slow ones in
+phases with communication. So only phases without communication are compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from sonde.records.arrays import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """A worker that is slower than the others."""
+    """A worker that is slower than the others, and its slow phase."""
 
     worker: int
-    phase: str  # in which it loses most
-    excess: float  # seconds of a middle step
-    share: float  # of the steps in which it is the slowest
+    phase: str  # the phase with the largest excess
+    excess: float  # median excess per step, in seconds
+    share: float  # share of steps with a significant excess
 
 
 def slowest(
@@ -28,35 +28,35 @@ def slowest(
     min_seconds: float,
     repeated_phases: Sequence[str] = (),
 ) -> Slow | None:
-    """The slowest worker, if it is slow enough compared with the median of the others.
+    """Return the worker that is slowest compared with the median of the others, or None.
 
     Args:
-        phases: Per worker and phase the seconds of the same steps.
-        alone: Phases in which a worker does not wait for others.
-        min_seconds: The least excess per step that counts.
-        repeated_phases: Those of them whose excess occurs again in a phase that waits for others:
-            a longer forward pass means a longer backward pass.
+        phases: Seconds of the same steps, per worker and phase.
+        alone: Phases in which workers do not wait for each other.
+        min_seconds: Minimum excess per step.
+        repeated_phases: Those of these phases whose excess counts twice, because it recurs in a
+            phase with communication: a longer forward pass means a longer backward pass.
     """
-    best: Slow | None = None
+    result: Slow | None = None
     for worker in phases:
-        items = [item for rank, item in phases.items() if rank != worker]
-        if not items:
+        others = [seconds for rank, seconds in phases.items() if rank != worker]
+        if not others:
             return None
         excess = {
-            phase: phases[worker][phase] - np.median([rival[phase] for rival in items], axis=0)
+            phase: phases[worker][phase] - np.median([other[phase] for other in others], axis=0)
             for phase in alone
-            if phase in phases[worker] and all(phase in rival for rival in items)
+            if phase in phases[worker] and all(phase in other for other in others)
         }
         if not excess:
             continue
         total = np.sum(list(excess.values()), axis=0)
         counted = total + np.sum(
-            [excess[item] for item in repeated_phases if item in excess], axis=0
+            [excess[phase] for phase in repeated_phases if phase in excess], axis=0
         )
-        middle = float(np.median(total))
+        median = float(np.median(total))
         phase = max(excess, key=lambda name: float(np.median(excess[name])))
-        slow = Slow(worker, phase, middle, float((counted > min_seconds).mean()))
-        is_enough = float(np.median(counted)) > min_seconds and middle > 0
-        if is_enough and (best is None or middle > best.excess):
-            best = slow
-    return best
+        candidate = Slow(worker, phase, median, float((counted > min_seconds).mean()))
+        is_slow = float(np.median(counted)) > min_seconds and median > 0
+        if is_slow and (result is None or median > result.excess):
+            result = candidate
+    return result

@@ -154,19 +154,21 @@ class _CommonCollectives:
 
     def of(self, node: str, other_node: str) -> Meetings:
         """Common collectives of two nodes: the last entry and the first exit on each."""
-        numbers, came_ns, left_ns = self._side(node)
-        other_numbers, other_came_ns, other_left_ns = self._side(other_node)
+        numbers, entered_ns, left_ns = self._side(node)
+        other_numbers, other_entered_ns, other_left_ns = self._side(other_node)
         _, here, there = np.intersect1d(numbers, other_numbers, return_indices=True)
-        return Meetings(came_ns[here], left_ns[here], other_came_ns[there], other_left_ns[there])
+        return Meetings(
+            entered_ns[here], left_ns[here], other_entered_ns[there], other_left_ns[there]
+        )
 
     def _side(self, node: str) -> tuple[IntArray, IntArray, IntArray]:
         selected = np.flatnonzero((self._nodes == node) & (self._numbers != UNMATCHED))
         numbers, indices = np.unique(self._numbers[selected], return_inverse=True)
-        came_ns = np.full(len(numbers), np.iinfo(np.int64).min)
+        entered_ns = np.full(len(numbers), np.iinfo(np.int64).min)
         left_ns = np.full(len(numbers), np.iinfo(np.int64).max)
-        np.maximum.at(came_ns, indices, self._starts_ns[selected])
+        np.maximum.at(entered_ns, indices, self._starts_ns[selected])
         np.minimum.at(left_ns, indices, self._ends_ns[selected])
-        return numbers, came_ns, left_ns
+        return numbers, entered_ns, left_ns
 
 
 def _from_steps(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.counting import counting_order
+from sonde.analyze.natural_sort import natural_sort_key
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, pluralize
 from sonde.records.chart import Curve, Group, Heatmap, LineChart, Spec
@@ -111,7 +111,7 @@ class Buckets(Frame):
     def _rows(self) -> Iterator[tuple[str, Series, int, Rollup]]:
         """Every series of every node, with its label."""
         for node, rollup in self.rollups:
-            devices = [counting_order(each.device) for each in self.series]
+            devices = [natural_sort_key(each.device) for each in self.series]
             indices = sorted(range(len(self.series)), key=devices.__getitem__)
             for index in indices:
                 series = self.series[index]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.analyze.updates import COLUMNS as UPDATE_COLUMNS
-from sonde.analyze.updates import least_updates
+from sonde.analyze.updates import min_update_norms
 from sonde.read.tensors import (
     Columns,
     Holders,
@@ -112,5 +112,5 @@ def _ratios(columns: Columns) -> FloatArray:
     ratios = np.full(len(rows), np.nan)
     with np.errstate(all="ignore"):  # NaN stays NaN
         norms = np.sqrt(rows[:-1, 1])
-        ratios[1:] = np.where(norms > 0, least_updates(rows[:-1], rows[1:]) / norms, np.nan)
+        ratios[1:] = np.where(norms > 0, min_update_norms(rows[:-1], rows[1:]) / norms, np.nan)
     return ratios

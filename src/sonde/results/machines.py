@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sonde.analyze.counting import counting_order
+from sonde.analyze.natural_sort import natural_sort_key
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
@@ -38,7 +38,7 @@ def readers_of(job: JobResults, node: str | None = None) -> tuple[SystemReader, 
 def series_of(reader: SystemReader, metric: str, *, is_whole: bool = False) -> tuple[Series, ...]:
     """The series of a metric's devices in order, or the series of the whole node."""
     series = [each for each in reader.series(metric) if bool(each.device) is not is_whole]
-    return tuple(sorted(series, key=lambda each: counting_order(each.device)))
+    return tuple(sorted(series, key=lambda each: natural_sort_key(each.device)))
 
 
 def samples_of(

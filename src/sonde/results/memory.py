@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from sonde.analyze.memory import Changes, use_by_module, use_of
+from sonde.analyze.memory import MemoryChanges, use_by_interval, use_by_module
 from sonde.errors import UsageError
 from sonde.read.memory import DeviceChanges, MemoryWindow, read_memory_windows
 from sonde.read.profiles import steps_of
@@ -62,7 +62,7 @@ def memory_of(readers: tuple[WorkerReader, ...], by: str) -> RecordRows:
 def _by_step(reader: WorkerReader, window: MemoryWindow, device: DeviceChanges) -> list[StepMemory]:
     steps = steps_of(reader, EVER, StepRange(window.first_step, None))
     before = float("nan") if device.before_bytes is None else float(device.before_bytes)
-    uses = use_of(_changes(device), steps.starts_ns, steps.ends_ns)
+    uses = use_by_interval(_changes(device), steps.starts_ns, steps.ends_ns)
     rows = zip(
         *(each.tolist() for each in (steps.steps, steps.starts_ns, steps.ends_ns)), strict=True
     )
@@ -77,10 +77,10 @@ def _by_module(
     reader: WorkerReader, window: MemoryWindow, device: DeviceChanges
 ) -> list[ModuleMemory]:
     changes, calls = _changes(device), window.calls
-    uses = use_of(changes, calls.starts_ns, calls.ends_ns)
+    uses = use_by_interval(changes, calls.starts_ns, calls.ends_ns)
     uses_by_module = use_by_module(changes, calls.names, device.inside, uses)
     return [ModuleMemory(reader.rank, device.device, **asdict(each)) for each in uses_by_module]
 
 
-def _changes(device: DeviceChanges) -> Changes:
-    return Changes(device.times_ns, device.sizes, device.is_held)
+def _changes(device: DeviceChanges) -> MemoryChanges:
+    return MemoryChanges(device.times_ns, device.sizes, device.is_held)

@@ -12,11 +12,11 @@ from sonde.analyze.flame import flame_of
 from sonde.analyze.outliers import STEP_FACTOR
 from sonde.analyze.python_profile import (
     Amounts,
-    Compared,
-    Hot,
+    FunctionComparison,
+    HotSpot,
     Label,
-    compare,
-    hot,
+    compare_functions,
+    hot_spots,
     of_file,
     of_function,
     of_module,
@@ -117,7 +117,7 @@ class PythonTime(Frame):
         if what not in _LABELS:
             raise UsageError(f"Unknown grouping {what!r}. Available: {', '.join(_LABELS)}")
         return HotTable(
-            tuple(hot(self._all_amounts(self.choice.has), _LABELS[what])), what, self._counted
+            tuple(hot_spots(self._all_amounts(self.choice.has), _LABELS[what])), what, self._counted
         )
 
     def between(self, start: When = None, end: When = None) -> "PythonTime":
@@ -160,7 +160,7 @@ class PythonTime(Frame):
                 amounts = self._amounts_of(window, self.choice.has)
                 is_in = np.isin(window.training_steps[amounts.times], sorted(steps))
                 groups[name] = ([*amounts_list, amounts.take(is_in)], count + len(steps))
-        return Comparison(names, tuple(compare(groups)), tuple(sorted(slow)))
+        return Comparison(names, tuple(compare_functions(groups)), tuple(sorted(slow)))
 
     def modes(self) -> "Comparison":
         """Compare functions in training and evaluation, per step."""
@@ -171,7 +171,9 @@ class PythonTime(Frame):
             groups[mode] = (self._all_amounts(self._is_in(mode)), steps)
         only = f": all profiled steps are {modes[0]} steps" if modes else ""
         why = f"Fewer than two modes to compare{only}"
-        return Comparison(tuple(modes), tuple(compare(groups)) if len(modes) > 1 else (), (), why)
+        return Comparison(
+            tuple(modes), tuple(compare_functions(groups)) if len(modes) > 1 else (), (), why
+        )
 
     def phases(self) -> PythonPhases:
         """Time by mode and phase."""
@@ -252,7 +254,7 @@ class PythonTime(Frame):
 class HotTable(Frame):
     """Time by function, file or module."""
 
-    rows: tuple[Hot, ...]
+    rows: tuple[HotSpot, ...]
     what: str
     counted: str
 
@@ -311,7 +313,7 @@ class Comparison(Frame):
     """Functions in groups of steps, seconds per step; the largest difference first."""
 
     groups: tuple[str, ...]
-    rows: tuple[Compared, ...]
+    rows: tuple[FunctionComparison, ...]
     slow: tuple[tuple[int, int], ...]  # worker and step, if slow steps are compared
     nothing: str = "No data to compare"
 

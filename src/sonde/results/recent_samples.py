@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from sonde.analyze.counting import counting_order
+from sonde.analyze.natural_sort import natural_sort_key
 from sonde.clock import NANOSECONDS
 from sonde.read.system import SystemReader
 from sonde.records.ranges import TimeRange
@@ -55,7 +55,7 @@ class Recent:
         devices = {
             each.device for each in self._series if each.metric.name == metric and each.device
         }
-        return sorted(devices, key=counting_order)
+        return sorted(devices, key=natural_sort_key)
 
     def now(self, key: str) -> float | None:
         """The mean of the last samples."""

@@ -130,7 +130,7 @@ class SystemMetrics(Frame):
         times, values = reader.samples(self.series, self.within)
         if self.spans is None:
             return times, values
-        is_in = self.spans[reader.node].holds(times) if reader.node in self.spans else times < 0
+        is_in = self.spans[reader.node].contains(times) if reader.node in self.spans else times < 0
         return times[is_in], values[:, is_in]
 
     def _rollups(self, max_buckets: int) -> tuple[tuple[str, Rollup], ...]:

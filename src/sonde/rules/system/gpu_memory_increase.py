@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.growth import LEAST_POINTS, growth_of, halve
+from sonde.analyze.growth import MIN_POINTS, growth_of, halve
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -80,7 +81,7 @@ class GPUMemoryIncrease(Rule):
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         counts = [int(gpu.get("windows", 0)) for gpu in state.of("gpus").values()]
-        has, needed = max(counts, default=0), 2 if self.is_classic else LEAST_POINTS
+        has, needed = max(counts, default=0), 2 if self.is_classic else MIN_POINTS
         if has >= needed:
             return ""
         return Shortfall(has * self.window, needed * self.window, DataUnit.SYSTEM_SAMPLES)
@@ -117,8 +118,8 @@ class GPUMemoryIncrease(Rule):
         remaining = growth.seconds_until(100.0)
         return self.finding(
             f"Memory use of {samples.device} on {samples.node} keeps growing: from "
-            f"{growth.start:.0f}% to {growth.end:.0f}%. At this rate it is full in "
-            f"{remaining / 60:.0f} minutes.",
+            f"{growth.start:.0f}% to {growth.end:.0f}%. At this rate, it will be "
+            f"full in {format_duration(remaining)}.",
             node=samples.node,
             device=samples.device,
             subject=subject,

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.growth import FEWEST_POINTS, Growth, growth_with, halve
+from sonde.analyze.growth import MIN_EXACT_POINTS, Growth, growth_by_time_or_steps, halve
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_bytes, format_duration
 from sonde.read.loading import read_iterator_starts
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
@@ -131,9 +132,9 @@ class HostMemoryLeak(Rule):
         """How many datapoints are missing."""
         counts = [len(samples.get("rows", ())) for samples in state.of("series").values()]
         has = max(counts, default=0)
-        if has >= FEWEST_POINTS:
+        if has >= MIN_EXACT_POINTS:
             return ""
-        return Shortfall(has, FEWEST_POINTS, DataUnit.SYSTEM_SAMPLES)
+        return Shortfall(has, MIN_EXACT_POINTS, DataUnit.SYSTEM_SAMPLES)
 
     def _has_grown(self, rows: Rows) -> bool:
         return bool(rows) and max(row[1] for row in rows) - rows[0][1] > self.least_bytes
@@ -142,7 +143,7 @@ class HostMemoryLeak(Rule):
         if not self._has_grown(rows) or rows[-1][0] - rows[0][0] < least_seconds:
             return None
         points = np.array(rows)
-        result = growth_with(points[:, 2], points[:, 0], points[:, 1])
+        result = growth_by_time_or_steps(points[:, 2], points[:, 0], points[:, 1])
         if result is None or not result.is_steady:
             return None
         minimum = max(self.least_bytes, self.increase / 100 * result.start)
@@ -155,11 +156,11 @@ class HostMemoryLeak(Rule):
         lasts = (
             ""
             if remaining is None
-            else f" At this rate, memory runs out in {remaining / 60:.0f} minutes."
+            else f" At this rate, memory runs out in {format_duration(remaining)}."
         )
         return self.finding(
-            f"{item.description} keeps growing: from {grown.start / 1e9:.2f} GB to "
-            f"{grown.end / 1e9:.2f} GB, {grown.per_second * 60 / 1e6:.0f} MB per minute.{lasts}",
+            f"{item.description} keeps growing: from {format_bytes(grown.start)} to "
+            f"{format_bytes(grown.end)}, {format_bytes(60 * grown.per_second)} per minute.{lasts}",
             severity=Severity.CRITICAL if is_dying else Severity.WARNING,
             node=item.node or None,
             worker=item.worker,
@@ -264,7 +265,7 @@ def _is_short(window: Window) -> bool:
     if not window.is_last or not starts:
         return False
     counts = [int((samples.times_ns >= min(starts)).sum()) for samples in window.system(_TREE)]
-    return max(counts, default=0) < FEWEST_POINTS
+    return max(counts, default=0) < MIN_EXACT_POINTS
 
 
 def _resident(window: Window) -> Iterator[_Grown]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.counting import counting_order
 from sonde.analyze.extents import Extents
+from sonde.analyze.natural_sort import natural_sort_key
 from sonde.analyze.phase_modules import module_shares
 from sonde.clock import NANOSECONDS
 from sonde.read.jobs import JobFacts
@@ -166,7 +166,7 @@ def system_means(job: SharedJob, node: str, window: TimeRange) -> dict[str, Any]
             if series[0].device:
                 devices = dict(zip((each.device for each in series), means, strict=True))
                 entry["devices"] = {
-                    key: devices[key] for key in sorted(devices, key=counting_order)
+                    key: devices[key] for key in sorted(devices, key=natural_sort_key)
                 }
             means_by_metric[metric] = entry
     return means_by_metric

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonde.analyze.counting import counting_order
+from sonde.analyze.natural_sort import natural_sort_key
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.web.answers._answers import Endpoint, EndpointGroup
@@ -50,6 +50,6 @@ def _rows(reader: SystemReader) -> list[tuple[str, Series]]:
     rows = []
     for kind, metric in _KINDS:
         device_series = [series for series in reader.series(metric) if series.device]
-        device_series.sort(key=lambda series: counting_order(series.device))
+        device_series.sort(key=lambda series: natural_sort_key(series.device))
         rows += [(kind, series) for series in device_series]
     return rows

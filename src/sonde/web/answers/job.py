@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sonde.analyze.counting import counting_order
+from sonde.analyze.natural_sort import natural_sort_key
 from sonde.clock import NANOSECONDS
 from sonde.read.actions import read_actions
 from sonde.read.findings import evaluation_document, read_evaluations
@@ -85,7 +85,7 @@ def _node(job: SharedJob, name: str) -> dict[str, Any]:
         gpus = [
             series.device for series in reader.series("gpu.utilization_percent") if series.device
         ]
-    gpus.sort(key=counting_order)
+    gpus.sort(key=natural_sort_key)
     return {"name": name, "cores": len(cores), "gpus": gpus, "has_gpu": bool(gpus)}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sonde.analyze.counting import counting_order
+from sonde.analyze.natural_sort import natural_sort_key
 from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
@@ -29,5 +29,5 @@ def _metrics(query: Query) -> Reply:
             else:
                 metric["has_whole"] = True
     for entry in metrics.values():
-        entry["devices"].sort(key=counting_order)
+        entry["devices"].sort(key=natural_sort_key)
     return json_reply([metrics[name] for name in sorted(metrics)])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sonde.analyze.counting import counting_order
+from sonde.analyze.natural_sort import natural_sort_key
 from sonde.errors import UsageError
 from sonde.read.tensors import Holders
 from sonde.records.step import Mode
@@ -209,7 +209,7 @@ def _chosen(holders: Mapping[str, Holders], query: Query) -> list[str]:
         for name, each in holders.items()
         if search in name.casefold() and (not collection or collection in _info(each).collections)
     ]
-    return sorted(names, key=counting_order)
+    return sorted(names, key=natural_sort_key)
 
 
 def _requested_names(query: Query) -> list[str]:
