@@ -12,34 +12,36 @@ from sonde.rules._rule import Rule
 __all__ = ["RULES", "Rule", "file_name", "load_rule", "rule_names"]
 
 TOPICS = ("system", "steps", "tensors")
-# the last one is empty: it is where other packages add theirs, by entry point
 RULES = tuple(Slot(f"sonde.rules.{topic}", Rule) for topic in TOPICS)
-FOREIGN = Slot("sonde.rules", Rule)
+FOREIGN = Slot("sonde.rules", Rule)  # entry points of other packages
 
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def file_name(name: str) -> str:
-    """The snake_case of a rule's name: LowGPUUtilization is low_gpu_utilization."""
+    """Return a rule's name in snake_case: LowGPUUtilization is low_gpu_utilization."""
     return _WORD.sub("_", name.replace("-", "_")).lower()
 
 
 def rule_names() -> tuple[str, ...]:
-    """All rules that are installed, by file name; nothing is imported."""
+    """Return the file names of all installed rules, without importing them."""
     return tuple(sorted({name for slot in (*RULES, FOREIGN) for name in slot.names()}))
 
 
 def load_rule(name: str) -> type[Rule]:
-    """The class of a rule, by either spelling of its name; of one that is broken, a stand-in."""
-    wanted_file = file_name(name)
-    ours = [slot for slot in RULES if slot.has_file(wanted_file)]
-    for slot in ours or [slot for slot in (*RULES, FOREIGN) if wanted_file in slot]:
-        return _loaded(slot, wanted_file)
-    raise UsageError(f"No rule is named {name!r}.{known_names(wanted_file, rule_names())}")
+    """Return a rule class by either spelling of its name.
+
+    If the rule cannot be imported, return a placeholder that reports the error.
+    """
+    file = file_name(name)
+    built_in = [slot for slot in RULES if slot.has_file(file)]
+    for slot in built_in or [slot for slot in (*RULES, FOREIGN) if file in slot]:
+        return _load(slot, file)
+    raise UsageError(f"No rule is named {name!r}.{known_names(file, rule_names())}")
 
 
-def _loaded(slot: Slot[Rule], name: str) -> type[Rule]:
+def _load(slot: Slot[Rule], name: str) -> type[Rule]:
     errors: list[BaseException] = []
     guard = Guard(lambda _, error: errors.append(error))
     kind = guard.call(f"importing rule {name}", partial(slot.load, name), None)
@@ -47,8 +49,8 @@ def _loaded(slot: Slot[Rule], name: str) -> type[Rule]:
 
 
 def _class_name(slot: Slot[Rule], name: str) -> str:
-    """What the class in a rule's file is called, without importing it."""
+    """Return the name of the class in a rule's file, without importing it."""
     file = slot.file_of(name)
     text = "" if file is None else file.read_text(encoding="utf-8", errors="replace")
-    called = [item for item in _CLASS.findall(text) if file_name(item) == name]
-    return called[0] if called else "".join(map(str.capitalize, name.split("_")))
+    matches = [match for match in _CLASS.findall(text) if file_name(match) == name]
+    return matches[0] if matches else "".join(map(str.capitalize, name.split("_")))

@@ -22,7 +22,7 @@ class BrokenRule(Rule):
 
 
 def broken_rule(name: str, error: BaseException) -> type[BrokenRule]:
-    """A rule of that name that reports why it cannot be imported."""
+    """Create a placeholder rule that reports why the rule cannot be imported."""
     reason = f"cannot be imported: {type(error).__name__}: {error}"
     attributes = {
         "__doc__": f"{reason[0].upper()}{reason[1:]}",

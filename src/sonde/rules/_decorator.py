@@ -1,4 +1,4 @@
-"""`@sonde.rule`: a rule from a function, for questions that fit into one."""
+"""`@sonde.rule`: define a rule as a function."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ def rule(
     window_seconds: float | None = None,
     explains: tuple[str, ...] = (),
 ) -> Callable[[Check], type[Rule]]:
-    """Make a rule from a function `(rule, window, state, *, parameter=default, …)`.
+    """Create a rule from a function `(rule, window, state, *, parameter=default, …)`.
 
     The function's name in CamelCase is the name of the rule, its docstring the documentation, and
     its keyword arguments are the parameters. It yields the results of `rule.finding(…)`.
@@ -37,7 +37,7 @@ def rule(
     body: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     body |= {"needs": needs, "explains": explains}
 
-    def made(check: Check) -> type[Rule]:
+    def create_rule(check: Check) -> type[Rule]:
         name = _rule_name(check.__name__)
         parameters = _parameters(check)
         names = [parameter.name for parameter in parameters]
@@ -50,7 +50,7 @@ def rule(
         body.update({"check": run_check, "__doc__": check.__doc__, "__module__": check.__module__})
         return type(name, (Rule,), body)
 
-    return made
+    return create_rule
 
 
 def _parameters(check: Check) -> list[inspect.Parameter]:
@@ -59,25 +59,25 @@ def _parameters(check: Check) -> list[inspect.Parameter]:
         parameter for parameter in signature if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
     ]
     if len(positional) != 3:
-        named = ", ".join(index.name for index in positional)
+        names = ", ".join(parameter.name for parameter in positional)
         raise UsageError(
-            f"The rule {check.__name__} takes ({named}). It must take (rule, window, state), "
+            f"The rule {check.__name__} takes ({names}). It must take (rule, window, state), "
             f"followed by * and its parameters."
         )
     parameters = [
         parameter for parameter in signature if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     ]
-    for item in parameters:
-        if inspect.Parameter.empty in (item.annotation, item.default):
+    for parameter in parameters:
+        if inspect.Parameter.empty in (parameter.annotation, parameter.default):
             raise UsageError(
-                f"The parameter {item.name} of the rule {check.__name__} needs a type and a "
-                f"default, such as {item.name}: float = 1.0"
+                f"The parameter {parameter.name} of the rule {check.__name__} needs a type and a "
+                f"default, such as {parameter.name}: float = 1.0"
             )
     return parameters
 
 
 def _rule_name(name: str) -> str:
-    """The CamelCase of a function's name; one that has capitals already stays."""
+    """Return a function's name in CamelCase; a name with capitals is returned unchanged."""
     if any(letter.isupper() for letter in name):
         return name
     return "".join(word.capitalize() for word in name.split("_"))

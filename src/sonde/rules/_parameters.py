@@ -1,4 +1,4 @@
-"""Parameters of rules as people write them: in a file, on the command line, in a call."""
+"""Validate and describe parameters of rules from files, the command line and calls."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ class Between:
     maximum: float | None = None
 
     def allows(self, value: float) -> bool:
-        """Whether a number is inside, both ends included."""
+        """Whether a number is within the range, limits included."""
         is_enough = self.minimum is None or value >= self.minimum
         return is_enough and (self.maximum is None or value <= self.maximum)
 
@@ -111,7 +111,7 @@ def _choices(hint: Any) -> tuple[Any, ...]:
 
 
 def _read(choice: Any, value: object) -> tuple[object, bool]:
-    """The value as one of the things it may be, and whether it is that."""
+    """Return the value converted to a type, and whether the type allows it."""
     if choice is type(None):
         return None, value is None or value in ("none", "None")
     if typing.get_origin(choice) is typing.Literal:

@@ -1,7 +1,7 @@
 """The base class of rules: parameters, required data, and a check of one window at a time.
 
 A rule never waits, fetches, acts, or raises to signal. It gets windows with fixed boundaries, one
-after the other, and stores what it has to remember in its state.
+after the other, and keeps data between windows in its state.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ class State(dict[str, Any]):
     """The state of a rule between windows: JSON values, which the engine saves and restores."""
 
     def of(self, *names: object) -> "State":
-        """The state of one subject: a tensor, a worker, a GPU."""
+        """Return the state of one subject, such as a tensor, a worker or a GPU."""
         result: State = self
         for name in names:
             inner = result.get(str(name))
@@ -58,7 +58,7 @@ class Pages:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions under which it fires, and when it is not applied."""
+        """The conditions under which the rule fires, and when it is not applied."""
         return tuple(self.decides.splitlines())
 
 
@@ -201,7 +201,7 @@ def _pages(text: str) -> Pages:
 
 
 def _unwrapped(text: str) -> str:
-    """A paragraph as one line; a list as one line per item."""
+    """Join a paragraph into one line, and each list item into a line of its own."""
     return "\n".join(filter(None, map(_one_line, _ITEM.split(text))))
 
 

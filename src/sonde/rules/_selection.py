@@ -22,62 +22,63 @@ def select_rules(
     settings: RulesSettings | None = None,
     parameters: Parameters | None = None,
 ) -> list[Rule]:
-    """The selected rules with their parameters; all installed rules if none is named.
+    """Create the selected rules with their parameters; all installed rules if none is named.
 
     Args:
         names: Names in either spelling.
         settings: The section [rules] of a configuration file.
         parameters: Parameters by rule, which take precedence.
     """
-    chosen = settings or RulesSettings()
-    configured = {file_name(rule.rule): rule for rule in chosen.rules}
-    on_top = {file_name(name): values for name, values in (parameters or {}).items()}
+    settings = settings or RulesSettings()
+    configured = {file_name(rule.rule): rule for rule in settings.rules}
+    explicit: Parameters = {file_name(name): values for name, values in (parameters or {}).items()}
     installed = [*rule_names(), *_with_source(configured)]
     requested = list(dict.fromkeys(map(file_name, names))) or installed
-    # a name that does not exist is an error, asked for or not
+    # load configured rules even if they are not requested, to report names that do not exist
     kinds_by_name = {
         name: _kind(name, configured.get(name))
-        for name in dict.fromkeys((*requested, *on_top, *configured))
+        for name in dict.fromkeys((*requested, *explicit, *configured))
     }
     kinds = {name: kinds_by_name[name] for name in requested}
     for kind in tuple(kinds.values()):
         kinds |= {file_name(covered): load_rule(covered) for covered in kind.covers}
-    for name in on_top.keys() - kinds.keys():
+    for name in explicit.keys() - kinds.keys():
         raise UsageError(f"Parameters of {name} are set, but the rule is not selected.")
-    written = {name: _parameters_of(rule) for name, rule in configured.items()}
-    in_file = _spread(kinds_by_name, written)
-    by_hand = _spread(kinds_by_name, on_top)
-    everywhere = {"setting": chosen.setting} if chosen.setting else {}
+    from_file = _spread_to_covered(
+        kinds_by_name, {name: _parameters_of(rule) for name, rule in configured.items()}
+    )
+    explicit = _spread_to_covered(kinds_by_name, explicit)
+    for_all_rules = {"setting": settings.setting} if settings.setting else {}
     rules: list[Rule] = []
     for name, kind in kinds.items():
         section = configured[name].rule if name in configured else name
-        where = f"{chosen.where} [rules.{section}] "
-        set_elsewhere = (everywhere, by_hand.get(name, {}))
-        rules.append(_built(kind, in_file.get(name, {}), where, set_elsewhere))
+        where = f"{settings.where} [rules.{section}] "
+        overrides = explicit.get(name, {})
+        rules.append(_build(kind, from_file.get(name, {}), where, for_all_rules, overrides))
     return rules
 
 
-def _built(
+def _build(
     kind: type[Rule],
-    in_file: Mapping[str, object],
+    from_file: Mapping[str, object],
     where: str,
-    set_elsewhere: tuple[Mapping[str, object], Mapping[str, object]],
+    for_all_rules: Mapping[str, object],
+    explicit: Mapping[str, object],
 ) -> Rule:
-    """A rule with the parameters of the file between those for all rules and those set by hand."""
-    if issubclass(kind, BrokenRule):  # its parameters are not known
+    """Create a rule; explicit parameters precede those from the file and those for all rules."""
+    if issubclass(kind, BrokenRule):  # its parameters are unknown
         return kind()
-    build_rule(kind, in_file, where)  # alone first, so that an error names the file
-    for_all_rules, by_hand = set_elsewhere
-    return build_rule(kind, {**for_all_rules, **in_file, **by_hand})
+    build_rule(kind, from_file, where)  # validates the file alone, so that an error names it
+    return build_rule(kind, {**for_all_rules, **from_file, **explicit})
 
 
 def parse_assignments(texts: Iterable[str]) -> dict[str, dict[str, object]]:
-    """Parameters from texts like `LossNotDecreasing.num_steps=20`, by rule."""
+    """Parse texts like `LossNotDecreasing.num_steps=20` into parameters by rule."""
     result: dict[str, dict[str, object]] = {}
     for text in texts:
-        name, is_assigned, value = text.partition("=")
-        rule, is_of, parameter = name.strip().partition(".")
-        if not (is_assigned and is_of and parameter):
+        name, equals, value = text.partition("=")
+        rule, dot, parameter = name.strip().partition(".")
+        if not (equals and dot and parameter):
             raise UsageError(
                 f"--set {text!r} is not a parameter. Example: --set StepOutlier.stddev=4"
             )
@@ -86,7 +87,7 @@ def parse_assignments(texts: Iterable[str]) -> dict[str, dict[str, object]]:
 
 
 def load_source(path: Path, name: str) -> type[Rule]:
-    """The rule of that name in a person's own file."""
+    """Load the rule of that name from a user's file."""
     spec = importlib.util.spec_from_file_location(f"sonde_rules_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise UsageError(f"{path} is not a Python file, so no rules can be loaded from it.")
@@ -116,16 +117,18 @@ def _parameters_of(rule_settings: RuleSettings) -> dict[str, object]:
     }
 
 
-def _spread(kinds: Mapping[str, type[Rule]], values: Parameters) -> dict[str, dict[str, object]]:
-    """Parameters by rule, with those that are given through a rule that covers others."""
+def _spread_to_covered(
+    kinds: Mapping[str, type[Rule]], values: Parameters
+) -> dict[str, dict[str, object]]:
+    """Return parameters by rule, moving those for covered rules, `Rule_parameter`, to these."""
     result: dict[str, dict[str, object]] = {}
     direct = {name: dict(parameters) for name, parameters in values.items()}
     for name in values:
         for covered in kinds[name].covers:
-            mark = f"{covered}_"
+            prefix = f"{covered}_"
             target = result.setdefault(file_name(covered), {})
-            for key in [item for item in direct[name] if item.startswith(mark)]:
-                target[key.removeprefix(mark)] = direct[name].pop(key)
+            for key in [key for key in direct[name] if key.startswith(prefix)]:
+                target[key.removeprefix(prefix)] = direct[name].pop(key)
             if "setting" in direct[name]:
                 target["setting"] = direct[name]["setting"]
     for name, parameters in direct.items():

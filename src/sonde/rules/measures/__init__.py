@@ -1,1 +1,1 @@
-"""Quantities that several rules compare: data waits, contention, streaks, predictions."""
+"""Quantities shared by several rules: data waits, contention, streaks, predictions and others."""

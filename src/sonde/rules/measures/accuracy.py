@@ -1,4 +1,4 @@
-"""Losses and correct predictions of evaluations, and batches that are trained repeatedly."""
+"""Accuracy and mean loss in a window, and whether training repeats the same few batches."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,15 @@ _HITS = ObservationKind.CLASS_HITS.value
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """When the same few batches are trained repeatedly.
+    """Thresholds for accuracy by chance, and for training on the same few batches.
 
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    few_batches: int = 4
-    many_steps: int = 20
+    max_batches: int = 4  # different ones
+    min_steps: int = 20  # with these batches
+    min_margin: float = 0.03  # of accuracy above chance
+    sigmas: float = 3.0  # standard errors of accuracy above chance
 
 
 LIMITS = Calibration()
@@ -34,43 +36,43 @@ LIMITS = Calibration()
 class Hits:
     """The number of correct predictions and of samples, per class."""
 
-    right: float
+    correct: float
     samples: float
-    largest_class: float  # samples of the most frequent class: who always says it is right so often
+    largest_class: float  # samples of the most frequent class
 
     @property
     def accuracy(self) -> float:
-        """The share of right predictions."""
-        return self.right / self.samples
+        """The share of correct predictions."""
+        return self.correct / self.samples
 
     @property
     def chance(self) -> float:
-        """What is reached by always saying the same."""
+        """The accuracy of always predicting the most frequent class."""
         return self.largest_class / self.samples
 
     @property
     def chance_limit(self) -> float:
-        """The highest accuracy that may be chance: three standard errors above, and a little."""
+        """The highest accuracy that may be chance."""
         error = math.sqrt(self.chance * (1 - self.chance) / self.samples)
-        return self.chance + max(0.03, 3 * error)
+        return self.chance + max(LIMITS.min_margin, LIMITS.sigmas * error)
 
 
 def hits(window: Window, mode: str) -> Hits | None:
-    """All inspected predictions of a mode in a window."""
-    right: dict[str, float] = {}
+    """Return the hits of all inspected predictions of a mode in a window."""
+    correct: dict[str, float] = {}
     counts: dict[str, float] = {}
     for observation in window.observations(_HITS):
         if observation.mode != mode:
             continue
-        for name, (is_right, is_wrong) in observation.facts.items():
-            right[name] = right.get(name, 0.0) + is_right
-            counts[name] = counts.get(name, 0.0) + is_right + is_wrong
+        for name, (right, wrong) in observation.facts.items():
+            correct[name] = correct.get(name, 0.0) + right
+            counts[name] = counts.get(name, 0.0) + right + wrong
     total = sum(counts.values())
-    return Hits(sum(right.values()), total, max(counts.values())) if total else None
+    return Hits(sum(correct.values()), total, max(counts.values())) if total else None
 
 
 def hits_of(counts: Mapping[str, Sequence[int]]) -> Hits | None:
-    """The hits of one evaluation, from right and wrong predictions by label."""
+    """Return the hits of one evaluation, from counts of right and wrong predictions by label."""
     samples = [right + wrong for right, wrong in counts.values()]
     if not sum(samples):
         return None
@@ -78,7 +80,10 @@ def hits_of(counts: Mapping[str, Sequence[int]]) -> Hits | None:
 
 
 def mean_loss(window: Window, mode: str) -> float | None:
-    """The middle of the only loss of a mode in a window; None where there are several or none."""
+    """Return the median training loss or mean evaluation loss of a window.
+
+    None if there are no losses, or losses with different names.
+    """
     curves = window.losses(mode)
     finite = [curve.values[np.isfinite(curve.values)] for curve in curves]
     if len(finite) != 1 or not len(finite[0]):
@@ -87,13 +92,13 @@ def mean_loss(window: Window, mode: str) -> float | None:
 
 
 def is_same_batch_again(window: Window, state: State) -> bool:
-    """Whether a training uses a few batches over and over: a test whether it can learn them."""
+    """Whether training repeats the same few batches, as in a test of whether it can overfit."""
     batch_hashes = [
         int(observation.value)
         for observation in window.observations(ObservationKind.BATCH_HASH.value)
         if observation.mode == _TRAIN
     ]
-    hashes = set(state.get("first_marks", [])) | set(batch_hashes[: LIMITS.many_steps])
-    state["first_marks"] = sorted(hashes)[: LIMITS.few_batches + 1]
+    hashes = set(state.get("first_marks", [])) | set(batch_hashes[: LIMITS.min_steps])
+    state["first_marks"] = sorted(hashes)[: LIMITS.max_batches + 1]
     state["marked"] = state.get("marked", 0) + len(batch_hashes)
-    return state["marked"] >= LIMITS.many_steps and len(state["first_marks"]) <= LIMITS.few_batches
+    return state["marked"] >= LIMITS.min_steps and len(state["first_marks"]) <= LIMITS.max_batches

@@ -1,4 +1,4 @@
-"""Time that training steps wait for data, without the start of iterators."""
+"""Time that training steps spend waiting for data."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Steps that count for data waits.
+    """Which steps count for data waits.
 
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
@@ -35,45 +35,45 @@ class Waits:
     worker: int
     steps: IntArray
     starts_ns: IntArray
-    seconds: FloatArray  # of waiting, step by step
-    step_seconds: FloatArray  # seconds of the steps, without evaluation and checkpoints
-    batches: IntArray  # of each step
+    seconds: FloatArray  # waiting time of each step
+    step_seconds: FloatArray  # duration of each step, without evaluation and checkpoints
+    batches: IntArray  # number of batches in each step
 
     @classmethod
     def of(cls, table: StepTable) -> "Waits":
-        """Those of a window, without the first ones of all and those under a profiler."""
+        """Select the steps of a table, without the first steps of the job and profiled steps."""
         is_usable = ~table.is_profiled & (table.steps >= LIMITS.settling_steps)
-        own_ns = table.durations_ns
+        step_ns = table.durations_ns
         for phase in _DELIBERATE:
-            own_ns = own_ns - table.phases_ns[phase]
+            step_ns = step_ns - table.phases_ns[phase]
         waited_ns = table.phases_ns[Phase.DATA_WAIT.value]
-        columns = (waited_ns / NANOSECONDS, own_ns / NANOSECONDS)
+        columns = (waited_ns / NANOSECONDS, step_ns / NANOSECONDS)
         result = cls(table.worker, table.steps, table.starts_ns, *columns, table.micro_steps)
         return result if is_usable.all() else result.take(is_usable)
 
-    def take(self, which: BoolArray) -> "Waits":
-        """Some of them."""
+    def take(self, is_selected: BoolArray) -> "Waits":
+        """Return the selected steps."""
         return Waits(
             self.worker,
-            self.steps[which],
-            self.starts_ns[which],
-            self.seconds[which],
-            self.step_seconds[which],
-            self.batches[which],
+            self.steps[is_selected],
+            self.starts_ns[is_selected],
+            self.seconds[is_selected],
+            self.step_seconds[is_selected],
+            self.batches[is_selected],
         )
 
     def without_starts(self, window: Window) -> "Waits":
-        """Without the first batch of each loader process of an iterator."""
-        within = TimeRange(window.start_ns, window.end_ns + 1)
+        """Drop the steps that wait for the first batch of each loader process of an iterator."""
+        time_range = TimeRange(window.start_ns, window.end_ns + 1)
         is_first = np.zeros(len(self.steps), dtype=np.bool_)
         ends_ns = self.starts_ns + np.round(self.step_seconds * NANOSECONDS).astype(np.int64)
-        for time_ns, facts in read_iterator_starts(window.data.worker(self.worker), within):
+        for time_ns, facts in read_iterator_starts(window.data.worker(self.worker), time_range):
             first = int(np.searchsorted(ends_ns, time_ns))
             is_first[first : first + max(1, facts.processes)] = True
         return self.take(~is_first)
 
     def without_longest(self) -> "Waits":
-        """Without the step that waits longest: a single stall is another matter."""
+        """Drop the step that waits longest: DataLoaderStall reports single stalls."""
         if not len(self.steps):
             return self
         return self.take(np.arange(len(self.steps)) != self.seconds.argmax())

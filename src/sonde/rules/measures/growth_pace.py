@@ -1,4 +1,4 @@
-"""How fast tensors grow from window to window: what is usual, and what is faster than ever."""
+"""How fast tensors grow from window to window, to detect growth much faster than before."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ SuddenGrowth = tuple[
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Thresholds for growth that is faster than ever.
+    """Thresholds for sudden growth.
 
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
     min_windows: int = 3  # for the fastest growth so far
-    min_steps: int = 100  # at the start everything is new
-    max_steps_between: int = 400  # inspections
+    min_steps: int = 100  # early training changes quickly
+    max_steps_between: int = 400  # between two inspections
     min_rms: float = 1e-2  # smaller weights may grow by any factor
     min_elements: int = 16  # single elements may take any value
     pace_factor: float = 20.0  # of the fastest growth so far
@@ -33,15 +33,15 @@ LIMITS = Calibration()
 
 
 class GrowthTracker:
-    """The latest size of each tensor, and its fastest change."""
+    """Keeps the latest size (root mean square) and the fastest change of each tensor."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def sudden_growth(
-        self, tensors: Sequence[WindowTensor], times: float
+        self, tensors: Sequence[WindowTensor], factor: float
     ) -> Iterator[SuddenGrowth]:
-        """Tensors that have grown by a multiple of their size, much faster than ever before."""
+        """Yield tensors that have grown by `factor` times their size, faster than ever before."""
         counts = np.array([len(tensor.rows.steps) for tensor in tensors], dtype=np.int64)
         ends = np.cumsum(counts, dtype=np.int64)
         elements = column_of_all(tensors, "count")
@@ -55,13 +55,13 @@ class GrowthTracker:
             apart = np.maximum(steps - before, 1)
             grown = np.maximum.reduceat(sizes, ends - counts) - sizes_before
             if self._state["windows"] >= LIMITS.min_windows:
-                is_leap = (grown > times * sizes_before) & (sizes_before >= LIMITS.min_rms)
-                is_leap &= grown > LIMITS.pace_factor * fastest * apart
-                is_leap &= (before >= LIMITS.min_steps) & (apart <= LIMITS.max_steps_between)
-                is_leap &= elements[ends - 1] >= LIMITS.min_elements
-                for index in np.flatnonzero(is_leap).tolist():
-                    between = (int(before[index]), int(steps[index]))
-                    yield index, between, float(grown[index] / sizes_before[index])
+                is_sudden = (grown > factor * sizes_before) & (sizes_before >= LIMITS.min_rms)
+                is_sudden &= grown > LIMITS.pace_factor * fastest * apart
+                is_sudden &= (before >= LIMITS.min_steps) & (apart <= LIMITS.max_steps_between)
+                is_sudden &= elements[ends - 1] >= LIMITS.min_elements
+                for index in np.flatnonzero(is_sudden).tolist():
+                    step_range = (int(before[index]), int(steps[index]))
+                    yield index, step_range, float(grown[index] / sizes_before[index])
             change = np.abs(sizes[ends - 1] - sizes_before) / apart
             fastest = np.fmax(fastest, np.maximum(change, grown / apart))
             windows = self._state["windows"] + 1

@@ -1,8 +1,8 @@
-"""Evaluations on data that is not trained on: when each took place, and what it found.
+"""Evaluations on held-out data: the step and the loss of each.
 
-Of a job with several such series, one is judged: `validation`, else `test`, else the first. Jobs
-that were recorded without results of evaluations have single batches only; those between two
-training steps are one evaluation then.
+If a job has several series of evaluations, rules check one: `validation`, else `test`, else the
+first name in alphabetical order. If evaluation results were not recorded, all evaluation batches
+between two training steps form one evaluation.
 """
 
 from collections.abc import Iterable
@@ -18,49 +18,47 @@ from sonde.records.evaluation import Evaluation
 from sonde.rules._rule import State
 
 _ORDER = ("validation", "test")
-_ASIDE = "sanity check"  # a few batches before training
+_SANITY_CHECK = "sanity check"  # a few batches before training
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
-    """One evaluation, and the training before it."""
+    """One evaluation, and the training losses before it."""
 
     step: int  # the training step at which it took place
     loss: float  # the mean over its samples
-    trained: tuple[float, ...]  # the training losses since the one before, in this window
+    trained: tuple[float, ...]  # training losses since the previous evaluation, in this window
 
 
 def held_out_series(window: Window, state: State) -> tuple[Evaluation, ...] | None:
-    """The evaluations of the series that is judged; None where only single batches are known.
+    """Return the evaluations of the selected series, or None if results were not recorded.
 
     Args:
-        window: What is looked at.
-        state: Where the name of that series is remembered.
+        window: The window to read.
+        state: Stores the name of the selected series.
     """
-    every = evaluations_in(window)
-    state["has_results"] = state.get("has_results", False) or bool(every)
+    results = evaluations_in(window)
+    state["has_results"] = state.get("has_results", False) or bool(results)
     if not state["has_results"]:
         return None
-    fitting = [
-        evaluation
-        for evaluation in every
-        if not (evaluation.is_training_data or evaluation.model or evaluation.name == _ASIDE)
+    held_out = [
+        result
+        for result in results
+        if not (result.is_training_data or result.model or result.name == _SANITY_CHECK)
     ]
-    if fitting and "series" not in state:
-        state["series"] = min((evaluation.name for evaluation in fitting), key=_priority)
-    return tuple(evaluation for evaluation in fitting if evaluation.name == state.get("series"))
+    if held_out and "series" not in state:
+        state["series"] = min((result.name for result in held_out), key=_priority)
+    return tuple(result for result in held_out if result.name == state.get("series"))
 
 
 def training_data_evaluations(window: Window) -> tuple[Evaluation, ...]:
-    """The evaluations of data that is trained on, by the trained model."""
-    every = evaluations_in(window)
-    return tuple(
-        evaluation for evaluation in every if evaluation.is_training_data and not evaluation.model
-    )
+    """Return the evaluations of the trained model on its training data."""
+    results = evaluations_in(window)
+    return tuple(result for result in results if result.is_training_data and not result.model)
 
 
 def evaluations(window: Window, state: State) -> tuple[list[EvaluationResult], list[float]]:
-    """The evaluations of a window in order, and the training losses after the last of them."""
+    """Return the evaluations of a window, and the training losses after the last one."""
     trained = window.losses()
     results = held_out_series(window, state)
     if results is None:
@@ -82,7 +80,7 @@ def _priority(name: str) -> tuple[int, str]:
 
 
 def _latest_of_each_step(results: Iterable[EvaluationResult]) -> list[EvaluationResult]:
-    """An evaluation that runs twice in a row counts once."""
+    """Keep only the latest of consecutive evaluations at the same step."""
     latest: list[EvaluationResult] = []
     for result in results:
         if latest and latest[-1].step == result.step:
@@ -93,7 +91,10 @@ def _latest_of_each_step(results: Iterable[EvaluationResult]) -> list[Evaluation
 
 
 def _of_batches(window: Window) -> tuple[list[EvaluationResult], list[float]]:
-    """From single batches: an evaluation belongs to the window of the step that follows it."""
+    """Group evaluation batches between two training steps into one evaluation each.
+
+    Returns the same as `evaluations()`.
+    """
     trained, evaluated = window.losses(), window.losses("eval")
     tables = window.steps()
     losses = trained[0].values if trained else np.empty(0)
@@ -114,7 +115,10 @@ def _of_batches(window: Window) -> tuple[list[EvaluationResult], list[float]]:
 
 
 def _times_ns(window: Window, evaluated: Curve) -> IntArray:
-    """When each loss was evaluated: a device may tell it later, when training goes on already."""
+    """Return when each loss was evaluated: the start of its step, if known.
+
+    A device may deliver the value much later, after training has continued.
+    """
     times_ns = evaluated.times_ns.copy()
     for table in window.steps("eval")[:1]:
         indices = np.minimum(np.searchsorted(table.steps, evaluated.steps), len(table.steps) - 1)

@@ -1,4 +1,4 @@
-"""Which GPUs a job uses: a machine may have others, and other people's work on them."""
+"""Which GPUs a job uses: the machine may have others, which other jobs use."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ _JOB_MEMORY = "gpu.job_memory_bytes"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """When a GPU belongs to a job.
+    """Threshold for a GPU to belong to a job.
 
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    min_bytes: int = 64 << 20  # less is a process that only listed the GPUs
+    min_bytes: int = 64 << 20  # a process that only lists the GPUs holds less
 
 
 LIMITS = Calibration()
 
 
 def record_job_memory(window: Window, state: State) -> None:
-    """Keeps on which GPUs processes of the job hold memory, where the driver tells."""
+    """Store on which GPUs the job holds memory, if the driver reports it."""
     for samples in window.system(_JOB_MEMORY):
         job_memory_state = state.of("job_memory", samples.node)
         if not job_memory_state.get(samples.device):

@@ -30,13 +30,20 @@ class Calibration:
 
     recent_inspections: int = 5
     min_inspections: int = 3
-    min_samples: int = 60  # with a class, in these inspections
-    entropy_share: float = 0.98  # of the loss of a model that only knows the class frequencies
-    sigmas: float = 2.0  # standard errors of that loss
-    # of the labels' variance; below it, all predictions are the same
-    same_variance_share: float = 0.02
-    broadcast_variance_share: float = 0.25  # likewise, if shapes broadcast
-    # of the labels' variance; predictions vary more and the loss is smaller
+    min_samples: int = 60  # with class labels, in these inspections
+    # accuracy above always predicting the most frequent class, as a margin and in standard errors
+    informative_margin: float = 0.1
+    informative_sigmas: float = 5.0
+    uninformative_margin: float = 0.03
+    uninformative_sigmas: float = 3.0
+    # mean accuracy per class above random guessing, as a margin and in standard errors
+    per_class_margin: float = 0.1
+    per_class_sigmas: float = 3.0
+    entropy_share: float = 0.98  # of the loss of predicting the class frequencies
+    entropy_sigmas: float = 2.0  # standard errors of that loss
+    same_variance_share: float = 0.02  # of the labels' variance; below, predictions are constant
+    broadcast_variance_share: float = 0.25  # the same, if shapes broadcast
+    # of the labels' variance; informative predictions vary more and have a smaller loss
     informed_share: float = 0.5
 
 
@@ -50,7 +57,7 @@ class Predictions:
         self._state = state
 
     def take(self, window: Window) -> None:
-        """Adds what was seen in a window."""
+        """Add the inspections of a window."""
         counts = self._state.of("counts")
         for observation in window.observations("class-hits"):
             if observation.mode != Mode.TRAIN.value:
@@ -62,60 +69,70 @@ class Predictions:
             self._add("hits", [[sum(right for right, _ in count.values()), samples]])
             self._add("classes", [count])
         if "hits" in self._state:
-            return  # where there are classes, their names are no numbers to compare
-        answers, labels = window.tensors("predictions"), window.tensors("labels")
-        if len(answers) == len(labels) == 1 and _is_of_numbers(labels[0]):
-            self._add("variances", _variances(answers[0], labels[0]))
-            if _are_crosswise(_shape(answers[0]), _shape(labels[0])):
-                self._state["shapes"] = [list(_shape(answers[0])), list(_shape(labels[0]))]
+            return  # classification: class indices have no meaningful variance
+        predictions, labels = window.tensors("predictions"), window.tensors("labels")
+        if len(predictions) == len(labels) == 1 and _is_floating_point(labels[0]):
+            self._add("variances", _variances(predictions[0], labels[0]))
+            if _are_broadcast(_shape(predictions[0]), _shape(labels[0])):
+                self._state["shapes"] = [list(_shape(predictions[0])), list(_shape(labels[0]))]
 
     def are_informative(self, loss: float) -> bool:
-        """Whether they are surely better than one answer to everything would be.
+        """Whether predictions are clearly better than a constant prediction.
 
         Args:
-            loss: Which they lead to.
+            loss: The loss of these predictions.
         """
-        right, samples = self._hits()
+        correct, samples = self._hits()
         if samples >= LIMITS.min_samples:
-            return right / samples > self._luck(samples, 0.1, 5.0)
+            return correct / samples > self._chance_limit(
+                samples, LIMITS.informative_margin, LIMITS.informative_sigmas
+            )
         inspections = self._state.get("variances", [])
-        if len(inspections) < LIMITS.min_inspections or self._are_alike(LIMITS.informed_share):
+        if len(inspections) < LIMITS.min_inspections or self._are_constant(LIMITS.informed_share):
             return False
-        return bool(loss < LIMITS.informed_share * median_of([theirs for _, theirs in inspections]))
+        label_variance = median_of([variance for _, variance in inspections])
+        return bool(loss < LIMITS.informed_share * label_variance)
 
     def are_uninformative(self, loss: float) -> bool:
-        """Whether they are no better than one answer to everything would be.
+        """Whether predictions are no better than a constant prediction.
 
         Args:
-            loss: Which they lead to.
+            loss: The loss of these predictions.
         """
-        right, samples = self._hits()
-        if samples >= LIMITS.min_samples:
-            is_luck = right / samples <= self._luck(samples, 0.03, 3.0) and self._is_guessed(loss)
-            return is_luck and not self._tell_classes_apart()
-        return self._are_alike(LIMITS.same_variance_share)
+        correct, samples = self._hits()
+        if samples < LIMITS.min_samples:
+            return self._are_constant(LIMITS.same_variance_share)
+        limit = self._chance_limit(
+            samples, LIMITS.uninformative_margin, LIMITS.uninformative_sigmas
+        )
+        is_chance = correct / samples <= limit and self._is_frequency_loss(loss)
+        return is_chance and not self._has_class_accuracy()
 
     def broadcast_shapes(self) -> tuple[str, str] | None:
-        """The shapes of answers and labels, where each answer is compared with every label."""
-        if "shapes" not in self._state or not self._are_alike(LIMITS.broadcast_variance_share):
-            return None
-        answers, labels = self._state["shapes"]
-        return _in_words(answers), _in_words(labels)
+        """Return the shapes of predictions and labels if they broadcast to a square, else None.
 
-    def _tell_classes_apart(self) -> bool:
+        Each prediction is then compared with every label, so predictions become constant.
+        """
+        if "shapes" not in self._state or not self._are_constant(LIMITS.broadcast_variance_share):
+            return None
+        predictions, labels = self._state["shapes"]
+        return _format_shape(predictions), _format_shape(labels)
+
+    def _has_class_accuracy(self) -> bool:
         """Whether classes are predicted better than by chance, on average.
 
         With class weights, accuracy may be lower than that of always predicting one class.
         """
-        result: dict[str, list[float]] = {}
-        for label_class in self._state.get("classes", []):
-            for name, (right, wrong) in label_class.items():
-                totals = result.setdefault(name, [0.0, 0.0])
-                result[name] = [totals[0] + right, totals[1] + right + wrong]
-        shares = [(right / samples, samples) for right, samples in result.values() if samples]
+        totals: dict[str, list[float]] = {}
+        for counts in self._state.get("classes", []):
+            for name, (right, wrong) in counts.items():
+                correct, samples = totals.get(name, [0.0, 0.0])
+                totals[name] = [correct + right, samples + right + wrong]
+        shares = [(correct / samples, samples) for correct, samples in totals.values() if samples]
         error = math.sqrt(sum(0.25 / samples for _, samples in shares)) / len(shares)
         mean = sum(share for share, _ in shares) / len(shares)
-        return mean > 1 / len(shares) + max(0.1, 3 * error)
+        margin = max(LIMITS.per_class_margin, LIMITS.per_class_sigmas * error)
+        return mean > 1 / len(shares) + margin
 
     def _add(self, name: str, rows: list[Any]) -> None:
         self._state[name] = (self._state.get(name, []) + rows)[-LIMITS.recent_inspections :]
@@ -124,44 +141,45 @@ class Predictions:
         inspections = self._state.get("hits", [])
         return sum(right for right, _ in inspections), sum(samples for _, samples in inspections)
 
-    def _luck(self, samples: float, value: float, sigmas: float) -> float:
-        """The highest accuracy that may be luck."""
+    def _chance_limit(self, samples: float, margin: float, sigmas: float) -> float:
+        """Return the highest accuracy that may be chance."""
         counts = self._state.of("counts").values()
         chance = max(counts) / sum(counts)
-        return float(chance + max(value, sigmas * math.sqrt(chance * (1 - chance) / samples)))
+        return float(chance + max(margin, sigmas * math.sqrt(chance * (1 - chance) / samples)))
 
-    def _is_guessed(self, loss: float) -> bool:
-        """Whether a loss is that of predicting class frequencies only.
+    def _is_frequency_loss(self, loss: float) -> bool:
+        """Whether a loss is that of predicting only the class frequencies.
 
-        Frequencies are known from a sample, so rare classes may be more frequent than in it.
+        The frequencies are estimated from a sample, so the loss has a standard error.
         """
         counts = [count for count in self._state.of("counts").values() if count]
         total = sum(counts)
         costs = [(count / total, -math.log(count / total)) for count in counts]
         entropy = sum(share * cost for share, cost in costs)
         variance = sum(share * (cost - entropy) ** 2 for share, cost in costs)
-        return bool(
-            loss >= LIMITS.entropy_share * entropy + LIMITS.sigmas * math.sqrt(variance / total) > 0
-        )
+        error = math.sqrt(variance / total)
+        limit = LIMITS.entropy_share * entropy + LIMITS.entropy_sigmas * error
+        return bool(loss >= limit > 0)
 
-    def _are_alike(self, share: float) -> bool:
+    def _are_constant(self, share: float) -> bool:
+        """Whether the median variance of predictions is less than a share of the labels'."""
         inspections = self._state.get("variances", [])
         if len(inspections) < LIMITS.min_inspections:
             return False
-        return median_of([mine / theirs for mine, theirs in inspections]) < share
+        return median_of([predicted / label for predicted, label in inspections]) < share
 
 
-def _variances(answers: WindowTensor, labels: WindowTensor) -> list[list[float]]:
-    """Those of answers and labels, at the steps at which both were looked at."""
+def _variances(predictions: WindowTensor, labels: WindowTensor) -> list[list[float]]:
+    """Return the variances of predictions and labels at steps that have both."""
     label_variances = dict(labels.reduction("variance"))
     return [
-        [mine, label_variances[step]]
-        for step, mine in answers.reduction("variance")
-        if label_variances.get(step, 0.0) > 0 and math.isfinite(mine)
+        [variance, label_variances[step]]
+        for step, variance in predictions.reduction("variance")
+        if label_variances.get(step, 0.0) > 0 and math.isfinite(variance)
     ]
 
 
-def _is_of_numbers(labels: WindowTensor) -> bool:
+def _is_floating_point(labels: WindowTensor) -> bool:
     return labels.info is not None and labels.info.dtype.startswith(("float", "bfloat"))
 
 
@@ -169,11 +187,11 @@ def _shape(tensor: WindowTensor) -> tuple[int, ...]:
     return tensor.info.shape if tensor.info is not None else ()
 
 
-def _are_crosswise(item: Sequence[int], second: Sequence[int]) -> bool:
-    """Whether one of them is a column and the other a row of as many: that makes a square."""
-    long, short = sorted((tuple(item), tuple(second)), key=len, reverse=True)
+def _are_broadcast(shape: Sequence[int], other_shape: Sequence[int]) -> bool:
+    """Whether one shape is (N, 1) and the other (N,), which broadcast to (N, N)."""
+    long, short = sorted((tuple(shape), tuple(other_shape)), key=len, reverse=True)
     return len(short) == 1 and short[0] > 1 and long == (short[0], 1)
 
 
-def _in_words(shape: Sequence[int]) -> str:
-    return f"({', '.join(str(item) for item in shape)})"
+def _format_shape(shape: Sequence[int]) -> str:
+    return f"({', '.join(map(str, shape))})"

@@ -1,4 +1,4 @@
-"""Single pauses: a step that takes hundreds of times as long as the others."""
+"""Single long pauses: steps that take hundreds of times the median."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -45,19 +45,19 @@ class Pause:
     end_ns: int
     seconds: float
     median: float
-    share: float  # of the training so far
-    phase: str  # in which most of it was lost
-    activity: str  # of the framework that it stood in; empty where that is unknown
-    line: str  # of the script
+    share: float  # of the training time so far
+    phase: str  # with the most time
+    activity: str  # of the framework; empty if unknown
+    line: str  # of the script; empty if unknown
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it may have waited for another worker, whatever that one did."""
+        """Whether the worker may have waited for another worker."""
         return self.activity in _WAITING or (not self.activity and self.phase in _WAITING)
 
 
 def record_standstills(window: Window, state: State) -> None:
-    """Remembers where workers stood while no step ended."""
+    """Store where workers were stuck while no step ended."""
     for observation in window.observations(STANDSTILLS):
         if observation.value:
             standstills = state.setdefault(str(observation.worker), [])
@@ -76,14 +76,14 @@ def record_standstills(window: Window, state: State) -> None:
 def find_pauses(
     table: StepTable, seconds: FloatArray, is_usable: BoolArray, state: State, standstills: State
 ) -> Iterator[Pause]:
-    """The pauses among some steps of one worker.
+    """Find single long pauses among the steps of one worker.
 
     Args:
         table: The steps.
-        seconds: How long they took, without evaluations and checkpoints.
-        is_usable: Those without a profiler, after the first ones.
-        state: With `recent`, the seconds of the steps before, and `total`, of all of them.
-        standstills: What `record_standstills` has noted.
+        seconds: The durations of the steps, without evaluations and checkpoints.
+        is_usable: Whether a step counts: not profiled, and not one of the first.
+        state: Has `recent`, the durations of recent steps, and `total`, the time of all steps.
+        standstills: Filled by `record_standstills`.
     """
     typical = median_of(state["recent"])
     minimum = max(
@@ -104,7 +104,7 @@ def find_pauses(
 def _activity_in(
     standstills: Sequence[Sequence[object]], start_ns: int, end_ns: int
 ) -> tuple[str, str]:
-    """Which part of the framework, and which line, a worker stood in between two times."""
+    """Return the activity and the line in which a worker was stuck between two times."""
     for since_ns, time_ns, activity, line in reversed(standstills):
         if int(str(time_ns)) >= start_ns and int(str(since_ns)) <= end_ns:
             return str(activity), str(line)

@@ -1,4 +1,4 @@
-"""How long something has held: recorded steps are few and far between, so rows are no steps."""
+"""How long a condition has held, in recorded rows and in steps: not all steps are recorded."""
 
 from sonde.rules._rule import State
 
@@ -10,29 +10,29 @@ class Streaks:
         self._held = state.of("streaks")
 
     def __bool__(self) -> bool:
-        """Whether it holds of any name."""
+        """Whether the condition holds for any name."""
         return bool(self._held)
 
     def note(self, name: str, step: int, *, holds: bool) -> None:
-        """Whether it holds at one more recorded step."""
+        """Add a recorded step at which the condition holds or does not hold."""
         if not holds:
             self._held.pop(name, None)
             return
         rows, since, last = self._held.get(name, (0, step, step))
-        # what a thread beside the training finds may come a little out of order
+        # results of a background thread can arrive out of order
         self._held[name] = [rows + 1, min(since, step), max(last, step)]
 
     def rows(self, name: str) -> int:
-        """At how many recorded steps in a row it holds by now."""
+        """Return the number of consecutive recorded steps at which the condition holds."""
         return int(self._held[name][0]) if name in self._held else 0
 
     def steps(self, name: str) -> tuple[int, int]:
-        """The first and the last of them."""
+        """Return the first and the last step of the streak."""
         _, since, last = self._held[name]
         return int(since), int(last)
 
     def lasting(self, rows: int, span: int = 0) -> list[str]:
-        """Names for which it holds at N recorded steps in a row that span a number of steps."""
+        """Return the names whose streaks have at least `rows` rows and span `span` steps."""
         return sorted(
             name
             for name, (count, since, last) in self._held.items()

@@ -1,7 +1,7 @@
-"""Which datapoints of the machine count, and the windows that they fill.
+"""Select the system samples that count, and group them into windows of N samples.
 
-A datapoint has its time, then its values. `patience` skips the start of a job; calibrated, only the
-time between the first and the last training step counts.
+`patience` skips samples at the start of a job. By default, only samples between the first and the
+last training step count.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from sonde.rules._rule import State
 Values = npt.NDArray[np.float64]
 Instants = npt.NDArray[np.int64]
 Rows = list[list[float]]
-Datapoints = tuple[npt.NDArray[Any], ...]  # their times, then their values, column by column
+Datapoints = tuple[npt.NDArray[Any], ...]  # times, then one array per column of values
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,10 @@ class SampleFilter:
     is_classic: bool
 
     def begin(self, window: Window, state: State) -> None:
-        """Keeps from when to when training goes; a new leg begins anew."""
+        """Update the time range of training; a new attempt starts a new range."""
         training = state.of("training")
-        if (
-            training.get("leg") != window.attempt.number
-        ):  # what was left of the last one was its end
+        if training.get("leg") != window.attempt.number:
+            # pending samples are from after the last step of the previous attempt
             state.of("pending").clear()
             training.clear()
             training["leg"] = window.attempt.number
@@ -57,7 +56,7 @@ class SampleFilter:
     def take(
         self, state: State, name: str, times_ns: Instants, *columns: npt.NDArray[Any]
     ) -> Datapoints:
-        """What counts of a subject's datapoints, as far as that is known by now."""
+        """Return the samples of a subject that count; keep those that may count later."""
         pending = state.of("pending")
         results = [times_ns, *columns]
         if pending.get(name):
@@ -70,7 +69,7 @@ class SampleFilter:
         )
 
     def _counted(self, state: State, name: str, times_ns: Instants) -> tuple[int, int]:
-        """Where what counts begins and ends; what lies behind it waits."""
+        """Return the range of indices that count; samples after it are kept for later."""
         training = state.of("training")
         if self.patience == "auto" and "until_ns" in training:
             is_open = self.is_classic and len(times_ns)
@@ -81,13 +80,13 @@ class SampleFilter:
         passed = state.of("skipped")
         remaining = max(0, skipped - passed.get(name, 0))
         if self.patience == "auto" and len(times_ns) <= remaining:
-            return 0, 0  # a first step may still come, and then what follows it counts
+            return 0, 0  # a first step may follow: only samples after it would count
         passed[name] = passed.get(name, 0) + min(remaining, len(times_ns))
         return remaining, len(times_ns)
 
 
 def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Values]:
-    """Complete windows of N samples, one row each, with the time first."""
+    """Yield complete windows of `size` samples, one row per sample, with the time first."""
     rows = _with_buffer(subject, counted)
     count = len(rows) // size
     for number in range(count):
@@ -97,7 +96,7 @@ def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Val
 
 
 def window_means(subject: State, counted: Datapoints, size: int) -> Rows:
-    """Means of complete windows of N samples, with the mean time first."""
+    """Return the means of complete windows of `size` samples, with the mean time first."""
     rows = _with_buffer(subject, counted)
     count = len(rows) // size
     subject["windows"] = subject.get("windows", 0) + count
@@ -108,26 +107,28 @@ def window_means(subject: State, counted: Datapoints, size: int) -> Rows:
 
 
 def _with_buffer(subject: State, counted: Datapoints) -> Values:
-    """What was left over and what has come, one row each."""
+    """Return buffered and new samples, one row each."""
     rows = np.stack([item.astype(np.float64) for item in counted], axis=1)
-    buffer = np.asarray(subject.get("buffer", ()), dtype=np.float64)  # after a restart, of lists
+    buffer = np.asarray(
+        subject.get("buffer", ()), dtype=np.float64
+    )  # lists if the state was restored
     return np.concatenate([buffer, rows]) if len(buffer) else rows
 
 
 def rows_in_seconds(times_ns: Instants, values: Values) -> Rows:
-    """One row each: when, in seconds, and the value."""
-    seconds = (times_n / NANOSECONDS for times_n in times_ns.tolist())
-    return [[when, value] for when, value in zip(seconds, values.tolist(), strict=True)]
+    """Return rows of time, in seconds, and value."""
+    seconds = (time_ns / NANOSECONDS for time_ns in times_ns.tolist())
+    return [list(row) for row in zip(seconds, values.tolist(), strict=True)]
 
 
 def sample_count(subject: State, size: int) -> int:
-    """How many datapoints have counted so far."""
+    """Return the number of samples that have counted so far."""
     return int(subject.get("windows", 0)) * size + len(subject.get("buffer", []))
 
 
 def values_at(samples: Samples, times_ns: Instants) -> Values:
-    """The last known value at each instant; NaN before the first."""
+    """Return the latest value at each time; NaN before the first sample."""
     indices = samples.times_ns.searchsorted(times_ns, side="right") - 1
-    if len(indices) and indices[0] >= 0:  # as it mostly is
+    if len(indices) and indices[0] >= 0:  # the common case, without a copy
         return np.asarray(samples.values[indices])
     return np.where(indices >= 0, samples.values[np.maximum(indices, 0)], np.nan)

@@ -1,4 +1,4 @@
-"""What kind of training it is, as far as several rules have to know."""
+"""What kind of training a job does, and when its loss becomes another quantity."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from sonde.records.observation import ObservationKind
 from sonde.records.step import Phase
 from sonde.rules._rule import State
 
-# the first step of each optimizer, and of each operation that the loss comes from
+# the first step of each optimizer, and of each operation that computes the loss
 RESTARTS = (
     Observations(ObservationKind.NEW_OPTIMIZER.value),
     Observations(ObservationKind.LOSS_KIND.value),
@@ -23,16 +23,15 @@ INPUT_SIZES = Observations(ObservationKind.INPUT_SIZE.value)
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Thresholds that tell reinforcement learning from supervised training.
+    """Thresholds that distinguish reinforcement learning from supervised training.
 
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    # share of steps with an evaluation inside from which on an agent is acting
-    evaluating_share: float = 0.5
-    min_gaps: int = 6  # between steps with an evaluation inside
-    max_mean_gap_steps: float = 10.0  # between steps with an evaluation inside
-    even_share: float = 0.6  # of equal gaps: evaluations in a supervised loop come every N steps
+    evaluating_share: float = 0.5  # of the steps contain an evaluation: an agent is acting
+    min_gaps: int = 6  # between steps that contain an evaluation
+    max_mean_gap_steps: float = 10.0  # between steps that contain an evaluation
+    even_share: float = 0.6  # of equal gaps: a supervised loop evaluates every N steps
     # forward passes without a backward pass, if some steps have rollouts
     acting_passes_per_step: float = 1.0
     # forward passes without a backward pass; teachers and critics have one or two
@@ -43,19 +42,18 @@ LIMITS = Calibration()
 
 
 def begin_attempt(window: Window, state: State) -> None:
-    """Forgets what was before workers started again: what is done again need not go on from it."""
+    """Clear the state if the workers have restarted: repeated steps may give other values."""
     if state.get("leg") != window.attempt.number:
         state.clear()
         state["leg"] = window.attempt.number
 
 
 def is_reinforcement_learning(window: Window) -> bool:
-    """Whether an agent acts between training steps, as in reinforcement learning.
+    """Whether an agent acts between training steps.
 
-    Most steps have an evaluation inside, or some at irregular steps: an agent that explores acts by
-    chance at first. Or there are rollouts: many passes before a step that lead to no backward pass,
-    and as many of them as there are steps. What such a model is given depends on what it does, so
-    its losses rise and jump as it learns.
+    Either most steps contain an evaluation, or some do at irregular intervals. Or there are
+    rollouts: many forward passes without a backward pass, on average at least one per step. The
+    inputs then depend on the model itself, so losses rise and jump as it learns.
     """
     tables = window.steps()
     if not tables:
@@ -71,7 +69,7 @@ def is_reinforcement_learning(window: Window) -> bool:
 
 
 def _is_irregular(steps: IntArray) -> bool:
-    """Whether things happen often, and not every N steps."""
+    """Whether steps are frequent, but not a constant number of steps apart."""
     gaps = np.diff(steps)
     if len(gaps) < LIMITS.min_gaps or float(gaps.mean()) > LIMITS.max_mean_gap_steps:
         return False
@@ -79,37 +77,37 @@ def _is_irregular(steps: IntArray) -> bool:
 
 
 def has_rollout(table: StepTable) -> BoolArray:
-    """Steps with many passes that lead to no backward pass: they take longer on purpose."""
+    """Return which steps contain many forward passes without a backward pass."""
     return np.asarray(table.passes - table.micro_steps >= LIMITS.rollout_passes)
 
 
 def was_reinforcement_learning(window: Window, state: State) -> bool:
-    """Whether an agent has acted in this window or before: one rollout is for many steps."""
+    """Whether an agent has acted in this window or an earlier one."""
     state["plays"] = bool(state.get("plays")) or is_reinforcement_learning(window)
     return bool(state["plays"])
 
 
-def single_loss(window: Window, state: State, playing: str) -> Curve | None:
-    """The loss that tells where training goes; None where one may go anywhere, now or before.
+def single_loss(window: Window, state: State, explanation: str) -> Curve | None:
+    """Return the training loss, or None for alternating losses and reinforcement learning.
 
     Args:
-        window: What is looked at.
-        state: Where the reason is kept, as `unfit`.
-        playing: What is so of the loss of a model that plays.
+        window: The window to read.
+        state: Stores the reason as `unfit`, which also applies to later windows.
+        explanation: Why the rule does not apply to reinforcement learning.
     """
     curves = window.losses()
     if len(curves) > 1:
         state["unfit"] = "alternating losses influence each other"
     if is_reinforcement_learning(window):
-        state["unfit"] = f"reinforcement learning: {playing}"
+        state["unfit"] = f"reinforcement learning: {explanation}"
     return curves[0] if len(curves) == 1 and "unfit" not in state else None
 
 
 def latest_restart(window: Window, state: State) -> int | None:
-    """The first step of the latest optimizer that was made after others had stepped; None: no such.
+    """Return the first step of the latest optimizer or loss operation that replaced an earlier one.
 
-    A fold, a member of an ensemble or a second phase begins so, and its loss where it will. So does
-    a loss that comes from another operation than all before.
+    It starts a new fold, ensemble member or training phase, with an unrelated loss. None if there
+    was no such change.
     """
     for need in RESTARTS:
         subjects: list[str] = state.get(need.kind, [])
@@ -123,9 +121,9 @@ def latest_restart(window: Window, state: State) -> int | None:
 
 
 def latest_loss_change(window: Window, state: State) -> int | None:
-    """The latest step from which on the loss is another quantity; None: no such.
+    """Return the latest step at which the loss became another quantity, or None.
 
-    Another optimizer steps, it comes from another operation, or samples have another size.
+    The reason is a new optimizer, a new loss operation, or another sample size.
     """
     began = latest_restart(window, state)
     for change in window.observations(INPUT_SIZES.kind):
@@ -135,6 +133,6 @@ def latest_loss_change(window: Window, state: State) -> int | None:
 
 
 def highest_learning_rate(window: Window) -> FloatArray:
-    """The learning rate of the group that learns fastest, step by step; nothing, if not known."""
+    """Return the rates of the parameter group with the highest rate; empty if unknown."""
     rates = [curve.values for curve in window.scalars("learning_rate*") if len(curve)]
     return max(rates, key=lambda rate: float(rate.max()), default=np.empty(0))

@@ -1,4 +1,4 @@
-"""LossDiverging: the loss leaves its range for good."""
+"""LossDiverging: the loss leaves its range permanently."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ from sonde.rules.measures.training_kind import (
     single_loss,
 )
 
-_OF_A_TRAINING = (
+# state of the comparison, cleared when a new optimizer or loss function restarts it
+_COMPARISON_KEYS = (
     *("untrained", "best", "lost", "middles", "scale", "bottomless", "highest", "gone"),
     "evaluated",
 )
@@ -38,19 +39,19 @@ class Calibration:
     """
 
     min_losses: int = 20  # per window
-    best_factor: float = 10.0  # a loss near zero may rise that much without harm
+    best_factor: float = 10.0  # of the best loss; a loss near zero may rise this much harmlessly
     last_finite: int = 5  # losses before NaN whose maximum is reported
-    still_high_share: float = 0.5  # of its level half a window before; less is recovering
-    learned_share: float = 0.7  # of the initial loss: it had started to learn
+    still_high_share: float = 0.5  # of its level half a window earlier; below, it is recovering
+    learned_share: float = 0.7  # of the initial loss; below, the model has started to learn
     lost_factor: float = 1.5  # of the initial loss
     lost_windows: int = 4
-    lower_quantile: float = 0.1  # of the losses that may lie below
+    lower_quantile: float = 0.1  # of the losses of a window; must exceed the limit
     trend_windows: int = 6
-    depth_factor: float = 100.0  # of the initial scale, below zero; no density goes there
+    depth_factor: float = 100.0  # of the initial scale, below zero; log-likelihoods stay above
     accelerating_depth_factor: float = 10.0  # if every window falls further than the one before
-    min_scale: float = 1.0  # some losses start at zero by chance
-    unbraked_share: float = 0.9  # of the earlier fall; a bounded loss slows down
-    rise_factor: float = 3.0  # of the initial loss, if nothing was learned
+    min_scale: float = 1.0  # some losses start near zero by chance
+    unbraked_share: float = 0.9  # of the earlier change; a bounded loss slows down
+    rise_factor: float = 3.0  # of the initial loss, if the model has not learned
     critical_factor: float = 1000.0  # of the initial loss
     mirrored_windows: int = 3
     # of the first evaluation, if it is the training loss with the opposite sign
@@ -90,16 +91,16 @@ class LossDiverging(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares the loss with that of the untrained model."""
+        """Compare the loss with that of the untrained model."""
         begin_attempt(window, state)
         began = latest_loss_change(window, state)
         loss = single_loss(window, state, "the loss can rise while the model learns")
         if loss is not None:
             _note_evaluations(window, state)
-            yield from self._judge(_of_one_training(loss, began, state), state)
+            yield from self._judge(_since_restart(loss, began, state), state)
 
     def unfit(self, state: State) -> str:
-        """Losses that may go anywhere."""
+        """Reinforcement learning and alternating losses, which may move freely."""
         return str(state.get("unfit", ""))
 
     def lacks(self, state: State) -> str | Shortfall:
@@ -126,14 +127,14 @@ class LossDiverging(Rule):
         ordered = np.sort(values)
         low, middle = quantile_of(ordered, LIMITS.lower_quantile), quantile_of(ordered, 0.5)
         text = self._exploded(values, state) or _lost(low, state)
-        text = text or _bottomless(middle, state) or _uphill(middle, state)
-        text = text or _mirrored(middle, state)
+        text = text or _unbounded_fall(middle, state) or _unbounded_rise(middle, state)
+        text = text or _wrong_sign(middle, state)
         state["best"] = min(state.get("best", middle), middle)
         if text:
             yield self._finding(curve, text, middle, state)
 
     def _overflowed(self, curve: Curve, state: State) -> bool:
-        """Whether it rose far above all it had been, and is no number since then."""
+        """Whether the loss rose far above its reference and has not been finite since."""
         finite = np.flatnonzero(np.isfinite(curve.values))
         after = len(curve.values) - (int(finite[-1]) + 1 if len(finite) else 0)
         state["gone"] = after + (0 if len(finite) else state.get("gone", 0))
@@ -145,6 +146,7 @@ class LossDiverging(Rule):
         return bool(reference > 0 and state["highest"] > self.times * reference)
 
     def _exploded(self, values: FloatArray, state: State) -> str:
+        """Describe a window in which all losses are far too high; empty if they are not."""
         reference = max(state["untrained"], LIMITS.best_factor * state.get("best", 0.0))
         if reference <= 0 or float(values.min()) <= self.times * reference:
             return ""
@@ -166,8 +168,8 @@ class LossDiverging(Rule):
         )
 
 
-def _of_one_training(curve: Curve, began: int | None, state: State) -> Curve:
-    """Forgets what was before another optimizer, if the loss jumps with its first step."""
+def _since_restart(curve: Curve, began: int | None, state: State) -> Curve:
+    """Drop the losses before a restart, and the state, if the loss jumps at its first step."""
     index = len(curve) if began is None else int(np.searchsorted(curve.steps, began))
     earlier = [*state.get("middles", [])[-1:], *curve.values[:index].tolist()][
         -LIMITS.last_finite :
@@ -177,15 +179,15 @@ def _of_one_training(curve: Curve, began: int | None, state: State) -> Curve:
     before, after = median_of(earlier), median_of(curve.values[index : index + LIMITS.last_finite])
     untrained = state.get("untrained", float(curve.values[0]))
     if not (0 < before <= untrained and after > LIMITS.lost_factor * before):
-        return curve  # the same goes on, or what had gone wrong before
-    for key in _OF_A_TRAINING:
+        return curve  # no jump, or the loss had already diverged
+    for key in _COMPARISON_KEYS:
         state.pop(key, None)
     rows = (curve.steps[index:], curve.times_ns[index:], curve.values[index:])
     return Curve(curve.name, curve.mode, *rows)
 
 
 def _lost(low: float, state: State) -> str:
-    """Whether all that was learned is lost, window after window."""
+    """Describe a loss that stays above its initial value after learning; empty if it does not."""
     untrained = state["untrained"]
     has_learned = 0 < state.get("best", untrained) < LIMITS.learned_share * untrained
     state["lost"] = (
@@ -194,14 +196,14 @@ def _lost(low: float, state: State) -> str:
     return "is worse than before training" if state["lost"] >= LIMITS.lost_windows else ""
 
 
-def _bottomless(middle: float, state: State) -> str:
-    """Whether it falls below zero as fast as ever."""
+def _unbounded_fall(middle: float, state: State) -> str:
+    """Describe a loss that falls far below zero without slowing down; empty if it does not."""
     state["middles"] = [*state.get("middles", []), middle][-LIMITS.trend_windows - 1 :]
     state.setdefault("scale", max(abs(state["untrained"]), abs(middle), LIMITS.min_scale))
     falls = -np.diff(np.array(state["middles"]))
     is_faster = state.get("bottomless", False) or bool((np.diff(falls) > 0).all())
-    deep = (LIMITS.accelerating_depth_factor if is_faster else LIMITS.depth_factor) * state["scale"]
-    if len(falls) < LIMITS.trend_windows or middle > -deep:
+    factor = LIMITS.accelerating_depth_factor if is_faster else LIMITS.depth_factor
+    if len(falls) < LIMITS.trend_windows or middle > -factor * state["scale"]:
         return ""
     earlier, later = float(falls[: len(falls) // 2].sum()), float(falls[len(falls) // 2 :].sum())
     is_falling = bool((falls > 0).all()) and later >= LIMITS.unbraked_share * earlier
@@ -209,8 +211,8 @@ def _bottomless(middle: float, state: State) -> str:
     return "falls without bound" if is_falling else ""
 
 
-def _uphill(middle: float, state: State) -> str:
-    """Whether it has learned nothing and rises as fast as ever: a wrong sign, mostly."""
+def _unbounded_rise(middle: float, state: State) -> str:
+    """Describe a loss that only rises, usually due to a wrong sign; empty if it does not."""
     rises = np.diff(np.array(state["middles"]))
     untrained = state["untrained"]
     has_learned = state.get("best", middle) < LIMITS.learned_share * untrained
@@ -227,7 +229,7 @@ def _uphill(middle: float, state: State) -> str:
 
 
 def _note_evaluations(window: Window, state: State) -> None:
-    """Remembers the first and the last mean of each evaluation loss."""
+    """Store the first and the latest mean of each evaluation loss."""
     evaluated_state = state.of("evaluated")
     for curve in window.losses(Mode.EVAL.value):
         values = curve.values[np.isfinite(curve.values)]
@@ -237,8 +239,8 @@ def _note_evaluations(window: Window, state: State) -> None:
             evaluated_state[curve.name] = [first, mean, count + 1]
 
 
-def _mirrored(middle: float, state: State) -> str:
-    """Whether the loss falls below zero while evaluations get worse: it has the wrong sign."""
+def _wrong_sign(middle: float, state: State) -> str:
+    """Describe a loss that falls below zero while evaluations get worse; empty if none does."""
     falls = -np.diff(np.array(state["middles"][-LIMITS.mirrored_windows - 1 :]))
     if middle >= 0 or len(falls) < LIMITS.mirrored_windows or not (falls > 0).all():
         return ""
