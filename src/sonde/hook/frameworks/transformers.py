@@ -51,7 +51,9 @@ class Transformers(OnTorch):
 
     def _wrap_prediction_step(self, original: Function) -> Function:
         """Correct the evaluation loss, which the Trainer may scale by the number of workers."""
-        correct = self._session.hook("losses of evaluations", self._torch.criteria.correct, None)
+        correct_loss = self._session.hook(
+            "losses of evaluations", self._torch.criteria.correct_loss, None
+        )
 
         def prediction_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -59,7 +61,7 @@ class Transformers(OnTorch):
             except BaseException as error:
                 drop_frame(error)
                 raise
-            correct(result[0])
+            correct_loss(result[0])
             return result
 
         return prediction_step

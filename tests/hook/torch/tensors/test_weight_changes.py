@@ -146,7 +146,7 @@ def test_several_updates_by_hand_before_a_step_leave_the_loss_of_the_last_pass(
 def test_lazy_parameters_are_skipped() -> None:
     model, unused = nn.Linear(4, 2), nn.LazyLinear(2)
     changes = WeightChanges()
-    changes.follow(torch.optim.SGD([*model.parameters(), *unused.parameters()], lr=0.1))
+    changes.track(torch.optim.SGD([*model.parameters(), *unused.parameters()], lr=0.1))
     changes.backward_begins()
     with torch.no_grad():
         model.bias.add_(1.0)

@@ -1,4 +1,4 @@
-"""All state checks of a training process, bound to the moments that they implement."""
+"""All state checks of a training process, bound to the callbacks that they override."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,11 +9,11 @@ from torch.optim import Optimizer
 from sonde.hook.torch.checks._state_check import CheckContext, StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 
-Moment = Callable[..., None]
+Callback = Callable[..., None]
 
 
 class AttachedChecks:
-    """Builds state checks and calls each one only at the moments that its class overrides."""
+    """Builds state checks, and calls only the methods that each check overrides."""
 
     def __init__(self, context: CheckContext, classes: Sequence[type[StateCheck]]) -> None:
         self.context = replace(context, find=self.find)
@@ -40,47 +40,47 @@ class AttachedChecks:
         for end in self._bound("end"):
             listeners.on_end(end)
         for check in self._ordered:
-            begins, ends = _moment(check, "forward_begins"), _moment(check, "forward_ends")
+            begins, ends = _overridden(check, "forward_begins"), _overridden(check, "forward_ends")
             context.modules.passes.listen(check.name, begins, ends)
-            after_step = _moment(check, "after_step")
+            after_step = _overridden(check, "after_step")
             if after_step is not None:
                 listeners.on_step(check.name, after_step)
 
     def find(self, kind: type[StateCheck]) -> StateCheck:
-        """The instance of a check; a check may ask for another one while it is built."""
+        """The instance of a check; checks may look up other checks while they are built."""
         if kind not in self._checks:
             self._checks[kind] = kind(self.context)
         return self._checks[kind]
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
-        """All gradients are there; nothing is updated yet."""
+        """Run the checks before an update, when all gradients of the step exist."""
         for check in self._before_update:
             check(optimizer, number)
 
     def loss_called(self, name: str, forward: ForwardPass, predictions: Any, labels: Any) -> None:
-        """A loss function was called."""
+        """Run the checks after a call of a loss function."""
         for check in self._loss_called:
             check(name, forward, predictions, labels)
 
     def deferred_loss_called(self, name: str, labels: Any) -> None:
-        """A loss function was called in a training step whose hooks are deferred."""
+        """Run the checks after a call of a loss function in a step whose hooks are deferred."""
         for check in self._deferred_loss_called:
             check(name, labels)
 
-    def _bound(self, moment: str) -> list[Moment]:
-        """The methods of all checks that override a moment, each safe to call."""
-        moments = [(check, _moment(check, moment)) for check in self._ordered]
-        return [self._guarded(check, method) for check, method in moments if method is not None]
+    def _bound(self, name: str) -> list[Callback]:
+        """The guarded methods of all checks that override a callback."""
+        methods = [(check, _overridden(check, name)) for check in self._ordered]
+        return [self._guarded(check, method) for check, method in methods if method is not None]
 
-    def _guarded(self, check: StateCheck, method: Moment) -> Moment:
+    def _guarded(self, check: StateCheck, method: Callback) -> Callback:
         if check.is_inspection:
             return self.context.inspections.timed(check.name, method)
         return self.context.session.guard.shield(check.name, method, None)
 
 
-def _moment(check: StateCheck, moment: str) -> Moment | None:
-    """A bound method of a check; None where its class does not override the moment."""
-    if getattr(type(check), moment) is getattr(StateCheck, moment):
+def _overridden(check: StateCheck, name: str) -> Callback | None:
+    """A bound method of a check, or None if its class does not override it."""
+    if getattr(type(check), name) is getattr(StateCheck, name):
         return None
-    method: Moment = getattr(check, moment)
+    method: Callback = getattr(check, name)
     return method

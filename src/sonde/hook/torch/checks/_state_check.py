@@ -29,7 +29,7 @@ Check = TypeVar("Check", bound="StateCheck")
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What a state check can read, and how it reaches a check that it builds on."""
+    """What a state check can read, including the other checks."""
 
     session: "Session"
     modules: "Modules"
@@ -49,24 +49,24 @@ class CheckContext:
 
 
 class StateCheck(ABC):
-    """Observe the state of a training process at the moments it overrides.
+    """Observe the state of a training process in the methods that a subclass overrides.
 
-    A subclass in a file of `hook/torch/checks/` is active: nothing else needs to be edited. Moments
-    that a subclass does not override are never called. A check that raises is switched off alone.
+    A subclass in a file of `hook/torch/checks/` is active: nothing else needs to be edited. Methods
+    that a subclass does not override are never called. A check that raises is disabled.
     Checks run in the training thread: they must not change tensors, draw random numbers, wait for a
     device, or start a collective.
     """
 
     name: ClassVar[str]  # used in notices, logs and the overhead account
-    observes: ClassVar[tuple[ObservationKind | ObservationType, ...]]  # all that it records
-    order: ClassVar[int] = 100  # lower runs first; equal ones by name
+    observes: ClassVar[tuple[ObservationKind | ObservationType, ...]]  # all kinds that it records
+    order: ClassVar[int] = 100  # lower runs first; ties are ordered by name
     is_inspection: ClassVar[bool] = False  # its time is charged to inspections
 
     def __init__(self, context: CheckContext) -> None:
         self._session = context.session
 
     def begin(self) -> None:
-        """Training begins; called again in a forked child."""
+        """Called when training begins, and again in a forked child."""
 
     def forward_begins(
         self,
@@ -75,34 +75,34 @@ class StateCheck(ABC):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        """An outermost forward pass begins."""
+        """Called when an outermost forward pass begins."""
 
     def forward_ends(self, forward: "ForwardPass", module: "nn.Module", output: Any) -> None:
-        """An outermost forward pass ends."""
+        """Called when an outermost forward pass ends."""
 
     def loss_called(self, name: str, forward: "ForwardPass", predictions: Any, labels: Any) -> None:
-        """A loss function was called with predictions and labels."""
+        """Called after a loss function, with its predictions and labels."""
 
     def deferred_loss_called(self, name: str, labels: Any) -> None:
-        """A loss function was called in a training step whose hooks are deferred."""
+        """Called for a loss function in a training step whose hooks are deferred."""
 
     def backward_begins(self, roots: Any) -> None:
-        """A backward pass begins; it has not changed any gradient yet."""
+        """Called when a backward pass begins, before it changes any gradient."""
 
     def backward_ends(self) -> None:
-        """A backward pass has added all its gradients."""
+        """Called when a backward pass has added all its gradients."""
 
     def before_update(self, optimizer: "Optimizer", number: int) -> None:
-        """All gradients of a step are there; the optimizer with this number updates next."""
+        """Called when all gradients exist, right before the optimizer with this number updates."""
 
     def after_step(self, step: "FinishedStep") -> None:
-        """A step of any mode is over."""
+        """Called after a step of any mode."""
 
     def flush(self) -> None:
-        """Rows are about to be written; called in the hook's worker thread."""
+        """Called before rows are written, in the hook's worker thread."""
 
     def end(self) -> None:
-        """The last step is over; rows are written once more after this."""
+        """Called after the last step; rows are written once more after this."""
 
     def _observe(
         self,
@@ -112,5 +112,5 @@ class StateCheck(ABC):
         detail: str = "",
         at: At | None = None,
     ) -> None:
-        """Record an observation of the step under way, or of the step `at`."""
+        """Record an observation for the current step, or for the step `at`."""
         self._session.recorder.observe(kind, subject, value, detail, at)

@@ -39,19 +39,19 @@ class BatchFingerprints(StateCheck):
         tensor = local(tensor)
         if not (tensor.is_cpu and tensor.is_contiguous()):
             return
-        mark = float(_checksum(tensor.data_ptr(), tensor.nbytes))
-        is_sure = forward.kind is Pass.TRAIN
+        checksum = float(_checksum(tensor.data_ptr(), tensor.nbytes))
+        is_training = forward.kind is Pass.TRAIN
 
         def settled(at: At) -> None:
             # a pass without gradients inside a training step uses a training batch
-            if is_sure or (at[0] != Mode.TRAIN and at[1] >= 0):
-                self._observe(ObservationKind.BATCH_HASH, "input", mark, "", at)
+            if is_training or (at[0] != Mode.TRAIN and at[1] >= 0):
+                self._observe(ObservationKind.BATCH_HASH, "input", checksum, "", at)
 
         forward.when_settled(settled)
 
 
 def _first_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
-    """Return the first input tensor, also from inside a dictionary or list."""
+    """Return the first input tensor, which may be in a dictionary, list or tuple."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, Tensor):
             return value
@@ -68,7 +68,7 @@ def _checksum(address: int, size: int) -> int:
     if size <= _SMALL_TENSOR_BYTES:
         return zlib.crc32(ctypes.string_at(address, size))
     memory = memoryview((ctypes.c_char * size).from_address(address))
-    mark, crc32 = size, zlib.crc32
+    checksum, crc32 = size, zlib.crc32
     for start in range(0, size - _PIECE_BYTES + 1, (size - _PIECE_BYTES) // (_PIECES - 1)):
-        mark = crc32(memory[start : start + _PIECE_BYTES], mark)
-    return mark
+        checksum = crc32(memory[start : start + _PIECE_BYTES], checksum)
+    return checksum

@@ -22,7 +22,7 @@ from sonde.hook.torch.tensors.snapshots import copies
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_INLINE_BYTES = 2**16  # smaller models are summed inline: copying them would cost as much
+_INLINE_BYTES = 2**16  # smaller models are summed inline, since copying costs about the same
 _PATTERNS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 _new_event: Callable[[], Any] = torch.cuda.Event

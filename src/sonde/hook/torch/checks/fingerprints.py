@@ -1,6 +1,6 @@
 """Fingerprints of models: a few bytes of their parameters at every step.
 
-They show at once when workers diverge. Checksums of whole models cover the rest later.
+They reveal at once when workers diverge. Checksums of whole models cover the rest later.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ _BYTES = 2**11  # of a parameter, from its middle: the first rows may be padding
 
 
 class _Segment(NamedTuple):
-    """The bytes that are read of a parameter."""
+    """The bytes of a parameter that are read."""
 
     parameter: "weakref.ref[Tensor]"
     size: int  # of the whole parameter; if it changes, the parameter was replaced
@@ -36,7 +36,7 @@ class _Segment(NamedTuple):
 
 
 class _Selection(NamedTuple):
-    """The parameters that are read of a model, by weak references."""
+    """The parameters of a model that are read, as weak references."""
 
     subject: str
     detail: str  # whether it is wrapped, and the indices of the parameters

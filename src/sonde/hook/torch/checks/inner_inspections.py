@@ -80,8 +80,8 @@ class InnerInspections(StateCheck):
         self._forward = forward
         if self._session.plan.needs(ObservationKind.INPUT_CHANNELS):
             stem = self._names.stem_of(root, "input")
-            for added, tensor in leaves_of_call(args, kwargs):
-                self._channels(forward, f"{stem}_0{added}", tensor)
+            for suffix, tensor in leaves_of_call(args, kwargs):
+                self._channels(forward, f"{stem}_0{suffix}", tensor)
         layers = list(self._layers_of(root))
         for layer in layers[:: -(-len(layers) // _MAX_MODULES) or 1]:
             self._hooks.put(layer.module, self._before(layer), self._after(layer))
@@ -125,11 +125,11 @@ class InnerInspections(StateCheck):
         )
         if isinstance(layer.module, nn.Embedding):
 
-            def see(_module: nn.Module, args: Any, kwargs: Any) -> None:
+            def inspect_tokens(_module: nn.Module, args: Any, kwargs: Any) -> None:
                 if not is_compiling() and self._forward is not None:
                     self._tokens(self._forward, f"{name}_input_0", args, kwargs)
 
-            return see
+            return inspect_tokens
         kinds = layer.inputs
         if kinds is None:
             return None

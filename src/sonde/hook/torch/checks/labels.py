@@ -20,7 +20,7 @@ from sonde.records.observation import ObservationKind
 _CODES = {torch.int64: "q", torch.int32: "i", torch.int16: "h", torch.uint8: "B"}
 _CLASS_LOSSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
 _MAX_CLASSES = 1000
-_MAX_LABELS = 4096  # in one batch: copying them takes a few microseconds
+_MAX_LABELS = 4096  # per batch; copying this many takes a few microseconds
 _EVERY_STEPS = 100
 _MAX_PENDING_BYTES = 4 * 1024 * 1024
 
@@ -52,7 +52,7 @@ class Labels(StateCheck):
                 self._count(predictions, labels)
 
     def deferred_loss_called(self, name: str, labels: Any) -> None:
-        """Sample the labels of a training batch, of any kind, for the means of batches."""
+        """Sample the labels of a training batch, of any type, for batch means."""
         if not self._needs_means or self._means.has_enough:
             return
         if isinstance(labels, Tensor):

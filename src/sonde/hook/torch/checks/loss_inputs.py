@@ -18,10 +18,11 @@ from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
 _MULTICLASS_LOSSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
+# decision thresholds of predictions
 _BINARY_LOSSES = {
     "binary_cross_entropy_with_logits": 0.0,
     "binary_cross_entropy": 0.5,
-}  # and their decision thresholds
+}
 _LOGIT_LOSSES = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
 
 _MAX_SAMPLES = 4096
@@ -41,7 +42,7 @@ _RESHAPING = (
     *("T", "Transpose", "Permute", "ToCopy", "Clone", "Alias"),
 )
 _MAX_RESHAPES = 8
-# outputs of these are not probabilities, whatever their values
+# the outputs of these operations are never probabilities
 _LINEAR = ("Addmm", "Mm", "Bmm", "Baddbmm", "Mv", "Addmv", "Linear", "Convolution", "Dot")
 
 
@@ -74,24 +75,24 @@ class LossInputs(StateCheck):
             return
         if not (isinstance(predictions, Tensor) and _is_readable(predictions)):
             return
-        is_asked = self._session.plan.needs(ObservationKind.PROBABILITIES_AS_LOGITS)
+        is_needed = self._session.plan.needs(ObservationKind.PROBABILITIES_AS_LOGITS)
         with torch.no_grad():
-            if is_asked and is_training and name in _LOGIT_LOSSES:
+            if is_needed and is_training and name in _LOGIT_LOSSES:
                 self.inspected_step = self._session.steps.number
-                self._probabilities(name, forward, predictions)
+                self._inspect_probabilities(name, forward, predictions)
             if isinstance(labels, Tensor) and _is_readable(labels):
-                self._classes(name, forward, predictions.detach(), labels.detach())
+                self._inspect_classes(name, forward, predictions.detach(), labels.detach())
 
-    def _probabilities(self, name: str, forward: ForwardPass, predictions: Tensor) -> None:
-        is_of_classes = name in _MULTICLASS_LOSSES
-        rows = _rows(predictions.detach(), is_of_classes)
+    def _inspect_probabilities(self, name: str, forward: ForwardPass, predictions: Tensor) -> None:
+        is_multiclass = name in _MULTICLASS_LOSSES
+        rows = _rows(predictions.detach(), is_multiclass)
         count, classes = rows.shape
-        if not rows.is_floating_point() or (is_of_classes and classes < _MATRIX_DIMENSIONS):
+        if not rows.is_floating_point() or (is_multiclass and classes < _MATRIX_DIMENSIONS):
             return
         by = producer_of(predictions.grad_fn)
         facts = {"rows": count, "classes": classes, "by": by}
         kind = ObservationKind.PROBABILITIES_AS_LOGITS
-        share = HostCopies([] if by in _LINEAR else [_probability_share(rows, is_of_classes)])
+        share = HostCopies([] if by in _LINEAR else [_probability_share(rows, is_multiclass)])
 
         def record(tensors: list[Tensor], at: At) -> None:
             value = float(tensors[0]) if tensors else 0.0
@@ -99,7 +100,7 @@ class LossInputs(StateCheck):
 
         self._when_ready(forward, share, record)
 
-    def _classes(
+    def _inspect_classes(
         self, name: str, forward: ForwardPass, predictions: Tensor, labels: Tensor
     ) -> None:
         needs = self._session.plan.needs
@@ -140,9 +141,9 @@ class LossInputs(StateCheck):
         if not pairs:
             return {}
         labels = Counter(label for label, _ in pairs)
-        right = Counter(label for label, predicted in pairs if label == predicted)
+        correct = Counter(label for label, predicted in pairs if label == predicted)
         frequent = sorted(label for label, _ in labels.most_common(_MAX_RECORDED_CLASSES))
-        hits = {str(label): [right[label], labels[label] - right[label]] for label in frequent}
+        hits = {str(label): [correct[label], labels[label] - correct[label]] for label in frequent}
         self._observe_facts(ObservationKind.CLASS_HITS, "predictions", len(pairs), hits, at)
         if at[0] == Mode.TRAIN:
             counts = {str(label): labels[label] for label in frequent}
@@ -162,23 +163,23 @@ def _is_readable(tensor: Tensor) -> bool:
     return is_here and can_copy(tensor) and tensor.numel() > 0
 
 
-def _rows(predictions: Tensor, is_of_classes: bool) -> Tensor:
+def _rows(predictions: Tensor, is_multiclass: bool) -> Tensor:
     """Sample the predictions: one row per sample, or per position of a sample."""
     if predictions.dim() < _MATRIX_DIMENSIONS:
-        predictions = predictions.reshape(1, -1) if is_of_classes else predictions.reshape(-1, 1)
-    if predictions.dim() > _MATRIX_DIMENSIONS and is_of_classes:
+        predictions = predictions.reshape(1, -1) if is_multiclass else predictions.reshape(-1, 1)
+    if predictions.dim() > _MATRIX_DIMENSIONS and is_multiclass:
         predictions = predictions[:1].flatten(2).transpose(1, 2).squeeze(0)
     rows = predictions.flatten(1)
     max_rows = max(1, min(_MAX_ROWS, _MAX_VALUES // max(1, rows.shape[1])))
     return rows[:: -(-len(rows) // max_rows)]
 
 
-def _probability_share(rows: Tensor, is_of_classes: bool) -> Tensor:
+def _probability_share(rows: Tensor, is_multiclass: bool) -> Tensor:
     """Compute the share of rows that are probabilities, on their device."""
     tolerance = _SUM_TOLERANCES.get(rows.dtype, _HALF_SUM_TOLERANCE)
     rows = rows.to(torch.float32)
     is_distribution = (rows >= 0).all(1)
-    if is_of_classes:
+    if is_multiclass:
         is_distribution &= (rows.sum(1) - 1).abs() <= tolerance
     else:
         is_distribution &= (rows <= 1).all(1)
@@ -186,7 +187,7 @@ def _probability_share(rows: Tensor, is_of_classes: bool) -> Tensor:
 
 
 def _multiclass_pairs(predictions: Tensor, labels: Tensor) -> list[Tensor] | None:
-    """Return predicted classes and labels of some samples; None if they do not match."""
+    """Return predicted classes and labels of some samples, or None if the shapes do not match."""
     if labels.is_floating_point() or labels.dim() != predictions.dim() - 1:
         return None
     if predictions.dim() < _MATRIX_DIMENSIONS or predictions.shape[1] > _MAX_CLASSES:

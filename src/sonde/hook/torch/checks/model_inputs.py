@@ -16,8 +16,8 @@ from sonde.hook.torch.tensors.row_samples import MAX_ROWS, RowSample, sample_row
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_MAX_INPUTS = 3  # parts of a sample may repeat: a pair of inputs is one sample
-_MAX_EVALUATION_ROWS = 512  # many validation sets are one batch
+_MAX_INPUTS = 3  # hashed together, since one input of a pair may occur in several samples
+_MAX_EVALUATION_ROWS = 512  # a validation set is often a single batch
 _BATCHES_PER_TASK = 64
 _MAX_PENDING = 512  # an evaluation may be long
 _DENSE_BATCHES = 512  # training batches; later ones are subsampled
@@ -26,7 +26,7 @@ _ASSUMED_COST_NS = 3_000  # measuring it would double the cost
 
 
 class ModelInputs(StateCheck):
-    """Copy a few elements of every batch, also in steps whose hooks are deferred."""
+    """Copy a few elements of every batch, including batches of deferred steps."""
 
     name = "model inputs"
     observes = (
@@ -125,7 +125,7 @@ class ModelInputs(StateCheck):
             self._hand_over()
 
     def after_step(self, step: FinishedStep) -> None:
-        """Hand batches to the worker thread; note the first step of each optimizer."""
+        """Pass batches to the worker thread, and record the first step of each optimizer."""
         if step.mode != Mode.TRAIN:
             return
         newest = max(step.optimizers, default=self._newest)
@@ -175,7 +175,7 @@ def _inputs(
     for tensor in _tensors((*args, *kwargs.values())):
         rows = sample_rows(tensor, max_rows)
         if rows is None:
-            return ()  # many samples may share one of their inputs
+            return ()  # without this input, different samples could look equal
         if not inputs or rows.rows == inputs[0].rows:
             inputs.append(rows)
         if len(inputs) == _MAX_INPUTS:

@@ -40,13 +40,13 @@ class ModuleModes(StateCheck):
         super().__init__(context)
         self._modules = context.modules
         self._names = context.names
-        context.modules.deferred.policy.vetoes.append(lambda: bool(self._wrong))
+        context.modules.deferred.policy.vetoes.append(lambda: bool(self._models_in_eval))
         self._sensitive: dict[int, tuple[int, Sensitive]] = {}
         self._passes: dict[tuple[int, bool], tuple[bool, int]] = {}  # last mode, passes
         self._trained: dict[int, int] = {}  # passes with gradients in train mode, by model
         self._updated: tuple[int, list[weakref.ref[Optimizer]]] = (NO_STEP, [])  # in which step
         self._reported: dict[tuple[str, str], str] = {}
-        self._wrong: set[str] = set()  # models that train in eval mode
+        self._models_in_eval: set[str] = set()  # models that train in eval mode
 
     def forward_begins(self, forward: ForwardPass, root: nn.Module, *_inputs: object) -> None:
         """Compare the modes of a model once the step of the pass is known."""
@@ -73,7 +73,7 @@ class ModuleModes(StateCheck):
                     self._passes.pop(key, None)
                 return
             if is_train_step and not is_training and self._trained.get(model, 0) != trained:
-                return  # another pass was trained
+                return  # another pass, in train mode, belongs to this step
             if is_train_step and not self._is_trained(reference(), at[1]):
                 return  # a frozen backbone, or a network that only evaluates another one
             mismatched = [name for name in expected if (name in in_training) != is_train_step]
@@ -82,14 +82,14 @@ class ModuleModes(StateCheck):
         forward.when_settled(settled)
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
-        """Note that the optimizer's parameters are trained in this step."""
+        """Note which optimizers step in this step."""
         step = self._session.steps.number
         if self._updated[0] != step:
             self._updated = (step, [])
         self._updated[1].append(weakref.ref(optimizer))
 
     def _is_trained(self, root: nn.Module | None, step: int) -> bool:
-        """Return whether an optimizer of this step, or any one if unknown, trains the model."""
+        """Return whether an optimizer of this step trains the model; if unknown, any optimizer."""
         owned, (updated, optimizers) = self._modules.owned, self._updated
         if updated == step:
             live_optimizers = [
@@ -106,7 +106,7 @@ class ModuleModes(StateCheck):
     def _compare(self, subject: str, is_training: bool, mismatched: list[str], at: At) -> None:
         is_consistent = is_training == (at[0] == Mode.TRAIN)
         if at[0] == Mode.TRAIN:
-            (self._wrong.discard if is_consistent else self._wrong.add)(subject)
+            (self._models_in_eval.discard if is_consistent else self._models_in_eval.add)(subject)
         detail = ""
         if mismatched or not is_consistent:
             facts = {
@@ -121,7 +121,7 @@ class ModuleModes(StateCheck):
             )
 
     def _modes_of(self, root: nn.Module, *, has_gradients: bool) -> tuple[list[str], list[str]]:
-        """Modules in train mode, and those whose mode should match the model's."""
+        """Return modules in train mode, and those whose mode should match the model's."""
         sensitive = self._sensitive_of(root)
         in_training = [
             name for name, reference in sensitive if (module := reference()) and module.training

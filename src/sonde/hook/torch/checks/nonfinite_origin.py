@@ -1,8 +1,8 @@
 """Where a non-finite loss or gradient came from.
 
 Inputs, weights, outputs and gradients are checked before the optimizer steps and spreads the value.
-A number that a device delivers later, or that arose inside the model, is traced in the next forward
-pass: this pass has hooks on all modules and waits for the device.
+If a device delivers the number later, or if it arose inside the model, the next forward pass is
+traced: it has hooks on all modules and waits for the device.
 """
 
 import json
@@ -33,7 +33,7 @@ Source = tuple[str, str, str]  # subject, value (nan or inf), and where it was f
 
 
 class NonFiniteOrigin(StateCheck):
-    """Find the origin of a non-finite number, once per episode."""
+    """Find where a non-finite number came from, once per episode."""
 
     name = "origin of non-finite values"
     observes = (ObservationKind.FIRST_NON_FINITE,)
@@ -85,14 +85,13 @@ class NonFiniteOrigin(StateCheck):
         if self._root is root:
             self._stop_tracing()
             bad = first_bad(tensors_in(output, self._name_of(root)))
-            if (
-                bad is not None and self._source is None
-            ):  # in the model's own code, or in a compiled region
+            # in the model's own code, or in a compiled region
+            if bad is not None and self._source is None:
                 self._source = (self._name_of(root), bad[1], "output")
             self._record_trace()
 
     def _on_deferred_pass(self, inputs: TensorReferences) -> None:
-        """Take the inputs of a deferred pass; its outputs are gone."""
+        """Remember the inputs of a deferred pass, whose outputs are no longer available."""
         self._inputs, self._outputs = inputs, []
 
     def _on_bad_loss(self, loss: float) -> None:
@@ -110,7 +109,7 @@ class NonFiniteOrigin(StateCheck):
                 self.inspect(parameters)
 
     def inspect(self, parameters: Iterable[Tensor]) -> None:
-        """Find the origin before the optimizer spreads it; waits for the device."""
+        """Find the origin before the optimizer spreads the values; waits for the device."""
         step = self._session.steps.number
         if self._inspected_step == step:
             return
@@ -160,10 +159,10 @@ class NonFiniteOrigin(StateCheck):
         if bad is not None:
             self._source = (*bad, "input")
             return
-        # nor on the root: its hooks are running when the trace removes its own
-        without = {id(root), *_inside_of_compiled(root)}
+        # no hook on the root, whose hooks are running when the trace removes its own
+        excluded = {id(root), *_compiled_modules(root)}
         for name, module in walk(root, self._names.prefix_of(root)):
-            if id(module) not in without and not isinstance(module, torch.jit.ScriptModule):
+            if id(module) not in excluded and not isinstance(module, torch.jit.ScriptModule):
                 self._hooks.put(module, None, self._after_hook(name or type(module).__name__))
 
     def _after_hook(self, name: str) -> Any:
@@ -215,8 +214,8 @@ class NonFiniteOrigin(StateCheck):
         self._session.recorder.observe(kind, subject, float(self._bad_step), detail, at)
 
 
-def _inside_of_compiled(root: nn.Module) -> set[int]:
-    """Return modules that must not get hooks, which would trigger a recompilation."""
+def _compiled_modules(root: nn.Module) -> set[int]:
+    """Return modules in compiled regions, where hooks would cause recompilation."""
     return {
         id(inner) for module in root.modules() if _is_compiled(module) for inner in module.modules()
     }

@@ -26,7 +26,7 @@ _WINDOW_STEPS = 5
 _FIRST_WINDOWS = 3
 _PAUSE_STEPS = 500
 _MAX_PARAMETERS = 256  # in one window; larger models are covered over several windows
-_MIN_GRADIENTS = 4  # sampled elements with a gradient, to report a parameter as unmoved
+_MIN_GRADIENTS = 4  # sampled elements that should have changed, to report an unmoved parameter
 _CONFIRMING_WINDOWS = 2
 _ROUNDING = 2.0**-23  # of a weight in single precision: smaller updates are lost
 
@@ -57,8 +57,8 @@ class _Window:
     weights: ValueChanges
     gradients: ElementSamples
     without: list[_Parameter]  # parameters without a gradient at every step so far
-    sampled_without: list[_Parameter]  # those without a gradient at its first step
-    weights_without: ValueChanges
+    sampled_without_gradient: list[_Parameter]  # those without a gradient at its first step
+    weights_without_gradient: ValueChanges
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class _Comparison:
     at: At
 
     def is_ready(self) -> bool:
-        return self.window.weights.is_ready() and self.window.weights_without.is_ready()
+        return self.window.weights.is_ready() and self.window.weights_without_gradient.is_ready()
 
     def take(self) -> None:
         self.ownership.compare(self)
@@ -95,14 +95,13 @@ class _History:
 
     reported: set[tuple[str, str]] = field(default_factory=set)
     learned: set[str] = field(default_factory=set)  # parameters that had a gradient before
-    without: dict[str, weakref.ref[Tensor]] = field(
-        default_factory=dict
-    )  # reported as without a gradient
+    # parameters reported as without a gradient
+    without: dict[str, weakref.ref[Tensor]] = field(default_factory=dict)
     unmoved: dict[str, int] = field(default_factory=dict)
 
 
 class Ownership(StateCheck):
-    """Compare parameters that an optimizer owns, and those that none owns."""
+    """Compare parameters of optimizers, and parameters that are in no optimizer."""
 
     name = "parameter ownership"
     observes = (
@@ -142,33 +141,35 @@ class Ownership(StateCheck):
             began = thread_cpu_seconds()
             state.window = self._begin(optimizer, state)
             if not self._are_reported(state.window.without):
-                self._uses.watch()
+                self._uses.start()
             self._price.inline.learn(thread_cpu_seconds() - began)
 
     def compare(self, done: _Comparison) -> None:
         """Compare the first and last step of a window; for devices, in the worker thread."""
-        self._compare_without(done)
+        self._compare_without_gradient(done)
         window = done.window
         pairs, gradients = window.weights.pairs() or [], window.gradients.values()
-        # without pairs, a tensor was freed: nothing to compare
-        for parameter, (before, after), pull in zip(window.sampled, pairs, gradients, strict=False):
-            is_cut = 0.0 if parameter.may_be_pruned else None
-            pulled = [
+        # no pairs if a tensor was freed
+        for parameter, (before, after), gradient_sample in zip(
+            window.sampled, pairs, gradients, strict=False
+        ):
+            pruned_value = 0.0 if parameter.may_be_pruned else None
+            changes = [
                 old != new
-                for old, new, gradient in zip(before, after, pull, strict=True)
+                for old, new, gradient in zip(before, after, gradient_sample, strict=True)
                 if _would_change(gradient, old, parameter.learning_rate)
-                and not old == new == is_cut
+                and not old == new == pruned_value
             ]
-            if any(pulled):
+            if any(changes):
                 self._record_moved(parameter, done.at)
-            elif len(pulled) >= min(_MIN_GRADIENTS, len(before)):
+            elif len(changes) >= min(_MIN_GRADIENTS, len(before)):
                 self._record_unmoved(parameter, done)
 
-    def _compare_without(self, done: _Comparison) -> None:
+    def _compare_without_gradient(self, done: _Comparison) -> None:
         """Report parameters without a gradient, except those that the script updates itself."""
         window = done.window
-        pairs = window.weights_without.pairs() or []
-        sampled = zip(window.sampled_without, pairs, strict=False)
+        pairs = window.weights_without_gradient.pairs() or []
+        sampled = zip(window.sampled_without_gradient, pairs, strict=False)
         moved = {parameter.name for parameter, (before, after) in sampled if before != after}
         for parameter, use in zip(window.without, done.uses, strict=True):
             if parameter.name in moved:
@@ -211,17 +212,17 @@ class Ownership(StateCheck):
         sampled = self._sample([*not_owned, *with_gradient], state)
         tensors = _tensors_of(sampled)
         gradients = [tensor.grad for tensor in tensors if tensor.grad is not None]
-        sampled_without = [parameter for parameter in without if _can_sample(parameter.tensor())][
-            :_MAX_PARAMETERS
-        ]
+        sampled_without_gradient = [
+            parameter for parameter in without if _can_sample(parameter.tensor())
+        ][:_MAX_PARAMETERS]
         return _Window(
             state.steps,
             sampled,
             ValueChanges(tensors),
             ElementSamples([local(gradient) for gradient in gradients]),
             without,
-            sampled_without,
-            ValueChanges(_tensors_of(sampled_without)),
+            sampled_without_gradient,
+            ValueChanges(_tensors_of(sampled_without_gradient)),
         )
 
     def _parameters_of(self, optimizer: Optimizer) -> tuple[list[_Parameter], list[_Parameter]]:
@@ -266,10 +267,10 @@ class Ownership(StateCheck):
         uses = self._uses.of([parameter.tensor() for parameter in window.without], steps)
         self._uses.stop()
         window.weights.sample_again()
-        window.weights_without.sample_again()
+        window.weights_without_gradient.sample_again()
         done = _Comparison(self, window, uses, steps, at)
-        if window.weights.is_on_host and window.weights_without.is_on_host:
-            done.take()  # few numbers: recorded with the step
+        if window.weights.is_on_host and window.weights_without_gradient.is_on_host:
+            done.take()  # few numbers on the host are recorded with the step
         else:
             self._session.worker_thread.expect(self.name, done)
 

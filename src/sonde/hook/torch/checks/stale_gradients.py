@@ -17,7 +17,7 @@ from sonde.records.step import Mode
 
 _MAX_PARAMETERS = 64  # of an optimizer, evenly spread
 _version_of = attrgetter("_version")  # counts in-place changes; there is no public name for it
-_MAX_PASSES = 4  # between two steps of an optimizer: the first passes and the last
+_MAX_PASSES = 4  # between two steps of an optimizer: the first three and the last
 
 
 class _Snapshot(NamedTuple):
@@ -29,7 +29,7 @@ class _Snapshot(NamedTuple):
     unchanged: set[int]  # indices of gradients that the pass did not change
 
     @property
-    def is_of_others(self) -> bool:
+    def is_unrelated(self) -> bool:
         """Whether the pass changed none of the gradients."""
         return bool(self.names) and len(self.unchanged) == len(self.names)
 
@@ -52,7 +52,7 @@ class _BackwardPass(NamedTuple):
 
 
 class _State(NamedTuple):
-    """A token that changes with every change of a gradient."""
+    """A token that changes whenever a gradient changes."""
 
     address: int
     version: int
@@ -84,10 +84,11 @@ class _Comparison(NamedTuple):
 class StaleGradients(StateCheck):
     """Sample an optimizer's gradients before each backward pass.
 
-    If several optimizers take turns, a backward pass of one sees the gradients of another, which
-    are cleared before its own. A loop that accumulates gradients clears them before the first pass.
-    So either all passes since the optimizer's last step are sampled, or none. Gradients that a pass
-    does not change are ignored: a script may copy them from another model.
+    If several optimizers take turns, the backward pass for one begins with gradients of another,
+    which are cleared before that one's own pass. A loop that accumulates gradients clears them
+    before the first pass. So either all passes since the optimizer's last step are sampled, or
+    none. Gradients that a pass does not change are ignored: a script may copy them from another
+    model.
     """
 
     name = "stale gradients"
@@ -133,9 +134,8 @@ class StaleGradients(StateCheck):
         snapshots = self._snapshots.pop(number, None)
         if snapshots:
             at = (Mode.TRAIN.value, self._session.steps.number)
-            if all(
-                snapshot.gradients.is_on_host for snapshot in snapshots
-            ):  # few numbers: recorded with the step
+            # few numbers on the host are recorded with the step
+            if all(snapshot.gradients.is_on_host for snapshot in snapshots):
                 self.compare(number, snapshots, at)
             else:
                 self._session.worker_thread.expect(
@@ -144,15 +144,15 @@ class StaleGradients(StateCheck):
 
     def compare(self, optimizer: int, snapshots: list[_Snapshot], at: At) -> None:
         """Record gradients that were stale in every pass; for devices, in the worker thread."""
-        fewest = min(
-            (snapshot.stale() for snapshot in snapshots if not snapshot.is_of_others),
+        fewest_stale = min(
+            (snapshot.stale() for snapshot in snapshots if not snapshot.is_unrelated),
             key=len,
             default=[],
         )
-        facts = {"of": snapshots[0].inspected, "first": fewest[0] if fewest else ""}
+        facts = {"of": snapshots[0].inspected, "first": fewest_stale[0] if fewest_stale else ""}
         detail = json.dumps(facts, separators=(",", ":"))
         kind = ObservationKind.KEPT_GRADIENTS
-        self._session.recorder.observe(kind, str(optimizer), float(len(fewest)), detail, at)
+        self._session.recorder.observe(kind, str(optimizer), float(len(fewest_stale)), detail, at)
 
     def _snapshot(self, optimizer: Optimizer) -> _Snapshot:
         parameters = [

@@ -1,7 +1,7 @@
 """Stop before damage: prevent optimizer steps on non-finite gradients.
 
 Enabled by `stop_on_non_finite`. The check waits for the device once per step, and all
-workers must agree, so all of them have to step their optimizers in the same order.
+workers must agree, so they have to step their optimizers in the same order.
 """
 
 from collections.abc import Callable
@@ -65,9 +65,9 @@ class StepRefusal(StateCheck):
             session.guard.call(origin.name, lambda: origin.inspect(parameters_of(optimizer)), None)
         session.recorder.observe(ObservationKind.REFUSED_STEP, subject, float(len(workers)))
         more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-        whose = f" of worker {workers[0]}" if _is_distributed_run() else ""
+        of_worker = f" of worker {workers[0]}" if _is_distributed_run() else ""
         reason = (
-            f"non-finite gradients{f' in {subject}{more}' if bad else ''}{whose} at step {step}"
+            f"non-finite gradients{f' in {subject}{more}' if bad else ''}{of_worker} at step {step}"
         )
         session.close()
         if _rank() == workers[0]:
@@ -78,7 +78,7 @@ class StepRefusal(StateCheck):
 
 
 def _is_left_to_scaler(optimizer: Optimizer) -> bool:
-    """Return whether a gradient scaler makes the optimizer skip non-finite steps itself."""
+    """Return whether a gradient scaler skips non-finite steps of this optimizer."""
     return getattr(optimizer, "found_inf", None) is not None
 
 
@@ -119,10 +119,10 @@ def _all_reduce_max(flags: Tensor) -> Tensor:
     """Return the maximum of all workers' flags."""
     backend = str(distributed.get_backend())
     needs_device = "nccl" in backend and "gloo" not in backend
-    moved = flags.to("cuda" if needs_device else "cpu")
-    # not the function that scripts call, which is recorded as part of training
-    distributed.distributed_c10d.all_reduce(moved, distributed.ReduceOp.MAX)
-    return moved
+    reduced = flags.to("cuda" if needs_device else "cpu")
+    # not the public function, whose calls are recorded as part of training
+    distributed.distributed_c10d.all_reduce(reduced, distributed.ReduceOp.MAX)
+    return reduced
 
 
 def _wait_for_workers() -> None:

@@ -1,4 +1,4 @@
-"""Units of a layer that are copies of each other and learn the same."""
+"""Units of a layer that are identical, so that they learn the same."""
 
 import json
 
@@ -62,10 +62,10 @@ class UnitCopies(StateCheck):
         for (name, units), flat in zip(shapes, rows, strict=True):
             content = flat.view(torch.uint8).numpy().tobytes()
             width = len(content) // units
-            different = {content[start : start + width] for start in range(0, len(content), width)}
+            distinct = {content[start : start + width] for start in range(0, len(content), width)}
             detail = json.dumps({"units": units}, separators=(",", ":"))
             kind = ObservationKind.UNIT_COPIES
-            self._session.recorder.observe(kind, name, float(len(different)), detail, at)
+            self._session.recorder.observe(kind, name, float(len(distinct)), detail, at)
 
 
 def _has_units(weight: Tensor) -> bool:

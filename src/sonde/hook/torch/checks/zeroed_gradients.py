@@ -56,5 +56,5 @@ def _has_gradient(parameter: Tensor) -> bool:
     if parameter.grad is None:
         return False
     gradient = local(parameter.grad).detach()
-    # an empty local shard says nothing about other workers
+    # an empty local shard does not show what other workers have
     return not gradient.is_cpu or not gradient.numel() or bool(gradient.any())

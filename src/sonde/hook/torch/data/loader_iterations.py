@@ -10,11 +10,11 @@ from sonde.hook.call_site import Chain, Frame
 
 
 def no_data_set() -> None:
-    """Stand-in for the data set of passes without a loader."""
+    """Placeholder for the data set of passes without a loader."""
 
 
 def reference(data_set: Any) -> Callable[[], Any]:
-    """A reference to a data set that does not keep it alive, if its class allows that."""
+    """A weak reference to a data set, or a key if its class does not support them."""
     try:
         return weakref.ref(data_set)
     except TypeError:
@@ -23,7 +23,7 @@ def reference(data_set: Any) -> Callable[[], Any]:
 
 
 def may_be_rebuilt(data_set: Any, second: Any) -> bool:
-    """Whether two data sets have the same class and length, as a rebuilt one does."""
+    """Whether two data sets have the same class and length, so one may replace the other."""
     return type(data_set) is type(second) and _length(data_set) == _length(second) is not None
 
 
@@ -55,18 +55,18 @@ def _no_batch(_module: object, _args: object, _kwargs: object) -> None:
 class Feeds:
     """The iterations of a process and the batches that forward passes used."""
 
-    __slots__ = ("batch", "batch_of", "by_iterator", "latest", "trainings")
+    __slots__ = ("batch", "batch_of", "by_iterator", "latest", "training_passes")
 
     def __init__(self) -> None:
         self.by_iterator: dict[int, Feed] = {}  # by identity of the iterator
         self.latest = NO_FEED  # delivered the latest batch
-        self.trainings = 0  # training passes so far
+        self.training_passes = 0  # training passes so far
         self.batch: Any = None  # of the current evaluation pass
         self.batch_of: Callable[..., Any] = _no_batch  # creates the batch
 
-    def trained(self, passes: int) -> None:
+    def count_training(self, passes: int) -> None:
         """Count training passes that ran without hooks."""
-        self.trainings += passes
+        self.training_passes += passes
         self.latest.is_training = True
 
     def clear(self) -> None:

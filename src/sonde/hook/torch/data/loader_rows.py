@@ -39,7 +39,7 @@ class LoaderRows:
         """The number of the loader that a process works for."""
         return self._processes.get(pid, NO_LOADER)
 
-    def started(self, loader: Any, iterator: Any, took: Interval) -> None:
+    def record_start(self, loader: Any, iterator: Any, interval: Interval) -> None:
         """Record the start of an iterator and its worker processes."""
         facts = _facts(loader)
         number = self._number(loader, facts)
@@ -51,47 +51,47 @@ class LoaderRows:
         self._processes |= dict.fromkeys(processes, number)
         while len(self._processes) > _MAX_PROCESSES:
             del self._processes[next(iter(self._processes))]
-        self.operation(Operation.START, lane(number), took, facts)
+        self.operation(Operation.START, lane(number), interval, facts)
 
     def add(self, report: dict[str, Any], number: int) -> None:
         """Record the report of a process about its batches."""
-        where = lane(number, report.get("process"))
+        lane_name = lane(number, report.get("process"))
         gap = {"gap": True} if report.get("gap") else {}
         for position, (start_ns, end_ns) in enumerate(report.get("latest", ())):
             facts = {} if position else gap
-            self.operation(Operation.BATCH, where, Interval(start_ns, end_ns), facts)
+            self.operation(Operation.BATCH, lane_name, Interval(start_ns, end_ns), facts)
         if "batch" in report:
-            self._add_batch(report["batch"], where, gap)
+            self._add_batch(report["batch"], lane_name, gap)
 
-    def _add_batch(self, batch: dict[str, Any], where: str, gap: dict[str, Any]) -> None:
+    def _add_batch(self, batch: dict[str, Any], lane_name: str, gap: dict[str, Any]) -> None:
         extent = Interval(*batch["whole"])
         inside_ns = 0
         if "items" in batch:
             items = Interval(*batch["items"])
             inside_ns += items.end_ns - items.start_ns
             facts = {name: batch[name] for name in ("calls", "longest_ns", "items_ns", "by")}
-            self.operation(Operation.ITEMS, where, items, facts)
+            self.operation(Operation.ITEMS, lane_name, items, facts)
         if "collation" in batch:
             collation = Interval(*batch["collation"])
             inside_ns += collation.end_ns - collation.start_ns
-            self.operation(Operation.COLLATION, where, collation, {"by": batch["collates_by"]})
+            self.operation(Operation.COLLATION, lane_name, collation, {"by": batch["collates_by"]})
         facts = gap | {name: batch[name] for name in ("cpu_seconds", "stacks")}
-        self.operation(Operation.BATCH, where, extent, facts, inside_ns)
+        self.operation(Operation.BATCH, lane_name, extent, facts, inside_ns)
 
     def operation(
         self,
         name: str,
-        where: str,
-        took: Interval,
+        lane_name: str,
+        interval: Interval,
         facts: dict[str, Any] | None = None,
         inside_ns: int = 0,
     ) -> None:
         """Record an operation."""
-        length_ns = took.end_ns - took.start_ns
+        length_ns = interval.end_ns - interval.start_ns
         detail = json.dumps(facts, separators=(",", ":")) if facts else ""
-        times = (took.start_ns, length_ns, length_ns - inside_ns)
+        times = (interval.start_ns, length_ns, length_ns - inside_ns)
         category = OperationCategory.LOADING.value
-        row = (str(name), category, where, "cpu", *times, NO_CORRELATION, "", detail)
+        row = (str(name), category, lane_name, "cpu", *times, NO_CORRELATION, "", detail)
         self._session.recorder.operation(row)
 
     def _number(self, loader: Any, facts: dict[str, Any]) -> int:
@@ -109,8 +109,8 @@ class LoaderRows:
 
 def lane(number: int, process: int | None = None) -> str:
     """The timeline lane of a loader or of one of its processes."""
-    whose = "loader" if number == NO_LOADER else f"loader {number}"
-    return whose if process is None else f"{whose} process {process}"
+    label = "loader" if number == NO_LOADER else f"loader {number}"
+    return label if process is None else f"{label} process {process}"
 
 
 def parse_report(line: str) -> dict[str, Any]:

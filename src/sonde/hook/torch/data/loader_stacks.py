@@ -12,14 +12,14 @@ from types import CodeType, FrameType
 from sonde.clock import Clock
 
 _INTERVAL_SECONDS = 0.001
-_SAMPLES_PER_INTERVAL = 1000  # after each such number of samples, the interval grows
+_SAMPLES_PER_INTERVAL = 1000  # the interval grows after every 1,000 samples
 _MAX_DEPTH = 48
 _MAX_STACKS = 48
 _OURS = str(Path(__file__).parents[3])
 _STANDARD_LIBRARY = str(Path(os.__file__).parent)
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
 _FETCHER = str(Path("torch", "utils", "data", "_utils", "fetch.py"))
-# methods often inherited: labeled with the class of the object instead
+# methods that are often inherited, labeled with the class of the object
 _INHERITED_METHODS = {
     "__call__",
     "__getitem__",

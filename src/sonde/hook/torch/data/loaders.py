@@ -28,7 +28,7 @@ _NO_LIMIT = 1 << 32  # batches
 
 
 class Loading:
-    """The data loaders of a training process, or the share of a loader process."""
+    """Tracks data loaders, in the training process and in its loader processes."""
 
     def __init__(self, session: Session, on_iteration: Callable[[Any, Any], None]) -> None:
         self._session = session
@@ -78,7 +78,7 @@ class Loading:
     def _wrap_iter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         guard, now_ns = self._session.guard, self._clock.now_ns
         prepare = guard.shield("data loaders", self._prepare, None)
-        started = guard.shield("data loaders", self.rows.started, None)
+        started = guard.shield("data loaders", self.rows.record_start, None)
         iterates = guard.shield("evaluations", self.on_iteration, None)
 
         def start(loader: Any) -> Any:
@@ -116,7 +116,7 @@ class Loading:
                 if self._pid != getpid():
                     begin()
                 channel = self._requested_by
-                if channel is None:  # training process: the wait for data has the time
+                if channel is None:  # in the training process, the data wait includes this time
                     make = inspect if self._is_requested else original
                     return make(fetcher, index)
                 if (channel.number != self._request_number or self._batches_left) and is_due():

@@ -124,7 +124,7 @@ class OutputTime:
 
 
 def line_of(frame: FrameType | None) -> str:
-    """The innermost line of the script, or empty."""
+    """The innermost line of the script, or an empty string."""
     for _ in range(_MAX_DEPTH):
         if frame is None:
             break

@@ -139,7 +139,9 @@ class Waiting:
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             try:
-                if is_compiling():  # first: the compiler traces everything before this check
+                if (
+                    is_compiling()
+                ):  # checked first, because the compiler traces everything before it
                     return original(*args, **kwargs)
                 if not (state.is_on and session.thread.is_current()) or self._depth:
                     return original(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""The replacement of `torch.autograd.backward`, a single frame in all cases."""
+"""The replacement of `torch.autograd.backward`, which adds a single frame in all cases."""
 
 from collections.abc import Callable
 from typing import Any

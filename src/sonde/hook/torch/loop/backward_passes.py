@@ -86,7 +86,7 @@ class BackwardPasses:
         skip_in_compiler(begin_deferred)
         now_ns = self._session.clock.now_ns
         awake = wrap_backward(original, deferred, now_ns, begin_deferred, (begins, ends))
-        return deferred.rest.losses.around(original, hidden_from_warnings(awake))
+        return deferred.rest.losses.wrap_backward(original, hidden_from_warnings(awake))
 
     def _wrap_zero_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap `zero_grad`: a loop that skips a batch discards its gradients."""
@@ -113,7 +113,7 @@ class BackwardPasses:
         is_between = state.stepping is None and not state.is_in_backward
         if is_between:
             self._losses.gradients_cleared()
-        elif state.has_closure:  # passes before the clear count, not those at later weights
+        elif state.has_closure:  # only the passes before this count, not those at later weights
             state.closure_calls = max(1, state.closure_calls)
         is_implicit = is_between and not self._steps.is_explicit
         is_unused = is_implicit and not state.weights.gradients_cleared()

@@ -3,7 +3,7 @@
 A script may update its weights directly or with a custom optimizer. A step then ends with its last
 backward pass, which is recognized when the next pass begins: if the weights have changed by then,
 the previous pass was the last; if not, the passes accumulate gradients. For weights on a device,
-whose values are never read, an in-place update or cleared gradients are the sign.
+whose values are never read, an in-place update or cleared gradients indicate a change.
 """
 
 import weakref
@@ -27,7 +27,7 @@ from sonde.records.notice import NoticeKind
 
 _MAX_NODES = 20_000  # graph nodes searched for leaves
 _COMPARED_LEAVES = 4  # evenly spaced
-_MIN_UPDATES = 50  # before counting, if an optimizer exists that might still step
+_MIN_UPDATES = 50  # before counting, if there is an optimizer that may still step
 
 _version_of = attrgetter("_version")  # counts in-place changes
 _variable_of = attrgetter("variable")
@@ -73,7 +73,7 @@ class _LeafState:
 
 
 class _LeafOptimizer:
-    """Stand-in for an optimizer, passed to update listeners."""
+    """Replaces an optimizer in calls of update listeners."""
 
     def __init__(self, leaves: list[Tensor]) -> None:
         self.param_groups: list[dict[str, Any]] = [{"params": leaves}]
@@ -166,7 +166,7 @@ class BackwardSteps:
             return True
         if self._optimizers.alive or any(state.values is not None for state in states):
             return False
-        # device values are not compared: without any sign, each pass counts as a step
+        # device values are not compared: until an update is detected, each pass counts as a step
         return any(state.is_cleared() for state in states) or not self._updates
 
     def _begin(self) -> None:

@@ -88,7 +88,7 @@ class Criteria:
         after_call = session.hook("loss functions", self._after_call, None)
         sample_labels = session.guard.shield("labels", self._sample_labels, None)
 
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             try:
                 if state.is_resting or is_compiling() or self._depth or not state.is_on:
                     return original(*args, **kwargs)
@@ -116,8 +116,8 @@ class Criteria:
                 raise
 
         # TorchScript compiles this instead of the wrapper
-        vars(watched)["__prepare_scriptable__"] = lambda: original
-        return watched
+        vars(wrapper)["__prepare_scriptable__"] = lambda: original
+        return wrapper
 
     def _sample_labels(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if name not in _WITHOUT_LABELS:
@@ -127,7 +127,7 @@ class Criteria:
         """Hook custom loss modules, which may not call any functional loss."""
         for root in roots:
             for module in root.modules():
-                if _is_own_loss(module) and module not in self._hooked:
+                if _is_custom_loss(module) and module not in self._hooked:
                     self._hooked.add(module)
                     self._put_hooks(module)
 
@@ -185,7 +185,7 @@ class Criteria:
             if plan.may_record(kinds[0]) and self._forward_tensors.is_due(forward):
                 self._forward_tensors.offer(forward, stem, kinds, leaves_of(tensor))
 
-    def correct(self, loss: Any) -> None:
+    def correct_loss(self, loss: Any) -> None:
         """Replace the losses of the latest evaluation pass by one that a framework reports."""
         forward = self._modules.passes.latest
         if forward is not None and forward.kind is not Pass.TRAIN and _is_number(loss):
@@ -207,8 +207,8 @@ class Criteria:
         number = local(result).detach()
         if scale != 1:
             number = number * scale
-        is_here = number.device.type == "cpu"
-        self._add_number(name, float(number) if is_here else number.clone(), forward)
+        is_on_cpu = number.device.type == "cpu"
+        self._add_number(name, float(number) if is_on_cpu else number.clone(), forward)
 
     def _add_number(self, name: str, number: Tensor | float, forward: ForwardPass) -> None:
         if self._pass is not forward:
@@ -248,12 +248,12 @@ class Criteria:
         forward.when_settled(record)
 
     def _record(self, name: str, value: Tensor | float, at: At, forward: ForwardPass) -> None:
-        then = None
+        on_arrival = None
         if forward.batch is not None and isinstance(value, Tensor):
-            then = forward.batch.awaits(name)
+            on_arrival = forward.batch.await_loss(name)
         elif forward.batch is not None:
             forward.batch.add(name, value)
-        self._scalars.record(name, [(value, 1.0)], at, then)
+        self._scalars.record(name, [(value, 1.0)], at, on_arrival)
         if not self._session.store.has_tensor(name):
             description = "returned by a loss function, without gradients"
             self._session.store.register_tensor(
@@ -299,7 +299,7 @@ def _is_number(value: object) -> TypeGuard[Tensor]:
     )
 
 
-def _is_own_loss(module: nn.Module) -> bool:
+def _is_custom_loss(module: nn.Module) -> bool:
     kind = type(module)
     is_loss = kind.__name__.endswith(("Loss", "Criterion"))
     return is_loss and not kind.__module__.startswith("torch.nn.")

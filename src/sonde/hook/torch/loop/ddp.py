@@ -27,7 +27,7 @@ _NAMES = {
 }
 
 
-# every module that DDP has wrapped, even if the wrapper is no longer used
+# modules that DDP has wrapped, including those whose wrapper is no longer used
 ever_wrapped: IdentitySet[Any] = IdentitySet()
 
 

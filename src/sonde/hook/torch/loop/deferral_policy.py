@@ -92,14 +92,14 @@ class DeferralPolicy:
         return count
 
     def may_defer_evaluations(self, steps: int) -> bool:
-        """Whether nothing is requested of evaluations within the given number of steps."""
+        """Whether no inspection or request applies to evaluations within the given steps."""
         plan = self._session.plan
         if plan.evaluations_are_needed and self._inspections.evaluations.is_due_within(steps):
             return False
         return not plan.has_requests_for(Mode.EVAL)
 
     def _steps_until_requested(self, max_steps: int) -> int:
-        """Steps until one for which something is requested exactly."""
+        """Number of steps until one with an exact request."""
         session, first = self._session, self._session.steps.number
         for count in range(max_steps):
             number = first + count

@@ -1,7 +1,7 @@
 """Deferred hooks: buffer the events of steps that need no inspection and replay them in batches.
 
-Python code that runs right after a framework operation finds cold caches and takes several times
-longer than in a batch. So in a plain loop, hooks only append short notes. All notes are replayed
+Python code that runs right after a framework operation has cold caches and takes several times
+longer than in a batch. So in a plain loop, hooks only append short notes, which are replayed
 together before the next inspected step.
 """
 
@@ -49,7 +49,7 @@ class DeferredPass:
         self.reset()
 
     def reset(self) -> None:
-        """No pass is open."""
+        """Reset to the state without an open pass."""
         self.depth = 0  # of nested module calls
         self.is_in_backward = False
         self.inner_losses: list[tuple[str, float]] = []  # computed inside the pass
@@ -119,22 +119,22 @@ class DeferredHooks:
         self.policy = DeferralPolicy(session, steps_until_due, inspections)
         self._steps_left = self._deadline_ns = self._replayed_ns = 0
         rest.on_begin.append(self._reset)
-        rest.on_evaluation = self.evaluate
+        rest.on_evaluation = self.defer_evaluation
         rest.losses.on_bad_loss = session.guard.shield(
             "inputs of losses", hidden_from_modes(self.current.report_bad_graph), None
         )
-        rest.counter.on_counted += [self.feeds.trained, inspections.steps_counted]
+        rest.counter.on_counted += [self.feeds.count_training, inspections.steps_counted]
         session.state.set_replay(self.catch_up, self.forget)
         session.windows.on_request(self.end_soon, rest.schedule.end_soon)
 
     def forget(self) -> None:
-        """Drop all notes in a forked child: they are the parent's."""
+        """Drop all notes in a forked child: they belong to the parent."""
         self.is_on, self.current.depth, self.update.start_ns = False, 0, 0
         self.notes = []
         self.rest.forget()
 
     def _reset(self) -> None:
-        """Close everything open, since no hook will be called for a while."""
+        """Close everything that is open, since no hook will run for a while."""
         self.is_on, self.update.start_ns = False, 0
         self.current.reset()
 
@@ -162,14 +162,16 @@ class DeferredHooks:
             self._session.state.set_notes(are_pending=True)
 
     def after_step(self, end_ns: int) -> None:
-        """Decide after an optimizer step whether the next step is deferred, too."""
+        """Decide after an optimizer step whether to defer the next step as well."""
         self._steps_left -= 1
-        if not self.is_on:  # something inside the step has ended deferral
+        if not self.is_on:  # deferral has ended within the step
             self._session.guard.call("notes", self.catch_up, None)
         elif self._steps_left <= 0 or end_ns >= self._deadline_ns:
             self.is_on = False
 
-    def inspected(self, optimizer: Optimizer, number: int, is_plain: bool, backwards: int) -> None:
+    def after_inspected_step(
+        self, optimizer: Optimizer, number: int, is_plain: bool, backwards: int
+    ) -> None:
         """Start deferral or a rest after an inspected step, if either is possible.
 
         Args:
@@ -209,7 +211,7 @@ class DeferredHooks:
         update.optimizer, update.number, update.rates = id(optimizer), number, rates
         self._begin_notes(count)
 
-    def evaluate(self) -> None:
+    def defer_evaluation(self) -> None:
         """Defer an evaluation that interrupts a rest, unless it must be inspected."""
         self.update.optimizer = 0  # the next optimizer step ends deferral
         self._begin_notes(0)

@@ -1,4 +1,4 @@
-"""An evaluation in progress: its series, its batches and its sums of losses."""
+"""An evaluation in progress: its series, batches and summed losses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class Batch:
     series: Series
     feed: Feed | None
     rows: int  # 0: unknown
-    trainings: int = 0  # training passes before it
+    training_passes: int = 0  # training passes before it
     tally: Tally | None = None
 
     def add(self, name: str, loss: float) -> None:
@@ -69,11 +69,11 @@ class Batch:
         """Add correct and incorrect predictions by label."""
         if self.tally is not None:
             totals = self.tally.hits
-            for label, (right, wrong) in hits.items():
+            for label, (correct, incorrect) in hits.items():
                 before = totals.get(label, (0, 0))
-                totals[label] = (before[0] + right, before[1] + wrong)
+                totals[label] = (before[0] + correct, before[1] + incorrect)
 
-    def awaits(self, name: str) -> Callable[[float], float]:
+    def await_loss(self, name: str) -> Callable[[float], float]:
         """Return the callback for a loss that is still to be copied from a device."""
         tally = self.tally
 

@@ -30,9 +30,8 @@ _MAX_SERIES = 64
 _MAX_FEEDS = 256
 _INNER_FRAMES = 2  # frames of the script: the loop over the loader, and its caller
 _MAX_TRAINING_SITES = 4
-_MAX_UNUSED_PASSES = (
-    256  # passes without gradients that belong to training, such as a policy collecting data
-)
+# passes without gradients that belong to training, such as a policy collecting data
+_MAX_UNUSED_PASSES = 256
 
 
 class Evaluations:
@@ -109,7 +108,7 @@ class Evaluations:
         self, forward: ForwardPass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         if forward.kind is Pass.TRAIN:
-            self._feeds.trainings += 1
+            self._feeds.training_passes += 1
             self._feeds.latest.is_training = True
             if len(self._training_sites) < _MAX_TRAINING_SITES:
                 self._training_sites.append(self._sites.chain())
@@ -118,13 +117,13 @@ class Evaluations:
         if forward.kind is Pass.EVAL or self._unused_passes < _MAX_UNUSED_PASSES:
             batch = self._batch_of(module, args, kwargs)
             if batch is not None:
-                self._expect(forward, batch)
+                self._await_step(forward, batch)
 
     def _on_deferred_pass(self, forward: ForwardPass, _losses: object) -> None:
         if forward.batch is not None:
-            self._expect(forward, forward.batch)
+            self._await_step(forward, forward.batch)
 
-    def _expect(self, forward: ForwardPass, batch: Batch) -> None:
+    def _await_step(self, forward: ForwardPass, batch: Batch) -> None:
         forward.batch = batch
         done = self._steps_done()
 
@@ -167,24 +166,24 @@ class Evaluations:
         else:
             series = self._series_of_feed(feed, model)
         self._latest = batch = Batch(series, feed, rows_in((*args, *kwargs.values())))
-        batch.trainings = feeds.trainings
+        batch.training_passes = feeds.training_passes
         return batch
 
     def _feed_ahead(self, chain: Chain) -> Feed | None:
-        """The feed of a loader that prefetches and is exhausted before its last batch is used."""
+        """The feed of a prefetching loader that ends before its last batch is used, or None."""
         latest = self._latest
         if latest is None or latest.feed is None or latest.feed.pass_chain != chain:
             return None
-        return latest.feed if latest.trainings == self._feeds.trainings else None
+        return latest.feed if latest.training_passes == self._feeds.training_passes else None
 
     def _series_of_feed(self, feed: Feed, model: str) -> Series:
         data_set = feed.data_set()
-        free: Series | None = None
+        reusable: Series | None = None
         for series in self._series:
             if (series.model, series.title, series.is_loader) != (model, self._title, True):
                 continue
             if series.chain != feed.chain and not self._title:
-                continue  # with a title, the call site does not matter
+                continue  # if there is a title, the call site is ignored
             series_data_set = series.data_set()
             if series_data_set is data_set:
                 return series
@@ -192,15 +191,17 @@ class Evaluations:
             if not is_used and (
                 series_data_set is None or may_be_rebuilt(series_data_set, data_set)
             ):
-                free = free or series  # scripts may rebuild the data set for each evaluation
-        if free is not None:
-            free.data_set = feed.data_set
-            return free
+                reusable = (
+                    reusable or series
+                )  # scripts may rebuild the data set for each evaluation
+        if reusable is not None:
+            reusable.data_set = feed.data_set
+            return reusable
         new = Series(feed.chain, feed.frames, feed.data_set, True, model, self._title)
         return self._series_of_same_code(feed, data_set, model) or self._add(new)
 
     def _series_of_same_code(self, feed: Feed, data_set: Any, model: str) -> Series | None:
-        """The series with the same data set and inner frames, unless it is already in use.
+        """The series with the same data set and inner frames, if it is not in use.
 
         A second training phase may call the same functions from another line.
         """

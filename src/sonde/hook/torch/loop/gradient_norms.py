@@ -50,11 +50,13 @@ class Norms:
         gather.listen = self._listener
         self._cheap = Measurement()
         self._clipped_step = -1
-        self._remembered = OptimizerMemory()
-        self._between = session.guard.shield("norms between steps", self._norm_between, None)
+        self._optimizer_memory = OptimizerMemory()
+        self._guarded_norm_between = session.guard.shield(
+            "norms between steps", self._norm_between, None
+        )
 
     def attach(self, patches: Patches) -> None:
-        """Wrap `clip_grad_norm_`, which computes the norm anyway."""
+        """Wrap `clip_grad_norm_`, whose norm is recorded."""
         for owner in (utils, utils.clip_grad):
             patches.wrap(owner, "clip_grad_norm_", self._wrap_clip)
 
@@ -73,7 +75,7 @@ class Norms:
         if not is_known:
             self._gradient_norm(optimizer, suffix, step)
         if not is_clipped:
-            self._between(optimizer, suffix, step)
+            self._guarded_norm_between(optimizer, suffix, step)
 
     def _learning_rates(self, optimizer: Optimizer, prefix: str, at: tuple[str, int]) -> None:
         for group, settings in enumerate(optimizer.param_groups[:_MAX_GROUPS]):
@@ -86,7 +88,7 @@ class Norms:
                 self._scalars.record(f"learning_rate/{prefix}{group}", [(value, 1.0)], at)
 
     def _listener(self, number: int) -> Listener | None:
-        """Derive the norm from gradient statistics that are collected anyway."""
+        """Return a listener that derives the norm from collected gradient statistics."""
         if self._clipped_step == self._session.steps.number:
             return None  # already recorded, before clipping
         name = "gradient_norm" if self._optimizers.alive <= 1 else f"gradient_norm/{number}"
@@ -111,8 +113,10 @@ class Norms:
             norms = _foreach_norm(gradients)
             # combine norms of a model spread over several devices on the first one
             device = norms[0].device
-            together = [tensor.to(device, torch.float32, non_blocking=True) for tensor in norms]
-            total = torch.linalg.vector_norm(torch.stack(together))
+            on_one_device = [
+                tensor.to(device, torch.float32, non_blocking=True) for tensor in norms
+            ]
+            total = torch.linalg.vector_norm(torch.stack(on_one_device))
         value = float(total) if total.device.type == "cpu" else total
         self._scalars.record(f"gradient_norm{suffix}", [(value, 1.0)], (_TRAIN, step))
         seconds = thread_cpu_seconds() - began
@@ -120,9 +124,9 @@ class Norms:
         self._session.overhead.budget.charge_norm(seconds)
 
     def _norm_between(self, optimizer: Optimizer, suffix: str, step: int) -> None:
-        """Record a norm derived from optimizer state, covering steps without a recorded norm."""
+        """Record a norm derived from optimizer state, which covers steps without a norm."""
         began = thread_cpu_seconds()
-        norm = self._remembered.norm_since(optimizer)
+        norm = self._optimizer_memory.norm_since(optimizer)
         if norm is not None:
             self._session.recorder.scalar(f"gradient_norm{suffix}/between", norm, at=(_TRAIN, step))
         self._session.overhead.budget.charge_norm(thread_cpu_seconds() - began)

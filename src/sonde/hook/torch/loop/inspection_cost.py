@@ -8,7 +8,7 @@ from sonde.records.step import Mode
 
 _TRAIN = Mode.TRAIN.value
 _SMOOTHING = 0.3
-_TOLERANCE = 1.05  # CPU time may exceed wall time by this factor before the reading is invalid
+_TOLERANCE = 1.05  # a reading is invalid if CPU time exceeds wall time by this factor
 
 
 class InspectionCost:
@@ -32,7 +32,7 @@ class InspectionCost:
         bare_ns = self._since.step_ns(since)
         if bare_ns is not None:
             self._bare_ns += (_SMOOTHING if self._bare_ns else 1.0) * (bare_ns - self._bare_ns)
-        self._hook_seconds = self._on_account
+        self._hook_seconds = self._charged_seconds
 
     def hooks_leave(self, *, has_evaluated: bool) -> None:
         """Measure the steps with hooks; called when the hooks are removed.
@@ -50,7 +50,7 @@ class InspectionCost:
         """Charge the measured difference, after the last hook has charged its own time."""
         extra_seconds, self._extra_seconds = self._extra_seconds, None
         if extra_seconds is not None:
-            timed_seconds = self._on_account - self._hook_seconds
+            timed_seconds = self._charged_seconds - self._hook_seconds
             self._session.overhead.budget.learn_inspection_cost(extra_seconds, timed_seconds)
 
     def _read(self) -> "_Reading":
@@ -58,7 +58,7 @@ class InspectionCost:
         return _Reading(session.steps.counts[_TRAIN], thread_cpu_ns(), session.clock.now_ns())
 
     @property
-    def _on_account(self) -> float:
+    def _charged_seconds(self) -> float:
         overhead = self._session.overhead
         return overhead.budget.hook_seconds + overhead.hook_ns / NANOSECONDS
 

@@ -1,4 +1,4 @@
-"""What the hooks of a training loop know about the current step."""
+"""The state of the current step that the hooks of a training loop share."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -40,5 +40,5 @@ class LoopState:
 
     @property
     def has_loss(self) -> bool:
-        """Whether the step has its loss, so that further passes are at other weights."""
+        """Whether the loss of the step is known; further passes run at other weights."""
         return self.weights.is_ahead or (self.closure_calls > 0 and self.stepping is not None)

@@ -21,7 +21,7 @@ from sonde.records.worker import TensorInfo
 
 AS_GIVEN = "as passed to backward"
 _DIVIDED = "divided by the script; multiplied by the divisor found in the autograd graph"
-_MAX_ROOTS = 4096  # limit for loops whose steps are not detected
+_MAX_ROOTS = 4096  # kept in loops whose steps are not detected
 _RECENT = 64  # losses that define the expected range
 _RECENT_FACTOR = 30.0  # losses beyond this multiple of the recent maximum trigger an inspection
 _SCALED = "value before the gradient scaler"
@@ -54,7 +54,7 @@ class _Root(NamedTuple):
     divisor: float  # applied by the loop; 1 if none
     description: str
     is_announced: bool  # the framework announced its division
-    factor: float = 1.0  # divisor applied by a framework afterwards
+    factor: float = 1.0  # divisor that a framework applied afterwards
     source: "Source" = ((), 0)
 
     @property
@@ -84,7 +84,7 @@ class Losses:
         session.listeners.on_begin(self._reset)
 
     def _reset(self) -> None:
-        """Discard all losses, such as those inherited by a forked child."""
+        """Drop all losses, such as those that a forked child inherits."""
         self._roots.clear()
         self._by_optimizer = {}
         self._recent.clear()
@@ -307,7 +307,7 @@ def _division(divisor: float, by: str, loss: Any) -> _Division:
 
 
 def _is_readable(value: object) -> TypeGuard[Tensor]:
-    """Whether it is a tensor with one element that this worker holds entirely."""
+    """Whether a value is a tensor with one element that this worker holds entirely."""
     return isinstance(value, Tensor) and value.numel() == 1 and full_tensor(value) is not None
 
 

@@ -31,7 +31,7 @@ class Copies:
 
     def training_begins(self) -> None:
         """Capture weights of untrained models to detect later which ones follow training."""
-        for module in self._modules.watched:
+        for module in self._modules.hooked:
             if id(module) not in self._early and not self._modules.is_trained(module):
                 self._early[id(module)] = self._weight_of(module)
 
@@ -57,10 +57,10 @@ class Copies:
         if not modules.owned or modules.is_trained(module):
             return ""
         shapes = _shapes(module)
-        for watched in modules.watched:
-            if modules.is_trained(watched) and _shapes(watched) == shapes:
-                is_still = self._early.get(id(module)) == self._weight_of(module)
-                return REFERENCE if is_still else EMA
+        for hooked in modules.hooked:
+            if modules.is_trained(hooked) and _shapes(hooked) == shapes:
+                is_unchanged = self._early.get(id(module)) == self._weight_of(module)
+                return REFERENCE if is_unchanged else EMA
         return type(module).__name__
 
 

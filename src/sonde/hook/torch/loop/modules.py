@@ -38,10 +38,10 @@ class Modules:
         self.passes = PassHooks(session, marks, deferred, self.is_trained)
         self._all: IdentitySet[nn.Module] = IdentitySet()
         self._new: IdentitySet[nn.Module] = IdentitySet()  # since the last refresh
-        self.made = 0  # refreshes that found new modules
+        self.made = 0  # number of refreshes that found new modules
         self._made_before = -1
         self._roots: list[weakref.ref[nn.Module]] = []
-        self._watched: IdentitySet[nn.Module] = IdentitySet()
+        self._hooked: IdentitySet[nn.Module] = IdentitySet()
         self._loaded: IdentitySet[nn.Module] = IdentitySet()  # modules with loaded weights
         self._descents = 0  # remaining searches for models used through their submodules
         self.hooks = hooks
@@ -65,7 +65,7 @@ class Modules:
     def detach(self) -> None:
         """Remove all hooks."""
         self.hooks.remove()
-        self._watched.clear()
+        self._hooked.clear()
         self._made_before = -1
 
     @property
@@ -74,9 +74,9 @@ class Modules:
         return [root for reference in self._roots if (root := reference()) is not None]
 
     @property
-    def watched(self) -> list[nn.Module]:
+    def hooked(self) -> list[nn.Module]:
         """The modules with pass hooks."""
-        return list(self._watched)
+        return list(self._hooked)
 
     def refresh(self) -> None:
         """Hook new outermost modules, if any module was created since the last refresh."""
@@ -92,7 +92,7 @@ class Modules:
         self._descents = _MAX_DESCENTS
         for root in roots:
             for module in with_inner_models(root):
-                self._watch(module)
+                self._put_hooks(module)
         for listener in self.on_found:
             listener(roots)
 
@@ -113,10 +113,10 @@ class Modules:
         if id(module) in self.passes.called:
             return
         for child in module.children():
-            if child in self._watched:
+            if child in self._hooked:
                 self._descend(child)
             else:
-                self._watch(child)
+                self._put_hooks(child)
 
     def are_loaded(self, parameters: Iterable[Tensor]) -> bool:
         """Whether any of these parameters were loaded, such as from a checkpoint."""
@@ -144,16 +144,16 @@ class Modules:
 
         return tracked
 
-    def _watch(self, module: nn.Module) -> None:
+    def _put_hooks(self, module: nn.Module) -> None:
         has_parameters = any(True for _ in module.parameters())
-        if module in self._watched or not has_parameters:
+        if module in self._hooked or not has_parameters:
             return
-        self._watched.add(module)
+        self._hooked.add(module)
         begins, ends = self.passes.begins_and_ends()
         self.hooks.put(module, self.passes.before(begins), self.passes.after(ends))
 
     def _wrap_eval(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Wake resting hooks, and find the models of a script that never trains."""
+        """Wrap `eval` to wake resting hooks, and to find models that are never trained."""
         refresh = self._session.guard.shield("modules", self.refresh, None)
         wake = self._session.guard.shield("notes", self.deferred.rest.evaluates, None)
         is_compiling, state = torch.compiler.is_compiling, self._session.state
@@ -191,7 +191,9 @@ class Modules:
                 raise
             compiled = vars(module).get(_COMPILED)
             if compiled is not None:
-                vars(module)[_COMPILED] = self.passes.around(module, compiled, self._watched)
+                vars(module)[_COMPILED] = self.passes.wrap_compiled_call(
+                    module, compiled, self._hooked
+                )
             return result
 
         return compile_in_place
@@ -209,5 +211,5 @@ def _loaded_parameters(root: nn.Module, loaded: IdentitySet[nn.Module]) -> Itera
 
 
 def _may_be_model(module: nn.Module) -> bool:
-    """Whether a module may belong to a model; some scripts create a loss module at each step."""
+    """Whether a module may belong to a model, unlike a loss, which scripts may create per step."""
     return type(module).__module__ != _LOSS_MODULE

@@ -21,7 +21,7 @@ from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 from sonde.records.step import Phase
 
 _OPTIMIZER = Phase.OPTIMIZER.value
-_MAX_NESTED_NS = 60_000_000_000  # an outer step that began earlier must have raised
+_MAX_NESTED_NS = 60_000_000_000  # an outer step that began earlier is assumed to have raised
 
 
 class UpdateListener(Protocol):
@@ -67,7 +67,7 @@ class OptimizerSteps:
         skip_in_compiler(post_hook)
         self._handles = [step_hooks.register_optimizer_step_pre_hook(pre_hook)]
         self._handles.append(step_hooks.register_optimizer_step_post_hook(post_hook))
-        deferred.rest.removable.append(StepHooks(self._handles, deferred.rest.counting()))
+        deferred.rest.removable.append(StepHooks(self._handles, deferred.rest.counting_hook()))
 
     def detach(self) -> None:
         """Remove the hooks."""
@@ -148,10 +148,10 @@ class OptimizerSteps:
         if closure is None:
             self._inspect(optimizer, number)
             return None
-        watched = self._wrap_closure(closure, optimizer, number)
+        inspected_closure = self._wrap_closure(closure, optimizer, number)
         if len(args) > 1:
-            return (args[0], watched, *args[2:]), kwargs
-        return args, {**kwargs, "closure": watched}
+            return (args[0], inspected_closure, *args[2:]), kwargs
+        return args, {**kwargs, "closure": inspected_closure}
 
     def _is_nested(self) -> bool:
         """Whether the step runs inside another optimizer's step, unless that one raised."""
@@ -164,7 +164,7 @@ class OptimizerSteps:
         inspect, state = self._session.hook("optimizer steps", self._inspect, None), self._state
         is_inspected = False
 
-        def watched() -> Any:
+        def inspected_closure() -> Any:
             nonlocal is_inspected
             try:
                 result = closure()
@@ -177,7 +177,7 @@ class OptimizerSteps:
                 inspect(optimizer, number)
             return result
 
-        return hidden_from_warnings(watched)
+        return hidden_from_warnings(inspected_closure)
 
     def _inspect(self, optimizer: Optimizer, number: int) -> None:
         size = sum(len(group["params"]) for group in optimizer.param_groups)
@@ -202,7 +202,7 @@ class OptimizerSteps:
         self._stepped(number, state.start_ns)
         if is_finite:
             is_plain = not (has_closure or losses.is_adjusted) and self._session.steps.is_plain
-            self._deferred.inspected(optimizer, number, is_plain, backwards)
+            self._deferred.after_inspected_step(optimizer, number, is_plain, backwards)
 
     def _stepped(self, number: int, start_ns: int, *, is_skipped: bool = False) -> None:
         """Add an optimizer step, or one that a gradient scaler skipped."""

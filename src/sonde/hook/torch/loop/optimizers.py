@@ -16,9 +16,8 @@ class Optimizers:
 
     def __init__(self, on_created: Callable[[Optimizer], None]) -> None:
         self._on_created = on_created
-        self.after_creation: list[
-            Callable[[], None]
-        ] = []  # called after the script creates an optimizer
+        # called after the script creates an optimizer
+        self.after_creation: list[Callable[[], None]] = []
         self._numbers: IdentityMap[Optimizer, int] = IdentityMap()
         self._next = 0
 

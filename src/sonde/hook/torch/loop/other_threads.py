@@ -34,6 +34,6 @@ class OtherThreads:
     def _report(self) -> None:
         steps, threads = sum(self._counts.values()), len(self._counts)
         if steps:
-            several = "threads" if threads > 1 else "thread"
-            reason = f"{steps} optimizer steps in {threads} other {several} were not recorded"
+            noun = "threads" if threads > 1 else "thread"
+            reason = f"{steps} optimizer steps in {threads} other {noun} were not recorded"
             self._session.store.notice(NoticeKind.NOT_COLLECTED, _SUBJECT, reason)

@@ -91,7 +91,7 @@ class PassHooks:
         return bool(self._calls)
 
     def forget_calls(self) -> None:
-        """Drop open calls: a pass that raised never ends."""
+        """Drop open calls of passes that raised, which never end."""
         self._calls.clear()
 
     def before(self, begins: Callable[..., None]) -> Before:
@@ -104,7 +104,7 @@ class PassHooks:
         )
         is_trained, feeds, current = self._is_trained, deferred.feeds, deferred.current
 
-        def before(watched: nn.Module, args: Any, kwargs: Any) -> None:
+        def before(module: nn.Module, args: Any, kwargs: Any) -> None:
             # constant while tracing, so nothing of Sonde remains in compiled code
             if is_compiling():
                 return
@@ -112,27 +112,25 @@ class PassHooks:
                 if current.is_in_backward:
                     return
                 if has_gradients():
-                    is_noted = watched.training
+                    is_deferred = module.training
                 else:
-                    is_noted = (
-                        not watched.training
-                        and deferred.may_defer_evaluation
-                        and is_trained(watched)
+                    is_deferred = (
+                        not module.training and deferred.may_defer_evaluation and is_trained(module)
                     )
-                if is_noted:
-                    # the same module inside itself: the earlier pass raised
-                    if not current.depth or id(watched) == current.outermost:
-                        current.depth, current.inner_losses, current.outermost = 0, [], id(watched)
+                if is_deferred:
+                    # the same module is open already: its earlier pass raised
+                    if not current.depth or id(module) == current.outermost:
+                        current.depth, current.inner_losses, current.outermost = 0, [], id(module)
                         current.inputs = references(enumerate(args))
-                        current.start_ns, current.is_evaluating = now_ns(), not watched.training
-                        is_training = watched.training
+                        current.start_ns, current.is_evaluating = now_ns(), not module.training
+                        is_training = module.training
                         feeds.latest.is_training |= is_training
-                        feeds.trainings += is_training
-                        feeds.batch = is_training or feeds.batch_of(watched, args, kwargs)
+                        feeds.training_passes += is_training
+                        feeds.batch = is_training or feeds.batch_of(module, args, kwargs)
                         current.on_begin(is_training, args, kwargs)
                     current.depth += 1
                     return
-            begins(watched, args, kwargs)
+            begins(module, args, kwargs)
 
         return before
 
@@ -147,7 +145,7 @@ class PassHooks:
         output_loss = self._session.guard.shield("losses of evaluations", loss_in, None)
         current, feeds = deferred.current, deferred.feeds
 
-        def after(watched: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
+        def after(module: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
             if is_compiling():
                 return
             if current.depth and get_ident() == deferred.thread_id:
@@ -158,7 +156,7 @@ class PassHooks:
                     details, current.inner_losses = (current.inner_losses, feeds.batch), []
                     deferred.note((kind, current.start_ns, now_ns(), loss, details))
             elif not (deferred.is_on and current.is_in_backward):
-                ends(watched, output)
+                ends(module, output)
 
         return after
 
@@ -169,16 +167,16 @@ class PassHooks:
         skip_in_compiler(begins, with_callees=True)  # covers all hooks, which share one code object
         return begins, hook("forward passes", self._ends, None, skips)
 
-    def around(
-        self, module: nn.Module, compiled: Callable[..., Any], watched: IdentitySet[nn.Module]
+    def wrap_compiled_call(
+        self, module: nn.Module, compiled: Callable[..., Any], hooked: IdentitySet[nn.Module]
     ) -> Callable[..., Any]:
-        """Wrap the compiled call of a module, which runs no hooks of its own."""
+        """Wrap the compiled call of a module, which does not run the module's hooks."""
         begins, ends = self.begins_and_ends()
         is_compiling, reference = torch.compiler.is_compiling, weakref.ref(module)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                if is_compiling() or (called := reference()) not in watched:
+                if is_compiling() or (called := reference()) not in hooked:
                     return compiled(*args, **kwargs)
                 begins(called, args, kwargs)
                 result = compiled(*args, **kwargs)
@@ -236,8 +234,8 @@ class PassHooks:
         has_gradients = torch.is_grad_enabled()
         if has_gradients and module.training:
             return Pass.TRAIN
-        is_sure = not (has_gradients or module.training) and self._is_trained(module)
-        return Pass.EVAL if is_sure else Pass.UNDECIDED
+        is_certain = not (has_gradients or module.training) and self._is_trained(module)
+        return Pass.EVAL if is_certain else Pass.UNDECIDED
 
 
 def loss_in(output: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""Decides how long hooks rest, and reports what is recorded less often because of that."""
+"""Decides how long hooks rest, and reports what is therefore recorded less often."""
 
 from math import ceil
 
@@ -14,7 +14,7 @@ _NEVER = 1 << 62
 _LOSS_SHARE = 1.0  # of the budget, for the losses of counted steps
 _MIN_REPORTED_STEPS = 2000
 _REPORTED_CHANGE = 4
-_MIN_BARE_SHARE = 0.2  # of an inspected step that the training itself takes at least
+_MIN_BARE_SHARE = 0.2  # minimum share of an inspected step that is assumed to be training
 _MAX_COUNTED_STEPS = 2.0  # an inspected step counts as no more than this many counted steps
 
 

@@ -58,16 +58,16 @@ class Rest:
         session.state.set_flush(self.flush)
         session.listeners.on_step("rest", self._after_step)
 
-    def follow(self, optimizers: Optimizers, losses: Losses, kinds: set[str]) -> None:
+    def connect(self, optimizers: Optimizers, losses: Losses, kinds: set[str]) -> None:
         """Count the steps of these optimizers, and wake up for unusual losses.
 
         Args:
             optimizers: The optimizers of the script.
-            losses: Define the range of losses.
+            losses: Defines the range of losses.
             kinds: The operations that produced losses so far.
         """
-        self.counter.follow(optimizers)
-        self.losses.follow(losses, kinds)
+        self.counter.connect(optimizers)
+        self.losses.connect(losses, kinds)
 
     def begin(self, step_seconds: float, due_in: int, keeps_losses: bool) -> None:
         """Remove the hooks after a training step.
@@ -93,7 +93,7 @@ class Rest:
         self.schedule.begin_outside()
         self._take_out()
 
-    def counting(self) -> Callable[[Optimizer, Any, Any], None]:
+    def counting_hook(self) -> Callable[[Optimizer, Any, Any], None]:
         """The hook that counts optimizer steps while the other hooks rest."""
         return self.counter.hook(self._guarded_turn)
 
@@ -154,7 +154,7 @@ class Rest:
         session.steps.add_optimizer_steps(self.counter.take_open_step())
 
     def forget(self) -> None:
-        """Restore the hooks and drop the notes in a forked child: they are the parent's."""
+        """Restore the hooks and drop the notes in a forked child: they belong to the parent."""
         self._session.state.abandon_rest()
         self._put_back()
         self.counter.discard()

@@ -39,7 +39,7 @@ class RestingLosses:
         self._limit = 0.0  # losses beyond it are inspected
         self._node_types: set[type] = set()  # graph nodes that produced losses so far
 
-    def follow(self, losses: Losses, kinds: set[str]) -> None:
+    def connect(self, losses: Losses, kinds: set[str]) -> None:
         """Use the range of these losses, and the operations that produced losses so far."""
         self._losses, self._kinds = losses, kinds
 
@@ -55,7 +55,9 @@ class RestingLosses:
         if is_plain and self.are_recorded and self._session.thread.is_current():
             self._notes.append(ClippedNorm(norm.item(), float(limit)))
 
-    def around(self, original: Callable[..., Any], awake: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_backward(
+        self, original: Callable[..., Any], awake: Callable[..., Any]
+    ) -> Callable[..., Any]:
         """Wrap backward: at rest, call the original and only note the loss."""
         state, note = self._session.state, self._notes.append
         function_modes, dispatch_modes = _len_torch_function_stack, _len_torch_dispatch_stack
@@ -93,13 +95,13 @@ class RestingLosses:
         return backward
 
     def _number_of_new_kind(self, root: Any) -> float | None:
-        """The value of a loss; NaN if another operation than before produced it."""
+        """The value of a loss, or NaN if a new kind of operation produced it."""
         value = number_in(root)
         if value is None:
             return None
         kind, operation = type(root.grad_fn), operation_of(root)
         if operation not in self._kinds:
             return nan
-        if operation == kind.__name__:  # an operation that only scales the loss says nothing
+        if operation == kind.__name__:  # not an operation that only scales the loss
             self._node_types.add(kind)
         return value

@@ -32,7 +32,9 @@ class StepCounter:
     def __init__(self, session: Session, schedule: RestSchedule) -> None:
         self._session = session
         self._schedule = schedule
-        self.notes: list[Any] = []  # see StepEnds; never replaced, since others hold it
+        self.notes: list[
+            Any
+        ] = []  # see StepEnds; never replaced, since other objects hold this list
         self.losses = RestingLosses(session, self.notes)
         self.on_counted: list[Callable[[int], None]] = []  # called with the number of new steps
         self._rates: list[Any] = []
@@ -40,14 +42,14 @@ class StepCounter:
         self._ends = StepEnds()
         self._end_ns = 0
 
-    def follow(self, optimizers: Optimizers) -> None:
+    def connect(self, optimizers: Optimizers) -> None:
         """Count the steps of these optimizers."""
         self._optimizers = optimizers
 
     def begin(self) -> None:
         """Start counting at the end of a step."""
         numbers = self._optimizers.by_identity
-        self._ends.stepped.clear()
+        self._ends.optimizer_ends.clear()
         self._ends.begin(numbers, self._session.steps.latest_optimizers)
         self._is_alone = len(numbers) == 1
         self.losses.are_recorded = self.losses.are_recorded and self._is_alone
@@ -55,7 +57,7 @@ class StepCounter:
         self._latest_rate = None
 
     def hook(self, on_turn: Callable[[], None]) -> Callable[[Optimizer, Any, Any], None]:
-        """The hook after optimizer steps; a single function, since it runs at every step.
+        """The hook after optimizer steps, a single function because it runs at every step.
 
         Args:
             on_turn: Called when enough steps were counted.
@@ -107,7 +109,7 @@ class StepCounter:
 
     def take_open_step(self) -> list[tuple[int, int]]:
         """Remove and return the optimizers of the open step with their end times."""
-        stepped, self._ends.stepped = self._ends.stepped, []
+        stepped, self._ends.optimizer_ends = self._ends.optimizer_ends, []
         return stepped
 
     def discard(self) -> None:

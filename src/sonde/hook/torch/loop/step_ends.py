@@ -25,9 +25,8 @@ class CountedNotes:
 
     ends_ns: list[int] = field(default_factory=list)
     losses: list[tuple[int, float]] = field(default_factory=list)  # by position of the step
-    extras: list[tuple[int, Any]] = field(
-        default_factory=list
-    )  # other notes by position of the step
+    # other notes by position of the step
+    extras: list[tuple[int, Any]] = field(default_factory=list)
     pending: list[float] = field(default_factory=list)  # losses of the current step
 
 
@@ -40,9 +39,8 @@ class StepEnds:
     """
 
     def __init__(self) -> None:
-        self.stepped: list[
-            tuple[int, int]
-        ] = []  # optimizers of the current step, and their end times
+        # optimizers of the current step, and their end times
+        self.optimizer_ends: list[tuple[int, int]] = []
         self._numbers: dict[int, int] = {}  # optimizer numbers by identity
         self._previous: tuple[int, ...] = ()  # optimizers of the previous step
 
@@ -58,7 +56,7 @@ class StepEnds:
     @property
     def is_between_steps(self) -> bool:
         """Whether all optimizers of the previous step have stepped in the current one."""
-        stepped = {number for number, _ in self.stepped}
+        stepped = {number for number, _ in self.optimizer_ends}
         return not stepped or stepped == set(self._previous)
 
     def sort(self, notes: list[Any]) -> CountedNotes:
@@ -86,15 +84,15 @@ class StepEnds:
         """Add an optimizer step; return whether it starts a new step."""
         end_ns, optimizer, _ = note
         number = self._numbers.get(optimizer, -1)
-        numbers = [earlier for earlier, _ in self.stepped]
+        numbers = [earlier for earlier, _ in self.optimizer_ends]
         is_over = number in numbers
         if is_over:
             position = numbers.index(number)
             if position and tuple(numbers[:position]) == self._previous:  # alternating optimizers
-                ends_ns.append(self.stepped[position - 1][1])
+                ends_ns.append(self.optimizer_ends[position - 1][1])
                 numbers = numbers[position:]
-            ends_ns.append(self.stepped[-1][1])
+            ends_ns.append(self.optimizer_ends[-1][1])
             self._previous = tuple(numbers)
-            self.stepped.clear()
-        self.stepped.append((number, end_ns))
+            self.optimizer_ends.clear()
+        self.optimizer_ends.append((number, end_ns))
         return is_over

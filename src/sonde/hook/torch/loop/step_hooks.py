@@ -19,9 +19,9 @@ class StepHooks:
             handles: Handles of the hooks before and after each optimizer step.
             count: Called after each optimizer step while hooks rest.
         """
-        skip_in_compiler(_nothing)
+        skip_in_compiler(_do_nothing)
         skip_in_compiler(count)
-        self._stand_ins = list(zip(handles, (_nothing, count), strict=True))
+        self._stand_ins = list(zip(handles, (_do_nothing, count), strict=True))
         self._originals: list[tuple[Any, Any]] = []
 
     def take_out(self) -> None:
@@ -41,5 +41,5 @@ class StepHooks:
                 hooks[handle.id] = original
 
 
-def _nothing(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+def _do_nothing(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
     """Do nothing before an optimizer step."""

@@ -27,13 +27,13 @@ class TrainingLoop:
         self.updates = OptimizerSteps(context, self.state, self.optimizers, by_backward)
 
     def attach(self, patches: Patches) -> None:
-        """Observe backward passes and optimizer steps."""
+        """Install the hooks on backward passes and optimizer steps."""
         deferred, steps = self._context.deferred, self._context.session.steps
         deferred.readers |= {
             DATA_WAIT: lambda note: steps.data_wait(note[1], is_exhausted=note[3]),
             FORWARD: lambda note: steps.forward(note[1], Pass.TRAIN),
         }
-        deferred.rest.follow(self.optimizers, self._context.losses, self.backward.loss_kinds)
+        deferred.rest.connect(self.optimizers, self._context.losses, self.backward.loss_kinds)
         self.optimizers.attach(patches)
         self.backward.attach(patches)
         self.updates.attach(patches)
@@ -49,6 +49,6 @@ class TrainingLoop:
         self.optimizers.number_of(optimizer)
         if session.thread.is_current():
             session.steps.optimizer_created()
-        self.state.weights.follow(optimizer)
+        self.state.weights.track(optimizer)
         modules.refresh()
         modules.owned.update(id(parameter) for parameter in parameters_of(optimizer))

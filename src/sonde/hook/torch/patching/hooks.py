@@ -102,7 +102,7 @@ def _is_ours(hook: Any) -> bool:
 
 
 def _wrap_reduce(_original: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave the hooks out of the pickled or copied state of a module."""
+    """Wrap `__reduce_ex__` to omit the hooks from the pickled or copied state of a module."""
 
     def reduced(module: nn.Module, protocol: Any) -> Any:
         # another base class may define __reduce_ex__
@@ -125,7 +125,7 @@ def _without_our_hooks(state: Any) -> Any:
 
 
 def _wrap_scripting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Remove the hooks during scripting, because TorchScript would compile them."""
+    """Wrap scripting to remove the hooks meanwhile, because TorchScript would compile them."""
 
     def create_script_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         with _hooks_removed(module):

@@ -92,7 +92,7 @@ class Names:
         return entry[1] if entry is not None and entry[0]() is parameter else None
 
     def module_name_of(self, module: nn.Module) -> str | None:
-        """The name of a module, or None; empty for a single model itself."""
+        """The name of a module, or None; empty for the only model itself."""
         return self._modules.get(module)
 
     def stem_of(self, root: nn.Module, what: str) -> str:
@@ -101,7 +101,7 @@ class Names:
         return f"{name}_{what}" if name else what
 
     def prefix_of(self, root: nn.Module) -> str:
-        """The prefix of names below a root; empty for a single model."""
+        """The prefix of names below a root; empty for the only model."""
         return self._roots.get(id(unwrapped(root)), "")
 
     def adopt(self, optimizer: Optimizer, index: int) -> None:
@@ -115,7 +115,7 @@ class Names:
         """Name tensors that belong to no module or optimizer."""
         for position, leaf in enumerate(leaves):
             if self.name_of(leaf) is None:
-                self._add(_variable_with(leaf) or f"parameter_{position}", leaf)
+                self._add(_variable_name_of(leaf) or f"parameter_{position}", leaf)
 
     def _add(self, name: str, parameter: Tensor) -> None:
         if self.name_of(parameter) is None:
@@ -135,7 +135,7 @@ class Names:
 def callers() -> Iterator[FrameType]:
     """Yield the frames above the caller, innermost first, up to a limit."""
     frame = currentframe()
-    for _ in range(2):  # reading f_locals of the own frame would create a reference cycle
+    for _ in range(2):  # reading f_locals of this frame would create a reference cycle
         frame = frame and frame.f_back
     for _ in range(_MAX_FRAMES):
         if frame is None:
@@ -148,13 +148,13 @@ def _variable_that_holds(model: nn.Module) -> str | None:
     for frame in callers():
         for name, value in list(frame.f_locals.items()):
             if isinstance(value, nn.Module) and not name.startswith("_") and name != "self":
-                is_it = value is model or unwrapped(value) is model
-                if is_it and not is_inside(frame):
+                is_match = value is model or unwrapped(value) is model
+                if is_match and not is_inside(frame):
                     return name
     return None
 
 
-def _variable_with(leaf: Tensor) -> str | None:
+def _variable_name_of(leaf: Tensor) -> str | None:
     """The script's variable name of a tensor, or of the list or dictionary that holds it."""
     for frame in callers():
         for name, value in [] if is_inside(frame) else list(frame.f_locals.items()):

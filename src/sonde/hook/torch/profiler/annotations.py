@@ -76,9 +76,8 @@ class Annotations:
         self._patches = Patches()
         self._begins = session.hook("annotations", self._begin, None)
         self._ends = session.hook("annotations", _end, None)
-        skip_in_compiler(
-            self._begins, with_callees=True
-        )  # covers all hooks, which share one code object
+        # covers all hooks, which share one code object
+        skip_in_compiler(self._begins, with_callees=True)
 
     def put(self) -> None:
         """Enable annotation; only one instance may be enabled at a time."""

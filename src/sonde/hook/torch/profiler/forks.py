@@ -4,11 +4,11 @@ import ctypes
 import os
 from contextlib import suppress
 
-_USES: list[str] = []  # not empty once the profiler was used in this process
+_USES: list[str] = []  # not empty once this process has used the profiler
 
 
-def was_used() -> None:
-    """Note that the profiler was used: its threads will not exist in forked children."""
+def mark_used() -> None:
+    """Note that the profiler was used, whose threads will not exist in forked children."""
     if not _USES:
         _USES.append("here")
 

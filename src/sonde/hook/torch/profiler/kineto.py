@@ -15,7 +15,7 @@ from torch._C import _autograd
 from torch._C._profiler import _ExperimentalConfig
 from torch.autograd import profiler
 
-from sonde.hook.torch.profiler.forks import was_used
+from sonde.hook.torch.profiler.forks import mark_used
 from sonde.hook.torch.profiler.other_profilers import OtherProfilers
 from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto
 
@@ -87,7 +87,7 @@ class Kineto:
             if self._other_profilers.are_active():
                 return _ACTIVE
             config, activities = self._configured(options)
-            was_used()
+            mark_used()
             with hushed_kineto():
                 _prepare(config, activities)
             _enable(config, activities)
@@ -127,7 +127,7 @@ class Kineto:
             self.on_fork()
 
     def _end(self) -> Recorded | None:
-        # asking for a lost recording would crash the process
+        # requesting a lost recording would crash the process
         if self._is_lost:
             _forget()
             return None

@@ -27,9 +27,8 @@ class OtherProfilers:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # held while a profiler starts or stops
-        self.yield_profiler: Callable[[], None] = (
-            no_window  # ends Sonde's window before the script's profiler starts
-        )
+        # ends Sonde's window before the script's profiler starts
+        self.yield_profiler: Callable[[], None] = no_window
         self.are_used = False
         self._is_script_profiling = False  # including its warm-up
 

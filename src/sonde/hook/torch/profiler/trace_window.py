@@ -44,7 +44,7 @@ _PLAN = Window(ProfileKind.OPERATORS).by
 _SCRIPT_PROFILES = "the script uses PyTorch's profiler"
 _IN_BACKWARD = "steps end inside a backward pass, where PyTorch's profiler cannot start or stop"
 _STILL_OPEN = "the previous window has not ended yet"
-_nodes_made = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)
+_node_count = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)
 
 
 @dataclass(slots=True)
@@ -74,13 +74,12 @@ class TraceWindow:
         assert isinstance(adapter, PyTorch)
         self._other_profilers = adapter.other_profilers
         self._kineto = Kineto(self._other_profilers)
-        self._annotations = Annotations(session, adapter.names, self._may_go_on)
+        self._annotations = Annotations(session, adapter.names, self._should_continue)
         self._kineto.on_fork = self._annotations.remove
         self._guarded_yield = session.guard.shield(self._task, self._yield_profiler, None)
         self._open: _OpenWindow | None = None
-        self._late_facts: Mapping[str, Any] | None = (
-            None  # facts of a window that could not end yet
-        )
+        # facts of a window that could not end yet
+        self._late_facts: Mapping[str, Any] | None = None
         session.listeners.on_end(self._end_late)
         self._count = 0  # windows so far
 
@@ -107,7 +106,7 @@ class TraceWindow:
             step=session.steps.counts["train"],
             device=device_in_use(),
             start_ns=session.clock.now_ns(),
-            nodes=_nodes_made(),
+            nodes=_node_count(),
         )
         with self._other_profilers.lock:
             refusal = self._kineto.start(TraceOptions(**options))
@@ -184,17 +183,17 @@ class TraceWindow:
         window, now_ns = self._open, self._session.clock.now_ns
         assert window is not None
         first = len(window.anchors) and _TRIES
-        tried = []
+        attempts = []
         for number in range(first, first + _TRIES):
             name = f"{ANCHOR}{number}"
             before_ns = now_ns()
             with record_function(name):
                 pass
             after_ns = now_ns()
-            tried.append((after_ns - before_ns, name, (before_ns + after_ns) // 2))
-        window.anchors.append(min(tried)[1:])
+            attempts.append((after_ns - before_ns, name, (before_ns + after_ns) // 2))
+        window.anchors.append(min(attempts)[1:])
 
-    def _may_go_on(self) -> bool:
+    def _should_continue(self) -> bool:
         """Whether the window continues; stops one that is too large or must yield."""
         window = self._open
         if window is None or not self._kineto.is_mine:
@@ -205,7 +204,7 @@ class TraceWindow:
             self._end_late()
             return False
         seconds = (self._session.clock.now_ns() - window.start_ns) / NANOSECONDS
-        is_small = seconds <= _MAX_SECONDS and _nodes_made() - window.nodes <= _MAX_NODES
+        is_small = seconds <= _MAX_SECONDS and _node_count() - window.nodes <= _MAX_NODES
         if is_small and not window.must_yield:
             return True
         self._stop()
@@ -280,6 +279,6 @@ def _compressed(path: Path) -> bytes:
 
 
 def _warm_up() -> None:
-    """Make the first annotation of the process, which is about 1,000 times slower."""
+    """Make the first annotation of the process, which is about 1,000 times as slow as others."""
     with record_function("sonde"):
         pass

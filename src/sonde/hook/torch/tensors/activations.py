@@ -1,4 +1,4 @@
-"""Inputs and outputs of modules, where requested."""
+"""Inputs and outputs of modules, if requested."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _INPUTS: dict[type[nn.Module], Kinds] = {
     nn.Sigmoid: (TensorKind.LAYER_INPUT, TensorKind.SIGMOID_INPUT),
 }
 
-_GRACE_STEPS = 3  # steps, or passes of a model: a module that did not run by then never will
+_GRACE_STEPS = 3  # steps, or passes of a model, until modules that have not run are reported
 
 
 def is_activation(module: nn.Module) -> bool:
@@ -58,15 +58,17 @@ def kinds_of(module: nn.Module) -> tuple[Kinds, Kinds]:
 
 
 @dataclass(slots=True, eq=False)
-class _Watch:
+class _Target:
     """A module whose tensors were requested."""
 
     name: str
     root: int
     inputs: Kinds | None
     outputs: Kinds | None
-    is_seen: bool = False  # or is reported as missing
-    take: Callable[..., None] | None = None  # set if it breaks the compiled region around it
+    has_run: bool = False  # also set if it is reported as missing
+    take: Callable[..., None] | None = (
+        None  # set if it may break the compiled region that contains it
+    )
 
 
 class Activations:
@@ -80,7 +82,7 @@ class Activations:
         self._modules = modules
         self._names = names
         self._forward_tensors = forward_tensors
-        self._watches: IdentityMap[nn.Module, _Watch] = IdentityMap()
+        self._targets: IdentityMap[nn.Module, _Target] = IdentityMap()
         self._passes: dict[int, int] = {}  # by model, while something was due
         self.due: ForwardPass | None = None  # the current pass, if anything is due in it
         modules.on_found.append(session.guard.shield("activations", self._on_roots_found, None))
@@ -109,62 +111,64 @@ class Activations:
         root = id(unwrapped(module))
         self._passes[root] = self._passes.get(root, 0) + 1
         if self._passes[root] == _GRACE_STEPS:
-            unseen = [
-                watch.name for _, watch in self._watches if watch.root == root and not watch.is_seen
+            missing = [
+                target.name
+                for _, target in self._targets
+                if target.root == root and not target.has_run
             ]
-            self._report_missing(unseen, "inside a compiled region, or not called")
+            self._report_missing(missing, "inside a compiled region, or not called")
 
     def takes(self, module: nn.Module) -> tuple[bool, bool]:
         """Return whether a module's inputs and outputs are collected by request."""
-        watch = self._watches.get(module)
-        if watch is None:
+        target = self._targets.get(module)
+        if target is None:
             return False, False
-        return watch.inputs is not None, watch.outputs is not None
+        return target.inputs is not None, target.outputs is not None
 
     def _on_roots_found(self, roots: list[nn.Module]) -> None:
         for root in roots:
             regions = compiled_regions(root)
             left_out = []
             for name, module in walk(root, self._names.prefix_of(root)):
-                watch = self._watches.get(module)
-                if watch is None and name and module is not unwrapped(root):
-                    watch = self._consider(name, module, id(unwrapped(root)))
-                if watch is not None and not self._is_allowed(watch, module, regions):
-                    watch.is_seen = True
+                target = self._targets.get(module)
+                if target is None and name and module is not unwrapped(root):
+                    target = self._hook_if_needed(name, module, id(unwrapped(root)))
+                if target is not None and not self._is_allowed(target, module, regions):
+                    target.has_run = True
                     left_out.append(name)
             self._report_missing(left_out, "inside a compiled region")
 
-    def _consider(self, name: str, module: nn.Module, root: int) -> _Watch | None:
+    def _hook_if_needed(self, name: str, module: nn.Module, root: int) -> _Target | None:
         """Put hooks on a module, if its tensors may be requested."""
         inputs, outputs = kinds_of(module)
-        watch = _Watch(
+        target = _Target(
             name,
             root,
-            inputs if self._wants(f"{name}_input", inputs) else None,
-            outputs if self._wants(f"{name}_output", outputs) else None,
+            inputs if self._may_be_requested(f"{name}_input", inputs) else None,
+            outputs if self._may_be_requested(f"{name}_output", outputs) else None,
         )
-        if watch.inputs is None and watch.outputs is None:
+        if target.inputs is None and target.outputs is None:
             return None
-        self._watches[module] = watch
-        self._put_hooks(module, watch)
-        return watch
+        self._targets[module] = target
+        self._put_hooks(module, target)
+        return target
 
-    def _wants(self, stem: str, kinds: Kinds) -> bool:
+    def _may_be_requested(self, stem: str, kinds: Kinds) -> bool:
         return any(self._plan.records_tensor(f"{stem}_{call}", kinds) for call in range(MAX_CALLS))
 
-    def _is_allowed(self, watch: _Watch, module: nn.Module, regions: dict[int, bool]) -> bool:
-        """Return whether tensors can be collected: in a compiled region, only if named."""
+    def _is_allowed(self, target: _Target, module: nn.Module, regions: dict[int, bool]) -> bool:
+        """Return whether tensors can be collected: in compiled regions only if named."""
         if id(module) not in regions:
             return True
-        name, kinds = watch.name, (*(watch.inputs or ()), *(watch.outputs or ()))
+        name, kinds = target.name, (*(target.inputs or ()), *(target.outputs or ()))
         is_named = any(
             self._plan.is_named(f"{name}_{what}_{call}", kinds)
             for what in ("input", "output")
             for call in range(MAX_CALLS)
         )
         if is_named and regions[id(module)]:
-            watch.take = _run_uncompiled(self._session.hook("activations", self._take, None))
-        return watch.take is not None
+            target.take = _run_uncompiled(self._session.hook("activations", self._take, None))
+        return target.take is not None
 
     def _report_missing(self, names: list[str], reason: str) -> None:
         if names:
@@ -172,47 +176,47 @@ class Activations:
                 NoticeKind.NOT_COLLECTED, f"activations of {_common_name(names)}", reason
             )
 
-    def _put_hooks(self, module: nn.Module, watch: _Watch) -> None:
+    def _put_hooks(self, module: nn.Module, target: _Target) -> None:
         is_compiling = torch.compiler.is_compiling
         take = self._session.hook("activations", self._take, None)
 
-        def see(what: str, value: Any) -> None:
+        def handle(what: str, value: Any) -> None:
             if is_compiling():
-                if watch.take is not None:
-                    watch.take(watch, what, value)
+                if target.take is not None:
+                    target.take(target, what, value)
             elif self.due is not None:
-                take(watch, what, value)
+                take(target, what, value)
 
         def before(_module: nn.Module, args: Any, kwargs: Any) -> None:
-            see("input", (args, kwargs))
+            handle("input", (args, kwargs))
 
         def after(_module: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
-            see("output", output)
+            handle("output", output)
 
-        skip_in_compiler(see)
+        skip_in_compiler(handle)
         self._modules.hooks.put(
             module,
-            before if watch.inputs is not None else None,
-            after if watch.outputs is not None else None,
+            before if target.inputs is not None else None,
+            after if target.outputs is not None else None,
         )
 
-    def _take(self, watch: _Watch, what: str, value: Any) -> None:
+    def _take(self, target: _Target, what: str, value: Any) -> None:
         if self.due is None or not self._modules.passes.is_running:
             return
-        watch.is_seen = True
-        kinds = watch.inputs if what == "input" else watch.outputs
+        target.has_run = True
+        kinds = target.inputs if what == "input" else target.outputs
         leaves = leaves_of_call(*value) if what == "input" else leaves_of(value)
-        self._forward_tensors.offer(self.due, f"{watch.name}_{what}", kinds or (), leaves)
+        self._forward_tensors.offer(self.due, f"{target.name}_{what}", kinds or (), leaves)
 
     def _after_step(self, step: FinishedStep) -> None:
         if step.mode == "train" and step.number == _GRACE_STEPS:
-            unseen = [
-                watch.name
-                for _, watch in self._watches
-                if watch.root not in self._passes and not watch.is_seen
+            missing = [
+                target.name
+                for _, target in self._targets
+                if target.root not in self._passes and not target.has_run
             ]
             self._report_missing(
-                unseen, "no forward pass of the model ran outside compiled regions"
+                missing, "no forward pass of the model ran outside compiled regions"
             )
 
 
@@ -232,7 +236,7 @@ def _compiled(root: nn.Module) -> Iterator[tuple[int, bool]]:
 
 
 def _common_name(names: list[str]) -> str:
-    """Return one name for several modules: their common prefix."""
+    """Return one name for several modules, based on their common prefix."""
     if len(names) == 1:
         return names[0]
     levels = zip(*(name.split(".") for name in names), strict=False)

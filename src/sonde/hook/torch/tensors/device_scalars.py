@@ -80,12 +80,12 @@ class DeviceScalars:
 
     def record_tensor(self, name: str, value: Tensor, source: str, at: tuple[str, int]) -> None:
         """Record a tensor with one element; it may be on a device."""
-        here = full_tensor(value)
-        if here is None:
-            why = "this worker holds only a shard of it"
-            self.session.store.notice(NoticeKind.NOT_COLLECTED, name, why)
+        full = full_tensor(value)
+        if full is None:
+            reason = "this worker holds only a shard of it"
+            self.session.store.notice(NoticeKind.NOT_COLLECTED, name, reason)
             return
-        number = here.detach().reshape(())
+        number = full.detach().reshape(())
         if number.device.type == "cpu":
             self.session.recorder.scalar(name, float(number), source, at)
         else:

@@ -1,4 +1,4 @@
-"""Statistics on a device: their duration, and the kernels they need."""
+"""Timing of statistics on a device, and the kernels that they need."""
 
 from collections.abc import Mapping
 from itertools import product

@@ -1,4 +1,4 @@
-"""Collect the tensors that are due at a step: weights, gradients, optimizer state, others."""
+"""Collect the tensors that are due at a step: weights, gradients, optimizer state and others."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ NamedTensor = tuple[str, Kinds, Tensor]
 
 _MAX_VALUES = 2**16  # of a tensor that only rules need
 _MAX_PENDING = 16  # measurements queued in the worker thread
-_STRETCHED = 4  # a notice is recorded when the interval has grown by this factor
+_REPORTED_GROWTH = 4  # a notice is recorded when the interval has grown by this factor
 
 
 @dataclass(slots=True)
@@ -71,9 +71,8 @@ class DueTensors:
         self._routine = Measurement()
         self._decision = _Decision()
         self._recipes: IdentityMap[Optimizer, dict[Due, _Recipe]] = IdentityMap()
-        self.listen: Callable[[int], Listener | None] | None = (
-            None  # called with the statistics of an optimizer
-        )
+        # given an optimizer's number, returns the listener for its statistics
+        self.listen: Callable[[int], Listener | None] | None = None
         self._reported_interval = 1
         self._gradient_note = "as the optimizer uses them"
 
@@ -82,9 +81,12 @@ class DueTensors:
         return self._session.overhead.budget.steps_until_room(self._routine, step_seconds)
 
     def includes_gradients(self) -> bool:
-        """Return whether the statistics of this step include all gradients."""
+        """Return whether the statistics of this step include all gradients, and thus their norm."""
         decision = self._decision
-        return any(TensorKind.GRADIENT in rule.kinds and not rule.include for rule in decision.due)
+        return any(
+            TensorKind.GRADIENT in collection.kinds and not collection.include
+            for collection in decision.due
+        )
 
     def note_clipping(self) -> None:
         """Describe gradients as clipped from now on."""
@@ -98,7 +100,7 @@ class DueTensors:
         began = thread_cpu_seconds()
         at = (Mode.TRAIN.value, self._decision.step)
         tensors = self._collect(self._recipe(optimizer, due), at, self._session.clock.now_ns())
-        if any(TensorKind.OPTIMIZER_STATE in rule.kinds for rule in due):
+        if any(TensorKind.OPTIMIZER_STATE in collection.kinds for collection in due):
             self._add(tensors, self._states(optimizer), due)
         if tensors.is_empty:
             return
@@ -139,7 +141,7 @@ class DueTensors:
         decision.is_budgeted = (
             self._plan.has_routine
             and self._is_ready_for(optimizer)
-            and not session.windows.is_open  # a profile shows what the training does
+            and not session.windows.is_open  # a profile must show only the training itself
             and (self._is_early() or self._has_room())
         )
         if decision.is_budgeted:
@@ -166,7 +168,7 @@ class DueTensors:
         return first is None or self._kernels.are_ready_for(local(first))
 
     def _report_interval(self, interval: int) -> None:
-        if interval > _STRETCHED * self._reported_interval:
+        if interval > _REPORTED_GROWTH * self._reported_interval:
             self._reported_interval = interval
             limit = format_percent(self._session.settings.overhead_percent)
             self._session.store.notice(
@@ -208,11 +210,11 @@ class DueTensors:
             weights.values.copy(),
             weights.reductions.copy(),
         )
-        knows = self._session.store.has_tensor
+        has_tensor = self._session.store.has_tensor
         for name, parameter, request in recipe.gradients:
             gradient = parameter.grad
             if gradient is not None:
-                if not knows(name):
+                if not has_tensor(name):
                     self._register(name, _GRADIENT, gradient)
                 file_tensor(tensors, name, gradient, request)
         return tensors

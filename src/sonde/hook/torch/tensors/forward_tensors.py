@@ -31,21 +31,21 @@ Leaf = tuple[str, Tensor]  # suffix of the name, and the tensor
 
 
 def is_plain(value: Tensor) -> bool:
-    """Return whether a tensor has values: not while it is traced, mapped or on the meta device."""
+    """Return whether a tensor has values, so it is not traced, vmapped or on the meta device."""
     kind = type(value)
     if kind is not Tensor and kind is not nn.Parameter and not is_distributed(value):
         return False
     return not _functorch.is_functorch_wrapped_tensor(value) and not value.is_meta
 
 
-def leaves_of(value: Any, added: str = "", depth: int = _MAX_DEPTH) -> Iterator[Leaf]:
+def leaves_of(value: Any, suffix: str = "", depth: int = _MAX_DEPTH) -> Iterator[Leaf]:
     """Yield all tensors in nested dictionaries, tuples and dataclasses, with their paths."""
     if isinstance(value, Tensor):
         if is_plain(value):
-            yield added, value
+            yield suffix, value
     elif depth:
         for name, inside in _items_of(value):
-            yield from leaves_of(inside, f"{added}.{name}", depth - 1)
+            yield from leaves_of(inside, f"{suffix}.{name}", depth - 1)
 
 
 def leaves_of_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Leaf]:
@@ -107,7 +107,7 @@ class ForwardTensors:
             self._record(forward.at, stem, kinds, leaves, is_inspection)
             return
         if not self._is_due_exactly(forward):
-            leaves = [(added, first_samples(tensor)) for added, tensor in leaves]
+            leaves = [(suffix, first_samples(tensor)) for suffix, tensor in leaves]
         size = sum(tensor.nbytes for _, tensor in leaves)
         if self._held_bytes + size > _MAX_HELD_BYTES:
             self._session.store.notice(
@@ -117,7 +117,7 @@ class ForwardTensors:
             )
             return
         with torch.no_grad():
-            leaves = [(added, local(tensor).detach().clone()) for added, tensor in leaves]
+            leaves = [(suffix, local(tensor).detach().clone()) for suffix, tensor in leaves]
         self._held_bytes += size
 
         def settled(at: At) -> None:
@@ -141,8 +141,8 @@ class ForwardTensors:
             return
         needs = self._session.plan.needs
         call_name = stem if stem in _UNNUMBERED and not number else f"{stem}_{number}"
-        for added, tensor in leaves:
-            name = f"{call_name}{added}"
+        for suffix, tensor in leaves:
+            name = f"{call_name}{suffix}"
             if (
                 is_inspection
                 and TensorKind.RELU_OUTPUT in kinds

@@ -29,7 +29,7 @@ class FullValues:
         session.listeners.on_end(self._write_all)
 
     def _reset(self) -> None:
-        """Start empty; a forked child must not use its parent's copies and locks."""
+        """Start empty, since a forked child must not use its parent's copies and locks."""
         self._held: dict[At, list[Copies]] = {}
         self._held_bytes = 0
         self._written: dict[At, int] = {}  # number of files per step
@@ -92,15 +92,15 @@ class FullValues:
 
     def _token(self, at: At) -> str:
         """Return a new file token if values of this step were written before."""
-        times = self._written[at] = self._written.get(at, 0) + 1
+        count = self._written[at] = self._written.get(at, 0) + 1
         if len(self._written) > _MAX_STEPS_REMEMBERED:
             del self._written[next(iter(self._written))]
         token = self._session.store.writer.token
-        return token if times == 1 else f"{token}_{times}"
+        return token if count == 1 else f"{token}_{count}"
 
 
 def _is_over(at: At, step: FinishedStep) -> bool:
-    """Return whether a step gets no more values; losses of evaluation steps come late."""
+    """Return whether a step gets no more values; those of evaluation steps may come late."""
     mode, number = at
     if mode == step.mode:
         return number < step.number or (mode == "train" and number == step.number)

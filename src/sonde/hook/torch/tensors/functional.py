@@ -1,8 +1,7 @@
 """Activation functions that are called as functions, named after the calling module.
 
-They are replaced only if activations are requested, and only where that is safe: a
-function that other code compares with, or uses as a default, is kept, and the function that it
-calls is replaced.
+They are replaced only if activations are requested, and only if that is safe: a function that other
+code compares with or uses as a default stays, and the function that it calls is replaced.
 """
 
 from collections.abc import Callable
@@ -62,9 +61,8 @@ class FunctionalActivations:
         self._forward_tensors = forward_tensors
         self._activations = activations
         self._patches: Patches | None = None
-        self._originals: dict[
-            int, Any
-        ] = {}  # built-in functions by the identity of their replacement
+        # built-in functions by the identity of their replacement
+        self._originals: dict[int, Any] = {}
         self._depth = 0  # a function may call another one
         modules.on_found.append(
             session.guard.shield("functional activations", self._patch_if_needed, None)
@@ -117,8 +115,8 @@ class FunctionalActivations:
         is_compiling, activations = torch.compiler.is_compiling, self._activations
         state = self._session.state
         name = original.__name__.rstrip("_")
-        of_input = _INPUT_KINDS.get(name)
-        of_output = _RELU if of_input == _INPUT_KINDS["relu"] else _ACTIVATION
+        input_kinds = _INPUT_KINDS.get(name)
+        output_kinds = _RELU if input_kinds == _INPUT_KINDS["relu"] else _ACTIVATION
         take = self._session.hook("functional activations", self._take, None)
         call_name_of = self._session.hook("functional activations", self._call_name, None)
 
@@ -129,14 +127,16 @@ class FunctionalActivations:
                 call_name = call_name_of(name)
                 if call_name is None:
                     return original(*args, **kwargs)
-                if of_input is not None:
-                    take(f"{call_name}_input", of_input, args[0] if args else kwargs.get("input"))
+                if input_kinds is not None:
+                    take(
+                        f"{call_name}_input", input_kinds, args[0] if args else kwargs.get("input")
+                    )
                 self._depth = 1
                 try:
                     result = original(*args, **kwargs)
                 finally:
                     self._depth = 0
-                take(f"{call_name}_output", of_output, result)
+                take(f"{call_name}_output", output_kinds, result)
                 return result
             except BaseException as error:
                 drop_frame(error)

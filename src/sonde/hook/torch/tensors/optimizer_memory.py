@@ -31,7 +31,7 @@ class _Memory:
 
 
 class OptimizerMemory:
-    """Compare the running averages of optimizers with earlier ones."""
+    """Compare the running averages of optimizers with their previous values."""
 
     def __init__(self) -> None:
         self._before: IdentityMap[Optimizer, _Memory] = IdentityMap()
@@ -48,10 +48,10 @@ class OptimizerMemory:
         now = self._before[optimizer] = _read_memory(optimizer, updates)
         if before is None or (before.tensors, before.decay) != (now.tensors, now.decay):
             return None
-        faded = before.decay ** (updates - before.updates)
-        new = now.squares - faded * before.squares
-        is_known = isfinite(new) and 0 <= faded < 1 and new > _MIN_NEW_SHARE * now.squares
-        return sqrt(new / (1 - faded)) if is_known else None
+        remaining_share = before.decay ** (updates - before.updates)
+        new = now.squares - remaining_share * before.squares
+        is_known = isfinite(new) and 0 <= remaining_share < 1 and new > _MIN_NEW_SHARE * now.squares
+        return sqrt(new / (1 - remaining_share)) if is_known else None
 
 
 def _updates_of(optimizer: Optimizer) -> float | None:
@@ -62,8 +62,8 @@ def _updates_of(optimizer: Optimizer) -> float | None:
     updates, squares = state.get("step"), _squares_in(state)
     if isinstance(updates, Tensor):
         updates = full_tensor(updates)
-    is_here = squares is not None and not (isinstance(updates, Tensor) and not updates.is_cpu)
-    return float(updates) if is_here and updates is not None else None
+    is_readable = squares is not None and not (isinstance(updates, Tensor) and not updates.is_cpu)
+    return float(updates) if is_readable and updates is not None else None
 
 
 def _squares_in(state: dict[str, Any]) -> Tensor | None:

@@ -39,7 +39,7 @@ class RowSample(NamedTuple):
 
     @property
     def form(self) -> tuple[int, str, int]:
-        """A key: samples with equal keys can be joined."""
+        """A key; samples with equal keys can be joined."""
         return self.rows, self.kind, self.width
 
 
@@ -51,7 +51,7 @@ def join_samples(batches: Sequence[RowSample], kind: str | None = None) -> NDArr
 
 
 def sample_rows(tensor: Tensor, max_rows: int = MAX_ROWS) -> RowSample | None:
-    """Sample a host tensor that does not require gradients; None for other tensors."""
+    """Sample a host tensor that does not require gradients; return None for other tensors."""
     shape, kind = tensor.shape, _KINDS.get(tensor.dtype)
     if type(tensor) is not Tensor or not shape or kind is None or not tensor.is_cpu:
         return None
@@ -64,9 +64,9 @@ def sample_rows(tensor: Tensor, max_rows: int = MAX_ROWS) -> RowSample | None:
     if not address:  # its memory was freed, or never allocated
         return None
     if tensor.is_contiguous():
-        to_row, to_number = elements // shape[0], 1
+        row_stride, column_stride = elements // shape[0], 1
     elif len(shape) <= _MATRIX_DIMENSIONS:
-        to_row, to_number = tensor.stride(0), tensor.stride(-1)
+        row_stride, column_stride = tensor.stride(0), tensor.stride(-1)
     else:
         return None
     item, width = tensor.itemsize, elements // shape[0]
@@ -76,7 +76,7 @@ def sample_rows(tensor: Tensor, max_rows: int = MAX_ROWS) -> RowSample | None:
         (min(max_rows, shape[0]), min(_MAX_COLUMNS, 1 + (width - 1 - first) // step)),
         kind,
         memoryview(_Memory.from_address(address)),
-        first * to_number * item,
-        (to_row * item, step * to_number * item),
+        first * column_stride * item,
+        (row_stride * item, step * column_stride * item),
     )
     return RowSample(sample.tobytes(), kind, sample.shape[1], shape[0])

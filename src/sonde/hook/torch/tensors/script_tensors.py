@@ -37,8 +37,8 @@ class ScriptTensors:
         if request is None:
             return True
         try:
-            is_ours = isinstance(value, Tensor)
-            tensor = value if is_ours else torch.as_tensor(value, device="cpu")
+            is_tensor = isinstance(value, Tensor)
+            tensor = value if is_tensor else torch.as_tensor(value, device="cpu")
         except (RuntimeError, TypeError, ValueError):
             return False
         self._record(name, tensor, request, at)

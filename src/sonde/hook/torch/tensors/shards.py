@@ -1,8 +1,8 @@
 """The shard of a tensor that this process can read alone.
 
 Operations on distributed tensors (DTensor) may start a collective: the norm of a sharded tensor is
-the norm over all workers. A collective that only one worker starts never ends, so the hook never
-computes with a distributed tensor: it reads the local shard.
+the norm over all workers. A collective that only one worker starts never completes, so the hook
+never computes with a distributed tensor, but reads its local shard.
 """
 
 from functools import cache
@@ -29,8 +29,8 @@ def is_distributed(tensor: Tensor) -> bool:
 def local(tensor: Tensor) -> Tensor:
     """Return the local shard of a distributed tensor; any other tensor unchanged.
 
-    Empty while a collective of the training is still writing to it: waiting for that here could
-    keep this worker from the message that the others wait for.
+    The result is empty while a collective of the training is still writing to the tensor. Waiting
+    for it here could delay an operation that other workers wait for.
     """
     kind = type(tensor)
     if kind is Tensor or kind is nn.Parameter:

@@ -28,7 +28,7 @@ class Copies:
     def __init__(self, copied: dict[str, Tensor]) -> None:
         self._copied = copied
         # events in device queues after which the copies are complete
-        self._made = {
+        self._events = {
             tensor.device: _mark(tensor.device) for tensor in copied.values() if tensor.is_cuda
         }
 
@@ -45,9 +45,9 @@ class Copies:
         if not tensor.is_cuda:
             return tensor
         with torch.no_grad(), on_own_stream(tensor.device):
-            way = _host_transfer(tensor.device)
-            way.stream.wait_event(self._made[tensor.device])
-            return way.fetch(tensor)
+            transfer = _host_transfer(tensor.device)
+            transfer.stream.wait_event(self._events[tensor.device])
+            return transfer.fetch(tensor)
 
 
 def _mark(device: torch.device) -> Any:

@@ -93,7 +93,7 @@ class Pending(Protocol):
     """Statistics that are being computed."""
 
     def is_ready(self) -> bool:
-        """Return whether `measured` would not wait for a device.
+        """Return whether `measured` returns without waiting for a device.
 
         Call it in the training thread, between steps: querying a device, from any thread,
         would break a graph capture.
@@ -170,7 +170,7 @@ class _Copied:
         self._with_histogram = with_histogram
 
     def is_ready(self) -> bool:
-        """Always true: no device is involved."""
+        """Return True, since no device is involved."""
         return True
 
     def measured(self) -> Measured:
@@ -314,7 +314,7 @@ class _Scratch:
     def _reduced(self, piece: torch.Tensor) -> list[float]:
         """Compute minimum, maximum, smallest magnitude, sum, sum of squares, sum of magnitudes."""
         wide = self._widened(piece)
-        is_single = piece.dtype is torch.float32  # half the bytes, half the time
+        is_single = piece.dtype is torch.float32  # half the bytes take half the time
         if is_single:
             torch.aminmax(piece, out=(self._single_low, self._single_high))
         else:
@@ -352,7 +352,7 @@ class _Scratch:
 
 
 def _without_denormals(wide: torch.Tensor) -> torch.Tensor:
-    """Replace denormal doubles, which would look like zeros, by the smallest normal one."""
+    """Replace denormal doubles, which would be counted as zeros, with the smallest normal one."""
     is_denormal = (wide != 0.0) & (wide.abs() < _SMALLEST_NORMAL)
     smallest = torch.full_like(wide, _SMALLEST_NORMAL).copysign_(wide)
     return torch.where(is_denormal, smallest, wide)

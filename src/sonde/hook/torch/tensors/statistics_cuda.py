@@ -1,7 +1,7 @@
 """Statistics of tensors on a GPU: queued after training work, copied when ready.
 
-Nothing here waits for the device. Dense tensors of the common element types go through one pass of
-a Triton kernel; everything else, or everything where Triton is missing, through torch's operators.
+Nothing here waits for the device. Dense tensors of common element types are processed in one pass
+by a Triton kernel; other tensors, or all tensors if Triton is missing, by torch's operators.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ from sonde.store.statistics import BINS, encode_histogram
 
 _MAX_PLANS = 16
 _PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter}
-_NOWHERE = 1  # no tensor with more than one byte per element has this address
+_NO_ADDRESS = 1  # no tensor with more than one byte per element has this address
 _ELEMENTS = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
 _ALIGNMENT_BYTES = 16  # of the kernel's widest loads
 _THREADS = 128
@@ -88,7 +88,7 @@ def _plan(names: list[str], values: list[torch.Tensor]) -> tuple[_Plan, list[int
 
 
 def _addresses(values: list[torch.Tensor]) -> list[int]:
-    """Return the addresses of contiguous tensors; _NOWHERE for others."""
+    """Return the addresses of contiguous tensors; _NO_ADDRESS for others."""
     if set(map(type, values)) <= _PLAIN_TYPES:
         try:
             if all(map(torch.Tensor.is_contiguous, values)):
@@ -100,13 +100,13 @@ def _addresses(values: list[torch.Tensor]) -> list[int]:
 
 def _address(tensor: torch.Tensor) -> int:
     if type(tensor) not in _PLAIN_TYPES or tensor.layout is not torch.strided:
-        return _NOWHERE
-    return tensor.data_ptr() if tensor.is_contiguous() else _NOWHERE
+        return _NO_ADDRESS
+    return tensor.data_ptr() if tensor.is_contiguous() else _NO_ADDRESS
 
 
 def _block(address: int, dtype: torch.dtype, numel: int) -> int:
-    """Return the elements that a program loads at once; 0 if the kernel cannot."""
-    if address == _NOWHERE or not numel or dtype not in _ELEMENTS:
+    """Return how many elements a program loads at once, or 0 if they are not supported."""
+    if address == _NO_ADDRESS or not numel or dtype not in _ELEMENTS:
         return 0
     per_thread = 1 if address % _ALIGNMENT_BYTES else _ALIGNMENT_BYTES // dtype.itemsize
     return _THREADS * per_thread
@@ -135,7 +135,7 @@ def _new_plan(
 
 
 class _Group:
-    """Tensors of one element type, with the launch data that stays the same."""
+    """Tensors of one element type, with the launch data that all launches share."""
 
     def __init__(
         self,
@@ -148,9 +148,9 @@ class _Group:
         self.indices, self.names, self.numels, self.chunks = indices, names, numels, sum(chunks)
         dtype, self.block = kind
         self.element = getattr(KERNELS.tl, _ELEMENTS[dtype])
-        of_chunks = [number for number, count in enumerate(chunks) for _ in range(count)]
+        tensor_of_chunk = [number for number, count in enumerate(chunks) for _ in range(count)]
         self.table = array("q", [0] * len(names))
-        self.table.extend((*numels, *accumulate(chunks, initial=0), *of_chunks))
+        self.table.extend((*numels, *accumulate(chunks, initial=0), *tensor_of_chunk))
         self.free: list[_Buffers] = []
 
     def launch(self, addresses: Sequence[int], with_histogram: bool) -> Pending:

@@ -2,11 +2,11 @@
 """Statistics of many tensors in one pass over GPU memory, as Triton kernels.
 
 (mypy does not understand Triton.) A program processes one chunk of one tensor. Most chunks are full
-and hold only ordinary numbers: for those, six instructions per element are enough. The others are
-taken again, carefully, from the cache.
+and hold only ordinary numbers, which take six instructions per element. The others are processed
+again by slower code, which reads them from the cache.
 
-A table tells a program what to do, for T tensors: their addresses (T), their numbers of elements
-(T), their first chunks and the end of all (T + 1), the tensor of each chunk. A chunk's row holds
+A table describes T tensors: their addresses (T), their numbers of elements (T), their first chunks
+and the end of the last one (T + 1), and the tensor of each chunk. A chunk's row holds
 the nine columns from `nans` to `sum_of_absolutes`.
 """
 
@@ -25,14 +25,14 @@ _UNALIGNED_BLOCK = tl.constexpr(UNALIGNED_BLOCK)
 _LEVELS = tl.constexpr(BINS // 2)
 _ROWS = tl.constexpr(1024)  # of chunks, merged at once
 
-# Bits of a single: what is left after the shift is the exponent and the first bit of the mantissa.
+# Bits of a float32: the shift leaves the exponent and the first bit of the mantissa.
 _SHIFT = tl.constexpr(22)
 _LOWEST_CODE = tl.constexpr(2 * (127 - 40))
 _MAGNITUDE = tl.constexpr(0x7FFFFFFF)
 _INFINITE = tl.constexpr(0x7F800000)
 
-# Counting among 64 bins costs half of counting among 256: a block's largest value and the 31
-# levels below it hold nearly all, the few smaller ones are added one by one.
+# Counting in 64 bins costs half as much as in 256: the level of a block's largest value and the 31
+# levels below hold nearly all values, and the few smaller ones are added one by one.
 _SPAN = tl.constexpr(4096)
 _WINDOW = tl.constexpr(32)
 

@@ -31,7 +31,7 @@ class ByOperators:
     def __init__(self, tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> None:
         self._with_histogram = with_histogram
         self._left_out: dict[str, str] = {}
-        self._known: dict[str, tuple[int, int]] = {}  # elements and implied zeros, by name
+        self._sizes: dict[str, tuple[int, int]] = {}  # elements and implied zeros, by name
         rows = []
         for name, tensor in tensors.items():
             try:
@@ -40,7 +40,7 @@ class ByOperators:
             except (RuntimeError, TypeError, ValueError) as error:
                 self._left_out[name] = reason(error)
             else:
-                self._known[name] = values.numel(), zeros
+                self._sizes[name] = values.numel(), zeros
         self._event: Any = None
         self._rows: torch.Tensor | None = None
         if rows:
@@ -61,8 +61,8 @@ class ByOperators:
             return measured
         numbers = array("d")
         numbers.frombytes(ctypes.string_at(self._rows.data_ptr(), self._rows.nbytes))
-        width = len(numbers) // len(self._known)
-        for index, (name, (count, zeros)) in enumerate(self._known.items()):
+        width = len(numbers) // len(self._sizes)
+        for index, (name, (count, zeros)) in enumerate(self._sizes.items()):
             row = numbers[index * width : (index + 1) * width]
             values = [count, *row[: len(COLUMNS) - 1]]
             counts = map(int, row[len(COLUMNS) - 1 :])
@@ -79,7 +79,7 @@ class ByOperators:
 
 
 def _summed(tensor: torch.Tensor) -> torch.Tensor:
-    """Convert an uncoalesced sparse gradient to a dense one: coalescing would wait."""
+    """Convert an uncoalesced sparse gradient to a dense one; coalescing would wait."""
     if tensor.layout is not torch.sparse_coo or tensor.is_coalesced():
         return tensor
     sizes, rest = tensor.shape[: tensor.sparse_dim()], tensor.shape[tensor.sparse_dim() :]
@@ -134,7 +134,7 @@ def _merged(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 def _bins(wide: torch.Tensor) -> torch.Tensor:
-    """Return the bin of each value; an extra one for values without a bin."""
+    """Return the bin of each value; zeros and non-finite values get an extra bin."""
     codes = (wide.view(torch.int64) & _MAGNITUDE) >> _CODE_SHIFT
     levels = (codes - _LOWEST_CODE).clamp_(0, LEVELS - 1)
     bins = torch.where(wide < 0.0, LEVELS - 1 - levels, LEVELS + levels)

@@ -37,7 +37,7 @@ class StepTensors:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether there are no tensors."""
         return not (self.plain or self.with_histogram)
 
     def everything(self) -> dict[str, Tensor]:
@@ -75,19 +75,19 @@ class TensorRecords:
         """Copy what training is about to change; the worker thread does the rest.
 
         Returns:
-            Whether its cost is known on return; for a device, it is known later.
+            Whether the cost is known on return; the cost on a device is known later.
         """
         everything = tensors.everything()
         if any(local(tensor).is_cuda for tensor in everything.values()):
             self._launch(tensors, routine)
             return False
         copied = self._buffers.copy(everything) if routine else copies(everything)
-        mine = tensors.of(copied)
-        if mine.values:
-            self._values.keep(tensors.at, Copies(mine.values))
-        returned = None if tensors.values or routine is None else copied
+        copied_tensors = tensors.of(copied)
+        if copied_tensors.values:
+            self._values.keep(tensors.at, Copies(copied_tensors.values))
+        reusable = None if tensors.values or routine is None else copied
         self._session.worker_thread.submit(
-            "statistics", lambda: self._measure(mine, routine, returned)
+            "statistics", lambda: self._measure(copied_tensors, routine, reusable)
         )
         return True
 

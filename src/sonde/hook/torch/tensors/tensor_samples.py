@@ -52,7 +52,7 @@ class HostCopies:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether there is at most one element."""
+        """Whether there is no more than one element."""
         return sum(self._lengths) <= 1
 
     def tensors(self) -> list[Tensor]:
@@ -93,7 +93,7 @@ class _Delivery:
 def deliver(
     session: Session, task: str, copies: HostCopies, record: Callable[[list[Tensor]], None]
 ) -> None:
-    """Record copies as soon as they arrive: a scalar on the host now."""
+    """Record copies when they arrive; a scalar on the host is recorded immediately."""
     delivery = _Delivery(copies, record)
     if copies.is_on_host and copies.is_scalar:
         delivery.take()  # recorded with its step, even if the worker thread is late
@@ -131,7 +131,7 @@ def _sample_elements(tensor: Tensor) -> Tensor:
 
 
 def _flat(tensor: Tensor) -> Tensor | None:
-    """Return a flat view of a dense tensor; None if there is none."""
+    """Return a flat view of a dense tensor, or None if its layout does not allow one."""
     if tensor.is_contiguous():
         return tensor.detach().view(-1)
     images = 4  # dimensions

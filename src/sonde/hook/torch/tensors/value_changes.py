@@ -1,4 +1,4 @@
-"""A few elements of tensors at two moments, to see what changed."""
+"""Samples of tensor elements at two points in time, to detect changes."""
 
 import weakref
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ Pair = tuple[list[float], list[float]]  # the same elements, before and after
 
 
 class ValueChanges:
-    """Sample tensors now and once more later."""
+    """Sample tensors now and again later."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self._tensors = [weakref.ref(tensor) for tensor in tensors]

@@ -1,8 +1,8 @@
-"""Weights that a script changes itself between a backward pass and clearing gradients.
+"""Weights that a script changes between a backward pass and the clearing of gradients.
 
-Sharpness-aware minimization (SAM) moves the weights along the gradients, clears these, computes
-them again and steps with the second ones. The loss of the step is that of the first pass. A
-loop that leaves a batch out clears its gradients without having used them.
+Sharpness-aware minimization (SAM) moves the weights along the gradients, clears the gradients,
+computes them again and steps with the new ones. The loss of the step is that of the first pass. A
+loop that skips a batch clears its gradients without using them.
 """
 
 import weakref
@@ -25,14 +25,16 @@ def _no_parameter() -> Tensor | None:
 
 
 class WeightChanges:
-    """Track changes of one parameter, as a sample of all that an optimizer owns."""
+    """Track changes of one parameter, as a sample of all parameters of an optimizer."""
 
     def __init__(self) -> None:
-        self.is_ahead = False  # weights were changed with gradients that are cleared now
+        self.is_ahead = (
+            False  # weights have changed since the backward pass whose gradients were cleared
+        )
         self._parameter: _Reference = _no_parameter
         self._version: int | None = None  # when a backward pass began, until gradients are cleared
 
-    def follow(self, optimizer: Optimizer) -> None:
+    def track(self, optimizer: Optimizer) -> None:
         """Track the last parameter of a new optimizer: it is near the loss and gets a gradient."""
         for parameter in reversed(list(parameters_of(optimizer))):
             if _is_plain(parameter) and parameter.requires_grad:
@@ -52,7 +54,7 @@ class WeightChanges:
         before, self._version = self._version, None
         if before is None:  # no backward pass since the last clearing
             return self.is_ahead
-        if self.is_ahead:  # the second gradients are not used either: not such an optimizer
+        if self.is_ahead:  # the second gradients are not used either, so this is not SAM
             self._parameter, self.is_ahead = _no_parameter, False
         else:
             self.is_ahead = self._current() not in (before, None)
@@ -70,5 +72,5 @@ class WeightChanges:
 
 
 def _is_plain(parameter: Tensor) -> bool:
-    """Return whether changes are counted; lazy parameters, for example, raise."""
+    """Return whether PyTorch counts changes of a parameter; lazy parameters, for example, raise."""
     return type(parameter) in (Tensor, nn.Parameter) or is_distributed(parameter)

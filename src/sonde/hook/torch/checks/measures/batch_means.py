@@ -13,7 +13,7 @@ from sonde.hook.torch.tensors.row_samples import RowSample, join_samples
 from sonde.records.observation import ObservationKind
 
 _BATCHES_PER_RECORD = 100
-_MAX_BATCHES = 1000  # an order that does not show by then is not there
+_MAX_BATCHES = 1000  # if data is ordered, this many batches show it
 _MIN_ROWS = 4
 _TASK = "batch means"
 

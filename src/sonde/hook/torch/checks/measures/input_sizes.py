@@ -11,30 +11,30 @@ from sonde.hook.steps import Pass
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_STABLE_BATCHES = 8  # of one size in a row: text batches of any length change all the time
+_STABLE_BATCHES = 8  # in a row with the same size; the length of text batches varies
 
 
 class InputSizes:
-    """Reports when samples get another size after many batches of one size."""
+    """Record when the sample size changes after several batches of the same size."""
 
     def __init__(self, session: Session, steps_behind: Callable[[], int]) -> None:
-        """Starts with no size.
+        """Start without a known size.
 
         Args:
-            session: Where changes are recorded.
-            steps_behind: Counts finished steps that the session does not count yet.
+            session: Records the changes.
+            steps_behind: Returns the number of finished steps that the session has not counted.
         """
         self._session = session
         self._steps_behind = steps_behind
         self.forget()
 
     def forget(self) -> None:
-        """Forget the size: a new training run begins."""
+        """Forget the size when a new training run begins."""
         self._size = 0
         self._batches = 0
 
     def note(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Compare the size of a training batch with the batches before."""
+        """Compare the sample size of a training batch with that of previous batches."""
         size = _sample_size(args, kwargs)
         if size == self._size:
             self._batches += 1
@@ -50,7 +50,7 @@ class InputSizes:
 
 
 def _sample_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """Return the elements per sample of the first tensor; 0 if there is none."""
+    """Return the number of elements per sample of the first tensor, or 0 without tensors."""
     value = args[0] if args else next(iter(kwargs.values()), None)
     if isinstance(value, dict | list | tuple):
         value = next(iter(value.values() if isinstance(value, dict) else value), None)

@@ -16,7 +16,7 @@ from sonde.hook.torch.patching.hooks import Hooks
 from sonde.hook.torch.patching.names import callers, is_inside
 
 CUT = "cut"  # runs before every layer that gets gradients
-# these run under no_grad() in training and are followed by the line of the script
+# run under no_grad() in training; the line of the script is appended
 UNTRACKED = "untracked"  # with initial weights
 FROZEN = "frozen"  # with loaded or trained weights, or not at every step
 SIDE = "side"  # runs after layers that get gradients; its output is not used
@@ -33,7 +33,7 @@ class _Runs:
 
 
 class LayerUses:
-    """Record for a few passes how layers run, with hooks that never touch a device."""
+    """Record how layers run in a few passes, with hooks that do not access a device."""
 
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
@@ -41,8 +41,8 @@ class LayerUses:
         self._layers: dict[int, list[weakref.ref[Tensor]]] = {}  # parameters by layer
         self._runs: dict[int, _Runs] = {}  # in order of their first runs
 
-    def watch(self) -> None:
-        """Put hooks on layers, unless anything is compiled: hooks would trigger recompilation."""
+    def start(self) -> None:
+        """Put hooks on layers, unless anything is compiled: hooks would cause recompilation."""
         self.stop()
         if _has_compiled():
             return
@@ -62,13 +62,13 @@ class LayerUses:
     def of(self, parameters: Sequence[Tensor | None], steps: int) -> list[str]:
         """Return how the layer of each parameter was used over some steps; empty if unknown."""
         uses: dict[int, str] = {}
-        is_past = False  # a layer that gets gradients has run
+        is_past_trained = False  # whether a layer that gets gradients has run before
         for layer, runs in self._runs.items():
             layer_parameters = _alive(self._layers[layer])
             if any(parameter.grad is not None for parameter in layer_parameters):
-                is_past = True
+                is_past_trained = True
                 continue
-            use = SIDE if is_past else CUT
+            use = SIDE if is_past_trained else CUT
             if not runs.with_gradients:
                 use = FROZEN if self._modules.are_loaded(layer_parameters) else UNTRACKED
                 use = f"{use} {runs.line}" if runs.untracked >= steps else FROZEN
@@ -105,7 +105,7 @@ class LayerUses:
 
 
 def _is_leaf(module: nn.Module) -> bool:
-    """Return whether a module has no children: others may run without using their parameters."""
+    """Return whether a module has no children; others may run without using their parameters."""
     has_children = any(True for _ in module.children())
     return not has_children and not isinstance(module, torch.jit.ScriptModule)
 

@@ -11,16 +11,15 @@ from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.patching.names import Names, unwrapped
 from sonde.hook.torch.tensors.shards import is_distributed
 
-_AVERAGED_LATER = (
-    "PostLocalSGDState"  # state of a communication hook that lets workers diverge for a while
-)
+# state of a communication hook under which workers diverge between averages
+_AVERAGED_LATER = "PostLocalSGDState"
 
 
 class Replica(NamedTuple):
     """A model that every worker holds."""
 
     subject: str
-    is_wrapped: bool  # to be identical on all workers
+    is_wrapped: bool  # by DDP, so it must be identical on all workers
     parameters: list[Tensor]
 
 
