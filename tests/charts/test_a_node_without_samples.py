@@ -1,4 +1,4 @@
-"""A node whose samples are all lost: its charts are left out, and those of others are drawn."""
+"""A node whose samples are all lost has no charts; those of other nodes are drawn."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def recorded(nodes: int) -> FakeJob:
 
 
 def cut_after_the_names(job: FakeJob) -> None:
-    """The log of the first node keeps which series it has, and no sample of them."""
+    """Truncate the log of the first node after its schema, before any sample."""
     key = next(key for key in job.stored(".frames") if "system" in key)
     data = job.backend.read(key)
     first = next(each for each in FrameScan(data) if each.kind is not FrameKind.SCHEMA)

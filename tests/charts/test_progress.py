@@ -1,4 +1,4 @@
-"""Training progress over time: what a job did when."""
+"""The chart of training progress over time."""
 
 from sonde.charts.progress import Progress
 from sonde.records.chart import Lanes
@@ -35,7 +35,7 @@ def test_running_job_has_no_finalization() -> None:
     assert _stages(_trained())[-1] == ("training loop", 2.0, 7.0)
 
 
-def test_a_command_that_trains_nothing_has_no_progress_to_show() -> None:
+def test_a_command_without_training_has_no_progress_chart() -> None:
     job = FakeJob()
     job.clock.advance(3)
     assert Progress().build(job.end().job()) is None

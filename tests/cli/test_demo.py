@@ -11,7 +11,7 @@ def trained(rate_at: dict[int, float], wait_at: dict[int, float]) -> FakeJob:
     worker = job.worker()
     for step in range(20):
         rate = rate_at.get(step, 0.5)
-        if step % 4 == 0 or rate != rate_at.get(step - 1, 0.5):  # when it changes, and now and then
+        if step % 4 == 0 or rate != rate_at.get(step - 1, 0.5):  # when it changes, and periodically
             worker.scalar("learning_rate/0", step, rate)
         worker.scalar("loss", step, 8.0 if step - 1 in rate_at else 1.0)
         worker.step(step, {"data_wait": wait_at.get(step, 0.125), "forward": 1.0})

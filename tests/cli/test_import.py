@@ -89,6 +89,6 @@ def test_progress_bar_is_shown_only_on_a_terminal(
     path = trace(tmp_path / "trace.json")
     assert sonde(tmp_path / "store", "import", "kineto", str(path), "--name", "piped") == 0
     assert "importing" not in capsys.readouterr().err
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich treats it as a terminal
     assert sonde(tmp_path / "store", "import", "kineto", str(path), "--name", "seen") == 0
     assert "importing" in capsys.readouterr().err

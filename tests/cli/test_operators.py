@@ -63,7 +63,7 @@ def test_json_document_contains_the_same(
     assert run_command_line(["operators", recorded, *words]) == 0
 
 
-def test_a_job_that_was_not_profiled_says_so(
+def test_a_job_that_was_not_profiled_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = FakeJob(str(tmp_path / "plain"))

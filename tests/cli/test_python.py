@@ -80,7 +80,7 @@ def test_output_can_be_grouped_by_module_and_filtered_by_phase(
     assert "helper.py" not in shown.partition("Slow steps")[0]
 
 
-def test_a_job_without_a_profile_says_how_to_get_one(
+def test_a_job_without_a_profile_explains_how_to_record_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bare = FakeJob(str(tmp_path / "store" / "bare"))

@@ -1,4 +1,4 @@
-"""`sonde report`: into the job's folder, into a file, at the end of a job, and on paper."""
+"""`sonde report`: into the job's folder, to a file, at the end of a job, and as PDF."""
 
 import json
 import shutil
@@ -57,8 +57,8 @@ def test_report_at_the_end_does_not_run_rules_again(job: FakeJob) -> None:
     assert document["rules"] == []
 
 
-def test_report_is_left_to_a_node_that_still_runs(tmp_path: Path) -> None:
-    later = FakeClock(SystemClock().now_ns() + 10**15)  # what begins then is not over yet
+def test_report_is_written_by_the_last_running_node(tmp_path: Path) -> None:
+    later = FakeClock(SystemClock().now_ns() + 10**15)  # an attempt that starts now is not over
     job = FakeJob(str(tmp_path / "job"), clock=later)
     assert run_command_line(["report", job.backend.uri, "--at-end"]) == RUNS_ELSEWHERE
     assert not job.backend.exists(report_key("report.html"))

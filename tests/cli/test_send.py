@@ -31,7 +31,7 @@ def test_everything_on_this_machine_is_sent(
     spool: Spool, target: Memory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spool.release()
-    (spool.folder.parent / "sonde-workers-000").mkdir()  # no spool, and no obstacle
+    (spool.folder.parent / "sonde-workers-000").mkdir()  # not a spool: reported, others are sent
     assert run_command_line(["send"]) == 1
     (spool.folder.parent / "sonde-workers-000").rmdir()
     assert target.read(KEY) == b"a beat"

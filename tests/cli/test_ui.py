@@ -116,7 +116,7 @@ def test_only_its_owner_can_connect_to_a_unix_socket(
                 server.listen_on_path(path)
     finally:
         os.umask(before)
-    # what a killed server left behind is replaced, and removed at the end
+    # the socket of a killed server is replaced, and removed at the end
     assert str(path) in printed("--socket", str(path))
     assert not path.exists()
 

@@ -104,11 +104,11 @@ def _judged_after_the_end() -> Job:
     fake.worker().step(0, {"forward": 0.1}).flush()
     leasing = Leasing(fake.backend, clock, "")
     leasing.take()
-    clock.acts += [fake.end, lambda: None, lambda: tell(fake), leasing.release]
+    clock.acts += [fake.end, lambda: None, lambda: report_finding(fake), leasing.release]
     return fake.job()
 
 
-def tell(fake: FakeJob) -> None:
+def report_finding(fake: FakeJob) -> None:
     """Record a critical finding."""
     finding = Finding("DeadRelu", Severity.CRITICAL, "Nothing comes through.", "look")
     episode = Episode("e1", finding, fake.clock.now_ns(), fake.clock.now_ns(), 1)

@@ -81,7 +81,7 @@ def test_loader_profiles_are_read_rarely_while_training_waits_for_data(
     assert len(polls) < 12  # 13 windows of 20 steps, evaluated twice, and 2 of 200
 
 
-def test_the_page_shows_that_number() -> None:
+def test_the_report_shows_the_same_worker_count() -> None:
     spec = Loaders().build(starved(97.0).job())
     assert isinstance(spec, Table)
     indices = {column.name: index for index, column in enumerate(spec.columns)}
@@ -122,9 +122,7 @@ def test_the_evaluation_loader_is_not_mistaken_for_the_training_loader(
     for name in RULES:
         [episode] = judged[name].episodes
         assert episode.finding.evidence["loader_processes"] == 1
-        assert "takes 250 ms, and a step without waiting takes 50 ms" in (
-            episode.finding.advice
-        )
+        assert "takes 250 ms, and a step without waiting takes 50 ms" in (episode.finding.advice)
     [trained, _] = job.job().dataloader().reports
     assert trained.processes is not None
     assert judged[RULES[1]].episodes[0].finding.advice.startswith(trained.processes.text)

@@ -94,7 +94,7 @@ def test_statistics_show_where_the_time_goes() -> None:
     assert sum(shares) == pytest.approx(100)
 
 
-def test_a_phase_named_like_a_column_gets_a_column_of_its_own() -> None:
+def test_a_phase_named_like_a_column_gets_its_own_column() -> None:
     job = FakeJob()
     worker = job.worker().span("step", 0.1, 0.5, category="user")
     worker.span("forward", 0.0, 2.0, category="device", lane="cuda:0")

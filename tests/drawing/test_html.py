@@ -1,4 +1,4 @@
-"""Elements whose texts cannot become anything else."""
+"""HTML elements with escaped texts."""
 
 import json
 import re

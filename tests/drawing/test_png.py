@@ -1,4 +1,4 @@
-"""Pictures of 256 colors."""
+"""PNG images with 256 colors."""
 
 import struct
 import zlib

@@ -12,7 +12,7 @@ from tests.fakes.job import FakeJob
 LEAD_SECONDS = 30.0
 
 
-def troubled(bad: Callable[[int], bool]) -> FakeJob:
+def faulty_job(bad: Callable[[int], bool]) -> FakeJob:
     """Return a job with many faults that starts training 30 seconds after its start."""
     job = FakeJob()
     worker = job.worker(device="cuda:0")
@@ -41,7 +41,7 @@ def troubled(bad: Callable[[int], bool]) -> FakeJob:
 @pytest.mark.parametrize("setting", ["calibrated", "classic"])
 @pytest.mark.parametrize("from_step", [0, 200])
 def test_no_finding_begins_with_the_job(setting: str, from_step: int) -> None:
-    job = troubled(lambda step: step >= from_step)
+    job = faulty_job(lambda step: step >= from_step)
     start_ns = job.job().facts.start_ns or 0
     value = {name: {"setting": setting} for name in rule_names()}
     judgement = job.job().check(*select_rules(parameters=value))
@@ -52,7 +52,7 @@ def test_no_finding_begins_with_the_job(setting: str, from_step: int) -> None:
 
 
 def test_findings_of_the_second_half_begin_in_it() -> None:
-    job = troubled(lambda step: step >= 200)
+    job = faulty_job(lambda step: step >= 200)
     steps = job.job().steps().to_arrow()
     middle_ns = steps["time"][150].value
     for item in job.job().check("ExplodingTensor", "LossSpike", "LossDiverging"):

@@ -28,7 +28,7 @@ EPISODE = [episode()]
 
 
 class FakeProcess(SideProcess):
-    """Ends when the test says so, with the given CPU time."""
+    """Ends when the test calls `end`, with the given CPU time."""
 
     def __init__(self) -> None:
         super().__init__((), FakeClock())

@@ -234,7 +234,7 @@ def test_time_and_steps_of_a_finding_come_from_its_data() -> None:
 
 def test_findings_are_recorded_once_and_can_be_read() -> None:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
-    for _ in range(2):  # the second run has nothing left to do
+    for _ in range(2):  # the second run has no new data
         Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     judged = job.job().judgement()
     assert [evaluation.rule for evaluation in judged] == ["LossTooLarge"]

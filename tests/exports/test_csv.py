@@ -31,7 +31,7 @@ def test_a_series_missing_on_a_node_is_empty_for_it() -> None:
     ]
 
 
-def test_buckets_give_minimum_mean_and_maximum() -> None:
+def test_buckets_have_minimum_mean_and_maximum() -> None:
     job = FakeJob().record({"cpu.user_percent": [0.0, 50.0, 100.0, 50.0]})
     [head, row] = rows(export("csv", select(job, buckets=1)))
     assert head[2:] == [f"cpu.user_percent {name}" for name in ("minimum", "mean", "maximum")]

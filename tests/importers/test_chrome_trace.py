@@ -1,4 +1,4 @@
-"""Any trace in Chrome's format as a job: spans, instants, counters, and what is left out."""
+"""Importing traces in Chrome's format: spans, instants, counters and skipped events."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.fakes.recordings import (
 MTIME = 1_650_000_000
 
 
-def test_beginnings_and_ends_are_spans_and_nest(tmp_path: Path) -> None:
+def test_begin_and_end_events_are_nested_spans(tmp_path: Path) -> None:
     events = [
         {"ph": "B", "name": "outer", "pid": 1, "tid": 1, "ts": 100, "args": {"size": 3}},
         {"ph": "B", "name": "inner", "pid": 1, "tid": 1, "ts": 120},
@@ -35,7 +35,7 @@ def test_beginnings_and_ends_are_spans_and_nest(tmp_path: Path) -> None:
     assert outer["detail"] == '{"size":3,"found":4}'
 
 
-def test_a_bare_array_without_its_last_bracket_is_read(tmp_path: Path) -> None:
+def test_a_bare_array_without_a_closing_bracket_is_read(tmp_path: Path) -> None:
     text = '[\n{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2},\n'
     path = write_text(tmp_path / "trace.json", text)
     result = imported("chrome-trace", path, tmp_path / "store")
@@ -43,7 +43,7 @@ def test_a_bare_array_without_its_last_bracket_is_read(tmp_path: Path) -> None:
     assert not any("is truncated" in remark for remark in result.intake.remarks)
 
 
-def test_a_file_that_is_cut_off_is_told_with_the_place(tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported_with_its_position(tmp_path: Path) -> None:
     event = '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}'
     path = write_text(tmp_path / "trace.json", f'{{"traceEvents":[{event},{event[:20]}')
     result = imported("chrome-trace", path, tmp_path / "store")
@@ -51,8 +51,8 @@ def test_a_file_that_is_cut_off_is_told_with_the_place(tmp_path: Path) -> None:
     assert any("is truncated after 89 bytes" in remark for remark in result.intake.remarks)
 
 
-def test_a_number_larger_than_any_float_is_no_number(tmp_path: Path) -> None:
-    """`make torture` found it."""
+def test_a_number_too_large_for_a_float_is_ignored(tmp_path: Path) -> None:
+    """Found by `make torture`."""
     huge = "1" + "0" * 400
     events = [
         '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}',
@@ -64,7 +64,7 @@ def test_a_number_larger_than_any_float_is_no_number(tmp_path: Path) -> None:
     assert "a" in names
 
 
-def test_lanes_are_called_as_the_trace_calls_them(tmp_path: Path) -> None:
+def test_lanes_have_the_names_of_the_trace(tmp_path: Path) -> None:
     events = [
         named("process_name", "loader", 1),
         named("thread_name", "reader", 1, 5),
@@ -102,7 +102,7 @@ def test_counters_become_scalars_of_their_step(tmp_path: Path) -> None:
     assert dict(+result.intake.left_out) == {"counters without a number": 1}
 
 
-def test_a_trace_of_counters_alone_is_a_job(tmp_path: Path) -> None:
+def test_a_trace_with_only_counters_is_a_job(tmp_path: Path) -> None:
     event = {"ph": "C", "name": "memory", "pid": 1, "ts": 1.65e15, "args": {"used": 7}}
     path = write(tmp_path / "trace.json", [event])
     job = imported("chrome-trace", path, tmp_path / "store").job
@@ -111,14 +111,14 @@ def test_a_trace_of_counters_alone_is_a_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["step 7", "train_step 7", "Step#7", "iteration: 7"])
-def test_steps_are_told_by_their_names(tmp_path: Path, name: str) -> None:
+def test_steps_are_recognized_by_name(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / "trace.json", [span(name, 100, 50), span("optimizer", 130, 10)])
     [step] = imported("chrome-trace", path, tmp_path / "store").steps()
     assert (step["step"], step["seconds"]) == (7, pytest.approx(50e-6))
     assert step["optimizer"] == pytest.approx(10e-6)
 
 
-def test_a_step_may_have_its_number_beside_its_name(tmp_path: Path) -> None:
+def test_the_number_of_a_step_may_be_an_argument(tmp_path: Path) -> None:
     events = [
         span("step", 100, 50, (1, 1), args={"step": 8}),
         span("forward", 110, 20, (1, 2), args={"step": 8}),
@@ -128,7 +128,7 @@ def test_a_step_may_have_its_number_beside_its_name(tmp_path: Path) -> None:
     assert (step["step"], step["forward"]) == (8, pytest.approx(20e-6))
 
 
-def test_a_trace_that_names_its_beginning_has_a_date(tmp_path: Path) -> None:
+def test_a_trace_with_a_base_time_has_a_date(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", [span("a", 50, 10)], baseTimeNanoseconds=BASE_NS)
     result = imported("chrome-trace", path, tmp_path / "store")
     assert result.job.summary["start_time"] == "2023-11-14T22:13:20.000050Z"
@@ -147,7 +147,7 @@ def test_asynchronous_spans_and_instants_are_operations(tmp_path: Path) -> None:
     assert [(row["name"], row["duration_ns"]) for row in rows] == [("request", 80_000), ("mark", 0)]
 
 
-def test_everything_that_is_not_understood_is_counted(tmp_path: Path) -> None:
+def test_skipped_events_are_counted(tmp_path: Path) -> None:
     events = [
         span("a", 0, 10),
         {"ph": "s", "id": 1, "ts": 1},
@@ -181,7 +181,7 @@ def test_a_trace_without_a_date_ends_when_its_file_was_written(tmp_path: Path) -
     assert any("no date" in remark for remark in result.intake.remarks)
 
 
-def test_traces_without_a_date_stay_as_they_lie(tmp_path: Path) -> None:
+def test_traces_without_a_date_keep_their_relative_times(tmp_path: Path) -> None:
     for rank, start in enumerate((100, 400)):
         write(tmp_path / "run" / f"rank{rank}.json", [span("a", start, 10)])
     result = imported("chrome-trace", tmp_path / "run", tmp_path / "store")
@@ -189,13 +189,13 @@ def test_traces_without_a_date_stay_as_they_lie(tmp_path: Path) -> None:
     assert second["start_ns"] - first["start_ns"] == 300_000
 
 
-def test_a_file_with_nothing_that_took_time_is_named_with_the_place(tmp_path: Path) -> None:
+def test_a_file_without_spans_is_an_error_with_its_position(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", [named("process_name", "x", 1)])
     with pytest.raises(DamagedError, match=r"trace\.json .*bytes"):
         imported("chrome-trace", path, tmp_path / "store")
 
 
-def test_what_sonde_exported_comes_back(tmp_path: Path) -> None:
+def test_an_exported_job_can_be_imported(tmp_path: Path) -> None:
     kernel = span("gemm", 1300, 50, STREAM, cat="kernel", args={"device": 0, "stream": 7})
     events = [*training_step(4, 1000), kernel]
     path = write(tmp_path / "trace.json", events, baseTimeNanoseconds=BASE_NS)

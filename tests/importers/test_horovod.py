@@ -1,4 +1,4 @@
-"""Timelines of Horovod as jobs."""
+"""Importing Horovod timelines."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.fakes.recordings import Event, imported, named, span, write, write_te
 
 
 def timeline(index: dict[str, Any]) -> list[Event]:
-    """One tensor: rank 1 comes last, then the sum in three parts."""
+    """Return events of one tensor: rank 1 is ready last, then an allreduce in three phases."""
     return [
         {**index, "ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 100},
         {**index, "ph": "X", "name": "0", "ts": 101, "dur": 0},
@@ -33,7 +33,7 @@ def timeline(index: dict[str, Any]) -> list[Event]:
 
 
 def unclosed(events: list[Event]) -> str:
-    """As Horovod writes it: one event per line, and no end."""
+    """Encode events as Horovod does: one per line, without a closing bracket."""
     return "[\n" + "".join(f"{json.dumps(item)},\n" for item in events)
 
 
@@ -53,7 +53,7 @@ def test_tensors_are_negotiated_and_then_processed(tmp_path: Path) -> None:
     assert not +result.intake.left_out
 
 
-def test_the_rank_that_came_last_is_told(tmp_path: Path) -> None:
+def test_the_last_rank_to_be_ready_is_recorded(tmp_path: Path) -> None:
     path = write_text(tmp_path / "timeline.json", unclosed(timeline({"pid": 3})))
     result = imported("horovod", path, tmp_path / "store")
     negotiation, processing, *_ = (json.loads(row["detail"] or "{}") for row in result.operations())
@@ -67,7 +67,7 @@ def test_the_rank_that_came_last_is_told(tmp_path: Path) -> None:
     assert result.job.lives[0].info.world_size == 2
 
 
-def test_a_tensor_may_be_a_thread_instead(tmp_path: Path) -> None:
+def test_a_tensor_may_be_a_thread_instead_of_a_process(tmp_path: Path) -> None:
     events = []
     for thread, tensor in enumerate(("a", "b")):
         events += [
@@ -80,7 +80,7 @@ def test_a_tensor_may_be_a_thread_instead(tmp_path: Path) -> None:
     assert len(rows) == 8
 
 
-def test_what_a_killed_job_has_begun_is_told(tmp_path: Path) -> None:
+def test_unfinished_operations_of_a_killed_job_are_reported(tmp_path: Path) -> None:
     events = timeline({"pid": 3})[:-1]
     path = write_text(tmp_path / "timeline.json", unclosed(events) + '{"ph": "B", "na')
     result = imported("horovod", path, tmp_path / "store")
@@ -88,7 +88,7 @@ def test_what_a_killed_job_has_begun_is_told(tmp_path: Path) -> None:
     assert dict(+result.intake.left_out) == {"begin events without an end": 1}
 
 
-def test_a_trace_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_trace_of_another_program_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", [span("a", 0, 10)])
     with pytest.raises(DamagedError, match="is not a Horovod timeline"):
         imported("horovod", path, tmp_path / "store")

@@ -1,4 +1,4 @@
-"""The job that a recording becomes is there whole, or not at all."""
+"""An imported job becomes visible when it is complete, or not at all."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def fill(draft: JobDraft) -> None:
     Intake(draft, lambda _size: None).worker(WorkerDescription(0, "box")).add_rows(EVENTS, [ROW])
 
 
-def test_nobody_sees_it_before_it_is_whole(tmp_path: Path) -> None:
+def test_a_draft_is_invisible_until_it_is_complete(tmp_path: Path) -> None:
     with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
         fill(draft)
         assert list_job_names(str(tmp_path)) == []
@@ -30,9 +30,7 @@ def test_nobody_sees_it_before_it_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_nothing_is_left_of_one_that_was_given_up(
-    tmp_path: Path, error: type[BaseException]
-) -> None:
+def test_a_failed_import_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
     def give_up() -> None:
         with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
             fill(draft)
@@ -43,7 +41,7 @@ def test_nothing_is_left_of_one_that_was_given_up(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_name_that_is_taken_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_a_name_in_use_is_refused_before_reading(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "trace")).end()
     with pytest.raises(JobExistsError, match="--name"):
         JobDraft(str(tmp_path), "trace", FakeClock())
@@ -56,7 +54,7 @@ def test_a_name_that_is_a_link_is_refused(tmp_path: Path) -> None:
         JobDraft(str(tmp_path), "trace", FakeClock())
 
 
-def test_a_job_that_took_the_name_meanwhile_is_left_alone(tmp_path: Path) -> None:
+def test_a_job_created_with_the_same_name_during_the_import_is_kept(tmp_path: Path) -> None:
     with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
         fill(draft)
         second_draft = FakeJob(str(tmp_path / "trace")).end()
@@ -66,7 +64,7 @@ def test_a_job_that_took_the_name_meanwhile_is_left_alone(tmp_path: Path) -> Non
     assert second_draft.stored() == before
 
 
-def test_drafts_of_imports_that_were_killed_go_after_a_day(tmp_path: Path) -> None:
+def test_drafts_of_killed_imports_are_removed_after_a_day(tmp_path: Path) -> None:
     remaining = tmp_path / ".import-old-12345678" / "workers"
     remaining.mkdir(parents=True)
     (remaining / "x").touch()
@@ -77,7 +75,7 @@ def test_drafts_of_imports_that_were_killed_go_after_a_day(tmp_path: Path) -> No
         assert not remaining.parent.exists()
 
 
-def test_what_it_wrote_is_parquet(tmp_path: Path) -> None:
+def test_imported_data_is_stored_as_parquet(tmp_path: Path) -> None:
     with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
         fill(draft)
         draft.publish(("x",), "/")

@@ -1,4 +1,4 @@
-"""Traces of PyTorch's profiler as jobs: old and new layouts, many ranks, broken files."""
+"""Importing traces of PyTorch's profiler: old and new formats, many ranks, broken files."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ def two_steps(start: float = 1000.0) -> list[dict[str, object]]:
     return [*training_step(4, start), *training_step(5, start + 1000, sequence=10)]
 
 
-def test_steps_and_phases_are_those_that_the_profiler_marked(tmp_path: Path) -> None:
+def test_steps_and_phases_come_from_annotations_of_the_profiler(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", two_steps(), baseTimeNanoseconds=BASE_NS)
     fourth, fifth = imported("kineto", path, tmp_path / "store").steps()
     assert (fourth["step"], fifth["step"]) == (4, 5)
@@ -42,13 +42,13 @@ def test_steps_and_phases_are_those_that_the_profiler_marked(tmp_path: Path) -> 
     assert fourth["between"] == pytest.approx(300e-6)
 
 
-def test_device_properties_that_are_no_list_are_left_out(tmp_path: Path) -> None:
+def test_device_properties_that_are_not_a_list_are_ignored(tmp_path: Path) -> None:
     facts = {"baseTimeNanoseconds": BASE_NS, "deviceProperties": 7}
     path = write(tmp_path / "trace.json", two_steps(), **facts)
     assert len(imported("kineto", path, tmp_path / "store").steps()) == 2
 
 
-def test_passes_of_an_accumulated_gradient_are_told_apart(tmp_path: Path) -> None:
+def test_passes_of_accumulated_gradients_are_separate(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", training_step(0, 1000, passes=2))
     [step] = imported("kineto", path, tmp_path / "store").steps()
     assert step["micro_steps"] == 2
@@ -56,7 +56,7 @@ def test_passes_of_an_accumulated_gradient_are_told_apart(tmp_path: Path) -> Non
     assert step["backward"] == pytest.approx(300e-6)
 
 
-def test_what_is_computed_after_the_backward_pass_is_no_forward(tmp_path: Path) -> None:
+def test_operators_after_the_backward_pass_are_not_a_forward_pass(tmp_path: Path) -> None:
     item = operator("aten::item", 1950, 20)
     events = [*training_step(0, 1000), {**item, "args": {"Sequence number": 9}}]
     path = write(tmp_path / "trace.json", events)
@@ -74,7 +74,7 @@ def test_without_marked_steps_a_step_ends_with_its_optimizer(tmp_path: Path) -> 
     assert second["seconds"] == pytest.approx(1e-3)
 
 
-def test_the_job_tells_where_it_comes_from(tmp_path: Path) -> None:
+def test_the_job_records_its_origin(tmp_path: Path) -> None:
     kernel = span("gemm", 1200, 50, STREAM, cat="kernel", args={"device": 0, "stream": 7})
     head = {
         "baseTimeNanoseconds": BASE_NS,
@@ -98,7 +98,7 @@ def test_the_job_tells_where_it_comes_from(tmp_path: Path) -> None:
     )
 
 
-def test_all_of_it_was_seen_by_a_profiler(tmp_path: Path) -> None:
+def test_all_steps_count_as_profiled(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", two_steps(), baseTimeNanoseconds=BASE_NS)
     job = imported("kineto", path, tmp_path / "store").job
     [window] = job.events(category="window").to_arrow().to_pylist()
@@ -107,7 +107,7 @@ def test_all_of_it_was_seen_by_a_profiler(tmp_path: Path) -> None:
     assert '"steps":[4,5]' in window["detail"]
 
 
-def test_the_operators_of_the_job_are_those_of_the_trace(tmp_path: Path) -> None:
+def test_the_job_has_the_operators_of_the_trace(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json.gz", two_steps(), baseTimeNanoseconds=BASE_NS)
     rows = imported("kineto", path, tmp_path / "store").operations()
     assert len(rows) == len(two_steps())
@@ -117,8 +117,8 @@ def test_the_operators_of_the_job_are_those_of_the_trace(tmp_path: Path) -> None
     assert step["duration_ns"] == 1_000_000
 
 
-def test_the_layout_of_old_versions_is_read(tmp_path: Path) -> None:
-    """PyTorch 1.8: instants of the epoch, other words for the categories, steps as operators."""
+def test_the_format_of_old_versions_is_read(tmp_path: Path) -> None:
+    """PyTorch 1.8: times since the epoch, other names of categories, steps as operators."""
     now = 1.6e15
     events = [{**worker, "cat": "Operator"} for worker in two_steps(now)]
     events.append(span("gemm", now + 300, 50, STREAM, cat="Kernel", args={"device": 0}))
@@ -129,7 +129,7 @@ def test_the_layout_of_old_versions_is_read(tmp_path: Path) -> None:
     assert {"kernel", "annotation", "operator"} <= {row["category"] for row in result.operations()}
 
 
-def test_ranks_are_those_that_the_traces_tell(tmp_path: Path) -> None:
+def test_ranks_come_from_the_traces(tmp_path: Path) -> None:
     for rank in (0, 1):
         info = {"rank": 1 - rank, "world_size": 2, "backend": "gloo"}
         path = tmp_path / "run" / f"host-{rank}_77.123.pt.trace.json"
@@ -144,7 +144,7 @@ def test_ranks_are_those_that_the_traces_tell(tmp_path: Path) -> None:
     assert job.nodes == ("host-0", "host-1")
 
 
-def test_without_a_word_ranks_are_those_of_the_file_names(tmp_path: Path) -> None:
+def test_ranks_missing_in_traces_come_from_file_names(tmp_path: Path) -> None:
     for rank in (3, 12):
         write(tmp_path / "run" / f"trace_rank{rank}.json.gz", two_steps())
     job = imported("kineto", tmp_path / "run", tmp_path / "store").job
@@ -152,7 +152,7 @@ def test_without_a_word_ranks_are_those_of_the_file_names(tmp_path: Path) -> Non
     assert {worker.info.world_size for worker in job.lives} == {2}
 
 
-def test_several_recordings_of_a_worker_are_one_worker(tmp_path: Path) -> None:
+def test_several_recordings_of_a_rank_are_one_worker(tmp_path: Path) -> None:
     for cycle, number in enumerate((4, 40)):
         path = tmp_path / "run" / f"box_77.{cycle}.pt.trace.json"
         events = training_step(number, 1000 + cycle * SECOND_US)
@@ -163,7 +163,7 @@ def test_several_recordings_of_a_worker_are_one_worker(tmp_path: Path) -> None:
     assert result.job.lives[0].info.pid == 77
 
 
-def test_a_file_of_something_else_in_the_folder_is_told(tmp_path: Path) -> None:
+def test_an_unrelated_file_in_the_folder_is_reported(tmp_path: Path) -> None:
     write(tmp_path / "run" / "rank0.json", two_steps())
     write_text(tmp_path / "run" / "config.json", '{"batch": 4}')
     result = imported("kineto", tmp_path / "run", tmp_path / "store")
@@ -171,20 +171,20 @@ def test_a_file_of_something_else_in_the_folder_is_told(tmp_path: Path) -> None:
     assert any("config.json" in remark for remark in result.intake.remarks)
 
 
-def test_a_file_that_is_no_trace_is_named_with_the_place(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_trace_is_reported_with_its_position(tmp_path: Path) -> None:
     path = write_text(tmp_path / "trace.json", "<html>not found</html>")
     with pytest.raises(DamagedError, match=r"trace\.json.*byte"):
         imported("kineto", path, tmp_path / "store")
     assert not list((tmp_path / "store").glob("*"))
 
 
-def test_a_trace_without_operations_says_what_it_holds(tmp_path: Path) -> None:
+def test_the_error_for_a_trace_without_operations_lists_its_events(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", [{"ph": "i", "name": "x", "ts": 1}])
     with pytest.raises(DamagedError, match=r"no operations, only instants \(1\)"):
         imported("kineto", path, tmp_path / "store")
 
 
-def test_a_trace_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_a_truncated_trace_is_read_as_far_as_possible(tmp_path: Path) -> None:
     complete = write(tmp_path / "whole.json.gz", two_steps(), baseTimeNanoseconds=BASE_NS)
     text = gzip.decompress(complete.read_bytes()).decode()
     path = write_text(tmp_path / "trace.json", text[: -len(text) // 3])
@@ -193,7 +193,7 @@ def test_a_trace_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> N
     assert any("is truncated" in remark for remark in result.intake.remarks)
 
 
-def test_what_is_not_understood_is_counted(tmp_path: Path) -> None:
+def test_skipped_events_are_counted(tmp_path: Path) -> None:
     arrows = [{"ph": kind, "id": 1, "ts": 1, "cat": "ac2g", "name": "ac2g"} for kind in "sf"]
     memory = {"ph": "i", "name": "[memory]", "ts": 1100, "args": {"Bytes": 512}}
     path = write(tmp_path / "trace.json", [*two_steps(), *arrows, memory, memory])
@@ -203,7 +203,7 @@ def test_what_is_not_understood_is_counted(tmp_path: Path) -> None:
     assert notice["what"] == "instants (2)"
 
 
-def test_operations_whose_times_are_broken_are_left_out(tmp_path: Path) -> None:
+def test_operations_with_invalid_times_are_skipped(tmp_path: Path) -> None:
     events = [
         *training_step(0, 1.7e15),
         operator("never", 1e30, 5),
@@ -216,7 +216,7 @@ def test_operations_whose_times_are_broken_are_left_out(tmp_path: Path) -> None:
     assert dict(+result.intake.left_out) == {"events without a time": 3}
 
 
-def test_phases_that_a_script_names_are_taken_where_nothing_else_tells(tmp_path: Path) -> None:
+def test_phases_named_by_the_script_are_used_if_there_are_no_others(tmp_path: Path) -> None:
     events = [
         annotation("ProfilerStep#0", 1000, 1000),
         annotation("## forward ##", 1100, 300),
@@ -230,7 +230,7 @@ def test_phases_that_a_script_names_are_taken_where_nothing_else_tells(tmp_path:
     assert step["between"] == pytest.approx(300e-6)
 
 
-def test_a_recording_of_a_gpu_holds_what_a_plain_count_of_it_finds(tmp_path: Path) -> None:
+def test_a_gpu_recording_matches_an_independent_count(tmp_path: Path) -> None:
     events = json.loads(gzip.decompress(H200.read_bytes()))["traceEvents"]
     result = imported("kineto", H200, tmp_path / "store")
     rows = result.operations()
@@ -250,7 +250,7 @@ def test_a_recording_of_a_gpu_holds_what_a_plain_count_of_it_finds(tmp_path: Pat
     assert result.job.lives[0].info.device == "cuda:0"
 
 
-def test_a_trace_of_the_installed_version_is_read(tmp_path: Path) -> None:
+def test_a_trace_of_the_installed_pytorch_is_read(tmp_path: Path) -> None:
     network = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
     optimizer = torch.optim.AdamW(network.parameters())
     loader = DataLoader(TensorDataset(torch.randn(12, 4)), batch_size=4)

@@ -1,4 +1,4 @@
-"""What the names of recordings tell: ranks, nodes, processes."""
+"""Ranks, nodes and processes from the names of recordings."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ ENDINGS = (".json", ".json.gz")
         ("frank2.json", 0, "imported", 0),
     ],
 )
-def test_the_name_of_a_file_tells(
+def test_file_names_contain_rank_node_and_process(
     tmp_path: Path, name: str, rank: int, node: str, pid: int
 ) -> None:
     (tmp_path / name).touch()
@@ -31,25 +31,25 @@ def test_the_name_of_a_file_tells(
     assert (source.rank, source.node, source.pid) == (rank, node, pid)
 
 
-def test_files_that_tell_no_rank_get_those_that_are_free(tmp_path: Path) -> None:
+def test_files_without_a_rank_get_free_ranks(tmp_path: Path) -> None:
     for name in ("a.json", "b.json", "rank0.json"):
         (tmp_path / name).touch()
     sources = {source.path.name: source.rank for source in find_sources(tmp_path, ENDINGS)}
     assert sources == {"a.json": 1, "b.json": 2, "rank0.json": 0}
 
 
-def test_ranks_of_one_host_are_its_processes(tmp_path: Path) -> None:
+def test_each_process_of_a_host_is_a_rank(tmp_path: Path) -> None:
     for name in ("box_20.1.pt.trace.json", "box_20.2.pt.trace.json", "box_21.1.pt.trace.json"):
         (tmp_path / name).touch()
     assert [source.rank for source in find_sources(tmp_path, ENDINGS)] == [0, 0, 1]
 
 
-def test_a_folder_without_recordings_says_how_they_are_named(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_recordings_names_the_expected_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(UsageError, match=r"ends in \.json or \.json\.gz"):
         find_sources(tmp_path, ENDINGS)
 
 
-def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_path_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         find_sources(tmp_path / "nothing.json", ENDINGS)

@@ -1,4 +1,4 @@
-"""Steps and phases told from names alone."""
+"""Steps and phases from the names of operations."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ Named = tuple[str, int, int]
 
 
 def operations(*rows: Named, lane: str = "main thread", device: str = "cpu") -> Operations:
-    """Name, start and end of each."""
+    """Build operations from names, starts and ends."""
     return Operations(
         [name for name, _, _ in rows],
         [lane] * len(rows),
@@ -20,26 +20,26 @@ def operations(*rows: Named, lane: str = "main thread", device: str = "cpu") -> 
     )
 
 
-def test_nothing_is_made_up_where_nothing_is_named() -> None:
+def test_unnamed_operations_have_no_steps() -> None:
     training = find_training(operations(("aten::mm", 0, 10), ("forward_hook", 10, 20)))
     assert not training.steps
     assert not training.phases
 
 
-def test_a_recording_of_nothing_shows_nothing() -> None:
+def test_an_empty_recording_has_no_steps() -> None:
     assert not find_training(operations()).steps
 
 
-def test_an_optimizer_that_clears_gradients_does_not_step() -> None:
+def test_zeroing_gradients_is_not_an_optimizer_step() -> None:
     rows = [("Optimizer.zero_grad#SGD.zero_grad", 0, 5), ("Optimizer.step#SGD.step", 10, 20)]
     assert find_training(operations(*rows)).phases == [("optimizer", 10, 20)]
 
 
-def test_what_a_device_repeats_of_the_names_is_no_step() -> None:
+def test_names_repeated_on_a_device_are_not_steps() -> None:
     assert not find_training(operations(("ProfilerStep#3", 0, 10), device="cuda:0")).steps
 
 
-def test_steps_that_are_told_in_another_way_stand() -> None:
+def test_given_steps_are_used() -> None:
     training = find_training(operations(("step 1", 0, 10)), [Step(8, 5, 9), Step(7, 0, 5)])
     assert [step.number for step in training.steps] == [7, 8]
 

@@ -1,4 +1,4 @@
-"""Traces of TensorFlow's and JAX's profiler as jobs."""
+"""Importing traces of the TensorFlow and JAX profiler."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def gpu_events() -> list[dict[str, Any]]:
     ]
 
 
-def test_what_ran_on_a_device_is_not_told_twice(tmp_path: Path) -> None:
+def test_device_operations_are_imported_once(tmp_path: Path) -> None:
     path = write(tmp_path / "run" / "box.trace.json.gz", gpu_events(), displayTimeUnit="ns")
     rows = imported("xprof", path, tmp_path / "store").operations()
     result = {row["name"]: (row["category"], row["device"]) for row in rows}
@@ -50,14 +50,14 @@ def test_what_ran_on_a_device_is_not_told_twice(tmp_path: Path) -> None:
     assert correlations["fusion_1"] == correlations["cuLaunchKernel"] == 77
 
 
-def test_steps_are_those_of_the_device(tmp_path: Path) -> None:
+def test_steps_come_from_the_device(tmp_path: Path) -> None:
     path = write(tmp_path / "run" / "box.trace.json.gz", gpu_events())
     result = imported("xprof", path, tmp_path / "store")
     assert [step["step"] for step in result.steps()] == [12, 13]
     assert result.job.nodes == ("box",)
 
 
-def test_without_them_steps_are_those_that_the_program_numbers(tmp_path: Path) -> None:
+def test_without_device_steps_annotations_with_step_numbers_are_used(tmp_path: Path) -> None:
     events = [
         named("process_name", "/host:CPU", CPU),
         span("train", 100, 50, (CPU, 1), args={"step_num": "4"}),
@@ -72,7 +72,7 @@ def test_without_them_steps_are_those_that_the_program_numbers(tmp_path: Path) -
     ]
 
 
-def test_a_device_without_streams_runs_its_operations(tmp_path: Path) -> None:
+def test_operations_of_a_device_without_streams_are_imported(tmp_path: Path) -> None:
     events = [
         named("process_name", "/device:TPU:2", TPU),
         named("thread_name", "XLA Ops", TPU, 1),
@@ -95,7 +95,7 @@ def test_each_host_of_a_run_is_a_worker(tmp_path: Path) -> None:
     assert job.nodes == ("box-a", "box-b")
 
 
-def test_of_several_runs_one_has_to_be_named(tmp_path: Path) -> None:
+def test_a_folder_with_several_runs_requires_a_choice(tmp_path: Path) -> None:
     for run in ("first", "second"):
         write(tmp_path / "plugins" / "profile" / run / "box.trace.json.gz", gpu_events())
     with pytest.raises(UsageError, match="several runs: first, second"):

@@ -1,4 +1,4 @@
-"""Saved tensors come back to the last bit, whatever their elements are."""
+"""Saved tensors of any element type are read without loss of precision."""
 
 import ctypes
 from typing import Any
@@ -37,7 +37,7 @@ PLAIN = {
 
 
 @pytest.mark.parametrize("dtype", SMALL)
-def test_every_value_of_a_float_that_numpy_lacks_is_what_torch_says(dtype: str) -> None:
+def test_every_value_of_floats_missing_in_numpy_matches_torch(dtype: str) -> None:
     integer = torch.int16 if dtype == "BF16" else torch.uint8
     codes = torch.arange(-(1 << 15), 1 << 15) if dtype == "BF16" else torch.arange(256)
     tensor = codes.to(integer).view(SMALL[dtype])
@@ -53,7 +53,7 @@ def test_every_value_of_a_float_that_numpy_lacks_is_what_torch_says(dtype: str) 
 
 
 @pytest.mark.parametrize("dtype", PLAIN)
-def test_other_elements_keep_their_type(dtype: str) -> None:
+def test_other_element_types_are_kept(dtype: str) -> None:
     kind: Any = PLAIN[dtype]
     expected = np.arange(6).astype(kind).reshape(2, 3)
     values = to_array(RawTensor(dtype, (2, 3), expected.tobytes()))
@@ -67,6 +67,6 @@ def test_scalars_and_empty_tensors_keep_their_shape() -> None:
     assert to_array(RawTensor("F32", (0, 3), b"")).shape == (0, 3)
 
 
-def test_an_element_type_of_the_future_is_said() -> None:
+def test_an_unknown_element_type_is_an_error() -> None:
     with pytest.raises(StoreError, match="Cannot read tensors of type F4"):
         to_array(RawTensor("F4", (1,), b"x"))

@@ -1,4 +1,4 @@
-"""Several attempts and nodes: what counts, how long it took, and whom to believe."""
+"""Jobs with several attempts and nodes: state, duration and inconsistent documents."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ COST = Overhead(0.1, 10, 60.0)
 
 
 def put(job: FakeJob, node: str, number: int, start: float, end: float | None) -> None:
-    """One attempt, in seconds since the job's beginning; without an end it is alive."""
+    """Record an attempt, in seconds since the start of the job; it is running if it has no end."""
     begin_ns = job.clock.now_ns()
     launcher = Launcher(1, "0", "elsewhere")
     start_ns = begin_ns + int(start * NANOSECONDS)
@@ -41,14 +41,14 @@ def facts(job: FakeJob, seconds: float) -> JobFacts:
     return read_job(job.backend, job.clock.now_ns() + int(seconds * NANOSECONDS))
 
 
-def test_the_time_between_attempts_is_not_the_jobs() -> None:
+def test_the_duration_excludes_the_time_between_attempts() -> None:
     job = FakeJob(node="a")
     put(job, "a", 1, 0, 10)
     put(job, "a", 2, 1000, 1020)
     assert facts(job, 2000).seconds(0) == 30
 
 
-def test_a_node_that_still_runs_counts_though_another_was_resumed_alone() -> None:
+def test_a_running_node_counts_even_if_another_node_was_resumed_alone() -> None:
     job = FakeJob(node="a")
     put(job, "a", 1, 0, 10)
     put(job, "b", 1, 0, None)
@@ -56,7 +56,7 @@ def test_a_node_that_still_runs_counts_though_another_was_resumed_alone() -> Non
     assert facts(job, 2).state is JobState.RUNNING
 
 
-def test_a_clock_that_was_moved_on_the_node_does_not_make_its_job_lost() -> None:
+def test_a_clock_change_on_the_node_does_not_make_its_job_lost() -> None:
     job = FakeJob(node="a")
     put(job, "a", 1, 0, None)
     beat = Heartbeat(job.clock.now_ns(), 5.0, COST, wall_ns=job.clock.now_ns() + 60 * NANOSECONDS)
@@ -67,7 +67,7 @@ def test_a_clock_that_was_moved_on_the_node_does_not_make_its_job_lost() -> None
     assert facts(job, 61).state is JobState.LOST
 
 
-def test_an_attempt_that_claims_to_be_of_another_node_is_not_believed() -> None:
+def test_an_attempt_document_of_another_node_is_rejected() -> None:
     job = FakeJob(node="a")
     hostile = Attempt("../../x", 1, 0, ("x",), "/", 1, Launcher(1, "0", "elsewhere"), 0.5)
     job.backend.write(attempt_key("a", 1, "start"), encode_facts(hostile))
@@ -76,7 +76,7 @@ def test_an_attempt_that_claims_to_be_of_another_node_is_not_believed() -> None:
     assert any("belongs to another node" in text for text in result.damages)
 
 
-def test_a_copied_folder_is_a_job_of_its_own_name() -> None:
+def test_a_copied_folder_is_a_job_with_the_name_of_the_folder() -> None:
     clock = FakeClock()
     job = FakeJob("memory://copies/original", clock=clock)
     copy = FakeJob("memory://copies/copy", clock=clock)
@@ -84,7 +84,7 @@ def test_a_copied_folder_is_a_job_of_its_own_name() -> None:
     assert facts(copy, 0).name == "copy"
 
 
-def test_damage_to_samples_is_in_the_summary_once_they_were_read() -> None:
+def test_damage_to_samples_is_in_the_summary_after_reading_them() -> None:
     job = FakeJob().record({"cpu": range(8)}).end()
     [key] = job.stored(".frames")
     content = job.backend.read(key)

@@ -1,4 +1,4 @@
-"""What of a job was seen from inside, and what is said where it was not."""
+"""Whether training inside a job was recorded, and the explanation if it was not."""
 
 import zlib
 
@@ -12,7 +12,7 @@ from sonde.store.layout import frameworks_folder
 from tests.fakes.job import FakeJob
 
 
-def test_a_training_whose_steps_were_recorded_was_seen() -> None:
+def test_training_with_recorded_steps_is_covered() -> None:
     coverage = coverage_from({"torch": "2.13.0", "sklearn": "1.9.1"}, {"train": 20})
     assert (coverage.framework, coverage.inside, coverage.why_not) == ("torch 2.13", True, None)
 
@@ -28,9 +28,7 @@ def test_a_training_whose_steps_were_recorded_was_seen() -> None:
         ("sklearn", "scikit-learn"),
     ],
 )
-def test_a_framework_that_cannot_be_looked_into_is_named_with_the_way_out(
-    module: str, name: str
-) -> None:
+def test_an_unsupported_framework_is_named_with_advice(module: str, name: str) -> None:
     coverage = coverage_from({module: "2.15.1"}, {})
     assert (coverage.framework, coverage.inside) == (f"{module} 2.15", False)
     assert coverage.why_not is not None
@@ -39,12 +37,12 @@ def test_a_framework_that_cannot_be_looked_into_is_named_with_the_way_out(
     assert "sonde.log(loss=...)" in coverage.why_not
 
 
-def test_steps_that_the_script_reports_itself_count_as_seen() -> None:
+def test_steps_reported_by_the_script_count_as_recorded() -> None:
     coverage = coverage_from({"jax": "0.6.0"}, {"train": 3})
     assert (coverage.framework, coverage.inside, coverage.why_not) == ("jax 0.6", True, None)
 
 
-def test_pytorch_without_a_training_step_is_said_once_the_job_had_time_for_one() -> None:
+def test_pytorch_without_training_steps_is_reported_after_a_while() -> None:
     coverage = coverage_from({"torch": "2.13.0"}, {"eval": 5})
     assert coverage.why_not is not None
     assert "ran no optimizer step and no backward pass" in coverage.why_not
@@ -52,7 +50,7 @@ def test_pytorch_without_a_training_step_is_said_once_the_job_had_time_for_one()
     assert coverage_from({"torch": "2.13.0"}, {}, running_ns=100 * NANOSECONDS).why_not is not None
 
 
-def test_a_python_that_cannot_be_looked_into_says_which_option_forbids_it() -> None:
+def test_a_python_option_that_prevents_the_hook_is_named() -> None:
     coverage = coverage_from({}, {}, ["python -I isolates it from its environment"])
     assert coverage.why_not == "python -I isolates it from its environment."
 
@@ -97,12 +95,12 @@ def test_a_damaged_reason_of_a_failed_hook_is_reported() -> None:
     assert "unrecorded-00000001 is damaged" in summary["lost"][0]["what"]
 
 
-def test_of_a_program_that_trains_nothing_nothing_is_said() -> None:
+def test_a_program_without_a_framework_gets_no_explanation() -> None:
     coverage = coverage_from({}, {})
     assert (coverage.framework, coverage.inside, coverage.why_not) == (None, False, None)
 
 
-def test_the_status_names_the_framework_and_the_first_line_says_what_was_not_seen() -> None:
+def test_status_names_the_framework_and_explains_missing_steps_first() -> None:
     job = FakeJob()
     job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
     summary = job.end().job().summary
@@ -111,7 +109,7 @@ def test_the_status_names_the_framework_and_the_first_line_says_what_was_not_see
     assert repr(summary).startswith("Training not recorded: This job uses XGBoost 2.1")
 
 
-def test_the_report_says_first_what_was_not_seen() -> None:
+def test_the_report_explains_missing_steps_first() -> None:
     job = FakeJob()
     job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
     report = report_of(job.end().backend, job.clock, runs_rules=True)

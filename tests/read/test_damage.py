@@ -1,4 +1,4 @@
-"""What is damaged or missing is told: which file, what it held, over which time."""
+"""Damaged and missing files are reported with their content and time range."""
 
 import os
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def gap(job: FakeJob) -> Notice:
 
 
 def end(job: FakeJob, state: JobState) -> None:
-    """Writes how the attempt of a job ended, and the same of the job as a whole."""
+    """Write the exit of a job's attempt, and of the job."""
     exit_ = Exit(state, ExitReason.EXIT, job.clock.now_ns(), code=0)
     for key in (attempt_key("node-a", 1, "exit"), EXIT):
         job.backend.write(key, encode_facts(exit_, key))
@@ -71,7 +71,7 @@ def test_a_deleted_file_of_a_finished_job_is_reported_as_missing(fragment: str) 
 
 @pytest.mark.parametrize("fragment", ["/events/", "/system/", "values/", "tensors.json"])
 @pytest.mark.parametrize("share", [0.0, 0.6])
-def test_a_cut_file_of_a_finished_job_is_reported(fragment: str, share: float) -> None:
+def test_a_truncated_file_of_a_finished_job_is_reported(fragment: str, share: float) -> None:
     job = recorded()
     key = key_of(job, fragment)
     data = job.backend.read(key)
@@ -100,7 +100,7 @@ def test_files_that_were_sealed_merged_or_removed_by_the_budget_are_not_missing(
     assert damage_of(job.job()) == []
 
 
-def test_damage_says_what_the_file_held_and_over_which_time() -> None:
+def test_damage_names_the_content_and_time_range_of_the_file() -> None:
     job = recorded()
     job.seal()
     key = next(key for key in job.stored("/system/") or job.stored(".parquet") if "system" in key)
@@ -111,7 +111,7 @@ def test_damage_says_what_the_file_held_and_over_which_time() -> None:
     assert lost["to"] > lost["from"]
 
 
-def test_a_damaged_frame_costs_the_time_between_its_neighbours_only() -> None:
+def test_a_damaged_frame_costs_only_the_time_between_its_neighbors() -> None:
     job = recorded()
     key = key_of(job, "/system/")
     data = job.backend.read(key)
@@ -124,7 +124,7 @@ def test_a_damaged_frame_costs_the_time_between_its_neighbours_only() -> None:
 
 
 @pytest.mark.parametrize("byte", [0, 5, 12, 30])
-def test_a_bit_in_the_first_frame_of_a_log_does_not_cost_the_log(byte: int) -> None:
+def test_a_flipped_bit_in_the_first_frame_does_not_cost_the_log(byte: int) -> None:
     job = recorded()
     for fragment in ("/system/", "/events/"):
         key = key_of(job, fragment)
@@ -135,7 +135,7 @@ def test_a_bit_in_the_first_frame_of_a_log_does_not_cost_the_log(byte: int) -> N
     assert len(damage_of(opened)) == 2
 
 
-def test_damage_to_sealed_notices_is_reported_and_the_rest_is_told() -> None:
+def test_damage_to_sealed_notices_is_reported_and_others_are_read() -> None:
     job = recorded()
     job.writer.report_lost(gap(job))
     job.flush()
@@ -145,7 +145,7 @@ def test_damage_to_sealed_notices_is_reported_and_the_rest_is_told() -> None:
     assert (key, "damaged") in damage_of(job.job())
 
 
-def test_a_bit_in_the_list_of_tensors_is_reported_to_whoever_asks_rules() -> None:
+def test_a_flipped_bit_in_the_list_of_tensors_is_reported_by_rules() -> None:
     job = recorded()
     key = key_of(job, "tensors.json")
     job.backend.write(key, flipped(job.backend.read(key), 900))
@@ -154,7 +154,7 @@ def test_a_bit_in_the_list_of_tensors_is_reported_to_whoever_asks_rules() -> Non
     assert (key, "damaged") in damage_of(opened)
 
 
-def test_a_damaged_list_of_tensors_is_reported_without_asking_and_not_shown_as_empty() -> None:
+def test_a_damaged_list_of_tensors_is_reported_and_not_shown_as_empty() -> None:
     job = recorded()
     key = key_of(job, "tensors.json")
     job.backend.write(key, flipped(job.backend.read(key), 900))
@@ -164,7 +164,7 @@ def test_a_damaged_list_of_tensors_is_reported_without_asking_and_not_shown_as_e
 
 
 @pytest.mark.parametrize("byte", [7, 3, 0, 20, 100, 300])
-def test_a_damaged_tensor_file_costs_itself_and_is_reported(byte: int) -> None:
+def test_a_damaged_tensor_file_costs_only_its_values_and_is_reported(byte: int) -> None:
     job = recorded()
     job.worker(1).values(3, {GRADIENT: np.arange(4.0, dtype=np.float32)})
     key = key_of(job, "values/")
@@ -180,7 +180,7 @@ def test_a_damaged_tensor_file_costs_itself_and_is_reported(byte: int) -> None:
 
 @pytest.mark.parametrize("change", ["delete", "damage"])
 @pytest.mark.parametrize("what", ["exit", "start"])
-def test_how_a_job_ended_does_not_hang_on_one_file(what: str, change: str) -> None:
+def test_the_exit_of_a_job_does_not_depend_on_one_file(what: str, change: str) -> None:
     job = recorded()
     key = attempt_key("node-a", 1, what)
     if change == "delete":
@@ -194,7 +194,7 @@ def test_how_a_job_ended_does_not_hang_on_one_file(what: str, change: str) -> No
     assert damage_of(opened) == [(key, "missing" if change == "delete" else "damaged")]
 
 
-def test_a_damaged_exit_that_nothing_repeats_is_ended_not_lost() -> None:
+def test_a_job_with_an_unreadable_exit_is_ended_not_lost() -> None:
     job = FakeJob().end()
     key = attempt_key("node-a", 1, "exit")
     job.backend.write(key, flipped(job.backend.read(key), 500))
@@ -202,7 +202,7 @@ def test_a_damaged_exit_that_nothing_repeats_is_ended_not_lost() -> None:
     assert job.job().state is JobState.ENDED
 
 
-def test_a_job_that_lost_its_first_document_is_still_a_job(tmp_path: Path) -> None:
+def test_a_job_without_its_first_document_is_still_a_job(tmp_path: Path) -> None:
     job = recorded(str(tmp_path / "job"))
     job.backend.delete(["job.json"])
     opened = Job(open_backend(str(tmp_path / "job")), job.clock)
@@ -211,7 +211,7 @@ def test_a_job_that_lost_its_first_document_is_still_a_job(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("state", [JobState.COMPLETED, JobState.FAILED])
-def test_a_deleted_node_is_reported_and_the_state_stays_that_of_the_job(state: JobState) -> None:
+def test_a_deleted_node_is_reported_and_the_state_of_the_job_is_kept(state: JobState) -> None:
     job = recorded()
     end(job, state)
     job.backend.delete([entry.key for entry in job.backend.entries("nodes")])
@@ -233,7 +233,7 @@ def test_a_deleted_node_of_several_is_reported_and_its_failure_counts() -> None:
     assert ("nodes/node-a", "missing") in damage_of(job.job())
 
 
-def test_a_node_of_a_worker_without_any_file_of_its_launcher_is_reported() -> None:
+def test_a_worker_node_without_launcher_files_is_reported() -> None:
     job = recorded()
     second_job = FakeJob(job.backend.uri, "node-b", job.clock)
     second_job.worker(1, node="node-b").beat()
@@ -245,7 +245,7 @@ def test_a_node_of_a_worker_without_any_file_of_its_launcher_is_reported() -> No
     assert ("nodes/node-b", "missing") in damage_of(job.job())
 
 
-def test_a_deleted_last_attempt_is_reported_and_the_state_stays_that_of_the_job() -> None:
+def test_a_deleted_last_attempt_is_reported_and_the_state_of_the_job_is_kept() -> None:
     job = recorded()
     job.clock.advance(60)
     exit_ = Exit(JobState.FAILED, ExitReason.EXIT, job.clock.now_ns(), code=3)
@@ -255,7 +255,7 @@ def test_a_deleted_last_attempt_is_reported_and_the_state_stays_that_of_the_job(
     assert ("nodes/node-a/attempt-002", "missing") in damage_of(job.job())
 
 
-def test_copies_of_other_files_are_not_taken_for_the_files() -> None:
+def test_copies_of_other_files_are_detected() -> None:
     job = recorded()
     job.worker(1).step(0, {"forward": 0.5}).flush().beat()
     job.close()
@@ -267,7 +267,7 @@ def test_copies_of_other_files_are_not_taken_for_the_files() -> None:
 
 
 @pytest.mark.parametrize("cut", [lambda size: size // 2, lambda size: 0])
-def test_a_sealed_file_cut_in_place_while_it_is_open_is_damage_not_a_crash(
+def test_truncating_an_open_sealed_file_is_damage_not_a_crash(
     tmp_path: Path, cut: Callable[[int], int]
 ) -> None:
     job = recorded(str(tmp_path / "job"))
@@ -281,7 +281,7 @@ def test_a_sealed_file_cut_in_place_while_it_is_open_is_damage_not_a_crash(
     assert (key, "damaged") in damage_of(opened.refresh())
 
 
-def test_reading_a_value_of_a_cut_file_is_an_error_in_one_line(tmp_path: Path) -> None:
+def test_reading_a_value_of_a_truncated_file_is_a_one_line_error(tmp_path: Path) -> None:
     job = recorded(str(tmp_path / "job"))
     opened = Job(open_backend(str(tmp_path / "job")), job.clock)
     tensor = opened.tensor(GRADIENT)

@@ -1,4 +1,4 @@
-"""Operations decoded after the end of an attempt: whatever is lost of them is reported."""
+"""Damage to operations decoded after the end of an attempt is reported."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_intact_operations_are_not_reported() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.6])
-def test_a_cut_log_of_operations_is_reported(share: float) -> None:
+def test_a_truncated_log_of_operations_is_reported(share: float) -> None:
     job = decoded_after_the_end()
     key = key_of(job, "/operations/")
     data = job.backend.read(key)
@@ -44,7 +44,7 @@ def test_a_missing_log_of_operations_is_reported() -> None:
     assert (key, "missing") in damage_of(job.job())
 
 
-def test_operations_that_were_sealed_and_merged_are_not_missing() -> None:
+def test_sealed_and_merged_operations_are_not_missing() -> None:
     job = decoded_after_the_end(traces=3)
     seal_folder(FamilyFolder(job.backend, "workers/0", OPERATIONS), is_over=True, merge_all=True)
     assert not any("/operations/" in key for key in job.stored(".frames"))
@@ -58,7 +58,7 @@ def test_a_damaged_list_of_decoded_files_is_reported() -> None:
     assert (key, "damaged") in damage_of(job.job())
 
 
-def test_the_list_of_decoded_files_is_one_of_our_files() -> None:
+def test_the_list_of_decoded_files_is_recognized() -> None:
     key = key_of(decoded_after_the_end(), "/decoded/")
     assert is_ours(key)
     assert describe(key) == "list of files decoded from a profile of worker 0"

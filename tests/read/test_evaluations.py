@@ -1,4 +1,4 @@
-"""Evaluations of several workers become one result each."""
+"""Evaluations are merged over workers."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.fakes.evaluations import evaluate
 from tests.fakes.job import FakeJob
 
 
-def test_workers_that_evaluate_parts_of_a_data_set_give_one_mean_over_all_samples() -> None:
+def test_workers_that_evaluate_shards_give_one_mean_over_all_samples() -> None:
     fake = FakeJob()
     evaluate(fake.worker(0, world_size=2), "validation", 400, 1.0, samples=300).flush()
     evaluate(fake.worker(1, world_size=2), "validation", 400, 2.0, samples=100).flush()
@@ -17,7 +17,7 @@ def test_workers_that_evaluate_parts_of_a_data_set_give_one_mean_over_all_sample
     assert evaluation.loss == pytest.approx(1.25)
 
 
-def test_workers_that_evaluate_the_same_data_count_its_samples_once() -> None:
+def test_samples_evaluated_by_all_workers_are_counted_once() -> None:
     fake = FakeJob()
     for rank in range(2):
         evaluate(fake.worker(rank, world_size=2), "validation", 400, 1.5, samples=300).flush()
@@ -27,7 +27,7 @@ def test_workers_that_evaluate_the_same_data_count_its_samples_once() -> None:
     assert (evaluation.samples, evaluation.loss) == (300, 1.5)
 
 
-def test_a_loss_that_the_trainer_reports_on_every_worker_does_not_hide_their_shares() -> None:
+def test_a_loss_reported_by_the_trainer_on_every_worker_keeps_their_samples() -> None:
     fake = FakeJob()
     for rank, batch_loss in enumerate((1.0, 2.0)):
         worker = fake.worker(rank, world_size=2)

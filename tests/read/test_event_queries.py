@@ -1,4 +1,4 @@
-"""Rules whose windows are a few steps are spared those in which nothing happened."""
+"""Rules with short windows skip windows without relevant events."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -16,7 +16,7 @@ from tests.fakes.job import FakeJob
 
 
 class Listens(Rule):
-    """Is something said?"""
+    """Reports observations."""
 
     needs = (Observations("said"),)
     window_steps: ClassVar[int] = 2
@@ -51,12 +51,12 @@ def shown(job: FakeJob) -> object:
     return evaluation.summary["shown"]
 
 
-def test_windows_with_something_in_them_and_the_next_are_shown() -> None:
-    # one in fifty steps and the last are shown whatever they hold
+def test_windows_with_events_and_the_next_ones_are_evaluated() -> None:
+    # one window in fifty steps and the last one are always evaluated
     assert shown(trained(7, 62)) == [0, 6, 8, 50, 62, 64, 100, 118]
 
 
-def test_what_happens_after_the_last_step_belongs_to_the_last_window() -> None:
+def test_events_after_the_last_step_belong_to_the_last_window() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(5):
@@ -65,7 +65,7 @@ def test_what_happens_after_the_last_step_belongs_to_the_last_window() -> None:
     assert shown(job.end()) == [0, 4]
 
 
-def test_an_evaluation_counts_for_those_who_need_its_steps() -> None:
+def test_an_evaluation_is_relevant_to_rules_that_need_its_steps() -> None:
     job = trained(7)
     data = JobData(OpenJob(job.backend, job.clock))
     indices = EventWindows(data, data.attempts[0], 2, (Steps("eval"),))

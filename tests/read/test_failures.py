@@ -1,4 +1,4 @@
-"""Why a job ended: what its workers say fills in what its launcher could not know."""
+"""Exit reasons from workers complete the exit that the launcher recorded."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ def exit_of(job: FakeJob) -> dict[str, Any]:
     return exit_
 
 
-def test_an_exit_that_nobody_explained_takes_the_reason_of_the_worker() -> None:
+def test_an_unexplained_exit_uses_the_reason_of_the_worker() -> None:
     explained = explain_exit(EXIT, FAILURE)
     assert (explained.reason, explained.worker) == (ExitReason.DEVICE_OUT_OF_MEMORY, 2)
     assert explained.message == "OutOfMemoryError: full"
@@ -33,7 +33,7 @@ def test_an_exit_that_nobody_explained_takes_the_reason_of_the_worker() -> None:
     assert (explained.code, explained.state) == (1, JobState.FAILED)
 
 
-def test_what_only_the_launcher_knows_is_kept() -> None:
+def test_facts_known_only_to_the_launcher_are_kept() -> None:
     hinted = replace(EXIT, message="exit code 1; memory ran out meanwhile (kills: 1)")
     message = explain_exit(hinted, FAILURE).message
     assert message == "OutOfMemoryError: full; memory ran out meanwhile (kills: 1)"
@@ -49,11 +49,11 @@ def test_what_only_the_launcher_knows_is_kept() -> None:
         replace(EXIT, reason=ExitReason.EXCEPTION, traceback="the first one's", worker=0),
     ],
 )
-def test_what_the_launcher_has_judged_stands(judged: Exit) -> None:
+def test_a_reason_found_by_the_launcher_is_kept(judged: Exit) -> None:
     assert explain_exit(judged, FAILURE) == judged
 
 
-def test_the_worker_that_failed_first_is_the_cause() -> None:
+def test_the_first_failed_worker_is_the_cause() -> None:
     job = FakeJob()
     early, late = job.worker(3), job.worker(1)
     job.clock.advance(1)
@@ -66,7 +66,7 @@ def test_the_worker_that_failed_first_is_the_cause() -> None:
     assert explained["traceback"].startswith("Traceback")
 
 
-def test_what_a_worker_came_back_from_is_not_the_cause() -> None:
+def test_a_failure_recovered_by_a_restart_is_not_the_cause() -> None:
     job = FakeJob()
     job.worker(0).fail("ValueError: survived")
     job.clock.advance(1)
@@ -82,7 +82,7 @@ def test_failures_of_another_attempt_are_not_the_cause() -> None:
     assert exit_of(job.fail())["message"] == "exit code 1"
 
 
-def test_a_worker_that_died_before_it_could_train_is_heard_too() -> None:
+def test_a_worker_that_died_before_training_is_considered() -> None:
     job = FakeJob()
     job.worker(0).fail("ValueError: survived")
     job.clock.advance(1)

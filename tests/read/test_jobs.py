@@ -1,4 +1,4 @@
-"""What is known about a job, whatever state its documents are in."""
+"""Facts about jobs, including jobs with damaged documents."""
 
 import threading
 from pathlib import Path
@@ -23,7 +23,7 @@ def facts(job: FakeJob, seconds: float = 0) -> JobFacts:
     return read_job(job.backend, job.clock.now_ns() + int(seconds * NANOSECONDS))
 
 
-def test_a_job_that_has_ended_says_how_and_when() -> None:
+def test_a_finished_job_has_its_exit_and_end_time() -> None:
     job = FakeJob()
     job.clock.advance(60)
     snapshot = facts(job.end(JobState.FAILED))
@@ -35,7 +35,7 @@ def test_a_job_that_has_ended_says_how_and_when() -> None:
     assert snapshot.nodes == ("node-a",)
 
 
-def test_a_job_without_signs_of_life_is_lost_since_the_last_one() -> None:
+def test_a_job_without_heartbeats_is_lost_since_the_last_one() -> None:
     job = FakeJob()
     beat = Heartbeat(START_NS + 5 * NANOSECONDS, 5.0, Overhead(0.5, 100, 5))
     job.backend.write(attempt_key("node-a", 1, "heartbeat"), encode_facts(beat))
@@ -47,7 +47,7 @@ def test_a_job_without_signs_of_life_is_lost_since_the_last_one() -> None:
     assert snapshot.end_ns == START_NS + 5 * NANOSECONDS
 
 
-def test_a_job_runs_while_one_of_its_nodes_does() -> None:
+def test_a_job_is_running_while_any_node_is() -> None:
     first = FakeJob()
     FakeJob(first.backend.uri, "node-b")
     first.end()
@@ -56,7 +56,7 @@ def test_a_job_runs_while_one_of_its_nodes_does() -> None:
     assert facts(first).nodes == ("node-a", "node-b")
 
 
-def test_a_job_whose_nodes_are_all_over_is_as_bad_as_the_worst() -> None:
+def test_a_finished_job_has_the_worst_state_of_its_nodes() -> None:
     first = FakeJob()
     FakeJob(first.backend.uri, "node-b").end(JobState.FAILED)
     first.end()
@@ -64,7 +64,7 @@ def test_a_job_whose_nodes_are_all_over_is_as_bad_as_the_worst() -> None:
     assert facts(first).state is JobState.FAILED
 
 
-def test_a_job_that_was_only_just_made_is_starting() -> None:
+def test_a_job_that_was_just_created_is_starting() -> None:
     job = FakeJob()
     job.backend.delete([attempt_key("node-a", 1, "start")])
 
@@ -73,7 +73,7 @@ def test_a_job_that_was_only_just_made_is_starting() -> None:
 
 
 @pytest.mark.parametrize("what", ["start", "exit", "heartbeat", "surroundings"])
-def test_a_damaged_document_is_left_out_and_said(what: str) -> None:
+def test_a_damaged_document_is_skipped_and_reported(what: str) -> None:
     job = FakeJob().end()
     key = attempt_key("node-a", 1, what)
     job.backend.write(key, flipped(encode_facts(JobInfo("a", 1, "b")), 99))
@@ -84,7 +84,7 @@ def test_a_damaged_document_is_left_out_and_said(what: str) -> None:
     assert key in snapshot.damages[0]
 
 
-def test_without_a_readable_job_document_the_folder_names_the_job() -> None:
+def test_without_a_readable_job_document_the_name_is_that_of_the_folder() -> None:
     job = FakeJob()
     job.backend.write(JOB, b"{}")
 
@@ -95,7 +95,7 @@ def test_without_a_readable_job_document_the_folder_names_the_job() -> None:
     assert len(snapshot.damages) == 1
 
 
-def test_a_job_of_a_newer_format_is_refused_with_the_way_out(
+def test_a_job_of_a_newer_format_is_refused_with_advice_to_upgrade(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sonde.store.facts.FORMAT_VERSION", 2)
@@ -105,7 +105,7 @@ def test_a_job_of_a_newer_format_is_refused_with_the_way_out(
         facts(job)
 
 
-def test_notices_of_all_nodes_are_told() -> None:
+def test_notices_of_all_nodes_are_listed() -> None:
     first = FakeJob()
     second = FakeJob(first.backend.uri, "node-b")
     for number, job in enumerate((first, second)):
@@ -115,7 +115,7 @@ def test_notices_of_all_nodes_are_told() -> None:
     assert [notice.what for notice in facts(first).notices] == ["what 0", "what 1"]
 
 
-def test_a_damaged_notice_is_said() -> None:
+def test_a_damaged_notice_is_reported() -> None:
     job = FakeJob()
     job.writer.notice(NoticeKind.CHANGED, "interval", "set")
     job.flush()
@@ -129,7 +129,7 @@ def test_a_damaged_notice_is_said() -> None:
     assert len(snapshot.damages) == 1
 
 
-def test_folders_that_are_no_jobs_are_not_listed(tmp_path: object) -> None:
+def test_folders_that_are_not_jobs_are_not_listed(tmp_path: object) -> None:
     FakeJob(f"{tmp_path}/b")
     FakeJob(f"{tmp_path}/a")
     FakeJob(f"{tmp_path}/.hidden")
@@ -139,7 +139,7 @@ def test_folders_that_are_no_jobs_are_not_listed(tmp_path: object) -> None:
     assert list_job_names(str(tmp_path)) == ["a", "b", "without-job-json"]
 
 
-def test_what_a_launcher_left_that_never_began_is_no_job_of_the_list(tmp_path: Path) -> None:
+def test_a_job_that_never_started_is_not_listed(tmp_path: Path) -> None:
     FakeJob(f"{tmp_path}/begun")
     young, phantom, broken = (open_backend(f"{tmp_path}/{name}") for name in "abc")
     for backend, age_seconds in ((young, 5), (phantom, 60), (broken, 60)):
@@ -155,7 +155,7 @@ def test_what_a_launcher_left_that_never_began_is_no_job_of_the_list(tmp_path: P
     assert listed == {"begun", "a", "c"}
 
 
-def test_a_job_that_takes_too_long_to_read_is_given_up(tmp_path: Path) -> None:
+def test_reading_a_job_has_a_time_limit(tmp_path: Path) -> None:
     backend, held = open_backend(f"{tmp_path}/job"), threading.Event()
     with pytest.raises(
         DamagedError, match=r"Cannot read job 'job': reading takes longer than 100 ms"
@@ -165,7 +165,7 @@ def test_a_job_that_takes_too_long_to_read_is_given_up(tmp_path: Path) -> None:
     assert read_in_time(backend, held.wait, 10.0)
 
 
-def test_what_is_wrong_with_a_job_is_said_when_its_time_is_limited(tmp_path: Path) -> None:
+def test_errors_are_reported_when_reading_with_a_time_limit(tmp_path: Path) -> None:
     def fail() -> None:
         raise StoreError("no answer")
 

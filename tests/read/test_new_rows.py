@@ -1,4 +1,4 @@
-"""Rows of a growing folder: each is told once, whatever happens to its segment."""
+"""New rows of a growing folder are returned once, across sealing and merging."""
 
 from sonde.read.new_rows import NewRows
 from sonde.store.format import EVENTS
@@ -11,7 +11,7 @@ def names(fresh: NewRows) -> list[str]:
     return [row["name"] for table in fresh.poll() for row in table.to_pylist()]
 
 
-def test_every_row_is_told_once_across_sealing_and_merging() -> None:
+def test_every_row_is_returned_once_across_sealing_and_merging() -> None:
     job = FakeJob()
     worker = job.worker()
     reader = FolderReader(job.backend, worker_folder(0), EVENTS)
@@ -24,14 +24,14 @@ def test_every_row_is_told_once_across_sealing_and_merging() -> None:
         rows += names(fresh)
         if number in (1, 4):
             worker.seal()
-            worker = job.worker(restart=number)  # the next writer, with a segment of its own
+            worker = job.worker(restart=number)  # the next writer, with its own segment
     worker.seal()
     reader.refresh()
     rows += names(fresh)
     assert rows == [f"event-{number}" for number in range(6)]
 
 
-def test_where_nothing_has_come_nothing_is_told() -> None:
+def test_without_new_rows_nothing_is_returned() -> None:
     job = FakeJob()
     job.worker().span("one", 0.0, 1.0).flush()
     reader = FolderReader(job.backend, worker_folder(0), EVENTS)

@@ -1,4 +1,4 @@
-"""Following: every sample exactly once, in order, whatever happens to the files meanwhile."""
+"""New samples are returned exactly once, in order, across changes of the files."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,9 @@ def new_values(follower: NewSampleReader) -> list[float]:
 
 @given(ACTIONS)
 @settings(max_examples=40)
-def test_every_sample_is_seen_once_across_rotation_sealing_and_merging(actions: list[str]) -> None:
+def test_every_sample_is_returned_once_across_rotation_sealing_and_merging(
+    actions: list[str],
+) -> None:
     job = FakeJob()
     follower, values, recorded = job.follower(), [], 0
     for action in actions:
@@ -40,7 +42,7 @@ def test_every_sample_is_seen_once_across_rotation_sealing_and_merging(actions: 
     assert new_values(follower) == []
 
 
-def test_series_that_appear_later_come_with_their_own_names() -> None:
+def test_series_that_appear_later_have_their_names() -> None:
     job = FakeJob().record({"cpu": [1]})
     follower = job.follower()
     follower.poll()
@@ -52,7 +54,7 @@ def test_series_that_appear_later_come_with_their_own_names() -> None:
     assert news.values.tolist() == [[2], [3]]
 
 
-def test_a_follower_that_comes_late_gets_everything_from_the_start() -> None:
+def test_a_late_reader_gets_everything_from_the_start() -> None:
     job = FakeJob()
     for number in range(8):
         job.rotate().record({"cpu": [number]})
@@ -61,7 +63,7 @@ def test_a_follower_that_comes_late_gets_everything_from_the_start() -> None:
     assert new_values(job.follower()) == list(range(8))
 
 
-def test_what_is_merged_while_it_is_read_is_still_seen_once(
+def test_samples_merged_during_reading_are_returned_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job = FakeJob()
@@ -85,7 +87,7 @@ def test_what_is_merged_while_it_is_read_is_still_seen_once(
     assert new_values(follower) == []
 
 
-def test_damage_is_passed_over_and_what_follows_is_seen() -> None:
+def test_damage_is_skipped_and_later_samples_are_returned() -> None:
     job = FakeJob().record({"cpu": [0, 1]})
     job.seal()
     raw = next(key for key in job.stored(".parquet") if "rollup" not in key)

@@ -1,4 +1,4 @@
-"""Operations, windows, steps and phases of one worker, found by time."""
+"""Operations, windows, steps and phases of one worker, selected by time."""
 
 import json
 
@@ -29,7 +29,7 @@ def operate(worker: FakeWorker, name: str, start_ns: int, category: str = "opera
     worker.writer.add(OPERATIONS, row)
 
 
-def test_operations_come_in_order_of_time_whoever_wrote_them_first() -> None:
+def test_operations_are_in_order_of_time_across_writers() -> None:
     worker = FakeJob().worker()
     now_ns = worker.clock.now_ns()
     for name, offset in (("c", 300), ("a", 100), ("b", 200)):
@@ -40,7 +40,7 @@ def test_operations_come_in_order_of_time_whoever_wrote_them_first() -> None:
     assert operations_of(reader, within, ["name"]).to_pylist() == [{"name": "b"}]
 
 
-def test_operations_can_be_asked_for_by_their_texts() -> None:
+def test_operations_can_be_selected_by_text() -> None:
     worker = FakeJob().worker()
     operate(worker, "a", 1)
     operate(worker, "k", 2, "kernel")
@@ -57,7 +57,7 @@ def test_a_worker_without_profiles_has_no_operations_and_no_windows() -> None:
     assert phases_of(reader).at(np.array([1, 2])).tolist() == [-1, -1]
 
 
-def test_windows_tell_what_was_looked_at_and_what_that_cost() -> None:
+def test_windows_have_their_kind_steps_and_cost() -> None:
     worker = FakeJob().worker()
     detail = json.dumps({"steps": [5, 6], "by": "plan", "cost_seconds": 0.25})
     more = {"lane": "profile", "detail": detail}
@@ -69,7 +69,7 @@ def test_windows_tell_what_was_looked_at_and_what_that_cost() -> None:
     assert window.extent == TimeRange(window.start_ns, window.end_ns)
 
 
-def test_steps_and_phases_of_a_time_are_found() -> None:
+def test_steps_and_phases_are_selected_by_time() -> None:
     worker = FakeJob().worker()
     began_ns = worker.clock.now_ns()
     worker.step(0, {"forward": 1.0, "backward": 2.0}, rest=1.0)
@@ -87,7 +87,7 @@ def test_steps_and_phases_of_a_time_are_found() -> None:
     assert span == TimeRange(began_ns + 4 * NANOSECONDS, began_ns + 8 * NANOSECONDS)
 
 
-def test_an_instant_belongs_to_the_phase_that_began_last_and_goes_on() -> None:
+def test_an_instant_belongs_to_the_active_phase_that_began_last() -> None:
     worker = FakeJob().worker()
     worker.span("backward", 0.0, 10.0)
     worker.span("collective", 2.0, 1.0)

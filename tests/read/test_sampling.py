@@ -1,4 +1,4 @@
-"""How machines are sampled is read from typed records, and from sentences in older jobs only."""
+"""Sampling settings are read from heartbeats, or from notices in older jobs."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Scalars of several workers and lives, and what they are together."""
+"""Scalars of several workers and lives, and their reduction."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def reduced(job: FakeJob, question: ScalarQuestion = EVERYTHING) -> list[dict[st
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
-def test_names_modes_sources_and_steps_are_asked_for(is_sealed: bool) -> None:
+def test_scalars_are_selected_by_name_mode_source_and_step(is_sealed: bool) -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(3):
@@ -39,13 +39,13 @@ def test_names_modes_sources_and_steps_are_asked_for(is_sealed: bool) -> None:
     assert {row["name"] for row in rows(job)} == {"loss", "learning_rate/0"}
 
 
-def test_what_a_loss_was_computed_from_is_no_loss() -> None:
+def test_intermediate_values_of_a_loss_are_not_losses() -> None:
     names = Losses()
     assert all(name in names for name in ("loss", "loss/0", "loss/critic"))
     assert not any(name in names for name in ("loss/root", "loss/factor", "lossy", "my_loss"))
 
 
-def test_the_last_life_of_a_worker_stands_for_steps_that_were_done_twice() -> None:
+def test_repeated_steps_use_the_last_life_of_a_worker() -> None:
     job = FakeJob()
     first = job.worker().scalar("loss", 0, 4.0).scalar("loss", 1, 3.0)
     first.scalar("only_once", 1, 7.0).scalar("note", -1, 1.0).flush()
@@ -60,7 +60,7 @@ def test_the_last_life_of_a_worker_stands_for_steps_that_were_done_twice() -> No
     ]
 
 
-def test_over_the_workers_a_scalar_is_its_mean_at_each_step() -> None:
+def test_a_scalar_is_averaged_over_workers_per_step() -> None:
     job = FakeJob()
     workers = [job.worker(rank, world_size=2) for rank in range(2)]
     for step in range(3):
@@ -72,7 +72,7 @@ def test_over_the_workers_a_scalar_is_its_mean_at_each_step() -> None:
     ] == [(0, 2.0, 0.0, 4.0, 2), (1, 3.0, 1.0, 5.0, 2), (2, 2.0, 2.0, 2.0, 1)]
 
 
-def test_of_several_values_in_one_step_the_last_counts() -> None:
+def test_the_last_of_several_values_in_a_step_counts() -> None:
     job = FakeJob()
     worker = job.worker().scalar("loss", 0, 5.0)
     job.clock.advance(1)
@@ -80,7 +80,7 @@ def test_of_several_values_in_one_step_the_last_counts() -> None:
     assert [row["value"] for row in reduced(job)] == [3.0]
 
 
-def test_workers_that_a_restart_left_behind_are_not_averaged_with_those_that_go_on() -> None:
+def test_workers_of_an_earlier_attempt_are_not_averaged_with_current_ones() -> None:
     job = FakeJob()
     workers = [job.worker(rank, world_size=3) for rank in range(3)]
     for worker in workers:

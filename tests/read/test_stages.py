@@ -1,4 +1,4 @@
-"""Stages are exact: they add up to the job's duration, whatever its attempts did."""
+"""Stages add up to the duration of the job, for any number of attempts."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def since_start(instant_ns: int | None) -> float | None:
 
 
 def trained() -> FakeJob:
-    """Three seconds of preparation, two steps of a second, four seconds of clearing up."""
+    """Record 3 s of initialization, two steps of 1 s and 4 s of finalization."""
     job = FakeJob()
     job.clock.advance(3)
     job.worker().step(0, STEP).step(1, STEP).flush()
@@ -48,9 +48,9 @@ def trained() -> FakeJob:
 
 
 def resumed() -> FakeJob:
-    """The same, and three seconds of preparation in a second attempt."""
+    """Record the same, and 3 s of initialization in a second attempt."""
     job = trained().end()
-    job.clock.advance(1000)  # nobody's time
+    job.clock.advance(1000)  # time between attempts
     start_ns = job.clock.now_ns()
     attempt = Attempt("node-a", 2, start_ns, ("x",), "/", 1, Launcher(1, "0", "elsewhere"), 0.5)
     job.backend.write(attempt_key("node-a", 2, "start"), encode_facts(attempt))
@@ -59,14 +59,14 @@ def resumed() -> FakeJob:
 
 
 def end_again(job: FakeJob) -> FakeJob:
-    """The second attempt clears up for a second."""
+    """End the second attempt with 1 s of finalization."""
     job.clock.advance(1)
     over = Exit(JobState.COMPLETED, ExitReason.EXIT, job.clock.now_ns(), code=0)
     job.backend.write(attempt_key("node-a", 2, "exit"), encode_facts(over))
     return job
 
 
-def test_training_lasts_from_the_start_of_the_first_step_to_the_end_of_the_last() -> None:
+def test_training_lasts_from_the_first_step_to_the_end_of_the_last() -> None:
     spans = stages(trained().end())
     assert [stage.stage.value for stage in spans] == [
         *("initialization", "training_loop", "finalization"),
@@ -76,13 +76,13 @@ def test_training_lasts_from_the_start_of_the_first_step_to_the_end_of_the_last(
     assert since_start(spans[2].end_ns) == 9.0
 
 
-def test_while_it_runs_training_goes_on_until_now() -> None:
+def test_training_of_a_running_job_lasts_until_now() -> None:
     spans = stages(trained())
     assert [stage.seconds for stage in spans] == [3.0, 6.0, 0.0]
     assert spans[1].end_ns is None
 
 
-def test_a_worker_that_says_it_is_through_ends_training() -> None:
+def test_training_ends_when_the_worker_reports_its_end() -> None:
     job = FakeJob()
     worker = job.worker().step(0, STEP).flush()
     worker.beat(is_over=True)
@@ -90,7 +90,7 @@ def test_a_worker_that_says_it_is_through_ends_training() -> None:
     assert seconds(job) == [0.0, 1.0, 3.0]
 
 
-def test_over_several_workers_the_first_start_and_the_last_end_count() -> None:
+def test_the_first_start_and_the_last_end_of_all_workers_count() -> None:
     job = FakeJob()
     early, late = job.worker(0), job.worker(1)
     job.clock.advance(1)
@@ -100,21 +100,21 @@ def test_over_several_workers_the_first_start_and_the_last_end_count() -> None:
     assert seconds(job.end()) == [1.0, 6.0, 1.0]
 
 
-def test_evaluation_before_and_after_training_is_no_part_of_the_loop() -> None:
+def test_evaluation_before_and_after_training_is_not_in_the_training_loop() -> None:
     job = FakeJob()
     worker = job.worker().step(0, STEP, mode="eval").step(0, STEP).step(1, STEP, mode="eval")
     worker.flush()
     assert seconds(job.end()) == [1.0, 1.0, 1.0]
 
 
-def test_without_training_steps_the_others_are_the_loop() -> None:
+def test_without_training_steps_other_steps_are_the_training_loop() -> None:
     job = FakeJob()
     job.clock.advance(1)
     job.worker().step(0, STEP, mode="predict").flush()
     assert seconds(job.end()) == [1.0, 1.0, 0.0]
 
 
-def test_a_worker_without_steps_only_prepares() -> None:
+def test_a_worker_without_steps_is_in_initialization() -> None:
     job = FakeJob()
     job.worker()
     job.clock.advance(3)
@@ -126,20 +126,20 @@ def test_a_job_that_does_not_train_has_no_stages() -> None:
     assert stages(FakeJob().end()) == ()
 
 
-def test_of_several_attempts_the_stages_add_up() -> None:
+def test_stages_of_several_attempts_are_summed() -> None:
     job = resumed()
     job.worker(attempt=2).step(1, STEP).step(2, STEP).flush()
     assert seconds(end_again(job)) == [6.0, 4.0, 5.0]
 
 
-def test_a_first_step_that_began_before_its_worker_was_known_is_of_its_own_attempt() -> None:
+def test_a_step_that_began_before_its_worker_registered_is_in_its_attempt() -> None:
     job = resumed()
     worker = job.worker(attempt=2).span("step", -0.5, 2.5, step=2, category="step").flush()
     worker.clock.advance(2)
     assert seconds(end_again(job)) == [5.5, 4.5, 5.0]
 
 
-def test_a_step_that_was_done_twice_counts_once() -> None:
+def test_a_repeated_step_counts_once() -> None:
     job = FakeJob()
     job.worker().step(0, STEP).step(1, STEP).step(0, STEP, mode="eval").flush()
     job.worker(attempt=2).step(1, STEP).step(2, STEP).flush()

@@ -31,7 +31,7 @@ def status(job: FakeJob) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("is_over", [False, True])
-def test_every_key_is_there_whether_it_runs_or_not(is_over: bool) -> None:
+def test_running_and_finished_jobs_have_all_keys(is_over: bool) -> None:
     job = FakeJob()
     document = status(job.end() if is_over else job)
 
@@ -41,7 +41,7 @@ def test_every_key_is_there_whether_it_runs_or_not(is_over: bool) -> None:
     assert document["start_time"] == "2023-11-14T22:13:20.000000Z"
 
 
-def test_what_was_lost_is_told_with_its_time_and_reason() -> None:
+def test_lost_data_is_reported_with_time_and_reason() -> None:
     job = FakeJob()
     start_ns = job.clock.now_ns()
     job.writer.report_lost(Notice(NoticeKind.LOST, "system samples", "full", start_ns, start_ns))
@@ -58,7 +58,7 @@ def test_what_was_lost_is_told_with_its_time_and_reason() -> None:
     ]
 
 
-def test_damage_is_lost_too() -> None:
+def test_damaged_files_are_listed_as_lost() -> None:
     job = FakeJob()
     job.backend.write(JOB, flipped(job.backend.read(JOB), 99))
 
@@ -77,7 +77,7 @@ def test_damage_is_lost_too() -> None:
         (NoticeKind.CLOCK_JUMPED, "notices"),
     ],
 )
-def test_other_notices_are_in_their_places(kind: NoticeKind, index: str) -> None:
+def test_other_notices_have_their_own_keys(kind: NoticeKind, index: str) -> None:
     job = FakeJob()
     job.writer.notice(kind, "something", "because")
 
@@ -88,7 +88,7 @@ def test_other_notices_are_in_their_places(kind: NoticeKind, index: str) -> None
     assert document["lost"] == []
 
 
-def test_what_workers_say_about_their_recording_is_told_once() -> None:
+def test_equal_notices_of_several_workers_are_listed_once() -> None:
     job = FakeJob()
     for rank in range(3):
         worker = job.worker(rank).notice("activations of encoder.*", "inside a compiled region")
@@ -101,7 +101,7 @@ def test_what_workers_say_about_their_recording_is_told_once() -> None:
     ]
 
 
-def test_the_cost_is_that_of_the_launcher_and_of_the_hooks() -> None:
+def test_overhead_includes_launcher_and_hooks() -> None:
     job = FakeJob()
     assert status(job)["overhead"] is None
     beat = Heartbeat(job.clock.now_ns(), 5.0, Overhead(2.0, 500, 100.0))
@@ -118,7 +118,7 @@ def test_the_cost_is_that_of_the_launcher_and_of_the_hooks() -> None:
     }
 
 
-def test_reports_that_no_sign_of_life_counts_are_added() -> None:
+def test_the_cost_of_reports_is_added_to_that_in_heartbeats() -> None:
     job = FakeJob()
     keep_report_cost(job.backend, FakeClock(1), 7.0)  # of an earlier attempt
     beat = Heartbeat(job.clock.now_ns(), 5.0, Overhead(2.0, 500, 100.0))
@@ -129,7 +129,7 @@ def test_reports_that_no_sign_of_life_counts_are_added() -> None:
     assert (overhead["cpu_seconds"], overhead["launcher_percent"]) == (2.5, 2.5)
 
 
-def test_without_reading_what_they_recorded_steps_are_as_the_workers_tell() -> None:
+def test_without_reading_events_step_counts_come_from_heartbeats() -> None:
     job = FakeJob()
     job.worker(0).step(0, {}).step(1, {}).beat()
     job.worker(1).step(0, {}).beat()
@@ -138,7 +138,7 @@ def test_without_reading_what_they_recorded_steps_are_as_the_workers_tell() -> N
     assert (document["workers"], len(document["lives"])) == (2, 2)
 
 
-def test_a_worker_that_claims_to_be_another_is_not_believed() -> None:
+def test_a_document_of_another_worker_is_rejected() -> None:
     job = FakeJob()
     info = job.worker(0).info
     job.backend.write(worker_key(1, 1, 0, "start"), encode_facts(info))
@@ -147,7 +147,7 @@ def test_a_worker_that_claims_to_be_another_is_not_believed() -> None:
     assert "belongs to another worker" in document["lost"][0]["what"]
 
 
-def test_all_of_training_is_in_the_summary_of_a_job() -> None:
+def test_the_summary_of_a_job_includes_training() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(2):

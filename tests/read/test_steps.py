@@ -1,4 +1,4 @@
-"""Steps of a worker: their phases add up, whatever was recorded inside what."""
+"""Steps of a worker: phases add up to the step, however events overlap."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def seconds(table: StepTable, phase: str) -> list[float]:
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
-def test_a_step_is_known_with_its_phases(is_sealed: bool) -> None:
+def test_a_step_has_its_phases(is_sealed: bool) -> None:
     worker = FakeJob().worker()
     for number in range(3):
         worker.step(number, PLAIN, rest=0.25)
@@ -52,7 +52,7 @@ def test_a_step_is_known_with_its_phases(is_sealed: bool) -> None:
     assert not table.is_skipped.any()
 
 
-def test_what_lies_inside_a_phase_is_not_counted_twice() -> None:
+def test_time_inside_nested_phases_is_counted_once() -> None:
     worker = FakeJob().worker()
     worker.span("collective", 1.5, 1.0)
     worker.span("tokenize", 0.0, 0.2, category="user")
@@ -65,7 +65,7 @@ def test_what_lies_inside_a_phase_is_not_counted_twice() -> None:
     assert seconds(table, "between") == [0.0]
 
 
-def test_a_stretch_takes_no_time_from_the_neighbour_of_its_step() -> None:
+def test_a_phase_takes_no_time_from_neighboring_steps() -> None:
     worker = FakeJob().worker()
     worker.step(0, {"forward": 1.0})
     worker.span("checkpoint", -0.5, 1.0, step=1)
@@ -75,7 +75,7 @@ def test_a_stretch_takes_no_time_from_the_neighbour_of_its_step() -> None:
     assert seconds(table, "checkpoint") == [0.0, 0.5]
 
 
-def test_other_threads_do_not_share_the_time_of_a_step() -> None:
+def test_events_of_other_threads_are_not_part_of_a_step() -> None:
     worker = FakeJob().worker()
     worker.span("checkpoint", 0.0, 1.0, lane="saver")
     table = steps_of(worker.step(0, {"forward": 1.0}))
@@ -83,7 +83,7 @@ def test_other_threads_do_not_share_the_time_of_a_step() -> None:
     assert seconds(table, "checkpoint") == [0.0]
 
 
-def test_time_on_the_device_stands_beside_the_phases() -> None:
+def test_device_time_is_separate_from_phases() -> None:
     worker = FakeJob().worker()
     worker.span("forward", 0.1, 3.0, category="device", lane="cuda:0")
     worker.span("forward", 0.1, 2.0, category="device", lane="cuda:1")
@@ -93,7 +93,7 @@ def test_time_on_the_device_stands_beside_the_phases() -> None:
     assert seconds(table, "forward") == [1.0, 1.0]
 
 
-def test_what_was_unusual_about_a_step_is_known() -> None:
+def test_details_of_a_step_are_read() -> None:
     worker = FakeJob().worker()
     worker.step(0, PLAIN, micro_steps=4).step(1, PLAIN, skipped=True)
     table = steps_of(worker)
@@ -101,13 +101,13 @@ def test_what_was_unusual_about_a_step_is_known() -> None:
     assert table.is_skipped.tolist() == [False, True]
 
 
-def test_phases_of_a_step_that_is_not_finished_are_left_out() -> None:
+def test_phases_of_unfinished_steps_are_excluded() -> None:
     worker = FakeJob().worker().step(0, PLAIN)
     table = steps_of(worker.span("forward", 0.0, 1.0, step=1))
     assert table.steps.tolist() == [0]
 
 
-def test_modes_are_counted_apart_and_an_evaluation_is_a_phase_of_the_training_step() -> None:
+def test_modes_are_separate_and_an_evaluation_is_a_phase_of_a_training_step() -> None:
     worker = FakeJob().worker()
     worker.span("evaluation", 1.0, 2.0)
     worker.span("forward", 1.0, 2.0, mode="eval", step=0)
@@ -119,7 +119,7 @@ def test_modes_are_counted_apart_and_an_evaluation_is_a_phase_of_the_training_st
 
 
 @pytest.mark.parametrize("restart", [0, 1])
-def test_the_last_life_of_a_worker_stands_for_steps_that_were_done_twice(restart: int) -> None:
+def test_repeated_steps_use_the_last_life_of_a_worker(restart: int) -> None:
     job = FakeJob()
     first = job.worker()
     for number in range(4):
@@ -135,11 +135,13 @@ def test_the_last_life_of_a_worker_stands_for_steps_that_were_done_twice(restart
     assert seconds(table, "forward") == [1.0, 1.0, 3.0, 3.0, 3.0]
 
 
-def test_a_first_step_that_began_before_its_life_was_known_keeps_its_phases() -> None:
+def test_a_step_that_began_before_its_worker_registered_keeps_its_phases() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 1.0}).flush()
     job.clock.advance(10)
-    restarted = job.worker(attempt=2)  # known by the first batch, whose wait had begun before
+    restarted = job.worker(
+        attempt=2
+    )  # the worker registers at its first batch, after the wait for it has begun
     restarted.span("data_wait", -0.5, 1.0, step=1)
     restarted.span("forward", 0.5, 2.0, step=1)
     restarted.span("step", -0.5, 3.0, step=1, category="step")
@@ -150,7 +152,7 @@ def test_a_first_step_that_began_before_its_life_was_known_keeps_its_phases() ->
     assert seconds(table, "forward") == [1.0, 2.0]
 
 
-def test_a_range_of_steps_is_enough() -> None:
+def test_steps_can_be_limited_to_a_range() -> None:
     worker = FakeJob().worker()
     for number in range(10):
         worker.step(number, PLAIN)

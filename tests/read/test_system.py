@@ -14,7 +14,7 @@ CURVES = {"cpu.user": range(100), "gpu.power/gpu0": range(100), "gpu.power/gpu1"
 
 
 @given(st.integers(0, 10**18), st.integers(2, 5000), st.integers(0, 10**12))
-def test_a_span_never_needs_more_buckets_than_asked_for(
+def test_a_span_never_needs_more_than_the_requested_buckets(
     span_ns: int, max_buckets: int, start_ns: int
 ) -> None:
     width_ns = bucket_width_ns(span_ns, max_buckets)
@@ -27,17 +27,17 @@ def test_a_span_never_needs_more_buckets_than_asked_for(
     ("span_seconds", "max_buckets", "width_seconds"),
     [(0, 1000, 0.1), (60, 1000, 0.1), (3600, 1000, 5), (86_400, 1000, 120), (86_400, 2, 86_400)],
 )
-def test_the_narrowest_width_that_does_is_chosen(
+def test_the_narrowest_sufficient_width_is_used(
     span_seconds: int, max_buckets: int, width_seconds: float
 ) -> None:
     assert bucket_width_ns(span_seconds * NANOSECONDS, max_buckets) == width_seconds * NANOSECONDS
 
 
-def test_years_fit_into_few_buckets() -> None:
+def test_years_fit_into_a_few_buckets() -> None:
     assert bucket_width_ns(10 * 365 * 86_400 * NANOSECONDS, 11) == 365 * 86_400 * NANOSECONDS
 
 
-def test_series_are_found_by_pattern_and_device() -> None:
+def test_series_are_selected_by_pattern_and_device() -> None:
     system = FakeJob().record(CURVES).system()
 
     assert [series.key for series in system.series("gpu.*")] == ["gpu.power/gpu0", "gpu.power/gpu1"]
@@ -47,7 +47,7 @@ def test_series_are_found_by_pattern_and_device() -> None:
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
-def test_buckets_are_as_many_as_asked_at_most_and_hold_every_sample(is_sealed: bool) -> None:
+def test_buckets_are_limited_in_number_and_contain_every_sample(is_sealed: bool) -> None:
     job = FakeJob().record(CURVES)
     if is_sealed:
         job.seal()
@@ -60,7 +60,7 @@ def test_buckets_are_as_many_as_asked_at_most_and_hold_every_sample(is_sealed: b
     assert rollup.maximum.max() == 99
 
 
-def test_a_range_decides_how_wide_its_buckets_are() -> None:
+def test_the_width_of_buckets_depends_on_the_range() -> None:
     job = FakeJob().record(CURVES)
     system = job.system()
     within = TimeRange(START_NS, START_NS + 2 * NANOSECONDS)
@@ -68,7 +68,7 @@ def test_a_range_decides_how_wide_its_buckets_are() -> None:
     assert system.buckets(system.series(), 1000, within).width_ns == NANOSECONDS // 10
 
 
-def test_a_node_without_samples_has_none() -> None:
+def test_a_node_without_samples_has_no_buckets() -> None:
     system = FakeJob().system()
 
     assert system.extent is None
@@ -76,7 +76,7 @@ def test_a_node_without_samples_has_none() -> None:
     assert system.buckets((), 10).count.shape == (0, 0)
 
 
-def test_a_refresh_sees_what_has_grown() -> None:
+def test_a_refresh_reads_new_samples() -> None:
     job = FakeJob().record({"cpu": [1]})
     system = job.system()
     job.record({"cpu": [2]})

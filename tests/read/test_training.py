@@ -1,4 +1,4 @@
-"""What training has done, in a few numbers."""
+"""The summary of training."""
 
 from sonde.read.jobs import read_job
 from sonde.read.training import LastLoss, last_losses
@@ -11,7 +11,7 @@ def losses(job: FakeJob) -> dict[str, LastLoss]:
     return last_losses([WorkerReader(job.backend, int(r), facts.lives) for r in facts.workers])
 
 
-def test_the_last_loss_is_of_a_step_that_all_workers_have() -> None:
+def test_the_last_loss_is_of_a_step_that_all_workers_recorded() -> None:
     job = FakeJob()
     for rank, steps in ((0, 3), (1, 2)):
         worker = job.worker(rank, world_size=2)
@@ -20,7 +20,7 @@ def test_the_last_loss_is_of_a_step_that_all_workers_have() -> None:
     assert losses(job) == {"train": LastLoss(1, 6.0)}
 
 
-def test_fewer_workers_after_a_restart_are_all_there_are() -> None:
+def test_after_a_restart_with_fewer_workers_their_loss_is_complete() -> None:
     job = FakeJob()
     for rank in range(3):
         job.worker(rank, world_size=3).scalar("loss", 0, 9.0).scalar("loss", 1, 9.0).flush()
@@ -33,7 +33,7 @@ def test_fewer_workers_after_a_restart_are_all_there_are() -> None:
     assert losses(job) == {"train": LastLoss(3, 1.0)}
 
 
-def test_a_job_that_began_again_from_its_first_step_tells_the_loss_that_it_has_now() -> None:
+def test_a_job_resumed_from_the_beginning_shows_its_current_loss() -> None:
     job = FakeJob()
     killed = job.worker()
     for step in range(10):
@@ -44,7 +44,7 @@ def test_a_job_that_began_again_from_its_first_step_tells_the_loss_that_it_has_n
     assert losses(job) == {"train": LastLoss(1, 2.0)}
 
 
-def test_where_several_optimizers_step_each_has_its_loss() -> None:
+def test_each_of_several_optimizers_has_its_loss() -> None:
     job = FakeJob()
     worker = job.worker().scalar("loss/root", 0, 9.0)
     for step in range(3):
@@ -52,10 +52,13 @@ def test_where_several_optimizers_step_each_has_its_loss() -> None:
     worker.flush()
     result = losses(job)
     assert result == {"train/0": LastLoss(2, 2.0), "train/1": LastLoss(2, 12.0)}
-    assert list(result) == ["train/0", "train/1"]  # by optimizer, not by who stepped first
+    assert list(result) == [
+        "train/0",
+        "train/1",
+    ]  # sorted by optimizer, not by the order of their steps
 
 
-def test_what_was_logged_as_a_loss_counts_where_no_hook_saw_one() -> None:
+def test_logged_losses_are_used_if_the_hook_recorded_none() -> None:
     job = FakeJob()
     worker = job.worker().scalar("loss", 0, 5.0, source="log").flush()
     assert losses(job) == {"train": LastLoss(0, 5.0)}
@@ -63,7 +66,7 @@ def test_what_was_logged_as_a_loss_counts_where_no_hook_saw_one() -> None:
     assert losses(job) == {"train": LastLoss(1, 4.0)}
 
 
-def test_without_a_loss_there_is_none() -> None:
+def test_a_job_without_losses_has_no_last_loss() -> None:
     job = FakeJob()
     job.worker().scalar("accuracy", 0, 1.0).flush()
     assert losses(job) == {}

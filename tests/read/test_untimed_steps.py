@@ -1,4 +1,4 @@
-"""Phases of steps that were only counted."""
+"""Estimated phases of untimed steps."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def test_untimed_steps_are_divided_like_the_timed_step_before_them() -> None:
     assert estimated["between"].tolist() == [10, 20, 5]
 
 
-def test_the_phases_of_a_step_still_add_up_to_it() -> None:
+def test_estimated_phases_add_up_to_the_step() -> None:
     measured = phases(forward=[7, 0, 0, 9], data_wait=[1, 0, 50, 2], between=[5, 101, 60, 3])
 
     estimated = with_estimates(measured, np.array([True, False, False, True]))
@@ -27,7 +27,7 @@ def test_the_phases_of_a_step_still_add_up_to_it() -> None:
     assert np.sum(list(estimated.values()), axis=0).tolist() == [13, 101, 110, 14]
 
 
-def test_a_wait_that_was_recorded_is_not_estimated_on_top() -> None:
+def test_no_estimate_is_added_to_a_recorded_wait() -> None:
     measured = phases(data_wait=[50, 400], forward=[50, 0], between=[0, 100])
 
     estimated = with_estimates(measured, np.array([True, False]))
@@ -36,17 +36,17 @@ def test_a_wait_that_was_recorded_is_not_estimated_on_top() -> None:
     assert estimated["forward"].tolist() == [50, 100]
 
 
-def test_steps_before_the_first_timed_one_are_divided_like_it() -> None:
+def test_steps_before_the_first_timed_step_are_divided_like_it() -> None:
     assert nearest_timed(np.array([False, False, True, False, True])).tolist() == [2, 2, 2, 2, 4]
 
 
-def test_nothing_is_estimated_where_no_step_was_timed() -> None:
+def test_nothing_is_estimated_without_timed_steps() -> None:
     measured = phases(forward=[0, 0], between=[10, 20])
 
     assert with_estimates(measured, np.array([False, False])) == measured
 
 
-def test_an_evaluation_of_one_step_is_not_one_of_those_after_it() -> None:
+def test_an_evaluation_in_a_timed_step_is_not_estimated_for_later_steps() -> None:
     measured = phases(forward=[30, 0], evaluation=[500, 0], checkpoint=[70, 0], between=[10, 80])
 
     estimated = with_estimates(measured, np.array([True, False]))

@@ -1,4 +1,4 @@
-"""The slices of a job that rules are shown."""
+"""The windows of a job that rules evaluate."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def by_steps(job: FakeJob, width: int, attempt: int = 0) -> list[Window]:
 
 
 def trained(steps: int = 25, every_eval: int = 10) -> FakeJob:
-    """Steps of 0.1 s with a loss; after every tenth, an evaluation of one step."""
+    """Record steps of 0.1 s with a loss and a one-step evaluation after every tenth step."""
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
@@ -36,26 +36,26 @@ def trained(steps: int = 25, every_eval: int = 10) -> FakeJob:
     return job.end()
 
 
-def test_windows_have_fixed_boundaries_and_the_last_holds_the_rest() -> None:
+def test_windows_have_fixed_boundaries_and_the_last_one_has_the_rest() -> None:
     windows = by_steps(trained(), 10)
     assert [str(window) for window in windows] == ["steps 0–9", "steps 10–19", "steps 20–29"]
     assert [window.is_last for window in windows] == [False, False, True]
     assert [len(window.steps()[0].steps) for window in windows] == [10, 10, 5]
 
 
-def test_a_full_window_is_shown_as_the_last_one_however_early_somebody_looks() -> None:
+def test_a_full_window_is_the_last_one_for_any_time_of_the_poll() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(20):
         worker.step(step, {"forward": 0.5})
-    job.clock.advance(3.0)  # all of it is in the store, and another step may follow
+    job.clock.advance(3.0)  # its data is complete, and another step may follow
     worker.beat().flush()
     assert [str(window) for window in by_steps(job, 10)] == ["steps 0–9"]
     worker.beat(is_over=True)
     assert [window.is_last for window in by_steps(job.end(), 10)] == [False, True]
 
 
-def test_a_full_window_of_a_worker_that_lives_on_is_shown_and_stays_what_it_was() -> None:
+def test_a_full_window_of_a_live_worker_is_ready_and_does_not_change() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(20):
@@ -67,7 +67,7 @@ def test_a_full_window_of_a_worker_that_lives_on_is_shown_and_stays_what_it_was(
     assert [window.is_last for window in by_steps(job.end(), 10)] == [False, False]
 
 
-def test_what_has_no_training_step_belongs_to_the_time_of_a_window() -> None:
+def test_data_without_a_training_step_belongs_to_a_window_by_time() -> None:
     windows = by_steps(trained(), 10)
     losses = [[curve.values.tolist() for curve in window.losses("eval")] for window in windows]
     assert losses == [[], [[100.0]], [[101.0]]]
@@ -75,7 +75,7 @@ def test_what_has_no_training_step_belongs_to_the_time_of_a_window() -> None:
     assert sum(len(table.steps) for window in windows for table in window.steps("eval")) == 2
 
 
-def test_observations_are_given_by_kind_and_in_order_of_time() -> None:
+def test_observations_are_selected_by_kind_in_order_of_time() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(4):
@@ -92,7 +92,7 @@ def test_observations_are_given_by_kind_and_in_order_of_time() -> None:
     ]
 
 
-def test_steps_count_as_looked_at_where_a_hook_looks_into_them() -> None:
+def test_steps_count_as_inspected_if_a_hook_inspects_them() -> None:
     job = FakeJob()
     for rank, framework in enumerate(("torch", "")):
         worker = job.worker(rank, framework=framework, world_size=2)
@@ -104,7 +104,7 @@ def test_steps_count_as_looked_at_where_a_hook_looks_into_them() -> None:
     assert [window.datapoints for window in windows] == [10, 10, 5]
 
 
-def test_windows_of_seconds_hold_what_happened_in_them() -> None:
+def test_windows_of_seconds_contain_the_data_of_their_time() -> None:
     job = trained().record({"cpu.user_percent": [1.0, np.nan, 3.0]}, every_seconds=1.0)
     data = data_of(job)
     windows = [window for _, window in time_windows(data, data.attempts[0], 1.0, 0)]
@@ -126,7 +126,7 @@ def test_losses_are_means_over_workers() -> None:
     assert list(loss) == [(0, 5.0), (1, 6.0), (2, 7.0)]
 
 
-def test_tensors_of_a_collection_across_blocks_of_reading() -> None:
+def test_tensors_of_a_collection_are_read_across_blocks() -> None:
     job = FakeJob()
     worker = job.worker().add_tensor("gradient/w", "gradients").add_tensor("w", "weights")
     first = BLOCK_STEPS - 5
@@ -141,7 +141,7 @@ def test_tensors_of_a_collection_across_blocks_of_reading() -> None:
     assert [each.name for each in window.tensors("all", regex="^w$")] == ["w"]
 
 
-def test_parts_of_a_tensor_are_put_together() -> None:
+def test_shards_of_a_tensor_are_merged() -> None:
     job = FakeJob()
     for rank in (0, 1):
         worker = job.worker(rank, world_size=2).add_tensor("gradient/w", "gradients", is_shard=True)
@@ -154,7 +154,7 @@ def test_parts_of_a_tensor_are_put_together() -> None:
     assert [value for _, value in tensor.reduction("mean")] == [1.5] * 3
 
 
-def test_what_every_worker_has_is_given_once_or_for_each() -> None:
+def test_replicated_tensors_are_returned_once_or_per_worker() -> None:
     job = FakeJob()
     for rank in (0, 1):
         worker = job.worker(rank, world_size=2).add_tensor("gradient/w", "gradients")
@@ -164,7 +164,7 @@ def test_what_every_worker_has_is_given_once_or_for_each() -> None:
     assert [each.worker for each in window.tensors("gradients", each_worker=True)] == [0, 1]
 
 
-def test_operations_are_those_of_the_time() -> None:
+def test_operations_are_selected_by_the_time_of_the_window() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(20):
@@ -177,7 +177,7 @@ def test_operations_are_those_of_the_time() -> None:
     assert windows[0].operations("loading", ["name"]) == {}
 
 
-def test_only_what_a_rule_needs_counts_as_looked_at() -> None:
+def test_only_data_that_a_rule_needs_counts_as_data_points() -> None:
     [window] = [each.for_needs((Losses(),)) for each in by_steps(trained(8), 10)]
     window.losses()
     window.steps()
@@ -187,7 +187,7 @@ def test_only_what_a_rule_needs_counts_as_looked_at() -> None:
     assert window.datapoints == 0
 
 
-def test_each_start_of_the_workers_is_cut_by_itself() -> None:
+def test_each_attempt_has_its_own_windows() -> None:
     job = FakeJob()
     for restart, steps in ((0, range(15)), (1, range(10, 22))):
         worker = job.worker(restart=restart)
@@ -203,7 +203,7 @@ def test_each_start_of_the_workers_is_cut_by_itself() -> None:
     assert [set(window.losses()[0].values) for window in second] == [{1.0}, {1.0}]
 
 
-def test_a_worker_that_is_behind_holds_the_windows_back_until_it_is_silent() -> None:
+def test_windows_wait_for_a_slow_worker_until_it_is_silent() -> None:
     job = FakeJob()
     fast, slow = (job.worker(rank, world_size=2) for rank in (0, 1))
     start_ns = job.clock.now_ns()
@@ -224,7 +224,7 @@ def test_a_worker_that_is_behind_holds_the_windows_back_until_it_is_silent() -> 
 
 
 @pytest.mark.parametrize("world_size", [1, 2])
-def test_windows_wait_for_workers_that_have_not_begun(world_size: int) -> None:
+def test_windows_wait_for_workers_that_have_not_started(world_size: int) -> None:
     job = FakeJob()
     worker = job.worker(0, world_size=world_size)
     for step in range(60):
@@ -233,20 +233,20 @@ def test_windows_wait_for_workers_that_have_not_begun(world_size: int) -> None:
     assert bool(by_steps(job, 10)) == (world_size == 1)
 
 
-def test_a_worker_that_has_ended_does_not_end_the_time_of_those_that_have_not() -> None:
+def test_the_end_of_one_worker_does_not_end_the_time_of_others() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(50):
         worker.step(step, {"forward": 0.1})
     worker.beat(is_over=True).flush()
-    job.record({"cpu.user_percent": [1.0] * 60})  # thirty seconds in which the launcher goes on
+    job.record({"cpu.user_percent": [1.0] * 60})  # the launcher continues for thirty seconds
     data = data_of(job)
     windows = [window for _, window in time_windows(data, data.attempts[0], 10.0, 0)]
     assert len(windows) == 3
     assert all(window.end_ns <= job.clock.now_ns() for window in windows)
 
 
-def test_steps_of_a_worker_that_goes_on_are_waited_for_though_another_has_ended() -> None:
+def test_windows_wait_for_a_running_worker_after_another_has_ended() -> None:
     job = FakeJob()
     ended, slow = job.worker(0, world_size=2), job.worker(1, world_size=2)
     for step in range(40):
@@ -258,7 +258,7 @@ def test_steps_of_a_worker_that_goes_on_are_waited_for_though_another_has_ended(
     assert [str(window) for window in by_steps(job, 10)] == ["steps 0–9", "steps 10–19"]
 
 
-def test_a_worker_that_has_ended_early_holds_nobody_back() -> None:
+def test_windows_do_not_wait_for_a_worker_that_ended_early() -> None:
     job = FakeJob()
     ended, going = job.worker(0, world_size=2), job.worker(1, world_size=2)
     for step in range(60):
@@ -270,7 +270,7 @@ def test_a_worker_that_has_ended_early_holds_nobody_back() -> None:
     assert [str(window) for window in by_steps(job, 20)] == ["steps 0–19", "steps 20–39"]
 
 
-def test_what_all_workers_have_left_waits_for_the_end_of_the_job() -> None:
+def test_the_last_window_waits_for_the_end_of_the_job() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(25):

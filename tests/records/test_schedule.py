@@ -9,7 +9,7 @@ STEPS = range(200)
 
 
 @given(st.integers(1, 50), st.integers(0, 150), st.none() | st.integers(1, 250))
-def test_every_so_many_steps_from_the_first_to_the_end(
+def test_every_n_steps_between_start_and_end_are_due(
     every: int, start: int, end: int | None
 ) -> None:
     schedule = Schedule(every, start, end)
@@ -18,7 +18,7 @@ def test_every_so_many_steps_from_the_first_to_the_end(
 
 
 @given(st.frozensets(st.integers(0, 199)))
-def test_listed_steps_and_no_others(steps: frozenset[int]) -> None:
+def test_only_listed_steps_are_due(steps: frozenset[int]) -> None:
     schedule = Schedule(steps=steps)
     assert {step for step in STEPS if schedule.is_due(step)} == steps
 

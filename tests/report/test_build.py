@@ -1,4 +1,4 @@
-"""The report of a job with everything in it, as a whole."""
+"""The report of a job with all kinds of data."""
 
 import base64
 import hashlib
@@ -44,7 +44,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 class Page(HTMLParser):
-    """What a browser without scripts would read."""
+    """Parses what a browser without scripts shows."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Page(HTMLParser):
 
 
 def judged(backend: Backend, made: Reported, *, message: str = "Steps wait for data.") -> None:
-    """Two rules have looked: one found something."""
+    """Record the evaluations of two rules, one with a finding."""
     finding = Finding(
         "StepOutlier",
         Severity.WARNING,
@@ -129,7 +129,7 @@ def test_sections_are_in_order(page: Page) -> None:
     assert result == [section for section in SECTIONS if section != "Rules summary"]
 
 
-def test_everything_is_readable_without_scripts(report: Report, page: Page) -> None:
+def test_the_page_is_readable_without_scripts(report: Report, page: Page) -> None:
     tables = report.document["tables"]
     texts = [
         value
@@ -162,7 +162,7 @@ def test_every_picture_has_data_for_scripts(report: Report) -> None:
         assert json.loads(text)["mark"]
 
 
-def test_the_policy_allows_only_what_is_in_the_page(report: Report) -> None:
+def test_the_policy_allows_only_the_embedded_content(report: Report) -> None:
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', report.html)
     assert policy is not None
     assert "default-src &#x27;none&#x27;" in policy[1]
@@ -189,7 +189,7 @@ def test_page_loads_nothing_from_the_network(page: Page) -> None:
             assert address.startswith(("#", "data:image/png;base64,"))
 
 
-def test_the_page_is_small(report: Report) -> None:
+def test_the_page_is_below_its_size_limit(report: Report) -> None:
     assert len(report.html.encode()) < 1_000_000
     assert report.document["failed"] == {}
 

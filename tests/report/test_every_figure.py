@@ -1,6 +1,6 @@
-"""Every figure of every table: it stands in the page, and equals what numpy makes of the numbers.
+"""Every number of every table is in the page and equals the value computed by numpy.
 
-What is not here is in the tests of the charts, or in those of the published example.
+Other numbers are checked by the tests of the charts and of the published example.
 """
 
 from html.parser import HTMLParser
@@ -35,7 +35,7 @@ METRICS = {
 
 
 class Tables(HTMLParser):
-    """The tables of a page by the names of their charts: what is written, and what is sorted by."""
+    """Parses the tables of a page by chart: cell texts and sort keys."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ def table(report: Report, name: str) -> list[dict[str, Any]]:
 
 
 def starts(made: Reported, worker: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """When training steps begin, in seconds: after every 50 of them there is an evaluation."""
+    """Return the start of each training step in seconds; an evaluation follows every 50 steps."""
     before = np.concatenate([[0.0], np.cumsum(made.durations(worker))[:-1]])
     return LEAD_SECONDS + before + 0.25 * (np.arange(STEPS) // 50)
 
@@ -92,7 +92,7 @@ def test_every_table_value_is_in_the_page(report: Report) -> None:
     tables = {name: each["rows"] for name, each in report.document["tables"].items()}
     compared = 0
     for name, rows in tables.items():
-        if not drawn.get(name):  # single figures, which are the next test
+        if not drawn.get(name):  # facts, which the next test checks
             continue
         body = drawn[name][1:]
         assert len(body) == len(rows), name

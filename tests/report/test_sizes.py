@@ -1,4 +1,4 @@
-"""How large a report is: for a node, for a rack, for a thousand."""
+"""The size of reports for one node and for many."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_report_stays_small_with_many_nodes(nodes: int, tmp_path: Path) -> None:
         assert f"of {nodes:,} nodes" in report.html
 
 
-def test_names_of_a_hostile_store_stay_texts(tmp_path: Path) -> None:
+def test_names_in_a_hostile_store_stay_text(tmp_path: Path) -> None:
     backend = hostile(str(tmp_path))
     report = report_of(backend)
     assert report.document["failed"] == {}

@@ -1,4 +1,4 @@
-"""The example that the old service published, rebuilt: our report answers all its report did.
+"""The report contains everything that SageMaker Debugger's published example report shows.
 
 One node of 8 cores without a GPU, a convolutional network, 4 loader processes, 2,111 steps of 0.68
 seconds of which 11 took far longer.
@@ -122,7 +122,7 @@ def test_example_names_the_most_expensive_operator_without_counting_nested_ones_
 def test_operator_tables_match_the_profile(report: Report) -> None:
     forward = PHASES["forward"] * float(durations()[5])
     rows = {row["name"]: row for row in table(report, "operators/0")}
-    expected = {  # each holds the next one, which begins a millisecond later
+    expected = {  # each contains the next one, which begins a millisecond later
         "aten::conv2d": (0.002, forward),
         "aten::convolution": (0.002, forward - 0.002),
         "aten::mkldnn_convolution": (forward - 0.004, forward - 0.004),
@@ -132,7 +132,9 @@ def test_operator_tables_match_the_profile(report: Report) -> None:
         assert (row["self_seconds"], row["total_seconds"]) == pytest.approx(
             (self_times, total), abs=1e-6
         )
-        assert row["percent"] == pytest.approx(100 * self_times / forward)  # of the time they span
+        assert row["percent"] == pytest.approx(
+            100 * self_times / forward
+        )  # of the time from the first to the last
         assert row["calls"] == 1
     [general] = table(report, "general_operations")
     assert (general["name"], general["count"]) == ("profiler: operators", 1)
@@ -154,7 +156,7 @@ def test_example_lists_every_rule_with_samples_and_parameters(report: Report) ->
 
 def test_example_shows_step_durations_and_outliers(report: Report) -> None:
     [row] = [each for each in table(report, "step_statistics") if each["mode"] == "train"]
-    seconds = np.delete(durations(), 5)  # a profiler was at work in that one
+    seconds = np.delete(durations(), 5)  # a profiled step
     numbers = [row[name] for name in ("mean", "maximum", "p99", "p95", "p50", "minimum")]
     expected = [seconds.mean(), *np.percentile(seconds, (100, 99, 95, 50, 0))]
     assert numbers == pytest.approx(expected, rel=1e-6)

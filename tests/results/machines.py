@@ -1,4 +1,4 @@
-"""Nodes as the terminal may meet them, recorded by the test."""
+"""Recorded nodes for tests of live views."""
 
 from sonde.clock import NANOSECONDS
 from sonde.records.job import Exit, ExitReason, Heartbeat, JobState, Overhead
@@ -14,7 +14,7 @@ TICKS = 40
 def machine(
     cores: int = 4, gpus: int = 0, busy_gpus: int = 0, limit: float = 0
 ) -> dict[str, float]:
-    """The values of a machine that stay as they are."""
+    """Return constant metric values of a machine."""
     values = {
         "cpu.utilization_percent": 42.0,
         "memory.total_bytes": 64e9,
@@ -46,7 +46,7 @@ def machine(
 
 
 def record(uri: str, values: dict[str, float], node: str = "gpu-box") -> FakeJob:
-    """A node that runs and has just been sampled for 20 seconds."""
+    """Record a running node that has just been sampled for 20 seconds."""
     job = FakeJob(uri, node=node, clock=FakeClock())
     job.record({key: [value] * TICKS for key, value in values.items()})
     beat(job, node)
@@ -54,18 +54,18 @@ def record(uri: str, values: dict[str, float], node: str = "gpu-box") -> FakeJob
 
 
 def beat(job: FakeJob, node: str) -> None:
-    """A sign of life, now."""
+    """Write a heartbeat with the current time."""
     life = Heartbeat(job.clock.now_ns(), 5.0, Overhead(0.1, 2_000_000, 20.0))
     job.backend.write(attempt_key(node, 1, "heartbeat"), encode_facts(life))
 
 
 def end(job: FakeJob, state: JobState, message: str | None, code: int = 1) -> None:
-    """The command of a job is over."""
+    """Write the exit of a job's command."""
     exit_ = Exit(state, ExitReason.EXIT, job.clock.now_ns(), code, None, message)
     job.backend.write(attempt_key(job.node, 1, "exit"), encode_facts(exit_))
 
 
 def poll(job: FakeJob, later_seconds: float = 0.0) -> JobNow:
-    """What somebody sees who looks now, or later."""
+    """Return the current state of the job, or that some seconds later."""
     clock = FakeClock(job.clock.now_ns() + int(later_seconds * NANOSECONDS))
     return Observer(job.backend, clock).poll()

@@ -14,7 +14,7 @@ STEPS = 12
 
 
 def called(worker: FakeWorker, start: float, seconds: float, **detail: Any) -> None:
-    """A call that the profiler of collectives saw."""
+    """Record a call as the profiler of collectives does."""
     facts = {"group": "0", "size": 2, "bytes": 4000, "async": False}
     facts |= {"call_ns": round(seconds * NANOSECONDS), "wait_ns": 0} | detail
     lane = "collectives 2" if facts["async"] else "collectives"
@@ -28,7 +28,7 @@ def trained(
     nodes: tuple[str, str] = ("left", "left"),
     **detail: Any,
 ) -> FakeJob:
-    """Two workers; the second comes later to every collective, and its clock is ahead."""
+    """Record two workers; the second enters every collective late, and its clock is ahead."""
     job = FakeJob(uri, node="left")
     first = job.worker(0, world_size=2, node=nodes[0])
     clock = FakeClock(START_NS + round(offset * NANOSECONDS))
@@ -126,7 +126,7 @@ def test_kernels_belong_to_the_step_that_launched_them() -> None:
         for number in range(4):
             launch = {"correlation": 10 + number}
             worker.operation("cudaLaunchKernel", "runtime", 0.1, 0.001, **launch)
-            start = 0.15 + runs_late if number else 0.15  # on a device that is a step behind
+            start = 0.15 + runs_late if number else 0.15  # the device is one step behind
             kernel = {"device": "cuda:0", "lane": "stream 20", **launch}
             worker.operation("ncclDevKernel_AllReduce_Sum(x)", "kernel", start, 0.002, **kernel)
             worker.step(number, {"forward": 0.2})
@@ -136,7 +136,7 @@ def test_kernels_belong_to_the_step_that_launched_them() -> None:
     assert [row["collective"] for row in rows] == [0, 1, 2, 3] * 2
 
 
-def test_operations_are_added_up_over_workers() -> None:
+def test_operations_are_summed_over_workers() -> None:
     collectives = trained(late=0.03).job().collectives()
     [row] = collectives.by_operation().documents()
     assert (row["operation"], row["group"], row["source"]) == ("all_reduce", "0", "calls")

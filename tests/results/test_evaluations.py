@@ -41,5 +41,5 @@ def test_evaluations_print_as_lines_and_draw_a_curve_per_series() -> None:
     assert {curve.label for curve in picture.curves} == set(evaluations.names)
 
 
-def test_a_job_without_evaluations_says_so() -> None:
+def test_a_job_without_evaluations_prints_a_sentence() -> None:
     assert repr(FakeJob().job().evaluations) == "No evaluations recorded"

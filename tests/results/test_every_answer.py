@@ -1,4 +1,4 @@
-"""Every answer of a job, live and over, in a folder and in an object store, in every form."""
+"""Every query of running and finished jobs, in folders and object stores, in every format."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ _BUCKET = "sonde-answers"
 _GRADIENT = "gradient/first.weight"
 _GPU = "gpu.utilization_percent"
 
-# the analyses that people had, and everything else that a job answers
+# the analyses of SageMaker Debugger's client, and all other queries
 _ANSWERS: dict[str, Callable[[Job], Frame]] = {
     "step histogram": lambda job: job.steps().histogram(),
     "step statistics": lambda job: job.steps().statistics(),
@@ -76,7 +76,7 @@ _MAY_BE_EMPTY = ("python between modes",)
 
 
 def _recorded(uri: str, *, is_over: bool) -> Job:
-    """Two nodes that train, and then everything a profiler can look at."""
+    """Record training on two nodes, with profiles of all kinds."""
     made = reported_job(uri, is_over=False)
     worker = made.jobs[0].worker(2, world_size=3)
     profile = FakeProfile(worker)

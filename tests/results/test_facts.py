@@ -1,4 +1,4 @@
-"""Answers that are plain values print well, too: status, lives, windows, phases, calls."""
+"""Results of plain values are printed readably: status, lives, windows, phases, calls."""
 
 import numpy as np
 import pytest
@@ -139,7 +139,7 @@ def test_notebook_lists_rules_with_findings_first() -> None:
     judgement = with_losses([1.0, float("nan"), float("nan")]).job().check()
     shown = judgement._shown()["status"].to_pylist()
     assert shown[0] == "IssuesFound"
-    assert shown == sorted(shown, key=shown.index)  # each status in one piece
+    assert shown == sorted(shown, key=shown.index)  # rules with the same status are adjacent
     fake = with_observations("unowned-parameter", {"weight": lambda _: (1.0, "")}, 4, at=[0, 3])
     observations = fake.job().observations()
     assert observations._shown().to_pylist() == [

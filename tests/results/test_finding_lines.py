@@ -1,4 +1,4 @@
-"""What rules say about a job, as people see it in a terminal."""
+"""Findings of a job in the terminal."""
 
 import pytest
 

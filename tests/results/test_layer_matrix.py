@@ -1,4 +1,4 @@
-"""One number of many tensors over steps."""
+"""A statistic of many tensors over steps."""
 
 import numpy as np
 import pytest

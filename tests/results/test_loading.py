@@ -1,4 +1,4 @@
-"""job.dataloader(): from what workers recorded to tables and advice."""
+"""job.dataloader(): tables and advice from recorded data."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def operation(
 
 
 def train(worker: FakeWorker, steps: range, wait: float, first_waits: tuple[float, ...]) -> None:
-    """An epoch: an iterator starts, and the waits for the first batches are longer."""
+    """Record an epoch: an iterator starts, and the waits for the first batches are longer."""
     operation(worker, "iterator start", "loader 0", 0.0, 0.2, **FACTS)
     worker.clock.advance(0.2)
     for number, step in enumerate(steps):
@@ -121,7 +121,7 @@ def test_evaluation_waits_belong_to_the_evaluation_loader() -> None:
     worker.clock.advance(0.1)
     for number in range(4):
         worker.step(number, {"data_wait": 0.5, "forward": 0.1}, mode="eval")
-    # the training goes on with the iterator that it has
+    # training continues with its iterator
     for number in range(6, 10):
         worker.step(number, {"data_wait": 0.01, "forward": 0.1})
     worker.flush()

@@ -1,4 +1,4 @@
-"""Names that nothing has: what is said of them names what is there."""
+"""Errors for unknown names list the recorded ones."""
 
 import pytest
 

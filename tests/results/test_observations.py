@@ -1,4 +1,4 @@
-"""Observations of a job, as a person asks for them."""
+"""Queries for observations of a job."""
 
 from tests.fakes.job import FakeJob
 

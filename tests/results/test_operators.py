@@ -10,19 +10,19 @@ from tests.fakes.worker import FakeWorker
 
 
 def operation(worker: FakeWorker, name: str, start: float, end: float, **more: Any) -> None:
-    """One row of a profile; milliseconds from now."""
+    """Record an operation; times are milliseconds from now."""
     category = more.pop("category", "operator")
     worker.operation(name, category, start / 1000, (end - start) / 1000, **more)
 
 
 def window(worker: FakeWorker, kind: str, step: int = 0) -> None:
-    """A profiler looks from now on, for 10 ms."""
+    """Record a profiling window of 10 ms that starts now."""
     detail = f'{{"steps":[{step},{step}],"by":"plan","cost_seconds":0}}'
     worker.span(kind, 0, 0.01, step, "window", lane="profile", detail=detail)
 
 
 def profiled_on_cpu(worker: FakeWorker, step: int = 0) -> None:
-    """A step of 10 ms: 4 of forward, 4 of backward, 2 of nothing."""
+    """Record a step of 10 ms: 4 ms forward, 4 ms backward, 2 ms without operators."""
     window(worker, "operators", step)
     operation(worker, "aten::linear", 0, 4, module="fc")
     operation(worker, "aten::mm", 1, 3, module="fc")
@@ -56,7 +56,7 @@ def test_job_without_gpu_shows_host_operators(job: FakeJob) -> None:
     assert [row["name"] for row in by_total] == ["aten::linear"]
 
 
-def test_a_step_whose_first_operator_comes_late_is_counted(job: FakeJob) -> None:
+def test_a_step_whose_first_operator_starts_late_is_counted(job: FakeJob) -> None:
     worker = job.worker()
     window(worker, "operators", 0)
     operation(worker, "aten::linear", 6, 9)

@@ -1,4 +1,4 @@
-"""One real step on an H200 against a count by plain loops over the same trace."""
+"""A real step on an H200 matches a count by plain loops over the same trace."""
 
 import gzip
 import json
@@ -49,7 +49,7 @@ def wall(events: list[Event]) -> float:
 
 
 def busy(events: list[Event]) -> float:
-    """The time in which any of the events runs."""
+    """Return the time in which at least one event runs."""
     covered, until = 0.0, 0.0
     for event in sorted(events, key=lambda event: event["ts"]):
         start, end = max(event["ts"], until), event["ts"] + event["dur"]
@@ -58,7 +58,7 @@ def busy(events: list[Event]) -> float:
     return covered
 
 
-def test_kernel_time_is_the_same(job: Job, events: list[Event]) -> None:
+def test_kernel_times_match(job: Job, events: list[Event]) -> None:
     expected: dict[str, float] = defaultdict(float)
     for event in events:
         if event["cat"] in ON_DEVICE:
@@ -68,7 +68,7 @@ def test_kernel_time_is_the_same(job: Job, events: list[Event]) -> None:
     assert sum(result.values()) == pytest.approx(sum(expected.values()))
 
 
-def test_self_and_total_times_of_operators_are_the_same(job: Job, events: list[Event]) -> None:
+def test_self_and_total_times_of_operators_match(job: Job, events: list[Event]) -> None:
     self_times: dict[str, float] = defaultdict(float)
     total: dict[str, float] = defaultdict(float)
     threads = {event["tid"] for event in events if event["cat"] in ON_HOST}
@@ -88,10 +88,10 @@ def test_self_and_total_times_of_operators_are_the_same(job: Job, events: list[E
     assert seconds(job, "total_seconds", device="cpu") == pytest.approx(total, abs=1e-8)
 
 
-def test_device_time_belongs_to_the_operators_that_kineto_says(
+def test_device_time_belongs_to_the_operators_that_kineto_links(
     job: Job, events: list[Event]
 ) -> None:
-    """It links kernels to operators by a number of its own; we by the calls that launched them."""
+    """Kineto links kernels to operators by an ID, Sonde by the calls that launched them."""
     names = {
         event["args"]["External id"]: event["name"] for event in events if event["cat"] == "cpu_op"
     }
@@ -114,7 +114,7 @@ def test_shares_and_uncovered_time_add_up(job: Job, events: list[Event]) -> None
         assert shares == pytest.approx(100 * covered / wall(events), abs=1e-3)
 
 
-def test_breakdown_and_idle_share_are_the_same(job: Job, events: list[Event]) -> None:
+def test_breakdown_and_idle_share_match(job: Job, events: list[Event]) -> None:
     host, device = job.breakdown().to_arrow().to_pylist()
     kernels = [event for event in events if event["cat"] == "kernel"]
     on_device = [event for event in events if event["cat"] in ON_DEVICE]
@@ -136,7 +136,7 @@ def test_breakdown_and_idle_share_are_the_same(job: Job, events: list[Event]) ->
     assert host["compute_percent"] == pytest.approx(100 * covered / total, abs=1e-3)
 
 
-def test_gaps_are_the_idle_time_and_each_has_a_cause(job: Job, events: list[Event]) -> None:
+def test_gaps_add_up_to_the_idle_time_and_have_causes(job: Job, events: list[Event]) -> None:
     calls = {
         event["args"]["correlation"]: event["ts"] + event["dur"]
         for event in events

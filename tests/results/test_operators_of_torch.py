@@ -1,4 +1,4 @@
-"""A trace by the installed PyTorch, against what its own profiler says about the same steps."""
+"""Operators in a trace of the installed PyTorch match its own profiler's table."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, profile]:
     return job_of(path), profiler
 
 
-def test_calls_and_self_times_are_what_torch_says(recorded: tuple[Job, profile]) -> None:
+def test_calls_and_self_times_match_torch(recorded: tuple[Job, profile]) -> None:
     job, profiler = recorded
     result = {row["name"]: row for row in job.operators().to_arrow().to_pylist()}
     text = {
@@ -46,7 +46,7 @@ def test_calls_and_self_times_are_what_torch_says(recorded: tuple[Job, profile])
     }
     assert "aten::addmm" in text
     for name, each in text.items():
-        # torch takes an operator and the overload of it that it calls for one
+        # torch counts an operator and the overload that it calls as one
         assert result[name]["calls"] == each.count or name == "aten::sum"
         assert result[name]["self_seconds"] * 1e6 == pytest.approx(each.self_cpu_time_total, abs=2)
     assert "the whole step" not in result

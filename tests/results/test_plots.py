@@ -1,4 +1,4 @@
-"""Charts of results: each draws itself, says itself in a line, and stands alone in a file."""
+"""Charts of results: pictures, one-line summaries and self-contained files."""
 
 import re
 from collections.abc import Callable
@@ -52,7 +52,7 @@ _QUESTIONS: dict[str, Callable[[Job], Plottable]] = {
     "judgement": lambda job: job.judgement(),
     "compare": lambda job: job.compare(job),
 }
-# these name a tensor or a step, and an empty job says that there is none
+# these require a tensor or a step, which an empty job lacks
 _OF_SOMETHING = ("reduction", "quantiles", "tensor histogram", "tensor histograms", "timeline")
 
 

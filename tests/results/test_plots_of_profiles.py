@@ -1,4 +1,4 @@
-"""Charts of profiles: what they draw is what their tables say."""
+"""Charts of profiles show the values of their tables."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_collectives_are_plotted_as_waiting_and_transfer() -> None:
     assert bars_of(result.clocks).labels == tuple(node.node for node in result.clocks.nodes)
 
 
-def test_a_timeline_is_lanes_of_its_tracks() -> None:
+def test_a_timeline_is_plotted_as_lanes() -> None:
     result = timeline.recorded().job().timeline()
     spec = result.plot().spec
     assert isinstance(spec, Lanes)

@@ -13,13 +13,13 @@ SLEEP = ("time.sleep", "", 5)
 
 
 def steps(worker: FakeWorker, *data_seconds: float) -> None:
-    """A step waits for its data first, then computes for 4 milliseconds."""
+    """Record steps that wait for data and then compute for 4 milliseconds."""
     for number, seconds in enumerate(data_seconds):
         worker.step(number, {"data_wait": seconds, "forward": 0.004})
 
 
 def profiled() -> FakeJob:
-    """Three steps of which the second waits ten times as long, in a helper."""
+    """Record three steps; the second one waits ten times as long, in a helper function."""
     job = FakeJob()
     worker = job.worker()
     profile = FakeProfile(worker)
@@ -42,7 +42,7 @@ def test_functions_have_self_and_total_time() -> None:
     assert (main["self_seconds"], main["total_percent"]) == (0, pytest.approx(100))
 
 
-def test_a_function_that_calls_itself_is_counted_once() -> None:
+def test_a_recursive_function_is_counted_once() -> None:
     job = FakeJob()
     worker = job.worker()
     profile = FakeProfile(worker).add_samples((MAIN, HELPER, HELPER, HELPER), 3)
@@ -118,7 +118,7 @@ def test_modes_are_compared_step_by_step() -> None:
     assert list(rows["augment"]) == pytest.approx([0.003, 0])
 
 
-def test_files_and_packages_take_time_too() -> None:
+def test_time_can_be_grouped_by_file_and_module() -> None:
     python = profiled().job().python()
     assert [row.name for row in python.by("module").rows] == ["helper.py", "torch", "train.py"]
     assert [row.name for row in python.by("file").rows] == [HELPER[1], MODEL[1], MAIN[1]]
@@ -185,7 +185,7 @@ def test_damaged_profile_is_skipped_and_reported() -> None:
     assert python.damages == [f"{key} is damaged: its checksum does not match"]
 
 
-def test_a_job_without_a_profile_says_so() -> None:
+def test_a_job_without_a_profile_prints_a_sentence() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 0.004}).flush()
     python = job.job().python()

@@ -1,4 +1,4 @@
-"""Causes come before consequences, and the whole is one sentence."""
+"""The order of findings and the verdict in one sentence."""
 
 from sonde.records.finding import Episode, Evaluation, Finding, RuleStatus, Setting, Severity
 from sonde.results.rule_verdict import root_first, verdict
@@ -24,7 +24,7 @@ def rules(episodes: tuple[Episode, ...]) -> list[str]:
     return [each.finding.rule for each in episodes]
 
 
-def test_consequence_follows_its_cause_even_if_it_is_worse_and_earlier() -> None:
+def test_a_consequence_follows_its_cause_even_if_it_is_worse_and_earlier() -> None:
     result = root_first(
         [
             episode("ExplodingTensor", Severity.CRITICAL, first=0, cause="NonFiniteInput"),
@@ -35,7 +35,7 @@ def test_consequence_follows_its_cause_even_if_it_is_worse_and_earlier() -> None
     assert rules(result) == ["NonFiniteInput", "ExplodingTensor", "StepOutlier"]
 
 
-def test_the_worst_comes_first_then_the_earliest() -> None:
+def test_findings_are_sorted_by_severity_and_then_by_time() -> None:
     result = root_first(
         [
             episode("C", Severity.INFO, first=0),

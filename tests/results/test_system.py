@@ -1,4 +1,4 @@
-"""`job.system(...)`: what a person in a notebook sees."""
+"""`job.system(...)`: tables, arrays, buckets and statistics."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -15,7 +15,7 @@ START = datetime.fromtimestamp(START_NS // 10**9, UTC)
 
 @pytest.fixture
 def job() -> Job:
-    """Two nodes, one with a GPU; a hundred ticks each."""
+    """Record two nodes, one with a GPU, for a hundred ticks each."""
     first = FakeJob()
     first.record({"cpu.user_percent": range(100), "gpu.power_watts/gpu0": range(100, 200)})
     second = FakeJob(first.backend.uri, "node-b")
@@ -23,7 +23,7 @@ def job() -> Job:
     return first.job()
 
 
-def test_all_series_of_all_nodes_come_as_one_table(job: Job) -> None:
+def test_all_series_of_all_nodes_are_one_table(job: Job) -> None:
     table = job.system().to_arrow()
 
     assert table.column_names == ["time", "node", "cpu.user_percent", "gpu.power_watts/gpu0"]
@@ -100,7 +100,7 @@ def test_number_of_buckets_is_limited(job: Job) -> None:
     assert max(table["maximum"].to_pylist()) == 99
 
 
-def test_buckets_of_all_series_and_nodes_come_as_one_table(job: Job) -> None:
+def test_buckets_of_all_series_and_nodes_are_one_table(job: Job) -> None:
     table = job.system().buckets(1000).to_arrow()
 
     assert table.num_rows == 400
@@ -126,7 +126,7 @@ def test_statistics_are_exact(job: Job) -> None:
     assert second.p90 == pytest.approx(np.percentile(np.arange(100, 200), 90))
 
 
-def test_statistics_of_a_series_that_a_node_does_not_have_are_unknown(job: Job) -> None:
+def test_statistics_of_a_missing_series_are_unknown(job: Job) -> None:
     last = job.system().statistics().rows[-1]
 
     assert (last.node, last.series.key, last.count) == ("node-b", "gpu.power_watts/gpu0", 0)

@@ -1,4 +1,4 @@
-"""One tensor: its statistics, histograms and values, of one worker, of many, and in parts."""
+"""One tensor: statistics, histograms and values, replicated and sharded."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def test_reductions_match_numpy_at_every_step(is_sealed: bool) -> None:
 @pytest.mark.parametrize(
     "reduction", [reduction for reduction in REDUCTIONS if reduction != "quantiles"]
 )
-def test_a_reduction_needs_no_other_columns_than_those_that_are_read(reduction: str) -> None:
+def test_a_reduction_reads_only_the_columns_it_needs(reduction: str) -> None:
     rows = [statistics_of(values_at(step)) for step in range(3)]
     columns = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
     every = {name: np.array(column) for name, column in columns.items()}
@@ -73,7 +73,7 @@ def test_a_reduction_needs_no_other_columns_than_those_that_are_read(reduction: 
     assert reduction == "median" or "histogram" not in needed
 
 
-def test_the_tensors_of_a_job_are_found_by_pattern_and_collection() -> None:
+def test_tensors_are_selected_by_pattern_and_collection() -> None:
     job = FakeJob()
     worker = job.worker().add_tensor("fc1.weight", "weights").add_tensor("fc1.bias", "biases")
     worker.add_tensor("gradient/fc1.weight", "gradients", said="before clipping")
@@ -87,7 +87,7 @@ def test_the_tensors_of_a_job_are_found_by_pattern_and_collection() -> None:
     )
 
 
-def test_an_unknown_tensor_is_an_error_that_names_close_ones() -> None:
+def test_an_unknown_tensor_is_an_error_that_suggests_similar_names() -> None:
     with pytest.raises(
         UsageError, match=r"Unknown tensor 'fc1.wieght'. Did you mean 'fc1.weight'\? "
     ):
@@ -96,7 +96,7 @@ def test_an_unknown_tensor_is_an_error_that_names_close_ones() -> None:
         FakeJob().job().tensor("x")
 
 
-def test_an_unknown_reduction_or_worker_is_an_error_that_names_the_known_ones() -> None:
+def test_an_unknown_reduction_or_worker_is_an_error_that_lists_the_known_ones() -> None:
     tensor = recorded().job().tensor("fc1.weight")
     with pytest.raises(UsageError, match=r"Unknown reduction 'l2norm'. Did you mean 'l2_norm'\?"):
         tensor.reduction("l2norm")
@@ -167,7 +167,7 @@ def test_repeated_steps_use_the_last_life_of_a_worker() -> None:
     assert list(tensor.reduction("max").by_worker()[0][0]) == [0, 1, 2]
 
 
-def test_a_histogram_has_the_values_between_its_edges() -> None:
+def test_a_histogram_counts_the_values_between_its_edges() -> None:
     job = FakeJob()
     values = np.array([0.0, 0.0, -1.2, 3.0, 3.1, np.nan, np.inf])
     job.worker().statistics("w", 5, values).flush()
@@ -178,7 +178,7 @@ def test_a_histogram_has_the_values_between_its_edges() -> None:
     assert "█" in repr(job.job().tensor("w").histogram(5))
 
 
-def test_a_step_without_a_histogram_is_an_error_that_names_those_with_one() -> None:
+def test_a_step_without_a_histogram_is_an_error_that_lists_steps_with_one() -> None:
     tensor = recorded().job().tensor("fc1.weight")
     with pytest.raises(
         UsageError, match=r"No histogram of 'fc1.weight' at step 9. Recorded steps: 0, 1, 2"

@@ -1,4 +1,4 @@
-"""One timeline of workers and machines, and the trace that is made of it."""
+"""The timeline of workers and machines, and its export as a trace."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ PHASES = {"data_wait": 0.02, "forward": 0.1, "backward": 0.15}
 
 
 def profiled(worker: FakeWorker) -> None:
-    """What windows of all kinds leave behind, in a step that begins now."""
+    """Record profiles of all kinds in a step that begins now."""
     worker.span("operators", 0.0, 0.3, 0, "window", lane="profile", detail='{"by":"plan"}')
     worker.operation("aten::mm", "operator", 0.03, 0.05, module="layers.0")
     worker.operation("aten::addmm", "operator", 0.035, 0.01, detail={"shapes": [[2, 3], []]})
@@ -33,7 +33,7 @@ def profiled(worker: FakeWorker) -> None:
 
 
 def recorded(uri: str = "", offset: float = 0.0) -> FakeJob:
-    """Two workers on two nodes, one with a clock that is ahead; ten steps of 0.3 s each."""
+    """Record two workers on two nodes, one with a clock that is ahead; ten steps of 0.3 s each."""
     job = FakeJob(uri, node="left")
     other_clock = FakeClock(START_NS + round(offset * NANOSECONDS))
     second = FakeJob(job.backend.uri, node="right", clock=other_clock)
@@ -66,7 +66,7 @@ def named(document: dict[str, Any], kind: str) -> set[str]:
     }
 
 
-def test_a_trace_holds_everything_that_was_recorded_and_is_well_formed(tmp_path: Path) -> None:
+def test_a_trace_contains_everything_recorded_and_is_valid(tmp_path: Path) -> None:
     document = trace_of(recorded(), tmp_path / "merged.json")
     assert named(document, "process_name") == {
         *("left: machine", "right: machine", "worker 0 (left)", "worker 1 (right)"),
@@ -98,7 +98,7 @@ def test_slices_have_their_exact_times(tmp_path: Path) -> None:
     assert document["otherData"]["start"] == "2023-11-14T22:13:20.000000Z"
 
 
-def test_a_range_of_steps_leaves_out_the_others(tmp_path: Path) -> None:
+def test_a_range_of_steps_excludes_other_steps(tmp_path: Path) -> None:
     document = trace_of(recorded(), tmp_path / "merged.json", start_step=3, end_step=5)
     steps = [
         traceEvent for traceEvent in document["traceEvents"] if traceEvent.get("cat") == "step"
@@ -109,7 +109,7 @@ def test_a_range_of_steps_leaves_out_the_others(tmp_path: Path) -> None:
     assert not [traceEvent for traceEvent in none["traceEvents"] if traceEvent["name"] == "gemm"]
 
 
-def test_a_range_of_time_is_in_seconds_since_the_job_began() -> None:
+def test_a_time_range_is_in_seconds_since_the_start_of_the_job() -> None:
     table = recorded().job().timeline(start=0.95, end=1.0).to_arrow()
     rows = [row for row in table.to_pylist() if row["worker"] == 0]
     assert {row["name"] for row in rows} >= {"step", "gemm", "aten::mm", "operators"}
@@ -161,14 +161,14 @@ def test_unknown_steps_are_an_error() -> None:
         len(recorded().job().timeline(start_step=50).to_arrow())
 
 
-def test_a_job_without_workers_is_a_trace_of_its_machines(tmp_path: Path) -> None:
+def test_a_trace_of_a_job_without_workers_has_system_metrics(tmp_path: Path) -> None:
     job = FakeJob().record({"cpu.user_percent": [1, 2, 3]})
     document = trace_of(job, tmp_path / "machine.json")
     assert named(document, "process_name") == {"node-a: machine"}
     assert "node-a: machine" in repr(job.job().timeline())
 
 
-def test_an_empty_timeline_is_a_trace_too(tmp_path: Path) -> None:
+def test_an_empty_timeline_is_a_valid_trace(tmp_path: Path) -> None:
     assert trace_of(FakeJob(), tmp_path / "empty.json")["traceEvents"] == []
 
 

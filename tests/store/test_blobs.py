@@ -1,4 +1,4 @@
-"""Blobs: bytes as they were, or an error."""
+"""Blobs return the original bytes or an error."""
 
 import pytest
 from hypothesis import given
@@ -11,19 +11,19 @@ from tests.fakes.damage import all_flips
 
 
 @given(st.binary())
-def test_what_was_encoded_comes_back(content: bytes) -> None:
+def test_encoded_content_is_decoded(content: bytes) -> None:
     assert decode_blob(encode_blob(content), "a") == content
 
 
 @pytest.mark.parametrize("content", [b"", b"a trace"])
-def test_every_single_flipped_bit_is_noticed(content: bytes) -> None:
+def test_every_flipped_bit_is_detected(content: bytes) -> None:
     for _, damaged in all_flips(encode_blob(content)):
         with pytest.raises(DamagedError, match="profiles/a is damaged"):
             decode_blob(damaged, "profiles/a")
 
 
 @pytest.mark.parametrize("content", [b"", b"a trace"])
-def test_every_cut_is_noticed(content: bytes) -> None:
+def test_every_truncation_is_detected(content: bytes) -> None:
     complete = encode_blob(content)
 
     for length in range(len(complete)):
@@ -31,7 +31,7 @@ def test_every_cut_is_noticed(content: bytes) -> None:
             decode_blob(complete[:length], "profiles/a")
 
 
-def test_a_newer_format_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_format_is_refused_with_advice_to_upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FORMAT_VERSION", 2)
     newer = encode_blob(b"a trace")
 

@@ -1,4 +1,4 @@
-"""Requests and replies: each arrives once, at every node."""
+"""Requests and replies: each node receives each request once."""
 
 from sonde.records.request import RequestKind
 from sonde.store.control import Inbox, replies_to, send_request
@@ -10,7 +10,7 @@ from tests.fakes.job import FakeJob
 CLOCK = FakeClock()
 
 
-def test_every_node_sees_a_request_once_and_its_replies_come_back_by_node() -> None:
+def test_each_node_gets_a_request_once_and_replies_are_listed_by_node() -> None:
     backend = FakeJob().backend
     inboxes = {node: Inbox(backend, node) for node in ("a", "node.with.dots")}
 
@@ -28,14 +28,14 @@ def test_every_node_sees_a_request_once_and_its_replies_come_back_by_node() -> N
     }
 
 
-def test_requests_of_an_earlier_attempt_are_not_obeyed_again() -> None:
+def test_requests_of_an_earlier_attempt_are_ignored() -> None:
     backend = FakeJob().backend
     send_request(backend, CLOCK, RequestKind.STOP, {})
 
     assert Inbox(backend, "a").new_requests() == []
 
 
-def test_requests_come_in_the_order_they_were_sent() -> None:
+def test_requests_are_returned_in_the_order_they_were_sent() -> None:
     backend = FakeJob().backend
     inbox = Inbox(backend, "a")
     clock = FakeClock()
@@ -46,7 +46,7 @@ def test_requests_come_in_the_order_they_were_sent() -> None:
     assert [request.arguments["n"] for request in inbox.new_requests()] == ["0", "1", "2", "3", "4"]
 
 
-def test_a_damaged_request_is_passed_over() -> None:
+def test_a_damaged_request_is_skipped() -> None:
     backend = FakeJob().backend
     inbox = Inbox(backend, "a")
     send_request(backend, CLOCK, RequestKind.STOP, {})
@@ -56,7 +56,7 @@ def test_a_damaged_request_is_passed_over() -> None:
     assert inbox.new_requests() == []
 
 
-def test_replies_to_another_request_are_not_mixed_in() -> None:
+def test_replies_to_other_requests_are_not_included() -> None:
     backend = FakeJob().backend
     inbox = Inbox(backend, "a")
     first = send_request(backend, CLOCK, RequestKind.STOP, {})
@@ -66,7 +66,7 @@ def test_replies_to_another_request_are_not_mixed_in() -> None:
     assert replies_to(backend, second) == {}
 
 
-def test_a_damaged_reply_is_no_reply() -> None:
+def test_a_damaged_reply_is_ignored() -> None:
     backend = FakeJob().backend
     inbox = Inbox(backend, "a")
     request = send_request(backend, CLOCK, RequestKind.STOP, {})

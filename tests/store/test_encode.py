@@ -1,4 +1,4 @@
-"""Batches of every family: what is encoded is decoded, whatever it holds."""
+"""Encoded batches of every family are decoded exactly."""
 
 import math
 import struct
@@ -30,14 +30,14 @@ def rows_of(family: Family) -> st.SearchStrategy[list[tuple[Any, ...]]]:
 
 
 def exact(value: object) -> object:
-    """Tells NaN from NaN and zero from minus zero by their bits."""
+    """Convert floats to their bits, so that NaN equals itself and 0.0 differs from -0.0."""
     return struct.pack("<d", value) if isinstance(value, float) else value
 
 
 @pytest.mark.parametrize("family", FAMILIES_OF_ROWS, ids=lambda family: family.name)
 @given(data=st.data())
 @settings(max_examples=40)
-def test_rows_of_every_family_come_back_as_they_were(family: Family, data: st.DataObject) -> None:
+def test_rows_of_every_family_are_decoded_exactly(family: Family, data: st.DataObject) -> None:
     rows = data.draw(rows_of(family))
 
     table = rows_table(family, decode_rows(encode_rows(family, rows)))
@@ -49,9 +49,7 @@ def test_rows_of_every_family_come_back_as_they_were(family: Family, data: st.Da
 
 @given(INSTANTS, st.integers(0, 5), st.data())
 @settings(max_examples=80)
-def test_samples_come_back_as_they_were(
-    times_ns: list[int], series: int, data: st.DataObject
-) -> None:
+def test_samples_are_decoded_exactly(times_ns: list[int], series: int, data: st.DataObject) -> None:
     tick = st.lists(VALUES[SINGLE], min_size=series, max_size=series)
     rows = data.draw(st.lists(tick, min_size=len(times_ns), max_size=len(times_ns)))
 
@@ -64,19 +62,19 @@ def test_samples_come_back_as_they_were(
     np.testing.assert_array_equal(np.signbit(values), np.signbit(expected))
 
 
-def test_a_clock_that_goes_back_is_kept_as_it_went() -> None:
+def test_decreasing_timestamps_are_preserved() -> None:
     times_ns = [50, 20, 90]
 
     assert decode_samples(encode_samples(times_ns, [[1.0]] * 3))[0].tolist() == times_ns
 
 
-def test_a_value_too_large_for_a_sample_is_infinite() -> None:
+def test_a_sample_too_large_for_float32_becomes_infinity() -> None:
     _, values = decode_samples(encode_samples([1], [[1e39, -1e39]]))
 
     assert values[:, 0].tolist() == [math.inf, -math.inf]
 
 
-def test_a_text_is_listed_once_however_often_it_occurs() -> None:
+def test_a_repeated_text_is_stored_once() -> None:
     family = FAMILIES["notices"]
     row = ("lost", "samples", "disk full", 1, 2)
 
@@ -87,7 +85,7 @@ def test_a_text_is_listed_once_however_often_it_occurs() -> None:
     assert column.numbers.tolist() == [0] * 5
 
 
-def test_a_name_that_is_no_proper_unicode_can_still_be_read() -> None:
+def test_a_name_with_invalid_unicode_can_be_read() -> None:
     family = FAMILIES["notices"]
     row = ("lost", "samples", "cannot write /data/\udcff: full", 1, 2)
 

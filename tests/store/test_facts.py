@@ -1,4 +1,4 @@
-"""Documents: readable by people, checked, tolerant of older and clear about newer writers."""
+"""JSON documents: readable, checked, and compatible with older and newer writers."""
 
 import json
 import zlib
@@ -67,14 +67,14 @@ EXIT = Exit(JobState.FAILED, ExitReason.SIGNAL, 5, None, "SIGSEGV", "it fell", (
 
 
 def signed(body: dict[str, object]) -> bytes:
-    """A document as another version would write it."""
+    """Return a document as another version would write it."""
     rest = json.dumps(body)[1:].encode() + b"\n"
     return f'{{"crc32": "{zlib.crc32(rest):08x}",\n'.encode() + rest
 
 
 @given(RECORDS)
 @settings(max_examples=200)
-def test_every_record_comes_back_as_it_was(record: object) -> None:
+def test_every_record_is_decoded_exactly(record: object) -> None:
     assert decode_facts(type(record), encode_facts(record), "a.json") == record
 
 
@@ -86,14 +86,14 @@ def test_a_document_is_plain_json() -> None:
     assert document["left_running"] == ["7 sleep"]
 
 
-def test_every_single_flipped_bit_is_noticed() -> None:
+def test_every_flipped_bit_is_detected() -> None:
     for bit, damaged in all_flips(encode_facts(EXIT)):
         with pytest.raises(DamagedError, match=r"exit\.json is damaged"):
             decode_facts(Exit, damaged, "exit.json")
         assert bit >= 0
 
 
-def test_every_cut_is_noticed() -> None:
+def test_every_truncation_is_detected() -> None:
     document = encode_facts(EXIT)
 
     for length in range(len(document)):
@@ -101,7 +101,7 @@ def test_every_cut_is_noticed() -> None:
             decode_facts(Exit, document[:length], "exit.json")
 
 
-def test_a_newer_format_is_refused_with_the_way_out() -> None:
+def test_a_newer_format_is_refused_with_advice_to_upgrade() -> None:
     document = signed({"format": 2, "name": "resnet", "created_ns": 1, "created_by": "a"})
 
     with pytest.raises(FormatTooNewError) as caught:
@@ -113,7 +113,7 @@ def test_a_newer_format_is_refused_with_the_way_out() -> None:
     )
 
 
-def test_fields_that_an_older_writer_did_not_know_have_their_defaults() -> None:
+def test_missing_fields_of_older_writers_have_their_defaults() -> None:
     document = signed({"format": 1, "state": "failed", "reason": "exit", "end_ns": 5, "code": 3})
 
     assert decode_facts(Exit, document, "exit.json") == Exit(
@@ -121,7 +121,7 @@ def test_fields_that_an_older_writer_did_not_know_have_their_defaults() -> None:
     )
 
 
-def test_fields_that_only_a_newer_writer_knows_are_left_out() -> None:
+def test_unknown_fields_of_newer_writers_are_ignored() -> None:
     document = signed(
         {"format": 1, "name": "resnet", "created_ns": 1, "created_by": "a", "colour": "red"}
     )
@@ -129,7 +129,7 @@ def test_fields_that_only_a_newer_writer_knows_are_left_out() -> None:
     assert decode_facts(JobInfo, document, "job.json") == JobInfo("resnet", 1, "a")
 
 
-def test_another_record_than_expected_is_named() -> None:
+def test_a_record_of_another_kind_is_an_error_that_names_it() -> None:
     with pytest.raises(DamagedError, match=r"job\.json is not a valid JobInfo"):
         decode_facts(JobInfo, encode_facts(EXIT), "job.json")
 
@@ -139,7 +139,7 @@ def test_only_records_can_be_encoded() -> None:
         encode_facts({"name": "resnet"})
 
 
-def test_records_within_records_are_checked_with_them() -> None:
+def test_nested_records_are_validated() -> None:
     @dataclass(frozen=True)
     class Outer:
         exits: tuple[Exit, ...]

@@ -1,4 +1,4 @@
-"""Frames: any cut leaves the exact prefix, any flipped bit is noticed and costs one frame."""
+"""Frames: truncation leaves complete frames readable, and a flipped bit costs one frame."""
 
 import struct
 import zlib
@@ -20,14 +20,14 @@ def encoded(payloads: list[bytes]) -> list[bytes]:
 
 
 def read_frames(data: bytes) -> tuple[list[Frame], list[Damage]]:
-    """All intact frames and what was damaged."""
+    """Return all intact frames and the damaged ranges."""
     scan = FrameScan(data)
     return list(scan), scan.damages
 
 
 @given(PAYLOADS)
 @settings(max_examples=50)
-def test_what_was_framed_is_read_back(payloads: list[bytes]) -> None:
+def test_encoded_frames_are_read_back(payloads: list[bytes]) -> None:
     frames, damages = read_frames(b"".join(encoded(payloads)))
 
     assert [frame.payload for frame in frames] == payloads
@@ -36,7 +36,7 @@ def test_what_was_framed_is_read_back(payloads: list[bytes]) -> None:
 
 @given(PAYLOADS, st.data())
 @settings(max_examples=100)
-def test_any_prefix_reads_as_the_exact_prefix_and_is_no_damage(
+def test_any_prefix_yields_its_complete_frames_without_damage(
     payloads: list[bytes], data: st.DataObject
 ) -> None:
     pieces = encoded(payloads)
@@ -50,7 +50,7 @@ def test_any_prefix_reads_as_the_exact_prefix_and_is_no_damage(
     assert damages == []
 
 
-def test_every_single_flipped_bit_is_noticed_and_costs_one_frame_at_most() -> None:
+def test_every_flipped_bit_is_detected_and_costs_one_frame() -> None:
     payloads = [b"schema", b"first", b"second, which is longer and longer and longer", b"", b"x"]
     data = b"".join(encoded(payloads))
 
@@ -63,9 +63,7 @@ def test_every_single_flipped_bit_is_noticed_and_costs_one_frame_at_most() -> No
 
 @given(PAYLOADS, st.data())
 @settings(max_examples=100)
-def test_a_flipped_bit_in_any_file_costs_the_frame_it_is_in(
-    payloads: list[bytes], data: st.DataObject
-) -> None:
+def test_a_flipped_bit_costs_only_its_own_frame(payloads: list[bytes], data: st.DataObject) -> None:
     pieces = encoded(payloads)
     number = data.draw(st.integers(0, len(pieces) - 1))
     bit = data.draw(st.integers(0, 8 * len(pieces[number]) - 1))
@@ -77,7 +75,7 @@ def test_a_flipped_bit_in_any_file_costs_the_frame_it_is_in(
     assert [damage.offset for damage in damages] == [sum(map(len, pieces[:number]))]
 
 
-def test_a_scan_goes_on_where_the_last_one_ended() -> None:
+def test_a_scan_continues_where_the_last_one_ended() -> None:
     first, second, third = encoded([b"one", b"two", b"three"])
     early = FrameScan(first + second[:7])
     assert [frame.payload for frame in early] == [b"one"]
@@ -91,7 +89,7 @@ def test_a_scan_goes_on_where_the_last_one_ended() -> None:
     assert later.end == len(first + second + third)
 
 
-def test_bytes_that_are_no_frames_at_all_are_one_damage() -> None:
+def test_bytes_without_any_frame_are_one_damaged_range() -> None:
     frames, damages = read_frames(b"\x00" * 4096)
 
     assert frames == []
@@ -99,7 +97,7 @@ def test_bytes_that_are_no_frames_at_all_are_one_damage() -> None:
 
 
 @pytest.mark.parametrize(("kind", "codec"), [(9, 0), (2, 9)])
-def test_a_frame_of_a_kind_or_codec_yet_to_be_invented_is_too_new(kind: int, codec: int) -> None:
+def test_a_frame_of_an_unknown_kind_or_codec_is_too_new(kind: int, codec: int) -> None:
     fields = struct.pack("<4sBBHII", b"\xf5SND", kind, codec, 0, 3, zlib.crc32(b"new"))
     frame = fields + struct.pack("<I", zlib.crc32(fields)) + b"new"
 

@@ -1,4 +1,4 @@
-"""The lease: one watches, others take over when it is gone."""
+"""The lease: one process holds it, and another takes over when the holder has gone."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ def nothing_held(backend: Backend) -> None:
 
 
 class Watchers:
-    """Several on one store and one clock, on machines that cannot see each other's processes."""
+    """Leases of several machines; processes of other machines are invisible."""
 
     def __init__(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = FakeClock()
@@ -43,7 +43,7 @@ def watchers(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Watchers:
     return Watchers(backend, monkeypatch)
 
 
-def test_the_first_one_gets_it_and_the_second_does_not(watchers: Watchers) -> None:
+def test_only_the_first_process_gets_the_lease(watchers: Watchers) -> None:
     first, second = watchers.on("node-a"), watchers.on("node-b")
     assert first.is_free()
     first.take()
@@ -53,7 +53,7 @@ def test_the_first_one_gets_it_and_the_second_does_not(watchers: Watchers) -> No
     assert second.holder == "process 1 on node-a"
 
 
-def test_of_two_that_take_it_at_once_the_last_has_it(watchers: Watchers) -> None:
+def test_if_two_processes_take_it_at_once_the_last_one_holds_it(watchers: Watchers) -> None:
     first, second = watchers.on("node-a"), watchers.on("node-b")
     assert first.is_free()
     assert second.is_free()
@@ -62,7 +62,7 @@ def test_of_two_that_take_it_at_once_the_last_has_it(watchers: Watchers) -> None
     assert (first.is_held(), second.is_held()) == (False, True)
 
 
-def test_a_holder_that_renews_it_keeps_it(watchers: Watchers) -> None:
+def test_a_holder_that_renews_the_lease_keeps_it(watchers: Watchers) -> None:
     first, second = watchers.on("node-a"), watchers.on("node-b")
     first.take()
     for _ in range(100):
@@ -71,7 +71,7 @@ def test_a_holder_that_renews_it_keeps_it(watchers: Watchers) -> None:
         assert not second.is_free()
 
 
-def test_a_holder_that_is_silent_loses_it_after_a_while(watchers: Watchers) -> None:
+def test_a_silent_holder_loses_the_lease_after_a_while(watchers: Watchers) -> None:
     first, second = watchers.on("node-a"), watchers.on("node-b")
     first.take()
     assert not second.is_free()
@@ -84,23 +84,23 @@ def test_a_holder_that_is_silent_loses_it_after_a_while(watchers: Watchers) -> N
     assert not first.is_held()  # it came back, and notices
 
 
-def test_one_that_looks_for_the_first_time_waits_first(watchers: Watchers) -> None:
+def test_a_new_process_observes_the_lease_before_taking_it(watchers: Watchers) -> None:
     watchers.on("node-a").take()
     watchers.clock.advance(3600.0)
     assert not watchers.on("node-b").is_free()
 
 
-def test_what_was_released_is_free_at_once(watchers: Watchers) -> None:
+def test_a_released_lease_is_free_immediately(watchers: Watchers) -> None:
     first, second = watchers.on("node-a"), watchers.on("node-b")
     first.take()
     first.release()
     assert second.is_free()
     second.take()
-    first.release()  # too late: it is another's
+    first.release()  # too late: another process holds it
     assert second.is_held()
 
 
-def test_a_process_of_this_machine_that_is_gone_holds_nothing(backend: Backend) -> None:
+def test_a_dead_process_on_this_machine_does_not_hold_the_lease(backend: Backend) -> None:
     clock = FakeClock()
     gone = Leasing(backend, clock, "node-a")
     gone._own = replace(gone._own, process=replace(gone._own.process, started="long ago"))
@@ -108,7 +108,7 @@ def test_a_process_of_this_machine_that_is_gone_holds_nothing(backend: Backend) 
     assert Leasing(backend, clock, "node-a").is_free()
 
 
-def test_a_process_of_this_machine_that_lives_keeps_it_however_silent(backend: Backend) -> None:
+def test_a_live_process_on_this_machine_keeps_the_lease_even_if_silent(backend: Backend) -> None:
     clock = FakeClock()
     Leasing(backend, clock, "node-a").take()
     second_leasing = Leasing(backend, clock, "node-a")
@@ -117,14 +117,14 @@ def test_a_process_of_this_machine_that_lives_keeps_it_however_silent(backend: B
     assert not second_leasing.is_free()
 
 
-def test_a_damaged_lease_is_nobody_s(backend: Backend) -> None:
+def test_a_damaged_lease_is_free(backend: Backend) -> None:
     backend.write(LEASE, b"{")
     leasing = Leasing(backend, FakeClock(), "node-a")
     assert leasing.is_free()
     assert leasing.holder == "no process"
 
 
-def test_a_lease_renewed_while_the_job_is_removed_is_not_left_behind(
+def test_a_lease_renewed_during_removal_of_the_job_is_removed(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = FakeClock()
@@ -143,12 +143,12 @@ def test_a_lease_renewed_while_the_job_is_removed_is_not_left_behind(
     assert not leasing.is_held()
 
 
-def test_a_lease_taken_of_a_removed_job_leaves_no_folder(tmp_path: Path) -> None:
+def test_taking_the_lease_of_a_removed_job_creates_no_folder(tmp_path: Path) -> None:
     Leasing(open_backend(str(tmp_path / "job")), FakeClock(), "node-a").take()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_dead_process_held_can_be_released_for_it(backend: Backend) -> None:
+def test_the_lease_of_a_dead_process_can_be_released(backend: Backend) -> None:
     dead = Leasing(backend, FakeClock(), "node-a")
     dead._own = replace(dead._own, process=replace(dead._own.process, started="long ago"))
     dead.take()

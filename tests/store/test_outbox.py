@@ -1,4 +1,4 @@
-"""The outbox: waits for a store that fails, and says what it had to give up."""
+"""The outbox: retries failed writes and reports lost data."""
 
 import threading
 import uuid
@@ -18,7 +18,7 @@ SCHEMA = b"schema;"
 
 
 class FickleStore(Memory):
-    """A store that can be full, or take its time."""
+    """A store that can be full or slow."""
 
     def __init__(self) -> None:
         super().__init__(f"memory://{uuid.uuid4().hex}")
@@ -46,7 +46,7 @@ class FickleStore(Memory):
 
 
 class Case:
-    """An outbox on a fickle store, and what it told."""
+    """An outbox on a fickle store, and the losses it reported."""
 
     def __init__(self, limit_bytes: int = 1000) -> None:
         self.store = FickleStore()
@@ -60,30 +60,30 @@ class Case:
             frames = b"%d;" % number
             self.outbox.post(Chunk(self.segment, frames, "samples", number, number))
 
-    def trouble(self) -> str | None:
+    def error(self) -> str | None:
         return self.outbox.last_error
 
     def gaps(self) -> list[tuple[int, int]]:
         return [(notice.start_ns, notice.end_ns) for notice in self.lost]
 
 
-def test_a_full_disk_that_empties_again_gets_everything_in_order() -> None:
+def test_after_a_full_disk_all_chunks_are_written_in_order() -> None:
     case = Case()
     case.store.is_full = True
     case.post(1, 2)
     assert not case.outbox.write_waiting()
-    assert case.trouble() == "Cannot write: no space left on device"
+    assert case.error() == "Cannot write: no space left on device"
 
     case.store.is_full = False
     case.post(3)
 
     assert case.outbox.write_waiting()
     assert case.store.read(KEY) == b"schema;1;2;3;"
-    assert case.trouble() is None
+    assert case.error() is None
     assert case.lost == []
 
 
-def test_when_too_much_waits_the_oldest_behind_the_first_goes_and_is_told() -> None:
+def test_over_its_limit_the_second_oldest_chunk_is_dropped_and_reported() -> None:
     case = Case(limit_bytes=6)
     case.store.is_full = True
     case.post(1)
@@ -98,7 +98,7 @@ def test_when_too_much_waits_the_oldest_behind_the_first_goes_and_is_told() -> N
     assert case.lost[0].reason == "Cannot write: no space left on device"
 
 
-def test_a_segment_that_vanishes_goes_on_under_a_new_name_and_the_loss_is_told() -> None:
+def test_a_deleted_segment_continues_under_a_new_name_and_the_loss_is_reported() -> None:
     case = Case()
     case.post(20)
     case.outbox.write_waiting()
@@ -115,19 +115,19 @@ def test_a_segment_that_vanishes_goes_on_under_a_new_name_and_the_loss_is_told()
     assert "no longer exists" in case.lost[0].reason
 
 
-def test_the_last_of_a_disk_is_left_to_others() -> None:
+def test_some_disk_space_is_left_free() -> None:
     case = Case()
     case.store.size, case.store.free = 100 << 20, 1 << 20
     case.post(1)
 
     assert not case.outbox.write_waiting()
 
-    assert "is almost full: 1.05 MB free, recording needs more than 2.1 MB" in str(case.trouble())
+    assert "is almost full: 1.05 MB free, recording needs more than 2.1 MB" in str(case.error())
     case.store.free = 50 << 20
     assert case.outbox.write_waiting()
 
 
-def test_a_large_disk_is_full_with_less_than_two_hundred_mebibytes_left() -> None:
+def test_a_large_disk_counts_as_full_below_200_mib() -> None:
     case = Case()
     case.store.size, case.store.free = 1 << 40, 201 << 20
     case.post(1)
@@ -139,7 +139,7 @@ def test_a_large_disk_is_full_with_less_than_two_hundred_mebibytes_left() -> Non
     assert not case.outbox.write_waiting()
 
 
-def test_how_much_is_free_is_asked_now_and_then_only() -> None:
+def test_free_space_is_checked_periodically() -> None:
     case = Case()
     case.store.size, case.store.free = 1 << 40, 1 << 39
 
@@ -151,7 +151,7 @@ def test_how_much_is_free_is_asked_now_and_then_only() -> None:
     assert case.store.asked == 2
 
 
-def test_the_thread_writes_what_is_posted() -> None:
+def test_the_thread_writes_posted_chunks() -> None:
     case = Case()
     case.outbox.start()
 
@@ -162,7 +162,7 @@ def test_the_thread_writes_what_is_posted() -> None:
     assert case.store.read(KEY) == b"schema;1;2;3;"
 
 
-def test_closing_gives_up_after_its_time_and_what_hangs_is_told_once() -> None:
+def test_closing_stops_at_its_timeout_and_reports_each_lost_chunk_once() -> None:
     case = Case()
     case.store.gate.clear()
     case.outbox.start()
@@ -176,7 +176,7 @@ def test_closing_gives_up_after_its_time_and_what_hangs_is_told_once() -> None:
     case.store.gate.set()
 
 
-def test_closing_while_the_thread_looks_at_the_queue_raises_nothing(
+def test_closing_while_the_thread_reads_the_queue_raises_no_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for _ in range(30):
@@ -191,7 +191,7 @@ def test_closing_while_the_thread_looks_at_the_queue_raises_nothing(
     assert caplog.records == []
 
 
-def test_a_queue_that_is_cleared_under_the_writer_ends_the_writing() -> None:
+def test_clearing_the_queue_during_a_write_ends_the_writing() -> None:
     case = Case()
     case.store.gate.clear()
     case.post(1, 2, 3)
@@ -208,7 +208,7 @@ def test_a_queue_that_is_cleared_under_the_writer_ends_the_writing() -> None:
     assert case.store.read(KEY) == b"schema;1;"
 
 
-def test_closing_without_a_thread_writes_what_waits() -> None:
+def test_closing_without_a_thread_writes_the_queue() -> None:
     case = Case()
     case.post(1)
 

@@ -1,4 +1,4 @@
-"""Sealed files: plain Parquet to others, every byte of it covered by a checksum of ours."""
+"""Sealed files: valid Parquet, with checksums over every byte."""
 
 import io
 
@@ -22,7 +22,7 @@ def tables() -> list[pa.Table]:
     return [pa.table(columns), pa.table(columns).slice(0, 2).combine_chunks()]
 
 
-def test_any_reader_of_parquet_opens_the_file() -> None:
+def test_any_parquet_reader_opens_the_file() -> None:
     data, _ = write_parquet("a.parquet", tables())
 
     table = pq.read_table(io.BytesIO(data))
@@ -31,7 +31,7 @@ def test_any_reader_of_parquet_opens_the_file() -> None:
     assert table["time_ns"].to_pylist() == [1, 2, 3, 1, 2]
 
 
-def test_the_same_rows_make_the_same_bytes() -> None:
+def test_the_same_rows_produce_the_same_bytes() -> None:
     assert write_parquet("a.parquet", tables()) == write_parquet("a.parquet", tables())
 
 
@@ -43,7 +43,7 @@ def test_some_columns_of_some_groups_can_be_read() -> None:
     assert table.to_pydict() == {"time_ns": [1, 2]}
 
 
-def test_no_byte_of_the_file_escapes_the_checksums() -> None:
+def test_every_byte_of_the_file_is_covered_by_checksums() -> None:
     data, seal = write_parquet("a.parquet", tables())
 
     for position in range(len(data)):
@@ -53,7 +53,7 @@ def test_no_byte_of_the_file_escapes_the_checksums() -> None:
             ParquetFile(bytes(damaged), seal).read([0, 1])
 
 
-def test_damage_elsewhere_does_not_stop_what_is_intact() -> None:
+def test_damage_does_not_affect_intact_chunks() -> None:
     data, seal = write_parquet("a.parquet", tables())
     damaged = bytearray(data)
     damaged[5] ^= 1  # in the first column of the first group
@@ -66,7 +66,7 @@ def test_damage_elsewhere_does_not_stop_what_is_intact() -> None:
         file.read([0])
 
 
-def test_a_cut_file_is_damaged() -> None:
+def test_a_truncated_file_is_damaged() -> None:
     data, seal = write_parquet("a.parquet", tables())
 
     for length in (0, 3, 8, len(data) - 1):
@@ -74,7 +74,7 @@ def test_a_cut_file_is_damaged() -> None:
             ParquetFile(data[:length], seal)
 
 
-def test_a_newer_format_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_format_is_refused_with_advice_to_upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FORMAT_VERSION", 2)
     newer = write_parquet("a.parquet", tables())
 
@@ -83,7 +83,7 @@ def test_a_newer_format_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPa
 
 
 class CountingView(BytesView):
-    """A file that knows which parts of it were read."""
+    """A view that records which ranges were read."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -94,7 +94,7 @@ class CountingView(BytesView):
         return super().read(start, end)
 
 
-def test_a_footer_is_read_once_and_a_longer_one_than_usual_is_read_whole(
+def test_a_footer_is_read_once_even_if_it_is_unusually_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data, seal = write_parquet("a.parquet", tables())

@@ -1,4 +1,4 @@
-"""How people name a job."""
+"""Names, paths and URIs of jobs and stores."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def store(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-def test_a_job_is_found_by_its_name_its_path_and_its_uri(store: str) -> None:
+def test_a_job_is_found_by_name_path_and_uri(store: str) -> None:
     result = [
         find_job("gpt", store),
         find_job(f"{store}/gpt", "/nowhere"),
@@ -26,7 +26,7 @@ def test_a_job_is_found_by_its_name_its_path_and_its_uri(store: str) -> None:
     assert [item.read("job.json") for item in result] == [result[0].read("job.json")] * 3
 
 
-def test_a_job_is_found_by_its_folder_in_the_present_one(
+def test_a_job_is_found_by_a_folder_in_the_working_directory(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(store)
@@ -35,7 +35,7 @@ def test_a_job_is_found_by_its_folder_in_the_present_one(
     assert find_job("./gpt", "/nowhere").exists("job.json")
 
 
-def test_an_unknown_job_lists_the_known_ones(store: str) -> None:
+def test_an_unknown_job_lists_the_available_jobs(store: str) -> None:
     (Path(store) / "not a job").mkdir()
     (Path(store) / ".hidden").mkdir()
 
@@ -45,7 +45,7 @@ def test_an_unknown_job_lists_the_known_ones(store: str) -> None:
     assert str(caught.value) == f"No job 'bert' in {store}. Available: gpt, resnet"
 
 
-def test_a_typo_in_the_name_of_a_job_brings_the_name_that_is_meant(tmp_path: Path) -> None:
+def test_a_typo_in_a_job_name_suggests_the_right_name(tmp_path: Path) -> None:
     for number in range(12):
         FakeJob(str(tmp_path / f"job-{number:02d}"))
     FakeJob(str(tmp_path / "healthy"))
@@ -54,7 +54,7 @@ def test_a_typo_in_the_name_of_a_job_brings_the_name_that_is_meant(tmp_path: Pat
         find_job("helthy", str(tmp_path))
 
 
-def test_of_many_jobs_the_last_are_listed(tmp_path: Path) -> None:
+def test_only_the_last_of_many_jobs_are_listed(tmp_path: Path) -> None:
     for number in range(12):
         FakeJob(str(tmp_path / f"job-{number:02d}"))
 
@@ -62,12 +62,12 @@ def test_of_many_jobs_the_last_are_listed(tmp_path: Path) -> None:
         find_job("bert", str(tmp_path))
 
 
-def test_an_empty_store_says_so(tmp_path: Path) -> None:
+def test_an_empty_store_is_reported(tmp_path: Path) -> None:
     with pytest.raises(JobNotFoundError, match="has no jobs yet"):
         find_job("bert", str(tmp_path))
 
 
-def test_a_store_is_named_independently_of_the_present_folder(
+def test_a_store_uri_does_not_depend_on_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -76,12 +76,12 @@ def test_a_store_is_named_independently_of_the_present_folder(
     assert absolute_store("s3://bucket/team") == "s3://bucket/team"
 
 
-def test_a_store_is_not_taken_for_a_job(store: str) -> None:
+def test_a_store_is_not_accepted_as_a_job(store: str) -> None:
     with pytest.raises(JobNotFoundError, match=r"is a store, not a job. Its jobs: gpt, resnet"):
         find_job(f"{store}/", "/nowhere")
 
 
-def test_a_file_and_a_job_are_no_stores(store: str, tmp_path: Path) -> None:
+def test_a_file_or_a_job_is_not_accepted_as_a_store(store: str, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(StoreError, match=r"file is not a folder"):

@@ -1,4 +1,4 @@
-"""Whether a launcher lives: by looking for it on this machine, else by its signs of life."""
+"""Whether a launcher is alive: by its process on this machine, else by its heartbeat."""
 
 import os
 import subprocess
@@ -27,14 +27,14 @@ def after(seconds: float) -> int:
     return START_NS + int(seconds * NANOSECONDS)
 
 
-def test_a_launcher_of_this_machine_is_there_while_its_process_is() -> None:
+def test_a_launcher_on_this_machine_is_present_while_its_process_runs() -> None:
     job = FakeJob()
     attempt = replace(attempt_of(job), launcher=this_process())
 
     assert is_present(job.backend, attempt, after(10_000))
 
 
-def test_another_process_of_the_same_number_is_not_taken_for_it() -> None:
+def test_another_process_with_the_same_pid_is_not_the_launcher() -> None:
     job = FakeJob()
     here = this_process()
     attempt = replace(attempt_of(job), launcher=replace(here, started="1"))
@@ -42,7 +42,7 @@ def test_another_process_of_the_same_number_is_not_taken_for_it() -> None:
     assert not is_present(job.backend, attempt, after(0))
 
 
-def test_a_process_that_has_ended_is_not_there_though_nobody_has_collected_it() -> None:
+def test_a_zombie_process_is_not_alive() -> None:
     job = FakeJob()
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     assert child.stdin is not None
@@ -58,7 +58,7 @@ def test_a_process_that_has_ended_is_not_there_though_nobody_has_collected_it() 
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(24, True), (26, False)])
-def test_elsewhere_three_missed_signs_of_life_and_some_slack_are_the_end(
+def test_on_another_machine_three_missed_heartbeats_mean_it_is_gone(
     seconds: float, expected: bool
 ) -> None:
     job = FakeJob()
@@ -69,7 +69,7 @@ def test_elsewhere_three_missed_signs_of_life_and_some_slack_are_the_end(
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(15, True), (17, False)])
-def test_before_its_first_sign_of_life_a_launcher_has_some_time(
+def test_a_launcher_without_a_heartbeat_yet_is_present_for_a_while(
     seconds: float, expected: bool
 ) -> None:
     job = FakeJob()
@@ -77,14 +77,14 @@ def test_before_its_first_sign_of_life_a_launcher_has_some_time(
     assert is_present(job.backend, attempt_of(job), after(seconds)) is expected
 
 
-def test_an_unreadable_sign_of_life_is_none() -> None:
+def test_an_unreadable_heartbeat_is_ignored() -> None:
     job = FakeJob()
     job.backend.write(BEAT, b"not a document")
 
     assert last_heartbeat(job.backend, "node-a", 1) is None
 
 
-def test_this_process_can_be_told_from_others() -> None:
+def test_this_process_has_a_unique_identity() -> None:
     here = this_process()
 
     assert isinstance(here, Launcher)

@@ -1,4 +1,4 @@
-"""All segments of a folder, while others seal, merge and thin them out."""
+"""Reading a folder while other processes seal, merge and remove segments."""
 
 import io
 
@@ -22,7 +22,7 @@ TICKS = 24
 
 @given(st.sets(st.integers(1, TICKS - 1), max_size=8), st.sets(st.integers(1, TICKS), max_size=3))
 @settings(max_examples=25)
-def test_any_cut_into_segments_reads_the_same_live_sealed_merged_and_merged_into_one(
+def test_any_split_into_segments_reads_the_same_live_sealed_and_merged(
     cuts: set[int], seals: set[int]
 ) -> None:
     job = FakeJob()
@@ -44,7 +44,7 @@ def test_any_cut_into_segments_reads_the_same_live_sealed_merged_and_merged_into
     assert reader.damages == []
 
 
-def test_a_reader_that_stays_open_sees_the_same_through_sealing_and_merging() -> None:
+def test_an_open_reader_returns_the_same_across_sealing_and_merging() -> None:
     job = FakeJob()
     reader = job.reader()
     for number in range(8):
@@ -56,7 +56,7 @@ def test_a_reader_that_stays_open_sees_the_same_through_sealing_and_merging() ->
 
 
 @pytest.mark.parametrize("what", ["samples", "rows", "rollup"])
-def test_what_is_merged_between_looking_and_reading_is_read_where_it_went(what: str) -> None:
+def test_a_segment_merged_after_listing_is_read_from_its_successor(what: str) -> None:
     job = FakeJob()
     for number in range(3):
         job.rotate().record({"cpu": [number]})
@@ -77,7 +77,7 @@ def test_what_is_merged_between_looking_and_reading_is_read_where_it_went(what: 
         assert reader.damages == []
 
 
-def test_what_is_sealed_while_the_reader_looks_is_found_all_the_same(
+def test_a_segment_sealed_during_listing_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job = FakeJob().record({"cpu": [1, 2]})
@@ -100,7 +100,7 @@ def test_what_is_sealed_while_the_reader_looks_is_found_all_the_same(
     assert len(all_samples(reader)["cpu"]) == 2
 
 
-def test_an_open_reader_falls_back_to_roll_ups_when_the_raw_data_is_taken_away() -> None:
+def test_an_open_reader_uses_roll_ups_after_raw_data_is_removed() -> None:
     job = FakeJob().record({"cpu": range(100)})
     job.seal()
     reader = job.reader()
@@ -112,7 +112,7 @@ def test_an_open_reader_falls_back_to_roll_ups_when_the_raw_data_is_taken_away()
     assert reader.damages == []
 
 
-def test_buckets_at_the_edges_of_a_range_are_whole_whether_sealed_or_not() -> None:
+def test_buckets_at_the_edges_of_a_range_are_complete() -> None:
     job = FakeJob().record({"cpu": range(100)})
     within = TimeRange(START_NS + 12 * NANOSECONDS, START_NS + 33 * NANOSECONDS)
     before = job.reader().rollup(10 * NANOSECONDS, ["cpu"], within)
@@ -131,7 +131,7 @@ def test_buckets_at_the_edges_of_a_range_are_whole_whether_sealed_or_not() -> No
         np.testing.assert_array_equal(item.mean, second.mean)
 
 
-def test_two_writers_whose_times_interleave_are_read_in_order_of_time() -> None:
+def test_samples_of_interleaved_writers_are_in_order_of_time() -> None:
     first = FakeJob().record({"cpu": [0, 2, 4]}, every_seconds=2)
     second = FakeJob(first.backend.uri)
     second.clock.advance(1)
@@ -146,7 +146,7 @@ def test_two_writers_whose_times_interleave_are_read_in_order_of_time() -> None:
         first.seal(merge_all=True)
 
 
-def test_a_damaged_manifest_costs_its_segment_and_is_noted() -> None:
+def test_a_damaged_manifest_costs_its_segment_and_is_reported() -> None:
     job = FakeJob().record({"cpu": [1]})
     job.seal()
     job.rotate().record({"cpu": [2]})
@@ -159,7 +159,7 @@ def test_a_damaged_manifest_costs_its_segment_and_is_noted() -> None:
     assert len(reader.damages) == 1
 
 
-def test_a_reader_does_not_keep_what_was_sealed_in_memory() -> None:
+def test_a_reader_releases_the_memory_of_sealed_segments() -> None:
     job = FakeJob()
     reader = job.reader()
     for number in range(5):
@@ -171,7 +171,7 @@ def test_a_reader_does_not_keep_what_was_sealed_in_memory() -> None:
     assert reader._live_segments == {}
 
 
-def test_an_empty_folder_reads_as_nothing() -> None:
+def test_an_empty_folder_has_no_rows() -> None:
     reader = FakeJob().reader()
 
     assert reader.extent is None
@@ -180,7 +180,7 @@ def test_an_empty_folder_reads_as_nothing() -> None:
     assert FakeJob().reader(SCALARS).rows().num_rows == 0
 
 
-def test_rows_are_found_by_their_steps_live_and_sealed() -> None:
+def test_rows_are_found_by_step_in_live_and_sealed_segments() -> None:
     job = FakeJob()
     for step in range(10):
         job.writer.add(SCALARS, ("loss", job.clock.now_ns(), step, "train", float(step), "hook"))
@@ -194,7 +194,7 @@ def test_rows_are_found_by_their_steps_live_and_sealed() -> None:
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
-def test_only_some_columns_of_the_rows_with_some_texts_are_read(is_sealed: bool) -> None:
+def test_columns_and_texts_can_be_selected(is_sealed: bool) -> None:
     job = FakeJob()
     for step in range(4):
         for name in ("loss", "rate"):
@@ -212,7 +212,7 @@ def test_only_some_columns_of_the_rows_with_some_texts_are_read(is_sealed: bool)
     assert nothing.to_pydict() == {"value": []}
 
 
-def test_damage_to_columns_that_are_not_asked_for_does_no_harm() -> None:
+def test_damage_to_columns_that_are_not_requested_does_no_harm() -> None:
     job = FakeJob()
     for step in range(100):
         job.writer.add(SCALARS, ("loss", START_NS, step, "train", np.sqrt(step), "hook"))

@@ -1,4 +1,4 @@
-"""Removing a job takes the files that Sonde wrote, and nothing else."""
+"""Removing a job removes the files that Sonde wrote and nothing else."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def test_removing_a_job_leaves_files_that_sonde_did_not_write_and_names_them(
+def test_removing_a_job_keeps_and_lists_files_that_sonde_did_not_write(
     tmp_path: Path,
 ) -> None:
     job = FakeJob(str(tmp_path / "src")).record({"cpu.user_percent": [1, 2]}).end()
@@ -32,7 +32,7 @@ def test_removing_a_job_leaves_files_that_sonde_did_not_write_and_names_them(
     assert removed.bytes > 0
 
 
-def test_removing_a_job_that_is_a_link_removes_the_link_only(tmp_path: Path) -> None:
+def test_removing_a_linked_job_removes_only_the_link(tmp_path: Path) -> None:
     FakeJob(str(tmp_path / "real" / "job")).record({"cpu.user_percent": [1, 2]}).end()
     (tmp_path / "store").mkdir()
     link = tmp_path / "store" / "job"
@@ -45,7 +45,7 @@ def test_removing_a_job_that_is_a_link_removes_the_link_only(tmp_path: Path) -> 
     assert files(tmp_path / "real") == before
 
 
-def test_removing_a_job_does_not_follow_links_inside_of_it(tmp_path: Path) -> None:
+def test_removing_a_job_does_not_follow_links_inside_it(tmp_path: Path) -> None:
     (tmp_path / "thesis" / "0" / "values").mkdir(parents=True)
     precious = tmp_path / "thesis" / "0" / "values" / "train-0000000001-ab.safetensors"
     precious.write_text("years of work")
@@ -82,7 +82,7 @@ def test_removing_a_job_does_not_follow_links_inside_of_it(tmp_path: Path) -> No
         "rules/lease.json",
     ],
 )
-def test_files_of_the_layout_are_known_as_ours_and_described(key: str) -> None:
+def test_files_of_the_layout_are_recognized_and_described(key: str) -> None:
     assert is_ours(key)
     assert describe(key)
 
@@ -99,11 +99,11 @@ def test_files_of_the_layout_are_known_as_ours_and_described(key: str) -> None:
         "report/thesis.html",
     ],
 )
-def test_other_files_are_not_ours(key: str) -> None:
+def test_other_files_are_not_recognized(key: str) -> None:
     assert not is_ours(key)
 
 
-def test_a_job_that_lost_its_first_document_keeps_what_rules_wrote() -> None:
+def test_files_of_rules_are_kept_if_the_job_document_is_missing() -> None:
     job = FakeJob().end()
     job.backend.write("rules/verdict.json", b"{}")
     job.backend.delete(["job.json"])

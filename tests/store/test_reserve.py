@@ -1,4 +1,4 @@
-"""Room for last words: kept where room has a limit, and given back."""
+"""Disk space reserved for the final documents of an attempt."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from sonde.store.reserve import release_reserve, take_reserve
 from tests.fakes.job import FakeJob
 
 
-def test_a_disk_keeps_some_room_until_it_is_needed(tmp_path: Path) -> None:
+def test_space_is_reserved_on_a_disk_until_it_is_needed(tmp_path: Path) -> None:
     backend = open_backend(str(tmp_path))
 
     take_reserve(backend, "nodes/a/attempt-001/reserve")
@@ -16,12 +16,12 @@ def test_a_disk_keeps_some_room_until_it_is_needed(tmp_path: Path) -> None:
     release_reserve(backend, "nodes/a/attempt-001/reserve")
 
     assert sum(entry.size for entry in entries) >= 16 * 1024
-    assert len(entries) >= 6  # inodes: two exits, a heartbeat, a folder and a log of what was lost
+    assert len(entries) >= 6  # inodes: two exits, a heartbeat, a folder and a log of lost data
     assert all(is_ours(entry.key) for entry in entries)
     assert backend.entries("") == []
 
 
-def test_a_place_without_a_limit_needs_none() -> None:
+def test_no_space_is_reserved_on_unlimited_backends() -> None:
     job = FakeJob()
     before = job.stored()
 

@@ -1,4 +1,4 @@
-"""The disk budget: the oldest raw data goes, everything else stays and stays readable."""
+"""The disk budget: the oldest raw data is removed, everything else stays readable."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ from tests.fakes.job import FakeJob, all_samples
 
 
 def recorded(hours: int = 4) -> FakeJob:
-    """Sealed segments of a few minutes each, half an hour apart, and one of all that must stay."""
+    """Return a job with sealed segments every half hour and one file of each kind that is kept."""
     job = FakeJob()
     noise = np.random.default_rng(1)
     for _ in range(hours):
@@ -42,7 +42,7 @@ def raw_keys(job: FakeJob) -> list[str]:
     return [k for k in job.stored(".parquet") if "/system/" in k and "rollup" not in k]
 
 
-def test_a_job_within_its_budget_loses_nothing() -> None:
+def test_a_job_within_its_budget_keeps_everything() -> None:
     job = recorded()
     before = job.stored()
 
@@ -52,7 +52,7 @@ def test_a_job_within_its_budget_loses_nothing() -> None:
     assert job.stored() == before
 
 
-def test_the_raw_data_of_the_oldest_goes_first_and_no_more_than_needed() -> None:
+def test_the_oldest_raw_data_is_removed_first_and_no_more_than_needed() -> None:
     job = recorded()
     raws = raw_keys(job)
     job.backend.write(raws[0], job.backend.read(raws[0]))  # copied last, but recorded first
@@ -63,7 +63,7 @@ def test_the_raw_data_of_the_oldest_goes_first_and_no_more_than_needed() -> None
     assert raw_keys(job) == raws[1:]
 
 
-def test_everything_but_raw_data_stays_whatever_the_budget() -> None:
+def test_data_other_than_raw_data_is_never_removed() -> None:
     job = recorded()
     before = set(job.stored()) - set(raw_keys(job))
 
@@ -75,7 +75,7 @@ def test_everything_but_raw_data_stays_whatever_the_budget() -> None:
     assert job.reader(NOTICES).rows().num_rows == 1
 
 
-def test_reading_falls_back_to_the_roll_ups_without_a_word_of_damage() -> None:
+def test_reading_falls_back_to_roll_ups_without_reporting_damage() -> None:
     job = recorded()
     complete = job.reader().rollup(60 * NANOSECONDS, ["cpu", "gpu/gpu0"])
 
@@ -89,7 +89,7 @@ def test_reading_falls_back_to_the_roll_ups_without_a_word_of_damage() -> None:
     assert reader.damages == []
 
 
-def test_buckets_finer_than_what_is_left_come_as_wide_as_they_are() -> None:
+def test_buckets_have_the_width_of_the_remaining_roll_ups() -> None:
     job = recorded(2)
     keep_within(job.backend, total(job) - 10)
 
@@ -112,13 +112,13 @@ def test_tensors_and_profiles_are_raw_data_too() -> None:
     assert not set(keys) & set(job.stored())
 
 
-def test_segments_that_still_grow_are_left_alone() -> None:
+def test_live_segments_are_not_removed() -> None:
     job = FakeJob().record({"cpu": [1, 2]})
 
     assert keep_within(job.backend, 0).files == 0
 
 
-def test_what_is_left_can_still_be_merged_and_read() -> None:
+def test_remaining_data_can_be_merged_and_read() -> None:
     job = recorded()
     keep_within(job.backend, total(job) - 10)
 
@@ -128,7 +128,7 @@ def test_what_is_left_can_still_be_merged_and_read() -> None:
     assert job.reader().rollup(600 * NANOSECONDS, ["cpu"]).count.sum() == 800
 
 
-def test_a_damaged_manifest_is_no_obstacle() -> None:
+def test_a_damaged_manifest_does_not_prevent_removal() -> None:
     job = recorded()
     manifest = raw_keys(job)[0].removesuffix(".parquet") + ".json"
     job.backend.write(manifest, flipped(job.backend.read(manifest), 99))
@@ -138,7 +138,7 @@ def test_a_damaged_manifest_is_no_obstacle() -> None:
     assert raw_keys(job) == []
 
 
-def test_a_file_whose_manifest_is_still_to_come_is_left_alone() -> None:
+def test_a_file_without_a_manifest_yet_is_not_removed() -> None:
     job = recorded()
     first, *_ = raw_keys(job)
     job.backend.delete([first.removesuffix(".parquet") + ".json"])
@@ -149,7 +149,7 @@ def test_a_file_whose_manifest_is_still_to_come_is_left_alone() -> None:
 
 
 class Full(Memory):
-    """A disk that takes nothing more until something is deleted."""
+    """A disk that is full until something is deleted."""
 
     is_full = False
 
@@ -164,13 +164,13 @@ class Full(Memory):
         super().delete(keys)
 
 
-def test_a_full_disk_loses_its_oldest_raw_data_too_and_nothing_counts_as_damage() -> None:
+def test_raw_data_removed_from_a_full_disk_does_not_count_as_damage() -> None:
     job = recorded()
     blobs = [values_key(0, "train", 5, "a"), profile_key(0, "torch", 5, "a")]
     for key in blobs:
         job.backend.write(key, b"x" * 1000)
     full = Full(job.backend.uri)
-    for _ in range(2):  # segments first, which are older, then what has no manifest
+    for _ in range(2):  # segments first, which are older, then files without a manifest
         full.is_full = True
         keep_within(full, total(job) - sum(len(job.backend.read(key)) for key in raw_keys(job)) - 9)
 
@@ -180,7 +180,7 @@ def test_a_full_disk_loses_its_oldest_raw_data_too_and_nothing_counts_as_damage(
     assert job.reader().damages == []
 
 
-def test_nothing_is_removed_where_that_cannot_be_written_for_another_reason() -> None:
+def test_nothing_is_removed_if_the_removal_cannot_be_recorded() -> None:
     class ReadOnly(Memory):
         def write(self, key: str, data: bytes) -> None:
             raise StoreError("read-only file system")

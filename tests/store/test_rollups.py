@@ -1,4 +1,4 @@
-"""Roll-ups: what numpy says over each bucket, however the samples were cut and joined."""
+"""Roll-ups match numpy for each bucket, however the samples are split and joined."""
 
 from itertools import pairwise
 
@@ -37,7 +37,7 @@ def assert_same(rollup: Rollup, expected: Rollup) -> None:
 
 @given(samples())
 @settings(max_examples=100)
-def test_a_bucket_is_what_numpy_says_of_its_samples(data: tuple[Instants, Floats]) -> None:
+def test_a_bucket_matches_numpy(data: tuple[Instants, Floats]) -> None:
     times, values = data
 
     rollup = roll_up(times, values, WIDTH)
@@ -58,7 +58,7 @@ def test_a_bucket_is_what_numpy_says_of_its_samples(data: tuple[Instants, Floats
 
 @given(samples())
 @settings(max_examples=60)
-def test_coarser_buckets_come_out_the_same_by_way_of_finer_ones(
+def test_coarser_buckets_can_be_computed_from_finer_ones(
     data: tuple[Instants, Floats],
 ) -> None:
     assert_same(coarsen(roll_up(*data, WIDTH), 5 * WIDTH), roll_up(*data, 5 * WIDTH))
@@ -66,7 +66,7 @@ def test_coarser_buckets_come_out_the_same_by_way_of_finer_ones(
 
 @given(samples(), st.data())
 @settings(max_examples=60)
-def test_any_cut_into_pieces_joins_to_the_same_in_any_order(
+def test_any_split_joins_to_the_same_roll_up_in_any_order(
     complete: tuple[Instants, Floats], data: st.DataObject
 ) -> None:
     times, values = complete
@@ -83,7 +83,7 @@ def test_any_cut_into_pieces_joins_to_the_same_in_any_order(
 
 @given(samples(), st.integers(-20, 520), st.integers(-20, 520))
 @settings(max_examples=60)
-def test_the_buckets_within_a_range_are_those_that_touch_it(
+def test_buckets_within_a_range_are_those_that_overlap_it(
     data: tuple[Instants, Floats], start: int, end: int
 ) -> None:
     rollup = roll_up(*data, WIDTH)
@@ -94,7 +94,7 @@ def test_the_buckets_within_a_range_are_those_that_touch_it(
     assert result == (touching if end > start - WIDTH else [])
 
 
-def test_infinite_values_are_kept_and_complain_about_nothing() -> None:
+def test_infinite_values_are_kept_without_warnings() -> None:
     values = np.array([[np.inf, -np.inf, 1.0], [np.inf, 1.0, 2.0]], dtype=np.float32)
 
     rollup = roll_up(np.array([1, 2, 3], dtype=np.int64), values, WIDTH)
@@ -105,7 +105,7 @@ def test_infinite_values_are_kept_and_complain_about_nothing() -> None:
     assert twice.mean[1, 0] == np.inf
 
 
-def test_a_series_that_is_not_there_has_no_values() -> None:
+def test_a_missing_series_has_no_values() -> None:
     rollup = roll_up(np.array([1, 2]), np.ones((1, 2), dtype=np.float32), WIDTH)
 
     chosen = rollup.select([0, -1])
@@ -115,7 +115,7 @@ def test_a_series_that_is_not_there_has_no_values() -> None:
     assert rollup.count.tolist() == [[2]]
 
 
-def test_nothing_rolls_up_to_nothing() -> None:
+def test_no_samples_make_an_empty_roll_up() -> None:
     nothing = roll_up(np.empty(0, dtype=np.int64), np.empty((3, 0), dtype=np.float32), WIDTH)
 
     assert nothing.mean.shape == (3, 0)
@@ -131,7 +131,7 @@ def test_nothing_rolls_up_to_nothing() -> None:
         (60.0, [600, 3600]),
     ],
 )
-def test_levels_are_kept_where_they_are_much_coarser_than_the_samples(
+def test_levels_are_stored_if_they_are_much_coarser_than_the_samples(
     interval_seconds: float, widths: list[int]
 ) -> None:
     times = np.arange(100, dtype=np.int64) * int(interval_seconds * NANOSECONDS)
@@ -139,5 +139,5 @@ def test_levels_are_kept_where_they_are_much_coarser_than_the_samples(
     assert pyramid_widths(times) == tuple(width * NANOSECONDS for width in widths)
 
 
-def test_one_sample_is_worth_no_pyramid() -> None:
+def test_a_single_sample_has_no_levels() -> None:
     assert pyramid_widths(np.array([5])) == ()

@@ -1,4 +1,4 @@
-"""Sealing and merging: nothing twice, nothing lost, whoever does it and whenever it dies."""
+"""Sealing and merging neither lose nor duplicate data, even after crashes and conflicts."""
 
 import threading
 
@@ -12,7 +12,7 @@ from tests.fakes.job import FakeJob, all_samples
 
 
 def recorded(segments: int, uri: str = "") -> FakeJob:
-    """A job of that many segments of two ticks each."""
+    """Return a job with a number of segments of two ticks each."""
     job = FakeJob(uri)
     for number in range(segments):
         job.rotate().record({"cpu": [2 * number, 2 * number + 1]})
@@ -27,7 +27,7 @@ def contents(job: FakeJob) -> dict[str, bytes]:
     return {key: job.backend.read(key) for key in job.stored() if "/system/" in key}
 
 
-def test_the_newest_segment_of_a_writer_that_lives_is_left_alone() -> None:
+def test_the_newest_segment_of_a_live_writer_is_not_sealed() -> None:
     job = recorded(3)
 
     assert job.seal(is_over=False) == 2
@@ -36,7 +36,7 @@ def test_the_newest_segment_of_a_writer_that_lives_is_left_alone() -> None:
     assert values(job) == list(range(6))
 
 
-def test_when_the_writer_is_gone_its_newest_segment_is_sealed_too() -> None:
+def test_after_the_writer_ends_its_newest_segment_is_sealed() -> None:
     job = recorded(3)
 
     assert job.seal() == 3
@@ -45,7 +45,7 @@ def test_when_the_writer_is_gone_its_newest_segment_is_sealed_too() -> None:
     assert values(job) == list(range(6))
 
 
-def test_six_neighbours_become_one_and_six_of_those_one_again() -> None:
+def test_six_consecutive_segments_are_merged_and_six_of_those_again() -> None:
     job = recorded(36)
 
     job.seal()
@@ -56,7 +56,7 @@ def test_six_neighbours_become_one_and_six_of_those_one_again() -> None:
     assert len([key for key in job.stored() if "/system/" in key and "rollup" not in key]) == 2
 
 
-def test_five_neighbours_stay_as_they_are() -> None:
+def test_five_consecutive_segments_are_not_merged() -> None:
     job = recorded(5)
 
     job.seal()
@@ -73,7 +73,7 @@ def test_merging_all_leaves_one_segment() -> None:
     assert values(job) == list(range(10))
 
 
-def test_a_crash_before_the_parts_are_deleted_gives_no_duplicates_and_is_cleaned_up() -> None:
+def test_a_crash_before_sources_are_deleted_causes_no_duplicates() -> None:
     job = recorded(6)
     before = contents(job)
     job.seal(is_over=False)  # five are sealed
@@ -90,7 +90,7 @@ def test_a_crash_before_the_parts_are_deleted_gives_no_duplicates_and_is_cleaned
     assert values(job) == list(range(12))
 
 
-def test_a_crash_before_the_manifest_is_written_changes_nothing_and_is_made_good() -> None:
+def test_after_a_crash_before_the_manifest_sealing_is_repeated() -> None:
     job = recorded(6)
     job.seal(is_over=False)
     before = contents(job)
@@ -118,7 +118,7 @@ def test_sealing_again_writes_nothing() -> None:
     assert contents(job) == before
 
 
-def test_two_who_seal_the_same_at_once_write_the_same_bytes() -> None:
+def test_two_processes_that_seal_the_same_segment_write_the_same_bytes() -> None:
     job = recorded(12)
     twin = FakeJob()
     for key in job.stored(".frames"):
@@ -137,7 +137,7 @@ def test_two_who_seal_the_same_at_once_write_the_same_bytes() -> None:
     assert job.reader().damages == []
 
 
-def test_a_merge_that_another_process_overtakes_loses_nothing(
+def test_a_merge_that_another_process_completes_first_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job = recorded(8)
@@ -162,7 +162,7 @@ def test_a_merge_that_another_process_overtakes_loses_nothing(
     assert job.reader().damages == []
 
 
-def test_a_damaged_segment_is_not_merged_so_that_no_more_is_lost() -> None:
+def test_a_damaged_segment_is_not_merged() -> None:
     job = recorded(6)
     job.seal(is_over=False)
     raw = next(key for key in job.stored(".parquet") if "rollup" not in key)
@@ -177,7 +177,7 @@ def test_a_damaged_segment_is_not_merged_so_that_no_more_is_lost() -> None:
     assert len(reader.damages) == 1
 
 
-def test_frames_that_were_damaged_are_remembered_by_the_sealed_segment() -> None:
+def test_a_sealed_segment_records_its_number_of_damaged_frames() -> None:
     job = recorded(1).record({"cpu": [2]})
     (key,) = job.stored(".frames")
     data = job.backend.read(key)
@@ -190,7 +190,7 @@ def test_frames_that_were_damaged_are_remembered_by_the_sealed_segment() -> None
     assert "1 damaged frame skipped when it was sealed" in note
 
 
-def test_a_segment_without_readable_rows_stays_as_it_is() -> None:
+def test_a_segment_without_readable_rows_is_not_sealed() -> None:
     job = recorded(1)
     (key,) = job.stored(".frames")
     job.backend.write(key, bytes(len(job.backend.read(key))))
@@ -215,7 +215,7 @@ def test_rows_of_any_text_survive_sealing_and_merging() -> None:
     assert len(before) == 8
 
 
-def test_a_manifest_knows_the_steps_it_holds() -> None:
+def test_a_manifest_has_the_range_of_its_steps() -> None:
     job = FakeJob()
     for step in (7, 3, 9):
         job.writer.add(SCALARS, ("loss", START_NS, step, "train", 0.5, "hook"))

@@ -1,4 +1,4 @@
-"""One segment: what can be read of it while it grows, when it is sealed, when it is damaged."""
+"""Reading a segment while it grows, after sealing, and with damage."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def short_job() -> FakeJob:
 
 
 def sealed_job(monkeypatch: pytest.MonkeyPatch) -> FakeJob:
-    """A sealed segment of several row groups."""
+    """Return a job with a sealed segment of several row groups."""
     monkeypatch.setattr(seal_module, "ROW_GROUP_ROWS", 128)
     job = FakeJob().record(CURVES, ticks_per_flush=50)
     job.seal()
@@ -37,13 +37,13 @@ def sealed_job(monkeypatch: pytest.MonkeyPatch) -> FakeJob:
 def assert_right_or_missing(
     result: dict[str, dict[int, float]], expected: dict[str, dict[int, float]]
 ) -> bool:
-    """Whether all is there; nothing may be wrong."""
+    """Return whether the result is complete; assert that no value in it is wrong."""
     for key, values in result.items():
         assert values.items() <= expected[key].items()
     return result == expected
 
 
-def test_every_flipped_bit_of_a_live_segment_is_noticed_and_nothing_wrong_is_read() -> None:
+def test_every_flipped_bit_of_a_live_segment_is_detected() -> None:
     job = short_job()
     (key,) = job.stored(".frames")
     expected = all_samples(job.reader())
@@ -55,10 +55,13 @@ def test_every_flipped_bit_of_a_live_segment_is_noticed_and_nothing_wrong_is_rea
         assert_right_or_missing(all_samples(reader), expected)
         assert len(reader.damages) == 1, bit
         rows = sum(len(values) for values in all_samples(reader).values())
-        assert rows in (4, 6)  # the schema is there twice; a batch costs one tick of two series
+        assert rows in (
+            4,
+            6,
+        )  # the schema is stored twice; a damaged batch costs one tick of two series
 
 
-def test_damage_at_the_end_is_noted_once_though_the_segment_grows_on() -> None:
+def test_damage_at_the_end_of_a_growing_segment_is_reported_once() -> None:
     job = short_job()
     (key,) = job.stored(".frames")
     reader = job.reader()
@@ -75,7 +78,7 @@ def test_damage_at_the_end_is_noted_once_though_the_segment_grows_on() -> None:
     assert len(reader.damages) == 1
 
 
-def test_a_growing_segment_is_read_on_from_where_it_was() -> None:
+def test_only_new_data_of_a_growing_segment_is_read() -> None:
     job = short_job()
     reader = job.reader()
     job.record({"cpu": [7], "gpu/gpu0": [8]})
@@ -88,7 +91,7 @@ def test_a_growing_segment_is_read_on_from_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 10, 25])
-def test_a_torn_tail_is_no_damage_and_is_read_once_it_is_whole(cut: int) -> None:
+def test_an_incomplete_frame_at_the_end_is_read_once_it_is_complete(cut: int) -> None:
     job = short_job()
     (key,) = job.stored(".frames")
     complete = job.backend.read(key)
@@ -104,7 +107,7 @@ def test_a_torn_tail_is_no_damage_and_is_read_once_it_is_whole(cut: int) -> None
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".rollup.parquet", ".json"])
-def test_a_flipped_bit_of_a_sealed_segment_is_never_read_as_a_wrong_value(
+def test_a_flipped_bit_of_a_sealed_segment_never_changes_a_value(
     monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     job = sealed_job(monkeypatch)
@@ -135,7 +138,7 @@ def test_a_flipped_bit_of_a_sealed_segment_is_never_read_as_a_wrong_value(
     assert noticed > 150
 
 
-def test_damage_to_one_series_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_to_one_series_does_not_affect_others(monkeypatch: pytest.MonkeyPatch) -> None:
     job = sealed_job(monkeypatch)
     (key,) = [key for key in job.stored(".parquet") if not key.endswith(".rollup.parquet")]
     expected = all_samples(job.reader())
@@ -152,7 +155,7 @@ def test_damage_to_one_series_leaves_the_others(monkeypatch: pytest.MonkeyPatch)
     assert len(reader.damages) == 1
 
 
-def test_a_sealed_file_that_is_gone_is_noted_and_costs_only_itself(
+def test_a_missing_sealed_file_is_reported_and_costs_only_its_data(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job = sealed_job(monkeypatch)
@@ -167,7 +170,7 @@ def test_a_sealed_file_that_is_gone_is_noted_and_costs_only_itself(
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
-def test_a_range_reads_what_lies_inside_it_without_the_end(is_sealed: bool) -> None:
+def test_a_range_excludes_its_end(is_sealed: bool) -> None:
     job = FakeJob().record({"cpu": range(10)}, every_seconds=1)
     if is_sealed:
         job.seal()
@@ -180,7 +183,7 @@ def test_a_range_reads_what_lies_inside_it_without_the_end(is_sealed: bool) -> N
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
-def test_rows_of_a_range_come_in_the_order_they_were_written(is_sealed: bool) -> None:
+def test_rows_of_a_range_are_in_the_order_of_writing(is_sealed: bool) -> None:
     job = FakeJob()
     for step in range(6):
         job.writer.add(SCALARS, ("loss", START_NS + step, step, "train", 0.5, "hook"))
@@ -193,7 +196,7 @@ def test_rows_of_a_range_come_in_the_order_they_were_written(is_sealed: bool) ->
     assert table["step"].to_pylist() == [1, 2, 3]
 
 
-def test_a_live_segment_of_a_newer_format_is_refused_with_the_way_out(
+def test_a_live_segment_of_a_newer_format_is_refused_with_advice_to_upgrade(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(writer_module, "FORMAT_VERSION", 2)
@@ -203,7 +206,7 @@ def test_a_live_segment_of_a_newer_format_is_refused_with_the_way_out(
         job.reader()
 
 
-def test_a_sealed_segment_of_a_newer_format_is_refused_with_the_way_out(
+def test_a_sealed_segment_of_a_newer_format_is_refused_with_advice_to_upgrade(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job = short_job()

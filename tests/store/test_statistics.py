@@ -1,4 +1,4 @@
-"""Mergeable statistics: reductions against numpy, any split, and what the histogram is worth."""
+"""Mergeable statistics: reductions match numpy for any split; precision of the histogram."""
 
 import math
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ EDGES = bin_edges()
 
 
 def statistics_of(values: Sequence[float]) -> dict[str, Any]:
-    """The definition, spelled out one value at a time."""
+    """Compute the statistics value by value, from their definition."""
     finite = [value for value in values if math.isfinite(value)]
     counts = [0] * BINS
     for value in finite:
@@ -78,7 +78,7 @@ def by_numpy(name: str, values: Sequence[float]) -> float:
 
 
 def tolerance(name: str, values: Sequence[float]) -> float:
-    """What rounding may cost: sums against the sum of magnitudes, spreads against the squares."""
+    """Return the allowed rounding error, relative to the sum of magnitudes or of squares."""
     finite = np.array([value for value in values if math.isfinite(value)] or [0.0])
     if name.endswith("std"):
         return float(1e-7 * np.abs(finite).max())
@@ -91,7 +91,7 @@ EXACT = sorted(set(REDUCTIONS) - {"median", "quantiles"})
 
 
 @given(values=tensors)
-def test_every_reduction_is_what_numpy_says(values: list[float]) -> None:
+def test_every_reduction_matches_numpy(values: list[float]) -> None:
     row = statistics_of(values)
 
     for name in EXACT:
@@ -100,7 +100,7 @@ def test_every_reduction_is_what_numpy_says(values: list[float]) -> None:
 
 
 @given(column_values=st.lists(tensors, max_size=6))
-def test_columns_give_what_single_rows_give(column_values: list[list[float]]) -> None:
+def test_columns_give_the_same_as_single_rows(column_values: list[list[float]]) -> None:
     rows = [statistics_of(values) for values in column_values]
     columns = {key: np.array([row[key] for row in rows]) for key in (*COLUMNS, HISTOGRAM)}
 
@@ -112,7 +112,7 @@ def test_columns_give_what_single_rows_give(column_values: list[list[float]]) ->
 
 
 @given(values=tensors, at=st.integers(0, 100))
-def test_any_split_merges_to_the_whole(values: list[float], at: int) -> None:
+def test_any_split_merges_to_the_same_statistics(values: list[float], at: int) -> None:
     merged = merge(statistics_of(values[:at]), statistics_of(values[at:]))
 
     for key, expected in _settled(statistics_of(values)).items():
@@ -130,7 +130,7 @@ def test_the_order_of_merging_does_not_matter(first: list[float], second: list[f
 
 
 def _settled(columns: dict[str, Any]) -> dict[str, Any]:
-    """Minus zero and zero are the same extreme."""
+    """Replace -0.0 by 0.0, which is the same extreme."""
     return {
         key: value + 0.0 if isinstance(value, float) else value for key, value in columns.items()
     }
@@ -154,7 +154,7 @@ def test_columns_merge_row_by_row(pairs: list[tuple[list[float], list[float]]]) 
 
 
 @given(counts=st.lists(st.integers(0, 2**40), min_size=BINS, max_size=BINS))
-def test_a_histogram_survives_its_text(counts: list[int]) -> None:
+def test_a_histogram_is_decoded_exactly(counts: list[int]) -> None:
     result = decode_histogram(encode_histogram(counts))
 
     assert [result.get(bin_index, 0) for bin_index in range(BINS)] == counts
@@ -166,7 +166,7 @@ def test_an_empty_histogram_is_an_empty_text() -> None:
 
 
 @given(value=singles.filter(lambda value: math.isfinite(value) and value != 0))
-def test_a_value_lies_between_the_edges_of_its_bin(value: float) -> None:
+def test_a_value_is_between_the_edges_of_its_bin(value: float) -> None:
     bin_index = bin_of(value)
 
     low = -math.inf if bin_index == 0 else EDGES[bin_index]
@@ -175,11 +175,11 @@ def test_a_value_lies_between_the_edges_of_its_bin(value: float) -> None:
 
 
 @given(value=singles.filter(lambda value: math.isfinite(value) and value != 0))
-def test_the_bins_of_a_value_and_its_opposite_mirror_each_other(value: float) -> None:
+def test_bins_are_symmetric_about_zero(value: float) -> None:
     assert bin_of(value) + bin_of(-value) == BINS - 1
 
 
-def test_the_bins_are_half_octaves_from_the_bits_of_a_float() -> None:
+def test_bins_are_half_octaves() -> None:
     assert (bin_of(1.0), bin_of(1.49), bin_of(1.5), bin_of(2.0)) == (208, 208, 209, 210)
     assert (bin_of(2.0**-40), bin_of(1e-45), bin_of(2.0**24), bin_of(3e38)) == (128, 128, 255, 255)
     assert len(EDGES) == BINS + 1
@@ -187,7 +187,7 @@ def test_the_bins_are_half_octaves_from_the_bits_of_a_float() -> None:
 
 
 @given(values=finite_tensors, at=st.floats(0, 1))
-def test_a_quantile_lies_in_the_bins_of_the_true_one(values: list[float], at: float) -> None:
+def test_a_quantile_is_in_the_same_bin_as_the_exact_one(values: list[float], at: float) -> None:
     (result,) = quantiles(statistics_of(values), (at,))
 
     lower, higher = (np.quantile(values, at, method=side) for side in ("lower", "higher"))
@@ -198,12 +198,12 @@ def test_a_quantile_lies_in_the_bins_of_the_true_one(values: list[float], at: fl
 
 
 @given(values=finite_tensors)
-def test_the_outermost_quantiles_are_the_extremes(values: list[float]) -> None:
+def test_the_lowest_and_highest_quantiles_are_the_extremes(values: list[float]) -> None:
     assert quantiles(statistics_of(values), (0.0, 1.0)) == (min(values), max(values))
 
 
 @given(values=finite_tensors)
-def test_quantiles_ascend_and_hold_the_median(values: list[float]) -> None:
+def test_quantiles_ascend_and_include_the_median(values: list[float]) -> None:
     row = statistics_of(values)
 
     result = reduce_columns("quantiles", row)
@@ -212,19 +212,19 @@ def test_quantiles_ascend_and_hold_the_median(values: list[float]) -> None:
     assert result[QUANTILES.index(0.5)] == reduce_columns("median", row)
 
 
-def test_zeros_stand_between_the_signs() -> None:
+def test_zeros_are_between_negative_and_positive_values() -> None:
     row = statistics_of([-4.0, 0.0, 0.0, 0.0, 5.0])
 
     assert quantiles(row, (0.0, 0.3, 0.5, 0.7, 1.0)) == (-4.0, 0.0, 0.0, 0.0, 5.0)
 
 
-def test_many_values_have_a_median_within_a_percent() -> None:
+def test_the_median_of_many_values_is_within_one_percent() -> None:
     values = np.random.default_rng(0).normal(1.0, 3.0, 20_000).tolist()
 
     assert reduce_columns("median", statistics_of(values)) == pytest.approx(1.0, abs=0.05)
 
 
-def test_without_a_full_histogram_there_are_no_quantiles() -> None:
+def test_without_a_complete_histogram_quantiles_are_nan() -> None:
     complete, without = statistics_of([1.0, 2.0]), {**statistics_of([3.0]), HISTOGRAM: ""}
 
     assert math.isnan(reduce_columns("median", without))
@@ -239,7 +239,7 @@ def test_rounding_never_makes_a_variance_negative() -> None:
     assert reduce_columns("std", row) == 0.0
 
 
-def test_squares_that_overflow_make_spreads_infinite_not_unknown() -> None:
+def test_overflowing_squares_make_variances_infinite_not_nan() -> None:
     row = {**statistics_of([1.0]), "sum": 1e200, "sum_of_squares": math.inf}
     columns = {key: np.array([value]) for key, value in row.items()}
 

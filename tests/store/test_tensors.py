@@ -1,4 +1,4 @@
-"""Full tensors: every safetensors reader opens them, and damage does not go unnoticed."""
+"""Full tensors: any safetensors reader opens the files, and damage is detected."""
 
 import json
 
@@ -24,13 +24,13 @@ NAMES = st.text(min_size=1, max_size=10).filter(lambda name: name != "__metadata
 
 @given(st.dictionaries(NAMES, st.binary(max_size=40), max_size=4), st.text(max_size=10))
 @settings(max_examples=60)
-def test_what_was_encoded_comes_back(contents: dict[str, bytes], fact: str) -> None:
+def test_encoded_tensors_are_decoded_exactly(contents: dict[str, bytes], fact: str) -> None:
     tensors = {name: RawTensor("U8", (len(data),), data) for name, data in contents.items()}
 
     assert decode_tensors(encode_tensors(tensors, {"mode": fact}), "a") == (tensors, {"mode": fact})
 
 
-def test_the_safetensors_package_reads_the_same() -> None:
+def test_the_safetensors_package_reads_the_same_tensors() -> None:
     loaded = safetensors.numpy.load(encode_tensors(TENSORS, {"step": "7"}))
 
     assert set(loaded) == set(TENSORS)
@@ -39,7 +39,7 @@ def test_the_safetensors_package_reads_the_same() -> None:
     assert loaded["flags"].tolist() == [0, 1, 255]
 
 
-def test_the_bytes_of_types_that_numpy_does_not_know_survive() -> None:
+def test_types_unknown_to_numpy_are_preserved() -> None:
     bfloat16 = RawTensor("BF16", (3,), b"\x80\x3f\x00\x40\xc0\x7f")
 
     tensors, _ = decode_tensors(encode_tensors({"w": bfloat16}, {}), "a")
@@ -47,14 +47,14 @@ def test_the_bytes_of_types_that_numpy_does_not_know_survive() -> None:
     assert tensors == {"w": bfloat16}
 
 
-def test_every_single_flipped_bit_is_noticed() -> None:
+def test_every_flipped_bit_is_detected() -> None:
     for bit, damaged in all_flips(encode_tensors(TENSORS, {"mode": "ä"})):
         with pytest.raises(DamagedError, match="is damaged"):
             decode_tensors(damaged, "a.safetensors")
         assert bit >= 0
 
 
-def test_every_cut_is_noticed() -> None:
+def test_every_truncation_is_detected() -> None:
     complete = encode_tensors(TENSORS, {})
 
     for length in range(len(complete)):
@@ -62,14 +62,14 @@ def test_every_cut_is_noticed() -> None:
             decode_tensors(complete[:length], "a.safetensors")
 
 
-def test_a_file_that_somebody_else_wrote_is_not_taken_for_ours() -> None:
+def test_a_file_of_another_program_is_not_accepted() -> None:
     foreign = safetensors.numpy.save({"w": WEIGHT})
 
     with pytest.raises(DamagedError, match=r"a\.safetensors"):
         decode_tensors(foreign, "a.safetensors")
 
 
-def test_a_newer_format_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_format_is_refused_with_advice_to_upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FORMAT_VERSION", 2)
     newer = encode_tensors(TENSORS, {})
 
@@ -77,7 +77,7 @@ def test_a_newer_format_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPa
         decode_tensors(newer, "a.safetensors")
 
 
-def test_the_data_begins_where_hardware_likes_it() -> None:
+def test_tensor_data_is_aligned() -> None:
     data = encode_tensors(TENSORS, {})
 
     length = int.from_bytes(data[:8], "little")

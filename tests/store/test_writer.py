@@ -1,4 +1,4 @@
-"""The writer: buffers, rotates, names its segments, and survives what it is given."""
+"""The writer: buffering, rotation, segment names and invalid values."""
 
 import json
 from array import array
@@ -28,7 +28,7 @@ def test_nothing_is_written_before_the_flush() -> None:
     assert len(job.stored(".frames")) == 1
 
 
-def test_a_flush_of_nothing_writes_nothing() -> None:
+def test_an_empty_flush_writes_nothing() -> None:
     job = FakeJob()
 
     assert job.flush().stored(".frames") == []
@@ -64,7 +64,7 @@ def test_a_segment_starts_with_format_family_and_series() -> None:
     }
 
 
-def test_flushes_go_to_one_segment_until_it_is_ten_minutes_old() -> None:
+def test_flushes_append_to_one_segment_for_ten_minutes() -> None:
     job = FakeJob()
 
     job.record({"cpu": range(61)}, every_seconds=10, ticks_per_flush=1)
@@ -73,7 +73,7 @@ def test_flushes_go_to_one_segment_until_it_is_ten_minutes_old() -> None:
     assert job.writer.segments_closed == 1
 
 
-def test_a_segment_that_has_grown_large_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_segment_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SEGMENT_BYTES", 2000)
     job = FakeJob()
 
@@ -86,7 +86,7 @@ def test_a_segment_that_has_grown_large_is_closed(monkeypatch: pytest.MonkeyPatc
     assert job.reader().extent.rows == 20  # type: ignore[union-attr]
 
 
-def test_other_series_start_another_segment_and_read_as_unknown_before() -> None:
+def test_new_series_start_a_new_segment_and_are_nan_before() -> None:
     job = FakeJob().record({"cpu": [1, 2]}).record({"cpu": [3, 4], "gpu/gpu0": [8, 9]})
 
     assert len(job.stored(".frames")) == 2
@@ -96,7 +96,7 @@ def test_other_series_start_another_segment_and_read_as_unknown_before() -> None
     }
 
 
-def test_every_family_has_its_own_segments() -> None:
+def test_each_family_has_its_own_segments() -> None:
     job = FakeJob().record({"cpu": [1.0]})
     job.writer.add(SCALARS, ("loss", job.clock.now_ns(), 3, "train", 0.25, "hook"))
     job.writer.add(EVENTS, ("step", "loop", "main", 5, 6, 3, "train", "{}"))
@@ -110,7 +110,7 @@ def test_every_family_has_its_own_segments() -> None:
     assert job.reader(SCALARS).rows().to_pylist()[0]["value"] == 0.25
 
 
-def test_a_notice_is_dated_now() -> None:
+def test_a_notice_has_the_current_time() -> None:
     job = FakeJob()
     job.writer.notice(NoticeKind.CHANGED, "interval", "set to 1s on request")
 
@@ -133,7 +133,7 @@ def test_a_notice_is_dated_now() -> None:
         ("loss", 1, 2, "train", "much", "hook"),
     ],
 )
-def test_a_batch_that_cannot_be_written_is_lost_alone_and_that_is_said(row: tuple[object]) -> None:
+def test_a_batch_that_cannot_be_encoded_is_reported_as_lost(row: tuple[object]) -> None:
     job = FakeJob()
     job.writer.add(SCALARS, row)
     job.record({"cpu": [1.0]})
@@ -148,7 +148,7 @@ def test_a_batch_that_cannot_be_written_is_lost_alone_and_that_is_said(row: tupl
     assert "cannot encode" in lost["reason"]
 
 
-def test_closing_writes_what_was_recorded_last() -> None:
+def test_closing_writes_the_last_records() -> None:
     job = FakeJob()
     job.writer.add_sample(job.clock.now_ns(), (series_of("cpu"),), [7.0])
 
@@ -157,7 +157,7 @@ def test_closing_writes_what_was_recorded_last() -> None:
     assert all_samples(job.reader()) == {"cpu": {START_NS: 7.0}}
 
 
-def test_two_writers_in_one_folder_do_not_touch_each_other() -> None:
+def test_two_writers_in_one_folder_do_not_interfere() -> None:
     backend = open_backend("memory://two-writers-in-one-folder")
     clock = FakeClock()
     writers = [Writer(backend, "nodes/a", clock) for _ in range(2)]
@@ -169,7 +169,7 @@ def test_two_writers_in_one_folder_do_not_touch_each_other() -> None:
     assert len(backend.entries("nodes/a")) == 2
 
 
-def test_what_was_given_up_at_the_end_can_still_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_at_the_end_can_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     job = FakeJob()
     job.writer.add_sample(job.clock.now_ns(), (series_of("cpu"),), [7.0])
     append = job.backend.append
@@ -190,7 +190,7 @@ def test_what_was_given_up_at_the_end_can_still_be_told(monkeypatch: pytest.Monk
     assert reported["reason"] == "Cannot write: no space left on device"
 
 
-def test_rows_given_as_columns_read_like_rows() -> None:
+def test_rows_written_as_columns_are_read_as_rows() -> None:
     job = FakeJob()
     now_ns = job.clock.now_ns()
     columns = (["a", "b"], array("q", [now_ns, now_ns + 1]), [1, 2], ["train"] * 2)

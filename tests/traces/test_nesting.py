@@ -1,4 +1,4 @@
-"""Who runs inside of whom, and whose time it is: every instant once."""
+"""Nesting of operations and their self times."""
 
 import numpy as np
 from hypothesis import given
@@ -16,7 +16,7 @@ def nested(*spans: Span) -> tuple[list[int], list[int]]:
 
 
 def owners(spans: list[Span]) -> list[int]:
-    """The definition, instant by instant: the latest that has begun and is not over."""
+    """Return the owner of each instant: the running operation that began last."""
     self_times = [0] * len(spans)
     order = sorted(
         range(len(spans)), key=lambda operation: (spans[operation][1], -spans[operation][2])
@@ -34,34 +34,34 @@ def owners(spans: list[Span]) -> list[int]:
     return self_times
 
 
-def test_what_runs_inside_is_not_counted_again() -> None:
+def test_nested_operations_are_not_counted_twice() -> None:
     assert nested((0, 0, 100), (0, 10, 30), (0, 20, 5), (0, 60, 10)) == (
         [NO_PARENT, 0, 1, 0],
         [60, 25, 5, 10],
     )
 
 
-def test_lanes_have_nothing_to_do_with_each_other() -> None:
+def test_lanes_are_independent() -> None:
     assert nested((0, 0, 100), (1, 10, 30)) == ([NO_PARENT, NO_PARENT], [100, 30])
 
 
-def test_neighbours_that_touch_are_not_inside_of_each_other() -> None:
+def test_adjacent_operations_are_not_nested() -> None:
     assert nested((0, 0, 10), (0, 10, 10)) == ([NO_PARENT, NO_PARENT], [10, 10])
 
 
-def test_an_operation_without_duration_has_nothing_inside() -> None:
+def test_an_operation_without_a_duration_has_no_children() -> None:
     assert nested((0, 0, 10), (0, 5, 0), (0, 5, 2)) == ([NO_PARENT, 2, 0], [8, 0, 2])
 
 
-def test_two_that_overlap_share_their_time() -> None:
+def test_overlapping_operations_share_their_time() -> None:
     assert nested((0, 0, 10), (0, 5, 10)) == ([NO_PARENT, 0], [5, 10])
 
 
-def test_one_that_sticks_out_of_what_it_is_in_takes_its_time_from_the_next_around() -> None:
+def test_time_beyond_the_parent_is_taken_from_the_next_enclosing_operation() -> None:
     assert nested((0, 0, 100), (0, 10, 10), (0, 15, 15)) == ([NO_PARENT, 0, 1], [80, 5, 15])
 
 
-def test_an_overlap_in_one_place_changes_nothing_elsewhere() -> None:
+def test_an_overlap_does_not_affect_other_operations() -> None:
     clean = [(0, 1000, 100), (0, 1010, 20)]
     assert nested((0, 0, 10), (0, 5, 10), *clean)[1][2:] == nested(*clean)[1]
 
@@ -70,13 +70,13 @@ spans = st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 25))
 
 
 @given(st.lists(spans, min_size=1, max_size=25, unique_by=lambda operation: operation))
-def test_every_instant_belongs_to_the_one_that_began_last(given_spans: list[Span]) -> None:
+def test_every_instant_belongs_to_the_operation_that_began_last(given_spans: list[Span]) -> None:
     assert nested(*given_spans)[1] == owners(given_spans)
 
 
 @st.composite
 def trees(draw: st.DrawFn) -> list[Span]:
-    """Operations that lie inside of each other as calls do."""
+    """Draw operations that nest as calls do."""
     calls: list[Span] = []
 
     def grow(start: int, end: int, depth: int) -> None:
@@ -91,7 +91,7 @@ def trees(draw: st.DrawFn) -> list[Span]:
 
 
 @given(trees().filter(bool))
-def test_calls_that_nest_add_up_whatever_their_order(calls: list[Span]) -> None:
+def test_self_times_of_nested_calls_add_up_in_any_order(calls: list[Span]) -> None:
     shuffled = sorted(calls, key=hash)
     parents, self_times = nested(*shuffled)
     covered = {

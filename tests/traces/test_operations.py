@@ -1,4 +1,4 @@
-"""Traces as operations: what each is, where and when it ran, and who asked for it."""
+"""Traces decoded into operations: categories, lanes, times and launching calls."""
 
 import json
 from typing import Any
@@ -68,11 +68,11 @@ def row_of(trace: Trace, name: str) -> dict[str, Any]:
         ("", "other"),
     ],
 )
-def test_categories_of_old_and_new_traces_are_told_in_our_words(theirs: str, ours: str) -> None:
+def test_categories_of_old_and_new_traces_are_normalized(theirs: str, ours: str) -> None:
     assert rows(decoded(span("x", 0, 1, theirs)))[0]["category"] == ours
 
 
-def test_collectives_on_the_host_have_a_category_and_on_the_device_a_detail() -> None:
+def test_host_collectives_have_a_category_and_device_collectives_a_detail() -> None:
     arguments = {"Collective name": "allreduce", "In msg nelems": 4096, "dtype": "Float"}
     facts = {
         **arguments,
@@ -109,19 +109,19 @@ def test_old_traces_count_from_the_epoch() -> None:
     assert trace.is_absolute
 
 
-def test_a_trace_without_a_clock_begins_where_it_is_told_to() -> None:
+def test_a_trace_without_a_date_starts_at_the_given_time() -> None:
     content = json.dumps([span("x", 50, 7), span("y", 60.5, 7)]).encode()
     trace = decode_trace(content, start_ns=BASE_NS)
     assert trace.start_ns.tolist() == [BASE_NS, BASE_NS + 10_500]
     assert not trace.is_absolute
 
 
-def test_a_base_that_comes_after_the_events_counts_too() -> None:
+def test_a_base_time_after_the_events_is_used() -> None:
     text = json.dumps({"traceEvents": [span("x", 1, 1)], "baseTimeNanoseconds": BASE_NS})
     assert decode_trace(text.encode()).start_ns.tolist() == [BASE_NS + 1000]
 
 
-def test_one_anchor_moves_the_clock_and_two_correct_its_pace() -> None:
+def test_one_anchor_shifts_the_clock_and_two_correct_its_rate() -> None:
     anchor = span("sonde.anchor.0", 1000, 10, "user_annotation")
     last = span("sonde.anchor.1", 3000, 10, "user_annotation")
     ours = BASE_NS + 10**9
@@ -153,7 +153,7 @@ def test_lanes_are_threads_and_streams() -> None:
     }
 
 
-def test_threads_of_several_processes_are_told_apart() -> None:
+def test_threads_of_several_processes_are_separate_lanes() -> None:
     trace = decoded(
         span("a", 0, 1, pid=1, tid=1),
         span("b", 0, 1, pid=2, tid=1),
@@ -162,7 +162,7 @@ def test_threads_of_several_processes_are_told_apart() -> None:
     assert [row["lane"] for row in rows(trace)] == ["trainer: thread 1", "2: thread 1"]
 
 
-def test_own_time_leaves_out_what_ran_inside_on_the_same_lane() -> None:
+def test_self_time_excludes_nested_operations_of_the_same_lane() -> None:
     trace = decoded(
         span("outer", 0, 100),
         span("inner", 10, 30),
@@ -178,17 +178,17 @@ def test_own_time_leaves_out_what_ran_inside_on_the_same_lane() -> None:
     }
 
 
-def test_the_span_of_the_profiler_itself_is_no_operation() -> None:
+def test_the_span_of_the_profiler_is_not_an_operation() -> None:
     assert len(decoded(span("PyTorch Profiler (0)", 0, 9, "Trace", pid="Spans"))) == 0
 
 
-def test_flows_and_instants_are_no_operations() -> None:
+def test_flows_and_instants_are_not_operations() -> None:
     flow = {"ph": "s", "id": 1, "pid": 100, "tid": 100, "ts": 1, "cat": "ac2g", "name": "ac2g"}
     instant = {"ph": "i", "pid": 100, "tid": 100, "ts": 1, "name": "[memory]"}
     assert [row["name"] for row in rows(decoded(flow, span("x", 0, 1), instant))] == ["x"]
 
 
-def test_beginnings_and_ends_that_come_apart_are_paired_lane_by_lane() -> None:
+def test_separate_begin_and_end_events_are_paired_per_lane() -> None:
     def edge(ph: str, name: str, ts: float, tid: int = 1) -> dict[str, Any]:
         return {"ph": ph, "name": name, "ts": ts, "pid": 1, "tid": tid}
 
@@ -206,7 +206,7 @@ def test_beginnings_and_ends_that_come_apart_are_paired_lane_by_lane() -> None:
     assert found_lanes == {"outer": (9000, 6000), "inner": (3000, 3000), "other lane": (3000, 3000)}
 
 
-def test_operations_belong_to_the_innermost_module_around_them() -> None:
+def test_operations_belong_to_the_innermost_enclosing_module() -> None:
     trace = decoded(
         span("sonde.module.encoder", 0, 100, "user_annotation"),
         span("aten::linear", 5, 20),
@@ -226,7 +226,7 @@ def test_operations_belong_to_the_innermost_module_around_them() -> None:
 def test_backward_operators_belong_to_the_module_of_their_forward_operator() -> None:
     backward: dict[str, Any] = {"tid": 200, "args": {"Sequence number": 5, "Fwd thread id": 1}}
     trace = decoded(
-        # it only looked at the counter: the node was made by the next one
+        # it has the same sequence number but did not create the autograd node
         span("aten::detach", 1, 1, args={"Sequence number": 5, "Fwd thread id": 0}),
         span("sonde.module.head", 10, 50, "user_annotation"),
         span("aten::addmm", 20, 5, args={"Sequence number": 5, "Fwd thread id": 0}),
@@ -267,19 +267,19 @@ def test_details_keep_shapes_sizes_and_launch_geometry() -> None:
     assert details["plain"] == ""
 
 
-def test_events_of_other_makers_keep_all_that_they_say() -> None:
+def test_events_of_other_writers_keep_all_their_arguments() -> None:
     trace = decoded(span("fusion.1", 0, 1, "", args={"long_name": "%fusion", "n": [1, 2]}))
     assert rows(trace)[0]["detail"] == '{"long_name":"%fusion","n":[1,2]}'
 
 
-def test_odd_letters_and_numbers_in_the_events_of_others_do_no_harm() -> None:
+def test_unusual_characters_and_numbers_are_decoded() -> None:
     text = json.dumps([span("x", 0, 1, "mine", args={"note": "?", "n": 17})])
     odd = text.encode().replace(b"?", b"\xff").replace(b"17", b"nan")
     (row,) = rows(decode_trace(odd))
     assert json.loads(row["detail"]) == {"note": "\ufffd", "n": None}
 
 
-def test_rows_come_in_order_of_time_and_can_be_written() -> None:
+def test_rows_are_in_order_of_time_and_can_be_written() -> None:
     trace = decoded(*(span(f"op{n}", (n * 7919) % 1000, 1) for n in range(200)))
     assert (np.diff(trace.start_ns) >= 0).all()
     batches = list(trace.batches(64))
@@ -290,7 +290,7 @@ def test_rows_come_in_order_of_time_and_can_be_written() -> None:
         assert encode_columns(OPERATIONS, batch.columns)
 
 
-def test_a_trace_without_operations_is_a_trace() -> None:
+def test_a_trace_without_operations_can_be_decoded() -> None:
     trace = decoded(deviceProperties=[{"name": "H200"}])
     assert len(trace) == 0
     assert list(trace.batches()) == []
@@ -298,7 +298,7 @@ def test_a_trace_without_operations_is_a_trace() -> None:
 
 
 @pytest.mark.parametrize("block_bytes", [100, 1000, 100_000])
-def test_the_size_of_the_pieces_changes_nothing(block_bytes: int) -> None:
+def test_the_result_does_not_depend_on_the_chunk_size(block_bytes: int) -> None:
     events = [span(f"op{n % 7}", n, 30 - n % 30, args={"Input Dims": [[n % 5]]}) for n in range(99)]
     text = json.dumps({"traceEvents": events}, indent=1).encode()
     assert rows(decode_trace(text, block_bytes=block_bytes)) == rows(decode_trace(text))

@@ -1,4 +1,4 @@
-"""Events are read whole, wherever the pieces of a trace end and however it is laid out."""
+"""Events are read completely, wherever chunks end and however a trace is formatted."""
 
 import gzip
 import io
@@ -52,7 +52,7 @@ def names(events: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("indent", [None, 0, 1, 4])
 @pytest.mark.parametrize("separators", [None, (",", ":"), (" ,\n\t", " :\r\n")])
 @pytest.mark.parametrize("block_bytes", [1, 7, 64, 1 << 20])
-def test_every_layout_is_read_in_pieces_of_every_size(
+def test_every_format_is_read_with_any_chunk_size(
     indent: int | None, separators: tuple[str, str] | None, block_bytes: int
 ) -> None:
     text = json.dumps(DOCUMENT, indent=indent, separators=separators)
@@ -65,7 +65,7 @@ def test_every_layout_is_read_in_pieces_of_every_size(
 
 
 @given(st.integers(1, 900), st.permutations(list(DOCUMENT)))
-def test_keys_may_come_in_any_order_and_pieces_end_anywhere(
+def test_keys_may_be_in_any_order_and_chunks_may_end_anywhere(
     block_bytes: int, order: list[str]
 ) -> None:
     text = json.dumps({key: DOCUMENT[key] for key in order})
@@ -88,7 +88,7 @@ arguments = st.recursive(
     st.booleans(),
     st.sampled_from([None, 2]),
 )
-def test_whatever_events_say_none_is_lost_or_torn(
+def test_no_event_is_lost_or_split(
     drawn: list[tuple[str, Any]], block_bytes: int, is_bare: bool, indent: int | None
 ) -> None:
     events = [event(name, anything=value) for name, value in drawn]
@@ -99,7 +99,7 @@ def test_whatever_events_say_none_is_lost_or_torn(
 
 
 @given(st.data())
-def test_a_trace_cut_at_any_byte_gives_the_events_before(data: st.DataObject) -> None:
+def test_a_trace_truncated_at_any_byte_yields_the_events_before(data: st.DataObject) -> None:
     text = json.dumps({"traceEvents": EVENTS, "traceName": "x"}).encode()
     begin = text.index(b"[") + 1
     cut = data.draw(st.integers(begin, len(text) - 1))
@@ -116,7 +116,7 @@ def _end_of(name: str) -> bytes:
     return json.dumps(next(event for event in EVENTS if event["name"] == name)).encode()
 
 
-def test_a_bare_array_may_end_without_its_bracket() -> None:
+def test_a_bare_array_may_lack_its_closing_bracket() -> None:
     events, stream = read(json.dumps(EVENTS)[:-1].encode() + b",\n")
     assert events == names(EVENTS)
     assert stream.metadata == {}
@@ -130,7 +130,7 @@ def test_compressed_traces_are_read_the_same_way(block_bytes: int) -> None:
     assert stream.metadata == REST
 
 
-def test_a_compressed_trace_that_is_cut_off_gives_what_it_has() -> None:
+def test_a_truncated_compressed_trace_yields_its_complete_events() -> None:
     events = [event(f"op{number}") for number in range(500)]
     packed = gzip.compress(json.dumps({"traceEvents": events}).encode(), 0)
     result, stream = read(packed[: len(packed) // 2])
@@ -139,7 +139,7 @@ def test_a_compressed_trace_that_is_cut_off_gives_what_it_has() -> None:
     assert stream.is_cut
 
 
-def test_it_is_read_from_a_path_and_from_an_open_file(tmp_path: Path) -> None:
+def test_a_trace_is_read_from_a_path_or_an_open_file(tmp_path: Path) -> None:
     path = tmp_path / "trace.json.gz"
     path.write_bytes(gzip.compress(json.dumps(DOCUMENT).encode()))
     for source in (path, io.BytesIO(path.read_bytes())):
@@ -147,7 +147,7 @@ def test_it_is_read_from_a_path_and_from_an_open_file(tmp_path: Path) -> None:
         assert events == names(EVENTS)
 
 
-def test_one_event_that_no_json_knows_costs_nothing_else() -> None:
+def test_an_invalid_event_does_not_affect_others() -> None:
     text = json.dumps(EVENTS).replace('"correlation": 7', '"memory bandwidth (GB/s)": inf')
     events, stream = read(text.encode())
     assert events == names(EVENTS)
@@ -157,7 +157,7 @@ def test_one_event_that_no_json_knows_costs_nothing_else() -> None:
     assert stream.left_out == 1
 
 
-def test_an_event_that_is_too_deep_costs_nothing_else() -> None:
+def test_a_deeply_nested_event_does_not_affect_others() -> None:
     deep = json.dumps(event("deep", anything="?")).replace('"?"', "[" * 3000 + "]" * 3000)
     content = f"[{json.dumps(event('before'))}, {deep}, {json.dumps(event('after'))}]"
     for block_bytes in (500, 1 << 20):
@@ -166,14 +166,14 @@ def test_an_event_that_is_too_deep_costs_nothing_else() -> None:
         assert stream.left_out == 1
 
 
-def test_a_name_that_is_no_unicode_costs_nothing_but_its_odd_letters() -> None:
+def test_invalid_unicode_in_a_name_is_replaced() -> None:
     text = json.dumps([event("good"), event("b?d", note="?")]).encode().replace(b"?", b"\xff")
     events, stream = read(text)
     assert events == ["good", "b\ufffdd"]
     assert stream.left_out == 0
 
 
-def test_values_of_other_types_than_usual_are_understood() -> None:
+def test_values_of_unexpected_types_are_converted() -> None:
     odd = {"ph": "X", "name": 17, "pid": None, "tid": "main", "ts": "2.5", "dur": None, "args": []}
     (events, _), *_ = TraceStream(json.dumps([odd, None, 3]).encode()).pieces()
     (event,) = events
@@ -181,17 +181,17 @@ def test_values_of_other_types_than_usual_are_understood() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"hello", b'{"traceEvents": 3}', b"\x1f\x8bno"])
-def test_what_is_no_trace_is_refused(content: bytes) -> None:
+def test_a_file_that_is_not_a_trace_is_refused(content: bytes) -> None:
     with pytest.raises(DamagedError, match="no trace"):
         read(content)
 
 
-def test_the_name_of_the_events_inside_of_a_text_misleads_nobody() -> None:
+def test_the_key_of_the_events_inside_a_text_is_ignored() -> None:
     document = {"note": 'see "traceEvents": [1]', "inner": {"traceEvents": []}, **DOCUMENT}
     assert read(json.dumps(document).encode())[0] == names(EVENTS)
 
 
-def test_both_decoders_give_the_same() -> None:
+def test_both_decoders_return_the_same_events() -> None:
     arguments = {
         "Input Dims": [[1, 2], []],
         "grid": [1, 2, 3],
@@ -220,7 +220,7 @@ def test_both_decoders_give_the_same() -> None:
     ]
 
 
-def test_the_standard_library_does_it_where_msgspec_is_missing(
+def test_without_msgspec_the_standard_library_is_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trace_stream, "decode_events", plain_events.decode_events)

@@ -1,4 +1,4 @@
-"""Traces as the installed PyTorch writes them."""
+"""Traces written by the installed PyTorch."""
 
 from collections import Counter
 from pathlib import Path
@@ -28,14 +28,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Trace]:
     return profiler, decode_trace(Path(path))
 
 
-def test_every_operator_is_there_with_the_times_pytorch_tells(recorded: tuple[Any, Trace]) -> None:
+def test_operators_and_their_times_match_pytorch(recorded: tuple[Any, Trace]) -> None:
     profiler, trace = recorded
     theirs = {item.key: item for item in profiler.key_averages()}
     ours = [row for row in rows(trace) if row["category"] == "operator"]
     counts = Counter(row["name"] for row in ours)
     assert counts["aten::addmm"] == 2
     assert counts.keys() == theirs.keys() - {"sonde.module.first", "sonde.module.rest"}
-    # a call that only calls another of its own name PyTorch counts once
+    # PyTorch counts a call once if it only calls another operator of the same name
     same = {name: count for name, count in counts.items() if theirs[name].count == count}
     assert len(same) > len(counts) / 2
     for name, count in same.items():

@@ -64,7 +64,7 @@ def test_percentages_out_of_range_are_sent_as_floats() -> None:
     assert column_of(index, data).tolist() == values.tolist()
 
 
-def test_values_above_the_scale_are_not_mistaken_for_missing_ones() -> None:
+def test_values_above_the_scale_are_not_encoded_as_missing() -> None:
     codes = quantized(np.array([0.0, 100.0, 127.0, 1e9, np.nan]), 0.5, np.dtype("<u1"))
     assert codes.tolist() == [0, 200, 254, 254, 255]
 

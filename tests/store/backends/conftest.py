@@ -1,4 +1,4 @@
-"""Places to keep a store in: a folder, this process, and a real S3 server on the loopback."""
+"""Backends of a store: a local folder, memory, and a real S3 server on the loopback interface."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What every place must do, asked of all of them in the same words."""
+"""The contract of all storage backends."""
 
 import uuid
 
@@ -16,19 +16,19 @@ def keys(backend: Backend, folder: str = "") -> list[str]:
     return [entry.key for entry in backend.entries(folder)]
 
 
-def test_what_was_written_is_read_back(backend: Backend) -> None:
+def test_written_content_is_read_back(backend: Backend) -> None:
     backend.write("job/job.json", b"hello")
 
     assert backend.read("job/job.json") == b"hello"
 
 
-def test_writing_again_replaces_the_whole_key(backend: Backend) -> None:
+def test_writing_again_replaces_the_complete_content(backend: Backend) -> None:
     backend.write("job/job.json", b"a long first version")
     backend.write("job/job.json", b"short")
     assert backend.read("job/job.json") == b"short"
 
 
-def test_another_handle_on_the_same_place_sees_the_same_keys(backend: Backend) -> None:
+def test_another_backend_for_the_same_uri_sees_the_same_keys(backend: Backend) -> None:
     backend.write("job/job.json", b"hello")
     backend.append(GROWING, 0, b"frames")
 
@@ -54,7 +54,7 @@ def test_another_handle_on_the_same_place_sees_the_same_keys(backend: Backend) -
         (6, 2, b""),
     ],
 )
-def test_a_part_of_a_key_can_be_read(
+def test_a_range_of_a_key_can_be_read(
     backend: Backend, key: str, start: int, end: int | None, expected: bytes
 ) -> None:
     backend.write(key, b"0123456789")
@@ -63,7 +63,7 @@ def test_a_part_of_a_key_can_be_read(
 
 
 @pytest.mark.parametrize("key", ["job/a.json", "job/b.frames"])
-def test_an_empty_key_is_there_and_reads_as_nothing(backend: Backend, key: str) -> None:
+def test_an_empty_key_exists_and_has_no_content(backend: Backend, key: str) -> None:
     backend.write(key, b"")
 
     assert backend.exists(key)
@@ -74,7 +74,7 @@ def test_an_empty_key_is_there_and_reads_as_nothing(backend: Backend, key: str) 
 
 @pytest.mark.parametrize("key", ["job/a.json", "job/b.frames"])
 @pytest.mark.parametrize("extent", [(0, None), (3, 5), (5, 5)])
-def test_a_missing_key_is_said_to_be_missing(
+def test_reading_a_missing_key_is_an_error(
     backend: Backend, key: str, extent: tuple[int, int | None]
 ) -> None:
     with pytest.raises(KeyMissingError, match=key):
@@ -83,7 +83,7 @@ def test_a_missing_key_is_said_to_be_missing(
 
 
 @pytest.mark.parametrize("data", [b"", b"0123456789"])
-def test_a_view_holds_the_bytes_of_the_key(backend: Backend, data: bytes) -> None:
+def test_a_view_reads_any_range_of_a_key(backend: Backend, data: bytes) -> None:
     backend.write("job/a.parquet", data)
 
     view = backend.view("job/a.parquet")
@@ -96,7 +96,7 @@ def test_a_view_holds_the_bytes_of_the_key(backend: Backend, data: bytes) -> Non
 
 
 @pytest.mark.parametrize("key", ["job/lease.json", "job/b.frames"])
-def test_only_the_first_creates_a_key(backend: Backend, key: str) -> None:
+def test_only_the_first_writer_creates_a_key(backend: Backend, key: str) -> None:
     assert backend.create(key, b"first")
     assert not backend.create(key, b"second")
     assert backend.read(key) == b"first"
@@ -109,7 +109,7 @@ def test_a_deleted_key_can_be_created_again(backend: Backend) -> None:
     assert backend.create("job/lease.json", b"second")
 
 
-def test_appends_join_in_order(backend: Backend) -> None:
+def test_appended_chunks_are_read_in_order(backend: Backend) -> None:
     backend.append(GROWING, 0, b"one,")
     backend.append(GROWING, 4, b"two,")
     backend.append(GROWING, 8, b"three")
@@ -119,7 +119,7 @@ def test_appends_join_in_order(backend: Backend) -> None:
     assert [(entry.key, entry.size) for entry in backend.entries("")] == [(GROWING, 13)]
 
 
-def test_the_same_append_made_again_changes_nothing(backend: Backend) -> None:
+def test_a_repeated_append_has_no_effect(backend: Backend) -> None:
     backend.append(GROWING, 0, b"one,")
     backend.append(GROWING, 4, b"two,")
     backend.append(GROWING, 4, b"two,")
@@ -128,7 +128,7 @@ def test_the_same_append_made_again_changes_nothing(backend: Backend) -> None:
     assert backend.read(GROWING) == b"one,two,"
 
 
-def test_an_empty_append_made_again_changes_nothing(backend: Backend) -> None:
+def test_a_repeated_empty_append_has_no_effect(backend: Backend) -> None:
     for _ in range(2):
         backend.append(GROWING, 0, b"")
         backend.append(GROWING, 0, b"one,")
@@ -138,7 +138,9 @@ def test_an_empty_append_made_again_changes_nothing(backend: Backend) -> None:
     assert backend.read(GROWING) == b"one,two,"
 
 
-def test_an_append_to_a_vanished_key_says_so_and_a_new_beginning_works(backend: Backend) -> None:
+def test_an_append_to_a_deleted_key_is_an_error_and_the_key_can_be_started_again(
+    backend: Backend,
+) -> None:
     backend.append(GROWING, 0, b"one,")
     backend.delete([GROWING])
 
@@ -149,19 +151,19 @@ def test_an_append_to_a_vanished_key_says_so_and_a_new_beginning_works(backend: 
     assert backend.read(GROWING) == b"again"
 
 
-def test_a_writer_that_starts_over_finds_the_key_gone(backend: Backend) -> None:
+def test_a_writer_at_an_offset_of_a_missing_key_gets_an_error(backend: Backend) -> None:
     with pytest.raises(KeyMissingError, match=GROWING):
         open_backend(backend.uri).append(GROWING, 4, b"two,")
 
 
-def test_another_handle_can_go_on_appending(backend: Backend) -> None:
+def test_another_backend_can_continue_appending(backend: Backend) -> None:
     backend.append(GROWING, 0, b"one,")
     open_backend(backend.uri).append(GROWING, 4, b"two,")
 
     assert backend.read(GROWING) == b"one,two,"
 
 
-def test_entries_are_sorted_and_reach_into_folders(backend: Backend) -> None:
+def test_entries_are_sorted_and_include_subfolders(backend: Backend) -> None:
     written = ["job/z.json", "job/nodes/a/1.json", "job/a.json", "job/nodes/b/1.json"]
     for key in written:
         backend.write(key, b"1")
@@ -172,7 +174,7 @@ def test_entries_are_sorted_and_reach_into_folders(backend: Backend) -> None:
     assert keys(backend, "nowhere") == []
 
 
-def test_entries_tell_size_and_a_recent_instant(backend: Backend) -> None:
+def test_entries_have_a_size_and_a_recent_modification_time(backend: Backend) -> None:
     backend.write("job/old.json", b"12345")
     backend.write("job/new.json", b"")
 
@@ -182,7 +184,7 @@ def test_entries_tell_size_and_a_recent_instant(backend: Backend) -> None:
     assert 0 <= new.modified_ns - old.modified_ns + 1_000_000_000 < 60_000_000_000
 
 
-def test_a_folder_does_not_hold_what_only_begins_like_it(backend: Backend) -> None:
+def test_a_folder_does_not_include_keys_that_share_only_its_prefix(backend: Backend) -> None:
     for key in ("job/a", "job-2/a", "job.json", "jo/a", "job/nodes/a", "job/nodes-2/a"):
         backend.write(key, b"1")
 
@@ -191,7 +193,7 @@ def test_a_folder_does_not_hold_what_only_begins_like_it(backend: Backend) -> No
     assert backend.folders("job") == ["nodes", "nodes-2"]
 
 
-def test_a_growing_key_is_not_confused_with_one_that_only_begins_like_it(backend: Backend) -> None:
+def test_a_growing_key_is_not_confused_with_keys_that_share_its_prefix(backend: Backend) -> None:
     backend.append("job/1.frames", 0, b"one")
     backend.append("job/1.frames.frames", 0, b"other")
     backend.write("job/1.json", b"{}")
@@ -202,7 +204,7 @@ def test_a_growing_key_is_not_confused_with_one_that_only_begins_like_it(backend
     assert backend.read("job/1.frames.frames") == b"other"
 
 
-def test_a_key_is_no_folder_and_a_folder_is_no_key(backend: Backend) -> None:
+def test_keys_and_folders_are_distinct(backend: Backend) -> None:
     backend.write("job/job.json", b"1")
     backend.append(GROWING, 0, b"1")
 
@@ -217,7 +219,7 @@ def test_a_key_is_no_folder_and_a_folder_is_no_key(backend: Backend) -> None:
     assert keys(backend) == ["job/job.json", GROWING]
 
 
-def test_folders_are_listed_by_name_one_level_deep(backend: Backend) -> None:
+def test_folders_are_listed_one_level_deep_in_order(backend: Backend) -> None:
     for key in ("b/job.json", "a/nodes/x/1.json", "c.frames/job.json", "top.json"):
         backend.write(key, b"1")
     backend.append("a/live.frames", 0, b"1")
@@ -228,7 +230,7 @@ def test_folders_are_listed_by_name_one_level_deep(backend: Backend) -> None:
     assert backend.folders("nowhere") == []
 
 
-def test_a_folder_is_gone_with_its_last_key(backend: Backend) -> None:
+def test_a_folder_disappears_with_its_last_key(backend: Backend) -> None:
     backend.write("job/job.json", b"1")
     backend.append(GROWING, 0, b"1")
 
@@ -238,7 +240,7 @@ def test_a_folder_is_gone_with_its_last_key(backend: Backend) -> None:
     assert backend.folders("") == []
 
 
-def test_deleting_takes_all_of_a_growing_key_and_nothing_else(backend: Backend) -> None:
+def test_deleting_a_growing_key_removes_all_of_it_and_nothing_else(backend: Backend) -> None:
     for offset in range(5):
         backend.append(GROWING, offset, b"x")
     backend.write("job/job.json", b"1")
@@ -250,14 +252,14 @@ def test_deleting_takes_all_of_a_growing_key_and_nothing_else(backend: Backend) 
         backend.read(GROWING)
 
 
-def test_deleting_nothing_is_fine(backend: Backend) -> None:
+def test_deleting_no_keys_is_allowed(backend: Backend) -> None:
     backend.write("job/job.json", b"1")
     backend.delete([])
     backend.delete(iter(["job/nothing.json"]))
     assert keys(backend) == ["job/job.json"]
 
 
-def test_names_with_spaces_and_other_alphabets_are_kept(backend: Backend) -> None:
+def test_names_may_have_spaces_and_non_latin_letters(backend: Backend) -> None:
     odd = ["job/a b%20c.json", "job/größe+1.json", "job/学/1.frames"]
     backend.write(odd[0], b"0")
     backend.write(odd[1], b"1")
@@ -268,7 +270,7 @@ def test_names_with_spaces_and_other_alphabets_are_kept(backend: Backend) -> Non
     assert backend.folders("job") == ["学"]
 
 
-def test_large_keys_arrive_whole(backend: Backend) -> None:
+def test_large_keys_are_stored_completely(backend: Backend) -> None:
     data = bytes(range(256)) * 4096 * 11
 
     backend.write("job/values.safetensors", data)
@@ -287,7 +289,7 @@ def test_large_keys_arrive_whole(backend: Backend) -> None:
     start=st.integers(0, 30),
     length=st.none() | st.integers(0, 30),
 )
-def test_any_split_into_appends_reads_back_the_same_by_any_range(
+def test_any_split_into_appends_reads_the_same_for_any_range(
     backend: Backend, pieces: list[bytes], repeats: list[int], start: int, length: int | None
 ) -> None:
     key = f"{uuid.uuid4().hex}/1.frames"
@@ -304,7 +306,7 @@ def test_any_split_into_appends_reads_back_the_same_by_any_range(
     assert sum(entry.size for entry in backend.entries(key.partition("/")[0])) == len(complete)
 
 
-def test_erasing_leaves_nothing_of_the_place_and_all_of_its_neighbours(backend: Backend) -> None:
+def test_erasing_a_store_removes_all_of_it_and_nothing_next_to_it(backend: Backend) -> None:
     job = open_backend(f"{backend.uri}/job-1")
     neighbour = open_backend(f"{backend.uri}/job-10")
     for index in (job, neighbour):
@@ -319,7 +321,7 @@ def test_erasing_leaves_nothing_of_the_place_and_all_of_its_neighbours(backend: 
     assert backend.folders("") in (["job-10"], [])  # stores in memory share nothing
 
 
-def test_sweeping_leaves_every_key(backend: Backend) -> None:
+def test_sweeping_removes_no_key(backend: Backend) -> None:
     backend.write("job/job.json", b"1")
     backend.append("job/1.frames", 0, b"12")
 

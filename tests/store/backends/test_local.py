@@ -1,4 +1,4 @@
-"""What only a folder can get wrong: temporary files, links, odd paths, two processes at once."""
+"""The local backend: temporary files, links, unusual paths, concurrent processes."""
 
 import errno
 import os
@@ -32,7 +32,7 @@ def fail_with(number: int) -> OSError:
 
 
 @pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (os, "replace")])
-def test_a_write_that_fails_leaves_the_old_content_and_no_temporary_file(
+def test_a_failed_write_keeps_the_old_content_and_leaves_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, step: str
 ) -> None:
     backend = Local(str(tmp_path))
@@ -49,7 +49,7 @@ def test_a_write_that_fails_leaves_the_old_content_and_no_temporary_file(
     assert backend.read("job/job.json") == b"old"
 
 
-def test_a_create_leaves_no_temporary_file_whether_it_wins_or_not(tmp_path: Path) -> None:
+def test_creating_a_key_leaves_no_temporary_file_in_any_case(tmp_path: Path) -> None:
     backend = Local(str(tmp_path))
 
     assert backend.create("job/lease.json", b"1")
@@ -67,7 +67,7 @@ def test_temporary_files_of_a_killed_writer_are_not_listed(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_a_file_system_without_links_still_lets_only_the_first_create(
+def test_without_hard_links_only_the_first_writer_creates_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def no_links(*_: object, **__: object) -> None:
@@ -83,7 +83,7 @@ def test_a_file_system_without_links_still_lets_only_the_first_create(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_create_without_links_that_fails_half_way_leaves_nothing(
+def test_a_failed_creation_without_hard_links_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_really = os.open
@@ -107,7 +107,7 @@ def test_a_create_without_links_that_fails_half_way_leaves_nothing(
 
 
 @pytest.mark.parametrize("folder", ["my runs", "läufe/学", "100%"])
-def test_folders_with_spaces_and_other_alphabets_work(tmp_path: Path, folder: str) -> None:
+def test_folders_may_have_spaces_and_non_latin_letters(tmp_path: Path, folder: str) -> None:
     open_backend(str(tmp_path / folder)).write("job/job.json", b"1")
 
     assert files(tmp_path) == [f"{folder}/job/job.json"]
@@ -120,7 +120,7 @@ def test_a_file_uri_is_unquoted(tmp_path: Path, address: str) -> None:
     assert files(tmp_path) == ["my runs/job/job.json"]
 
 
-def test_a_file_uri_that_names_a_machine_is_refused_instead_of_written_elsewhere() -> None:
+def test_a_file_uri_with_a_host_is_refused() -> None:
     with pytest.raises(UsageError, match="file:///"):
         open_backend("file://runs/today")
 
@@ -131,7 +131,7 @@ def test_a_plain_path_is_not_unquoted(tmp_path: Path) -> None:
     assert files(tmp_path) == ["my%20runs/job/job.json"]
 
 
-def test_opening_a_store_makes_nothing(tmp_path: Path) -> None:
+def test_opening_a_store_creates_no_folder(tmp_path: Path) -> None:
     backend = open_backend(str(tmp_path / "store"))
 
     assert backend.entries("") == []
@@ -140,7 +140,7 @@ def test_opening_a_store_makes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "store").exists()
 
 
-def test_a_store_below_a_file_fails_with_our_error(tmp_path: Path) -> None:
+def test_a_store_below_a_file_raises_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     backend = Local(str(tmp_path / "file" / "store"))
 
@@ -153,7 +153,7 @@ def test_a_store_below_a_file_fails_with_our_error(tmp_path: Path) -> None:
             attempt()
 
 
-def test_a_place_still_to_be_made_tells_the_room_of_its_parent(tmp_path: Path) -> None:
+def test_free_space_of_a_missing_folder_is_that_of_its_parent(tmp_path: Path) -> None:
     backend = Local(str(tmp_path / "not" / "yet"))
 
     free, size = backend.free_bytes(), backend.size_bytes()
@@ -163,7 +163,7 @@ def test_a_place_still_to_be_made_tells_the_room_of_its_parent(tmp_path: Path) -
     assert 0 < free <= size
 
 
-def test_of_two_processes_that_create_the_same_keys_exactly_one_wins_each(tmp_path: Path) -> None:
+def test_each_key_is_created_by_exactly_one_of_two_processes(tmp_path: Path) -> None:
     started = [
         subprocess.Popen(
             [sys.executable, "-c", CREATE_WHEN_TOLD, str(tmp_path), letter],
@@ -191,14 +191,14 @@ def test_of_two_processes_that_create_the_same_keys_exactly_one_wins_each(tmp_pa
 
 
 def leftover(folder: Path) -> Path:
-    """What a writer leaves that is killed while it writes `job.json`."""
+    """Create the temporary file of a writer that was killed while it wrote `job.json`."""
     path = folder / ".job.json.4711-0123abcd"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"half of")
     return path
 
 
-def test_erasing_takes_what_a_killed_writer_left_and_the_folder_itself(tmp_path: Path) -> None:
+def test_erasing_removes_temporary_files_of_killed_writers_and_the_folder(tmp_path: Path) -> None:
     backend = Local(str(tmp_path / "job"))
     backend.write("nodes/a/job.json", b"1")
     leftover(tmp_path / "job" / "nodes" / "b" / "system")
@@ -209,7 +209,7 @@ def test_erasing_takes_what_a_killed_writer_left_and_the_folder_itself(tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_erasing_leaves_hidden_files_that_are_not_ours(tmp_path: Path) -> None:
+def test_erasing_keeps_hidden_files_that_sonde_did_not_write(tmp_path: Path) -> None:
     backend = Local(str(tmp_path / "job"))
     backend.write("job.json", b"1")
     (tmp_path / "job" / ".gitignore").write_text("*")
@@ -231,7 +231,7 @@ def test_erasing_does_not_follow_links_out_of_the_folder(tmp_path: Path) -> None
     assert files(tmp_path) == ["elsewhere/.job.json.4711-0123abcd"]
 
 
-def test_sweeping_takes_half_written_files_that_nobody_can_be_at_any_more(tmp_path: Path) -> None:
+def test_sweeping_removes_abandoned_temporary_files(tmp_path: Path) -> None:
     backend = Local(str(tmp_path))
     old, young = leftover(tmp_path / "old"), leftover(tmp_path / "young")
     now_ns = young.stat().st_mtime_ns
@@ -242,7 +242,7 @@ def test_sweeping_takes_half_written_files_that_nobody_can_be_at_any_more(tmp_pa
     assert files(tmp_path) == ["young/.job.json.4711-0123abcd"]
 
 
-def test_no_key_leads_out_of_the_store(tmp_path: Path) -> None:
+def test_no_key_can_leave_the_store(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     backend = open_backend(str(tmp_path / "store"))
     for key in ("../secret", "a/../../secret", "/etc/passwd"):
@@ -253,7 +253,7 @@ def test_no_key_leads_out_of_the_store(tmp_path: Path) -> None:
     assert (tmp_path / "secret").exists()
 
 
-def test_half_written_files_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+def test_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     backend = open_backend(str(tmp_path))
     backend.write("nodes/a/heartbeat.json", b"{}")
     gone, alive = "nodes/a/.heartbeat.json.7-0123abcd", "nodes/a/.heartbeat.json.8-0123abcd"
@@ -268,13 +268,13 @@ def test_half_written_files_of_processes_that_are_gone_are_removed(tmp_path: Pat
 
 
 def thesis(folder: Path) -> Path:
-    """Somebody's files, which a link in a job leads to."""
+    """Create a user's files and a link to them inside a job."""
     (folder / "thesis" / "0").mkdir(parents=True)
     (folder / "thesis" / "0" / "notes.json").write_bytes(b"mine")
     return folder / "thesis"
 
 
-def test_nothing_is_written_through_a_folder_that_is_a_link(tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_linked_folder(tmp_path: Path) -> None:
     backend = open_backend(str(tmp_path / "job"))
     backend.write("job.json", b"1")
     (tmp_path / "job" / "workers").symlink_to(thesis(tmp_path))
@@ -294,7 +294,7 @@ def test_nothing_is_written_through_a_folder_that_is_a_link(tmp_path: Path) -> N
     assert (tmp_path / "thesis" / "0" / "notes.json").read_bytes() == b"mine"
 
 
-def test_a_link_in_the_place_of_a_file_is_replaced_or_refused(tmp_path: Path) -> None:
+def test_a_link_instead_of_a_file_is_replaced_or_refused(tmp_path: Path) -> None:
     backend = open_backend(str(tmp_path / "job"))
     backend.write("rules/lease.json", b"1")
     mine = thesis(tmp_path) / "0" / "notes.json"
@@ -311,7 +311,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_or_refused(tmp_path: Path) ->
     assert backend.read("rules/progress.json") == b"ours"
 
 
-def test_folders_behind_a_link_are_neither_listed_nor_swept(tmp_path: Path) -> None:
+def test_linked_folders_are_neither_listed_nor_swept(tmp_path: Path) -> None:
     backend = open_backend(str(tmp_path / "job"))
     backend.write("job.json", b"1")
     (tmp_path / "job" / "workers").symlink_to(thesis(tmp_path))
@@ -323,7 +323,7 @@ def test_folders_behind_a_link_are_neither_listed_nor_swept(tmp_path: Path) -> N
     assert files(tmp_path / "thesis") == ["0/.job.json.4711-0123abcd", "0/notes.json"]
 
 
-def test_a_pipe_in_the_place_of_a_segment_does_not_make_a_writer_wait(tmp_path: Path) -> None:
+def test_a_pipe_instead_of_a_segment_does_not_block_a_writer(tmp_path: Path) -> None:
     backend = open_backend(str(tmp_path))
     os.mkfifo(tmp_path / "1.frames")
 
@@ -331,7 +331,7 @@ def test_a_pipe_in_the_place_of_a_segment_does_not_make_a_writer_wait(tmp_path: 
         backend.append("1.frames", 0, b"ours")
 
 
-def test_a_store_that_is_itself_behind_a_link_is_written(tmp_path: Path) -> None:
+def test_a_linked_store_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "data").symlink_to(tmp_path / "disk")
     backend = open_backend(str(tmp_path / "data" / "job"))

@@ -1,4 +1,4 @@
-"""What only an object store can get wrong: parts, pages, options, words for failures."""
+"""The S3 backend: chunks, pages of listings, options and error messages."""
 
 import subprocess
 import sys
@@ -29,21 +29,21 @@ def s3(s3_uri: str) -> Backend:
 
 
 def objects(uri: str) -> dict[str, int]:
-    """What really lies in the bucket, under the prefix of a store."""
+    """Return the objects in the bucket under the prefix of a store."""
     bucket, _, prefix = uri.removeprefix("s3://").partition("/")
     plain = S3Store(bucket, prefix=prefix, client_options={"allow_http": True})
     return {item["path"]: item["size"] for item in plain.list().collect()}
 
 
 def seed(uri: str, keys: list[str]) -> None:
-    """Puts keys straight into the server: thousands of requests would take a minute."""
+    """Write keys directly into the server: thousands of requests would take a minute."""
     bucket, _, prefix = uri.removeprefix("s3://").partition("/")
     server = s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
     for key in keys:
         server.put_object(bucket, f"{prefix}/{key}", b"")
 
 
-def test_a_growing_key_is_one_object_for_each_append(s3: Backend) -> None:
+def test_a_growing_key_has_one_object_per_append(s3: Backend) -> None:
     s3.append("job/1.frames", 0, b"one,")
     s3.append("job/1.frames", 4, b"two")
     s3.append("job/1.frames", 4, b"two")
@@ -54,7 +54,7 @@ def test_a_growing_key_is_one_object_for_each_append(s3: Backend) -> None:
     }
 
 
-def test_only_what_joins_up_with_the_beginning_is_read(s3: Backend) -> None:
+def test_chunks_after_a_gap_are_not_read(s3: Backend) -> None:
     s3.append("job/1.frames", 0, b"one,")
     s3.append("job/1.frames", 4, b"two,")
     s3.append("job/1.frames", 12, b"four")
@@ -63,10 +63,10 @@ def test_only_what_joins_up_with_the_beginning_is_read(s3: Backend) -> None:
     assert [entry.size for entry in s3.entries("job")] == [8]
 
 
-def test_parts_without_a_beginning_are_listed_so_that_they_can_be_deleted(s3: Backend) -> None:
+def test_chunks_without_a_first_chunk_are_listed_and_can_be_deleted(s3: Backend) -> None:
     s3.append("job/1.frames", 0, b"one,")
     open_backend(s3.uri).delete(["job/1.frames"])
-    s3.append("job/1.frames", 4, b"two,")  # this handle cannot know
+    s3.append("job/1.frames", 4, b"two,")  # this backend cannot know
 
     (remaining,) = s3.entries("job")
     assert (remaining.key, remaining.size) == ("job/1.frames", 0)
@@ -74,7 +74,7 @@ def test_parts_without_a_beginning_are_listed_so_that_they_can_be_deleted(s3: Ba
     assert objects(s3.uri) == {}
 
 
-def test_a_key_written_whole_loses_the_parts_it_had(s3: Backend) -> None:
+def test_writing_a_key_replaces_its_chunks(s3: Backend) -> None:
     s3.append("job/1.frames", 0, b"one,")
     s3.append("job/1.frames", 4, b"two,")
 
@@ -101,7 +101,7 @@ def test_thousands_of_keys_are_listed_and_deleted_page_by_page(s3: Backend) -> N
     assert s3.entries("job") == []
 
 
-def test_a_prefix_may_be_empty_or_end_in_a_slash(s3_uri: str) -> None:
+def test_a_prefix_may_be_empty_or_end_with_a_slash(s3_uri: str) -> None:
     bucket, _, prefix = s3_uri.removeprefix("s3://").partition("/")
     open_backend(f"{s3_uri}/").write("job.json", b"1")
 
@@ -110,13 +110,13 @@ def test_a_prefix_may_be_empty_or_end_in_a_slash(s3_uri: str) -> None:
 
 
 @pytest.mark.parametrize("uri", ["s3://", "s3:///prefix", "s3://id:hidden@bucket/prefix"])
-def test_an_address_without_a_bucket_is_refused_and_not_repeated(uri: str) -> None:
+def test_a_uri_without_a_bucket_is_refused_without_repeating_it(uri: str) -> None:
     with pytest.raises(UsageError, match="s3://bucket/prefix") as caught:
         open_backend(uri)
     assert "hidden" not in str(caught.value)
 
 
-def test_the_endpoint_may_be_named_for_s3_alone(
+def test_the_endpoint_may_be_set_for_s3_only(
     s3_uri: str, s3_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
@@ -127,7 +127,7 @@ def test_the_endpoint_may_be_named_for_s3_alone(
     assert store.read("job.json") == b"1"
 
 
-def test_a_bucket_that_does_not_exist_is_an_error_in_one_line(s3_environment: None) -> None:
+def test_a_missing_bucket_is_a_one_line_error(s3_environment: None) -> None:
     s3 = open_backend("s3://no-such-bucket/prefix")
 
     for attempt in (
@@ -145,12 +145,12 @@ def test_a_bucket_that_does_not_exist_is_an_error_in_one_line(s3_environment: No
         assert str(caught.value).endswith(": the specified bucket does not exist")
 
 
-def test_a_key_that_no_service_accepts_is_our_error(s3: Backend) -> None:
+def test_an_invalid_key_raises_a_store_error(s3: Backend) -> None:
     with pytest.raises(StoreError, match="Cannot write"):
         s3.write("../job.json", b"1")
 
 
-def test_without_obstore_the_way_to_install_it_is_told() -> None:
+def test_missing_obstore_is_reported_with_how_to_install_it() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_WITHOUT_OBSTORE], capture_output=True, text=True, check=True
     )
@@ -160,7 +160,7 @@ def test_without_obstore_the_way_to_install_it_is_told() -> None:
     )
 
 
-def test_a_put_that_was_repeated_after_a_lost_answer_is_still_the_one_that_created(
+def test_a_put_retried_after_a_lost_response_still_counts_as_created(
     s3: Backend,
 ) -> None:
     assert s3.create("job.json", b"by me")
@@ -169,7 +169,7 @@ def test_a_put_that_was_repeated_after_a_lost_answer_is_still_the_one_that_creat
 
 
 @pytest.mark.parametrize("key", ["job/start.json", "job/1.frames"])
-def test_what_is_larger_than_sonde_writes_is_not_read(
+def test_objects_larger_than_sonde_writes_are_not_read(
     s3: Backend, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sonde.store.limits.MAX_DOCUMENT_BYTES", 1000)
@@ -183,9 +183,7 @@ def test_what_is_larger_than_sonde_writes_is_not_read(
     assert len(s3.read(key)) == 1000
 
 
-def test_a_large_object_is_viewed_part_by_part(
-    s3: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_object_is_read_in_ranges(s3: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     content = bytes(range(256)) * 8
     s3.write("values/1.safetensors", content)
     views = [s3.view("values/1.safetensors")]

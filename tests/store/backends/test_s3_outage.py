@@ -1,4 +1,4 @@
-"""A server that stops answering for a while, and the outbox that waits for it."""
+"""Outages of an S3 server, and the outbox that retries."""
 
 import time
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def proxy(s3_port: int) -> Iterator[FlakyProxy]:
 
 
 class Recording:
-    """An outbox that writes one segment through the proxy, and all that it told was lost."""
+    """An outbox that writes one segment through the proxy, and the losses that it reports."""
 
     def __init__(self, uri: str, limit_bytes: int = WAITING_LIMIT_BYTES) -> None:
         self.lost: list[Notice] = []
@@ -33,12 +33,12 @@ class Recording:
         self.segment = GrowingSegment(KEY, SCHEMA)
 
     def post(self, number: int) -> None:
-        """Hands over what was recorded in the ten nanoseconds of that number."""
+        """Post one chunk with ten nanoseconds of data."""
         frames = frame(number)
         start_ns = 10 * number
         self.outbox.post(Chunk(self.segment, frames, "system samples", start_ns, start_ns + 9))
 
-    def trouble(self) -> str | None:
+    def error(self) -> str | None:
         return self.outbox.last_error
 
     def content(self) -> bytes:
@@ -59,9 +59,7 @@ def uri(s3_uri: str, proxy: FlakyProxy, monkeypatch: pytest.MonkeyPatch) -> str:
     return s3_uri
 
 
-def test_a_refusing_server_that_comes_back_gets_everything_without_being_asked(
-    uri: str, proxy: FlakyProxy
-) -> None:
+def test_after_an_outage_all_chunks_are_sent_automatically(uri: str, proxy: FlakyProxy) -> None:
     recording = Recording(uri)
     recording.outbox.start()
     recording.post(0)
@@ -70,18 +68,18 @@ def test_a_refusing_server_that_comes_back_gets_everything_without_being_asked(
     proxy.refuse()
     for number in range(1, 20):
         recording.post(number)
-    assert eventually(recording.trouble)
-    assert recording.trouble() == f"Cannot write {uri}/{KEY}: connection refused"
+    assert eventually(recording.error)
+    assert recording.error() == f"Cannot write {uri}/{KEY}: connection refused"
     proxy.recover()
 
     assert eventually(lambda: recording.outbox.bytes_written == len(frames(range(20))))
     recording.outbox.close(60)
-    assert recording.trouble() is None
+    assert recording.error() is None
     assert recording.content() == frames(range(20))
     assert recording.lost == []
 
 
-def test_puts_that_were_given_up_and_arrive_late_do_no_harm(
+def test_late_arrival_of_abandoned_puts_does_no_harm(
     uri: str, proxy: FlakyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as hurried:
@@ -92,8 +90,8 @@ def test_puts_that_were_given_up_and_arrive_late_do_no_harm(
     proxy.hang()
     for number in range(20):
         recording.post(number)
-    assert eventually(recording.trouble)
-    assert recording.trouble() == f"Cannot write {uri}/{KEY}: request timed out"
+    assert eventually(recording.error)
+    assert recording.error() == f"Cannot write {uri}/{KEY}: request timed out"
     proxy.recover()
     recording.outbox.close(60)
 
@@ -101,7 +99,7 @@ def test_puts_that_were_given_up_and_arrive_late_do_no_harm(
     assert recording.lost == []
 
 
-def test_posting_never_waits_for_a_hanging_server(uri: str, proxy: FlakyProxy) -> None:
+def test_posting_does_not_wait_for_an_unresponsive_server(uri: str, proxy: FlakyProxy) -> None:
     recording = Recording(uri)
     recording.outbox.start()
     proxy.hang()
@@ -121,7 +119,7 @@ def test_posting_never_waits_for_a_hanging_server(uri: str, proxy: FlakyProxy) -
     assert recording.content() == frames(range(50))
 
 
-def test_closing_is_bounded_by_its_time_out_and_tells_what_was_given_up(
+def test_closing_is_limited_by_its_timeout_and_reports_lost_chunks(
     uri: str, proxy: FlakyProxy
 ) -> None:
     recording = Recording(uri)
@@ -139,7 +137,7 @@ def test_closing_is_bounded_by_its_time_out_and_tells_what_was_given_up(
     assert {lost.what for lost in recording.lost} == {"system samples"}
 
 
-def test_what_does_not_fit_into_the_outbox_is_told_from_when_to_when(
+def test_chunks_that_exceed_the_limit_are_reported_with_their_time_range(
     uri: str, proxy: FlakyProxy
 ) -> None:
     recording = Recording(uri, limit_bytes=4 * len(frame(0)))
@@ -151,7 +149,7 @@ def test_what_does_not_fit_into_the_outbox_is_told_from_when_to_when(
     proxy.recover()
     recording.outbox.close(60)
 
-    # the first may be on its way, the last three fit, and those between them are gone
+    # the first may be in transfer, the last three fit, and those in between are dropped
     assert recording.content() == frames([0, 7, 8, 9])
     assert [(lost.start_ns, lost.end_ns) for lost in recording.lost] == [
         (10 * number, 10 * number + 9) for number in range(1, 7)
@@ -160,12 +158,12 @@ def test_what_does_not_fit_into_the_outbox_is_told_from_when_to_when(
     assert all("connection refused" in lost.reason for lost in recording.lost)
 
 
-def test_silence_and_retries_together_take_less_than_ten_seconds() -> None:
+def test_timeout_and_retries_take_less_than_ten_seconds() -> None:
     assert s3.READ_TIMEOUT_SECONDS + s3.RETRY_SECONDS < 10
 
 
 @pytest.mark.parametrize("failure", ["refuse", "hang"])
-def test_a_dead_server_is_an_error_after_the_silence_and_the_retries(
+def test_an_unresponsive_server_is_an_error_after_timeout_and_retries(
     uri: str, proxy: FlakyProxy, monkeypatch: pytest.MonkeyPatch, failure: str
 ) -> None:
     open_backend(uri).write("job/job.json", b"1")
