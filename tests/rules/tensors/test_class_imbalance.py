@@ -10,12 +10,12 @@ from tests.fakes.training import with_observations
 Counts = dict[str, int]
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def check(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("ClassImbalance", **parameters)["ClassImbalance"]
 
 
-def labelled(counts: list[Counts], tokens: float = 0.0) -> FakeJob:
-    """A job whose labels were counted so, a hundred steps each; tokens go in with each step."""
+def labeled(counts: list[Counts], tokens: float = 0.0) -> FakeJob:
+    """A job with one label count per 100 steps, and a number of tokens per step."""
     job = FakeJob()
     worker = job.worker()
     for step in range(100 * len(counts)):
@@ -34,19 +34,19 @@ def predicted(hits: list[dict[str, list[int]]]) -> FakeJob:
     return with_observations("class-hits", count, len(hits), at=range(len(hits)))
 
 
-def test_a_rare_class_is_found_and_named() -> None:
-    result = judged(labelled([{"0": 3000, "1": 150}] * 4))
+def test_rare_class_is_reported_with_its_name() -> None:
+    result = check(labeled([{"0": 3000, "1": 150}] * 4))
     [episode] = result.episodes
-    assert "Class 0 occurs 12,000 times and class 1 600 times" in episode.finding.message
+    assert "12,000 are of class 0 and 600 of class 1" in episode.finding.message
     assert episode.finding.evidence["ratio"] == pytest.approx(20)
 
 
-def test_a_short_job_is_judged_at_its_end() -> None:
-    assert judged(labelled([{"0": 3000, "1": 150}])).episodes
+def test_short_job_is_evaluated_at_its_end() -> None:
+    assert check(labeled([{"0": 3000, "1": 150}])).episodes
 
 
-def rare_and(hits: dict[str, dict[str, list[int]]]) -> Severity:
-    """How bad a rare class is of which so many were right and wrong, mode by mode."""
+def severity_with(hits: dict[str, dict[str, list[int]]]) -> Severity:
+    """Return the severity of a rare class, given right and wrong predictions by mode."""
     job = FakeJob()
     worker = job.worker()
     for step in range(400):
@@ -59,7 +59,9 @@ def rare_and(hits: dict[str, dict[str, list[int]]]) -> Severity:
         worker.step(step, {"forward": 0.1})
     worker.flush()
     [episode] = [
-        episode for episode in judged(job.end()).episodes if "occurs" in episode.finding.message
+        episode
+        for episode in check(job.end()).episodes
+        if "are of class" in episode.finding.message
     ]
     return episode.severity
 
@@ -67,22 +69,22 @@ def rare_and(hits: dict[str, dict[str, list[int]]]) -> Severity:
 LEARNED, IGNORED = {"0": [90, 5], "1": [5, 0]}, {"0": [95, 0], "1": [1, 4]}
 
 
-def test_a_rare_class_that_is_learned_is_a_hint() -> None:
-    assert rare_and({"train": LEARNED}) is Severity.INFO
+def test_rare_class_that_is_learned_is_info() -> None:
+    assert severity_with({"train": LEARNED}) is Severity.INFO
 
 
 @pytest.mark.parametrize(
     "hits",
     [
         {"train": IGNORED},
-        {"train": LEARNED, "eval": IGNORED},  # by heart
-        {"train": {"0": [95, 0]}},  # nobody knows
+        {"train": LEARNED, "eval": IGNORED},  # memorized
+        {"train": {"0": [95, 0]}},  # unknown
     ],
 )
-def test_a_rare_class_that_is_not_known_to_be_learned_is_more(
+def test_rare_class_that_may_not_be_learned_is_a_warning(
     hits: dict[str, dict[str, list[int]]],
 ) -> None:
-    assert rare_and(hits) is Severity.WARNING
+    assert severity_with(hits) is Severity.WARNING
 
 
 def drawn(classes: int, samples: int, seed: int) -> Counts:
@@ -91,18 +93,18 @@ def drawn(classes: int, samples: int, seed: int) -> Counts:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_balanced_classes_are_left_alone_however_few_samples_each_has(seed: int) -> None:
+def test_balanced_classes_with_few_samples_are_not_reported(seed: int) -> None:
     counts = [drawn(100, 600, seed)]
-    result = judged(labelled(counts))
+    result = check(labeled(counts))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_classes_that_come_one_after_the_other_are_balanced_in_the_end() -> None:
+def test_sorted_classes_that_are_balanced_overall_are_not_reported() -> None:
     counts = [{"0": 900, "1": 20}, {"0": 20, "1": 900}, {"0": 900, "1": 900}]
-    assert judged(labelled(counts)).episodes == ()
+    assert check(labeled(counts)).episodes == ()
 
 
-def test_data_in_order_of_its_classes_is_another_rule_s() -> None:
+def test_data_sorted_by_class_is_left_to_unshuffled_data() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(100):
@@ -112,17 +114,17 @@ def test_data_in_order_of_its_classes_is_another_rule_s() -> None:
     counts = {"0": 800, "1": 800, "2": 800, "3": 10}
     worker.observation("label-histogram", "labels", 99, counts, value=2410)
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert check(job.end()).episodes == ()
 
 
-def test_letters_of_a_text_are_rare_by_nature() -> None:
+def test_rare_letters_of_a_text_are_not_reported() -> None:
     text = [{"32": 40_000, "101": 20_000, "90": 12}] * 4
-    result = judged(labelled(text, tokens=640.0))
+    result = check(labeled(text, tokens=640.0))
     assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
-    assert judged(labelled([{"0": 3000, "1": 150}] * 4, tokens=640.0)).episodes
+    assert check(labeled([{"0": 3000, "1": 150}] * 4, tokens=640.0)).episodes
 
 
-def test_pixels_of_an_image_are_rare_by_nature() -> None:
+def test_rare_pixel_classes_of_an_image_are_not_reported() -> None:
     job = FakeJob()
     worker = job.worker().add_tensor("input_0", "inputs")  # two samples
     for step in range(100):
@@ -132,14 +134,12 @@ def test_pixels_of_an_image_are_rare_by_nature() -> None:
         worker.step(step, {"forward": 0.1})
     worker.observation("label-histogram", "labels", 99, {"0": 12000, "1": 800}, value=12800)
     worker.flush()
-    result = judged(job.end())
+    result = check(job.end())
     assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
-@pytest.mark.parametrize(("spread", "is_found"), [(0, True), (9, False)])
-def test_hidden_words_of_a_text_are_another_number_in_each_batch(
-    spread: int, is_found: bool
-) -> None:
+@pytest.mark.parametrize(("spread", "is_reported"), [(0, True), (9, False)])
+def test_masked_tokens_vary_in_number_and_are_not_reported(spread: int, is_reported: bool) -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(100):
@@ -149,11 +149,13 @@ def test_hidden_words_of_a_text_are_another_number_in_each_batch(
         worker.step(step, {"forward": 0.1})
     worker.observation("label-histogram", "labels", 99, {"0": 6000, "1": 60}, value=6060)
     worker.flush()
-    assert bool(judged(job.end()).episodes) == is_found
+    assert bool(check(job.end()).episodes) == is_reported
 
 
-@pytest.mark.parametrize(("rare", "is_found"), [(2, True), (20, False)])
-def test_labels_that_are_not_all_counted_are_judged_by_batches(rare: int, is_found: bool) -> None:
+@pytest.mark.parametrize(("rare", "is_reported"), [(2, True), (20, False)])
+def test_uncounted_labels_are_evaluated_from_inspected_batches(
+    rare: int, is_reported: bool
+) -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(300):
@@ -162,11 +164,11 @@ def test_labels_that_are_not_all_counted_are_judged_by_batches(rare: int, is_fou
             worker.observation("label-batch", "labels", step, counts, value=64)
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    assert bool(judged(job.end()).episodes) == is_found
+    assert bool(check(job.end()).episodes) == is_reported
 
 
-def in_two_trainings(first: Counts, then: Counts, kind: str = "new-optimizer") -> Evaluation:
-    """Labels of two trainings of 350 steps each; the second one begins within a histogram."""
+def train_twice(first: Counts, then: Counts, kind: str = "new-optimizer") -> Evaluation:
+    """Train twice for 350 steps; the second training starts within a histogram."""
     job = FakeJob()
     worker = job.worker()
     mixed = {label: first.get(label, 0) + then.get(label, 0) for label in {**first, **then}}
@@ -178,7 +180,7 @@ def in_two_trainings(first: Counts, then: Counts, kind: str = "new-optimizer") -
             worker.observation("label-histogram", "labels", step, count, value=sum(count.values()))
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    return judged(job.end())
+    return check(job.end())
 
 
 EIGHT, FOUR = {str(label): 20 for label in range(8)}, {str(label): 1200 for label in range(4)}
@@ -186,48 +188,48 @@ RARE = {"0": 3000, "1": 150}
 
 
 @pytest.mark.parametrize("kind", ["new-optimizer", "loss-kind"])
-def test_classes_of_a_second_task_are_counted_apart(kind: str) -> None:
-    result = in_two_trainings(EIGHT, FOUR, kind)
+def test_classes_of_a_second_task_are_counted_separately(kind: str) -> None:
+    result = train_twice(EIGHT, FOUR, kind)
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 @pytest.mark.parametrize(("first", "then"), [(RARE, RARE), (RARE, FOUR), (FOUR, RARE)])
-def test_a_rare_class_of_either_task_is_found(first: Counts, then: Counts) -> None:
-    [episode] = in_two_trainings(first, then).episodes
+def test_rare_class_of_either_task_is_reported(first: Counts, then: Counts) -> None:
+    [episode] = train_twice(first, then).episodes
     assert "class 1" in episode.finding.message
 
 
-def test_few_labels_are_not_enough() -> None:
-    result = judged(labelled([{"0": 90, "1": 1}]))
+def test_few_labels_are_not_enough_data() -> None:
+    result = check(labeled([{"0": 90, "1": 1}]))
     assert result.reason == "Not enough data: 91 of 500 labels"
 
 
-def test_a_class_that_is_never_right_is_found() -> None:
+def test_class_that_is_mostly_predicted_wrong_is_reported() -> None:
     early, later = {"0": [5, 45], "1": [5, 45]}, {"0": [48, 2], "1": [4, 46], "2": [90, 10]}
     hits = [early] * 20 + [later] * 200
-    [episode] = judged(predicted(hits)).episodes
+    [episode] = check(predicted(hits)).episodes
     assert episode.finding.subject == "predictions/train"
     assert episode.finding.evidence["classes"] == ["1"]
 
 
-def test_classes_that_are_learned_one_after_the_other_are_left_alone() -> None:
+def test_classes_learned_one_after_the_other_are_not_reported() -> None:
     untrained = [{"0": [5, 45], "1": [0, 50]}] * 20
     first = [{"0": [49, 1], "1": [5, 45]}] * 50
     both = [{"0": [49, 1], "1": [49, 1]}] * 20
-    assert judged(predicted(untrained + first + both)).episodes == ()
+    assert check(predicted(untrained + first + both)).episodes == ()
 
 
-def test_no_class_is_told_while_more_and_more_is_right() -> None:
-    sections = [{"0": [500, 0], "1": [25 * index, 400 - 25 * index]} for index in range(9)]
-    hits = [item for piece in sections for item in [piece] * 60]
+def test_no_class_is_reported_while_accuracy_rises() -> None:
+    blocks = [{"0": [500, 0], "1": [25 * index, 400 - 25 * index]} for index in range(9)]
+    hits = [item for block in blocks for item in [block] * 60]
     count = {"predictions": lambda step: (900.0, hits[step])}
     job = with_observations("class-hits", count, len(hits), at=range(0, len(hits), 60))
-    assert judged(job).episodes == ()
+    assert check(job).episodes == ()
 
 
-@pytest.mark.parametrize(("optimizers", "is_found"), [(1, True), (4, False)])
-def test_what_each_training_does_not_know_at_first_is_no_class_that_is_ignored(
-    optimizers: int, is_found: bool
+@pytest.mark.parametrize(("optimizers", "is_reported"), [(1, True), (4, False)])
+def test_early_mispredictions_of_each_training_are_not_reported(
+    optimizers: int, is_reported: bool
 ) -> None:
     job = FakeJob()
     worker = job.worker()
@@ -235,15 +237,15 @@ def test_what_each_training_does_not_know_at_first_is_no_class_that_is_ignored(
         round_, index = divmod(step, 150)
         if index == 0:
             worker.observation("new-optimizer", str(round_ % optimizers), step, {})
-        if index < 7:  # where an optimizer begins, it is looked at more often
+        if index < 7:  # inspections are more frequent after an optimizer starts
             hits = {"0": [40, 0], "1": [2, 30]}
             worker.observation("class-hits", "predictions", step, hits, value=72)
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    assert bool(judged(job.end()).episodes) is is_found
+    assert bool(check(job.end()).episodes) is is_reported
 
 
-def test_a_network_that_is_there_to_be_fooled_is_left_alone() -> None:
+def test_discriminator_of_a_gan_is_not_reported() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(300):
@@ -252,14 +254,14 @@ def test_a_network_that_is_there_to_be_fooled_is_left_alone() -> None:
         worker.scalar("loss/0", step, 0.7).scalar("loss/1", step, 0.7)
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert check(job.end()).episodes == ()
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
-    assert judged(labelled([{"0": 500, "1": 50}]), setting="classic").triggered == 0
-    assert judged(labelled([{"0": 501, "1": 50}]), setting="classic").triggered == 1
-    assert judged(labelled([{"0": 450, "1": 4}]), setting="classic").triggered == 0
+def test_classic_setting_follows_the_documented_criterion() -> None:
+    assert check(labeled([{"0": 500, "1": 50}]), setting="classic").triggered == 0
+    assert check(labeled([{"0": 501, "1": 50}]), setting="classic").triggered == 1
+    assert check(labeled([{"0": 450, "1": 4}]), setting="classic").triggered == 0
     hits = [{"0": [29, 71], "1": [30, 70], "2": [300, 0]}]
-    result = judged(predicted(hits), setting="classic")
+    result = check(predicted(hits), setting="classic")
     assert result.triggered == 1
     assert result.episodes[0].finding.evidence["classes"] == ["0"]

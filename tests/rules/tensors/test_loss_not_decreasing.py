@@ -11,7 +11,7 @@ from tests.fakes.training import noisy, with_losses
 SEEDS = range(5)
 
 
-def calibrated(job: FakeJob, **parameters: object) -> Evaluation:
+def check(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("LossNotDecreasing", **parameters)["LossNotDecreasing"]
 
 
@@ -21,8 +21,8 @@ def flat(steps: int, noise: float, seed: int = 0) -> FloatArray:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("noise", [0.005, 0.03, 0.1])
-def test_a_loss_that_never_falls_is_found(noise: float, seed: int) -> None:
-    result = calibrated(with_losses(flat(700, noise, seed)))
+def test_flat_loss_is_reported(noise: float, seed: int) -> None:
+    result = check(with_losses(flat(700, noise, seed)))
     assert result.status is RuleStatus.ISSUES_FOUND
     [episode] = result.episodes
     assert "has not decreased" in episode.finding.message
@@ -30,42 +30,42 @@ def test_a_loss_that_never_falls_is_found(noise: float, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_fall_of_nearly_nothing_is_none_however_sure_it_is(seed: int) -> None:
+def test_tiny_certain_decrease_is_reported(seed: int) -> None:
     losses = noisy(lambda at: 2.3 - 0.005 * at / 700, 700, 0.001, seed)
-    assert calibrated(with_losses(losses)).episodes
+    assert check(with_losses(losses)).episodes
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_small_fall_in_much_noise_may_be_one(seed: int) -> None:
+def test_small_decrease_hidden_by_noise_is_not_reported(seed: int) -> None:
     losses = noisy(lambda at: 2.3 - 0.5 * at / 500, 500, 0.3, seed)
-    assert calibrated(with_losses(losses)).episodes == ()
+    assert check(with_losses(losses)).episodes == ()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_loss_that_rises_from_its_start_is_found(seed: int) -> None:
+def test_rising_loss_is_reported(seed: int) -> None:
     losses = noisy(lambda at: 2.3 + at / 200, 700, 0.05, seed)
-    [episode] = calibrated(with_losses(losses)).episodes
+    [episode] = check(with_losses(losses)).episodes
     assert "has increased" in episode.finding.message
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_loss_that_only_comes_back_from_an_explosion_is_found(seed: int) -> None:
+def test_loss_that_only_recovers_from_an_explosion_is_reported(seed: int) -> None:
     losses = noisy(lambda at: 2.6 + 900 * np.exp(-at / 3), 700, 0.1, seed)
     losses[:2] = 2.3, 40.0
-    assert calibrated(with_losses(losses)).episodes
+    assert check(with_losses(losses)).episodes
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_job_that_is_over_is_judged_sooner(seed: int) -> None:
-    assert calibrated(with_losses(flat(160, 0.03, seed))).episodes
+def test_finished_job_is_evaluated_with_fewer_steps(seed: int) -> None:
+    assert check(with_losses(flat(160, 0.03, seed))).episodes
 
 
 HEALTHY = {
-    "falls at once and then stands still": lambda at: 2.3 * np.exp(-at / 8) + 0.1,
+    "falls quickly and then levels off": lambda at: 2.3 * np.exp(-at / 8) + 0.1,
     "falls slowly": lambda at: 2.3 * np.exp(-at / 1500),
-    "stands still for 400 steps, then falls": lambda at: np.where(at < 400, 2.3, 0.6),
-    "falls, stands still for long": lambda at: 0.5 + 1.8 * np.exp(-at / 60),
-    "falls, then rises a little (overfitting is another rule's)": lambda at: (
+    "flat for 400 steps, then falls": lambda at: np.where(at < 400, 2.3, 0.6),
+    "falls, then a long plateau": lambda at: 0.5 + 1.8 * np.exp(-at / 60),
+    "falls, then rises slightly (left to Overfit)": lambda at: (
         0.5 + 1.8 * np.exp(-at / 60) + at / 3000
     ),
     "falls in small stairs": lambda at: 2.3 - 0.2 * (at // 100),
@@ -75,77 +75,77 @@ HEALTHY = {
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
+def test_healthy_losses_are_not_reported(name: str, seed: int) -> None:
     losses = noisy(HEALTHY[name], 900, 0.1, seed)
-    result = calibrated(with_losses(losses))
+    result = check(with_losses(losses))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_loss_that_has_fallen_may_count_hard_samples_only_from_then_on(seed: int) -> None:
-    def of_hard_ones(at: FloatArray) -> FloatArray:
+def test_loss_that_switches_to_hard_samples_is_not_reported(seed: int) -> None:
+    def hard_samples(at: FloatArray) -> FloatArray:
         return np.where(at < 55, 0.12 + 0.55 * np.exp(-at / 8), 0.55 + 0.1 * np.exp(-at / 60))
 
-    assert calibrated(with_losses(noisy(of_hard_ones, 330, 0.05, seed))).episodes == ()
+    assert check(with_losses(noisy(hard_samples, 330, 0.05, seed))).episodes == ()
 
 
-def test_a_loss_that_changes_its_sign_need_not_fall() -> None:
+def test_loss_that_changes_sign_is_not_reported() -> None:
     losses = np.random.default_rng(0).standard_normal(800)
-    assert calibrated(with_losses(losses)).episodes == ()
+    assert check(with_losses(losses)).episodes == ()
 
 
-def test_a_training_that_goes_on_from_elsewhere_is_left_alone() -> None:
-    assert calibrated(with_losses(flat(800, 0.03), first_step=20_000)).episodes == ()
+def test_resumed_training_is_not_reported() -> None:
+    assert check(with_losses(flat(800, 0.03), first_step=20_000)).episodes == ()
 
 
-def test_warm_up_of_the_learning_rate_does_not_count() -> None:
+def test_learning_rate_warmup_does_not_count() -> None:
     losses = np.append(flat(700, 0.03), noisy(lambda at: 2.3 * np.exp(-at / 50), 100, 0.03))
     rates = np.minimum(np.arange(800) / 700, 1.0) * 1e-3
     job = with_losses(losses, scalars={"learning_rate/0": rates.tolist()})
-    assert calibrated(job).episodes == ()
+    assert check(job).episodes == ()
 
 
-def test_several_losses_in_turn_need_not_fall() -> None:
+def test_rule_does_not_apply_to_alternating_losses() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(700):
         worker.scalar("loss/0", step, 0.7).scalar("loss/1", step, 0.7)
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    result = calibrated(job.end())
+    result = check(job.end())
     assert result.status is RuleStatus.NOT_APPLICABLE
     assert "alternating losses" in (result.reason or "")
 
 
-def test_spikes_and_values_that_are_not_finite_are_no_trend() -> None:
+def test_spikes_and_nan_are_not_reported() -> None:
     losses = noisy(lambda at: 2.3 * np.exp(-at / 100) + 0.2, 700, 0.05)
     losses[::50] = 1e6
     losses[7::90] = np.nan
-    assert calibrated(with_losses(losses)).episodes == ()
+    assert check(with_losses(losses)).episodes == ()
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = calibrated(with_losses(flat(40, 0.03)))
+def test_short_job_reports_how_much_data_is_missing() -> None:
+    result = check(with_losses(flat(40, 0.03)))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == "Not enough data: 40 of 150 steps"
 
 
-def test_an_alarm_recovers_when_the_loss_falls_after_all() -> None:
+def test_finding_is_resolved_when_the_loss_falls_later() -> None:
     losses = np.append(flat(2100, 0.02), noisy(lambda at: 2.3 * np.exp(-at / 80), 900, 0.02))
-    [episode] = calibrated(with_losses(losses)).episodes
+    [episode] = check(with_losses(losses)).episodes
     assert not episode.is_open
 
 
-def test_given_steps_hold() -> None:
-    assert calibrated(with_losses(flat(1200, 0.03)), num_steps=5000).episodes == ()
+def test_explicit_steps_apply() -> None:
+    assert check(with_losses(flat(1200, 0.03)), num_steps=5000).episodes == ()
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_follows_the_documented_criterion() -> None:
     losses = [10.0] * 41
     for step, value in ((10, 9.995), (20, 9.0), (30, 9.5), (40, 8.0)):
         losses[step] = value
-    result = calibrated(with_losses(losses), setting="classic")
-    # from ten steps to ten steps: a little down, down, up, down
+    result = check(with_losses(losses), setting="classic")
+    # changes over 10 steps: slightly down, down, up, down
     assert result.triggered == 2
     assert [(episode.first_step, episode.last_step) for episode in result.episodes] == [
         (0, 10),
@@ -154,7 +154,7 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     assert result.episodes[0].finding.evidence["fall_percent"] == pytest.approx(0.05)
 
 
-def test_classic_takes_the_evaluation_where_there_is_one() -> None:
+def test_classic_setting_prefers_evaluation_losses() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(30):
@@ -162,17 +162,17 @@ def test_classic_takes_the_evaluation_where_there_is_one() -> None:
         worker.scalar("loss", step, 3.0, mode="eval")
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    [episode] = calibrated(job.end(), setting="classic").episodes
+    [episode] = check(job.end(), setting="classic").episodes
     assert episode.finding.subject == "loss/eval"
 
 
-def test_another_scalar_may_be_taken_for_the_loss() -> None:
+def test_pattern_selects_another_scalar_as_loss() -> None:
     job = with_losses(noisy(lambda at: 2.3 * np.exp(-at / 50), 300, 0.02))
     worker = job.worker(restart=1)
     for step in range(300):
         worker.scalar("perplexity", step, 10.0 + 0.01 * (step % 3)).step(step, {"forward": 0.1})
     worker.flush()
     job.end()
-    [episode] = calibrated(job, tensor_regex="perplex").episodes
+    [episode] = check(job, tensor_regex="perplex").episodes
     assert "perplexity has not decreased" in episode.finding.message
-    assert calibrated(job, tensor_regex="perplex").datapoints == 300
+    assert check(job, tensor_regex="perplex").datapoints == 300

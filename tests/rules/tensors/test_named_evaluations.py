@@ -53,7 +53,7 @@ def falling(to: float) -> Level:
     return lambda step: to + (2.3 - to) * float(np.exp(-step / 100))
 
 
-def test_overfitting_is_found_though_the_training_set_is_evaluated_too() -> None:
+def test_overfitting_is_reported_although_the_training_set_is_evaluated_too() -> None:
     job = both_splits(falling(0.01), lambda step: falling(1.0)(step) + step / 400, right=(1.0, 0.6))
     evaluation = job.job().check("Overfit")["Overfit"]
     [episode] = evaluation.episodes
@@ -61,7 +61,7 @@ def test_overfitting_is_found_though_the_training_set_is_evaluated_too() -> None
     assert status(job, "LabelsUnrelated") is RuleStatus.NO_ISSUES_FOUND
 
 
-def test_labels_that_do_not_belong_to_their_inputs_are_found_with_both_splits_evaluated() -> None:
+def test_unrelated_labels_are_reported_with_both_splits_evaluated() -> None:
     job = both_splits(falling(0.01), lambda step: 2.3 + step / 400, right=(1.0, 0.1))
     [episode] = job.job().check("LabelsUnrelated")["LabelsUnrelated"].episodes
     assert "10% in validation" in episode.finding.message
@@ -70,13 +70,13 @@ def test_labels_that_do_not_belong_to_their_inputs_are_found_with_both_splits_ev
 @pytest.mark.parametrize(
     "rule", ["Overfit", "Overtraining", "LabelsUnrelated", "ValidationTooGood"]
 )
-def test_a_healthy_training_that_evaluates_both_splits_is_left_alone(rule: str) -> None:
+def test_healthy_training_that_evaluates_both_splits_is_not_reported(rule: str) -> None:
     job = both_splits(falling(0.1), falling(0.3), right=(0.95, 0.9))
     assert status(job, rule) is not RuleStatus.ISSUES_FOUND
 
 
 def leaking(shares: dict[str, float]) -> FakeJob:
-    """Series of evaluations, and the share of their samples that was trained on."""
+    """A job with series of evaluations, and the share of reused samples in each."""
     job = FakeJob()
     worker = job.worker()
     for step in range(400):
@@ -101,7 +101,7 @@ def leaking(shares: dict[str, float]) -> FakeJob:
 
 
 @pytest.mark.parametrize(
-    ("shares", "is_found"),
+    ("shares", "is_reported"),
     [
         ({"train (evaluated)": 1.0, "validation": 0.0}, False),
         ({"train (evaluated)": 1.0, "validation": 1.0}, True),
@@ -110,8 +110,8 @@ def leaking(shares: dict[str, float]) -> FakeJob:
         ({"validation": 0.0}, False),
     ],
 )
-def test_samples_that_were_trained_on_are_found_in_the_validation_set_alone(
-    shares: dict[str, float], is_found: bool
+def test_reused_samples_are_reported_in_the_validation_set_only(
+    shares: dict[str, float], is_reported: bool
 ) -> None:
     result = status(leaking(shares), "ValidationTooGood") is RuleStatus.ISSUES_FOUND
-    assert result == is_found
+    assert result == is_reported

@@ -12,7 +12,7 @@ from tests.fakes.training import with_evaluations, with_losses
 SEEDS = range(5)
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def check(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("Overfit", **parameters)["Overfit"]
 
 
@@ -21,20 +21,20 @@ def falling(step: int, to: float = 0.01, by: float = 100.0) -> float:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_validation_loss_that_turns_is_found(seed: int) -> None:
+def test_rising_validation_loss_is_reported(seed: int) -> None:
     rng = np.random.default_rng(seed)
 
     def turning(step: int) -> float:
         return (falling(step, 1.0) + step / 400) * (1 + 0.03 * rng.standard_normal())
 
-    [episode] = judged(with_evaluations(falling, turning, 40)).episodes
+    [episode] = check(with_evaluations(falling, turning, 40)).episodes
     assert episode.is_open
     assert "while the training loss went from" in episode.finding.message
     assert 100 < float(str(episode.finding.evidence["best_step"])) < 350
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_second_phase_on_few_samples_after_a_steep_fall_is_found(seed: int) -> None:
+def test_overfitting_in_a_second_phase_is_reported(seed: int) -> None:
     rng = np.random.default_rng(seed)
 
     def validation(step: int) -> float:
@@ -45,42 +45,42 @@ def test_a_second_phase_on_few_samples_after_a_steep_fall_is_found(seed: int) ->
     def training(step: int) -> float:
         return 0.8 + 1.3 * float(np.exp(-step / 300)) if step < 800 else 0.01
 
-    [episode] = judged(with_evaluations(training, validation, 40, 40)).episodes
+    [episode] = check(with_evaluations(training, validation, 40, 40)).episodes
     assert episode.is_open
 
 
 HEALTHY: dict[str, Callable[[int], float]] = {
-    "the validation follows": lambda step: 1.2 * falling(step, 0.1),
+    "validation follows training": lambda step: 1.2 * falling(step, 0.1),
     "a large gap that stays": lambda step: falling(step, 0.8),
-    "both near nought, and the validation creeps up": lambda step: falling(step) + step / 20_000,
-    "the validation is better": lambda step: 0.8 * falling(step),
-    "it stands still": lambda _: 2.3,
+    "both near zero, validation rises slowly": lambda step: falling(step) + step / 20_000,
+    "validation is better": lambda step: 0.8 * falling(step),
+    "flat": lambda _: 2.3,
 }
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
+def test_healthy_losses_are_not_reported(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     job = with_evaluations(
         lambda step: falling(step) * (1 + 0.1 * rng.standard_normal()),
         lambda step: HEALTHY[name](step) * (1 + 0.05 * rng.standard_normal()),
         40,
     )
-    result = judged(job)
+    result = check(job)
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_a_training_that_diverges_does_not_overfit() -> None:
+def test_diverging_training_is_not_reported() -> None:
     job = with_evaluations(
         lambda step: falling(step) + max(0, step - 400) / 50,
         lambda step: falling(step) + max(0, step - 400) / 30,
         40,
     )
-    assert judged(job).episodes == ()
+    assert check(job).episodes == ()
 
 
-def test_a_test_whether_a_model_can_learn_a_batch_by_heart_is_left_alone() -> None:
+def test_memorization_test_on_one_batch_is_not_reported() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(400):
@@ -90,11 +90,11 @@ def test_a_test_whether_a_model_can_learn_a_batch_by_heart_is_left_alone() -> No
             worker.scalar("loss", step // 20, 2.3 + step / 100, mode="eval")
             worker.step(step // 20, {"forward": 0.1}, mode="eval")
     worker.flush()
-    result = judged(job.end())
+    result = check(job.end())
     assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
-def test_losses_that_a_device_tells_late_belong_to_their_evaluation() -> None:
+def test_losses_reported_late_by_a_device_belong_to_their_evaluation() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(40):
@@ -105,31 +105,31 @@ def test_losses_that_a_device_tells_late_belong_to_their_evaluation() -> None:
         for batch in range(3 if step % 20 == 0 else 0):
             worker.step(step // 20 * 3 + batch, {"forward": 0.05}, mode="eval")
     worker.flush()
-    [episode] = judged(job.end(), setting="classic").episodes
+    [episode] = check(job.end(), setting="classic").episodes
     assert (episode.triggered, episode.first_step, episode.last_step) == (2, 0, 20)
 
 
-def test_a_few_evaluations_are_not_enough() -> None:
-    result = judged(with_evaluations(falling, falling, 3))
+def test_few_evaluations_are_not_enough_data() -> None:
+    result = check(with_evaluations(falling, falling, 3))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == "Not enough data: 3 of 5 evaluations"
 
 
-def test_without_evaluation_nothing_can_be_said() -> None:
-    result = judged(with_losses([falling(step) for step in range(100)]))
+def test_job_without_evaluations_is_not_enough_data() -> None:
+    result = check(with_losses([falling(step) for step in range(100)]))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == "Not enough data: 0 of 5 evaluations"
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_follows_the_documented_criterion() -> None:
     validation = [1.0, 1.2, 1.05, 1.3, 1.4, 1.0]
     job = with_evaluations(lambda _: 1.0, lambda step: validation[step // 20], 6)
-    result = judged(job, setting="classic")
-    assert result.triggered == 3  # 1.2, 1.3 and 1.4; 1.05 is within a tenth
+    result = check(job, setting="classic")
+    assert result.triggered == 3  # 1.2, 1.3 and 1.4; 1.05 is within 10%
     assert [(episode.first_step, episode.last_step) for episode in result.episodes] == [
         (39, 39),
         (79, 99),
     ]
-    assert judged(job, setting="classic", patience=2).triggered == 1
-    assert judged(job, setting="classic", start_step=60).triggered == 2
-    assert judged(job, setting="classic", ratio_threshold=0.35).triggered == 1
+    assert check(job, setting="classic", patience=2).triggered == 1
+    assert check(job, setting="classic", start_step=60).triggered == 2
+    assert check(job, setting="classic", ratio_threshold=0.35).triggered == 1

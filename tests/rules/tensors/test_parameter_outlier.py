@@ -13,7 +13,7 @@ Weights = Callable[[str, int], FloatArray]
 LAYERS = ("a.weight", "b.weight", "c.weight", "d.weight")
 
 
-def judged(job: FakeJob) -> Evaluation:
+def check(job: FakeJob) -> Evaluation:
     return job.job().check("ParameterOutlier")["ParameterOutlier"]
 
 
@@ -48,18 +48,18 @@ def flipped(to: float) -> Weights:
 
 
 @pytest.mark.parametrize(("to", "severity"), [(30.0, Severity.WARNING), (1e30, Severity.CRITICAL)])
-def test_a_flipped_bit_is_found_between_two_looks(to: float, severity: Severity) -> None:
-    [episode] = judged(training(flipped(to))).episodes
+def test_flipped_bit_is_reported_between_two_inspections(to: float, severity: Severity) -> None:
+    [episode] = check(training(flipped(to))).episodes
     finding = episode.finding
     assert (finding.tensor, finding.severity) == ("b.weight", severity)
     assert (episode.first_step, episode.last_step) == (24, 30)
 
 
-def test_a_matrix_that_is_written_in_other_units_is_found() -> None:
+def test_matrix_overwritten_at_another_scale_is_reported() -> None:
     def weights(name: str, step: int) -> FloatArray:
         return typical_weights(name, step) * (1e3 if name == "d.weight" and step >= 30 else 1.0)
 
-    [episode] = judged(training(weights)).episodes
+    [episode] = check(training(weights)).episodes
     assert (episode.finding.tensor, episode.first_step) == ("d.weight", 24)
     assert "Many weights" in episode.finding.message
 
@@ -71,7 +71,7 @@ HEALTHY: dict[str, Weights] = {
     "one outlier that grows": lambda name, step: np.append(
         typical_weights(name, step), 0.2 * 1.1**step
     ),
-    "a layer that begins at zero": lambda name, step: (
+    "a layer that starts at zero": lambda name, step: (
         typical_weights(name, step) * (1e-6 if name == "d.weight" and step < 30 else 1.0)
     ),
     "a matrix that jumps while it is still moving": lambda name, step: (
@@ -79,20 +79,20 @@ HEALTHY: dict[str, Weights] = {
         * (5.0 ** (step // 6) if name == "d.weight" else 1.0)
         * (1 + 1e2 * (step >= 30))
     ),
-    "one explodes first, and the others follow": lambda name, step: (
+    "one matrix explodes first, and the others follow": lambda name, step: (
         typical_weights(name, step) * ((1e6 if name == "d.weight" else 50.0) if step >= 30 else 1.0)
     ),
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_weights_are_left_alone(name: str) -> None:
-    result = judged(training(HEALTHY[name]))
+def test_healthy_weights_are_not_reported(name: str) -> None:
+    result = check(training(HEALTHY[name]))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_every_worker_is_looked_at() -> None:
+def test_every_worker_is_checked() -> None:
     def weights(name: str, step: int) -> FloatArray:
         return flipped(1e9)(name, step)
 
-    assert {episode.finding.worker for episode in judged(training(weights, 2)).episodes} == {0, 1}
+    assert {episode.finding.worker for episode in check(training(weights, 2)).episodes} == {0, 1}

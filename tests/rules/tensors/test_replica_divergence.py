@@ -9,10 +9,10 @@ from tests.fakes.job import FakeJob
 
 CHECKS = range(0, 600, 100)
 
-Sums = Callable[[int, int], str]  # of a rank at a step
+Sums = Callable[[int, int], str]  # rank and step to checksum
 
 
-def judged(job: FakeJob) -> Evaluation:
+def check(job: FakeJob) -> Evaluation:
     return job.job().check("ReplicaDivergence")["ReplicaDivergence"]
 
 
@@ -24,7 +24,7 @@ def workers(
     late: int = -1,
     checks: Sequence[int] = CHECKS,
 ) -> FakeJob:
-    """Checks of all weights, every hundred steps; one worker tells it some steps later."""
+    """Check all weights every 100 steps; one worker may report 15 steps later."""
     job = FakeJob()
     start_ns = job.clock.now_ns()
     for rank in range(ranks):
@@ -51,7 +51,7 @@ def at_every_step(
     late: int = 0,
     read: Callable[[int, int], str] = lambda _rank, _step: "0 1 3 5",
 ) -> FakeJob:
-    """Two workers that tell of a few bytes at every step, and now and then of all weights."""
+    """Record a fingerprint of two workers at every step and a checksum every 16 steps."""
     job = FakeJob()
     start_ns = job.clock.now_ns()
     for rank in range(2):
@@ -69,46 +69,46 @@ def at_every_step(
     return job.end()
 
 
-def few_steps_job(rank: int, step: int) -> int:
+def diverging(rank: int, step: int) -> int:
     return 1000 + step + 7 * rank * (step >= 303)
 
 
-def all_of(rank: int, step: int) -> str:
-    return f"{few_steps_job(rank, step):08x}"
+def diverging_checksum(rank: int, step: int) -> str:
+    return f"{diverging(rank, step):08x}"
 
 
 def equal(_rank: int, step: int) -> str:
     return f"{step:08x}"
 
 
-def one_leaves(rank: int, step: int) -> str:
+def one_diverges(rank: int, step: int) -> str:
     return f"{step + (rank == 2 and step >= 300):08x}"
 
 
-def own_ways(rank: int, step: int) -> str:
+def all_diverge(rank: int, step: int) -> str:
     return f"{step + 7 * rank * (step > 0):08x}"
 
 
-def test_a_worker_that_leaves_the_others_is_critical_and_named() -> None:
-    [episode] = judged(workers(one_leaves)).episodes
+def test_diverging_worker_is_critical_and_named() -> None:
+    [episode] = check(workers(one_diverges)).episodes
     finding = episode.finding
     assert (finding.severity, finding.worker) == (Severity.CRITICAL, 2)
     assert (episode.first_step, finding.evidence["last_equal_step"]) == (300, 200)
     assert "worker 2 differs from the rest" in finding.message
 
 
-def test_what_a_training_has_kept_equal_by_itself_must_stay_so() -> None:
-    [episode] = judged(workers(one_leaves, wrapped=False)).episodes
+def test_unwrapped_models_that_were_equal_must_stay_equal() -> None:
+    [episode] = check(workers(one_diverges, wrapped=False)).episodes
     assert episode.severity is Severity.CRITICAL
 
 
-def test_workers_that_nobody_keeps_together_are_found_later() -> None:
-    [episode] = judged(workers(own_ways, wrapped=False)).episodes
+def test_unsynchronized_workers_are_reported_later() -> None:
+    [episode] = check(workers(all_diverge, wrapped=False)).episodes
     assert episode.severity is Severity.WARNING
     assert episode.first_step == 100
 
 
-def test_workers_that_nobody_keeps_together_are_found_at_the_end_of_a_short_job() -> None:
+def test_unsynchronized_workers_are_reported_at_the_end_of_a_short_job() -> None:
     def apart(since: int) -> FakeJob:
         job = FakeJob()
         start_ns = job.clock.now_ns()
@@ -122,83 +122,83 @@ def test_workers_that_nobody_keeps_together_are_found_at_the_end_of_a_short_job(
             worker.flush()
         return job.end()
 
-    [episode] = judged(apart(since=1)).episodes
+    [episode] = check(apart(since=1)).episodes
     assert (episode.severity, episode.first_step) == (Severity.WARNING, 1)
-    assert judged(apart(since=200)).episodes == ()
+    assert check(apart(since=200)).episodes == ()
 
 
-def test_parts_that_differ_from_the_first_may_be_meant_so() -> None:
-    [episode] = judged(workers(lambda rank, step: f"{step + rank:08x}")).episodes
+def test_wrapped_models_that_differ_from_the_start_are_a_warning() -> None:
+    [episode] = check(workers(lambda rank, step: f"{step + rank:08x}")).episodes
     assert episode.severity is Severity.WARNING
 
 
-def test_equal_workers_are_left_alone() -> None:
-    result = judged(workers(equal, late=1))
+def test_equal_workers_are_not_reported() -> None:
+    result = check(workers(equal, late=1))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
     assert result.datapoints == 24
 
 
-def test_models_that_never_were_the_same_are_left_alone() -> None:
-    assert judged(workers(lambda rank, step: f"{step + rank:08x}", wrapped=False)).episodes == ()
+def test_unwrapped_models_that_were_never_equal_are_not_reported() -> None:
+    assert check(workers(lambda rank, step: f"{step + rank:08x}", wrapped=False)).episodes == ()
 
 
-def test_models_that_are_averaged_now_and_then_are_left_alone() -> None:
+def test_occasionally_averaged_models_are_not_reported() -> None:
     def averaged(rank: int, step: int) -> str:
         return f"{step + rank * (step % 200 == 100):08x}"
 
-    assert judged(workers(averaged, wrapped=False, ranks=2)).episodes == ()
+    assert check(workers(averaged, wrapped=False, ranks=2)).episodes == ()
 
 
-def test_models_that_are_averaged_often_may_part_between() -> None:
+def test_frequently_averaged_models_are_not_reported() -> None:
     def averaged(rank: int, step: int) -> str:
         return f"{step + rank * (step % 50 != 0):08x}"
 
     often = workers(averaged, wrapped=False, ranks=2, checks=range(0, 600, 5))
-    assert judged(often).episodes == ()
+    assert check(often).episodes == ()
 
 
-def test_workers_that_come_together_again_recover() -> None:
+def test_finding_is_resolved_when_workers_are_equal_again() -> None:
     def comes_back(rank: int, step: int) -> str:
         return f"{step + (rank == 2 and step == 300):08x}"
 
-    [episode] = judged(workers(comes_back)).episodes
+    [episode] = check(workers(comes_back)).episodes
     assert not episode.is_open
 
 
-def test_fingerprints_tell_workers_that_part_at_that_very_step() -> None:
-    [episode] = judged(at_every_step(few_steps_job, all_of)).episodes
+def test_fingerprints_report_divergence_at_the_exact_step() -> None:
+    [episode] = check(at_every_step(diverging, diverging_checksum)).episodes
     assert episode.severity is Severity.CRITICAL
     assert episode.first_step == 303
     assert episode.finding.evidence["last_equal_step"] == 302
     assert episode.first_ns - FakeClock().now_ns() < 30.4 * NANOSECONDS
 
 
-def test_what_a_training_has_kept_equal_at_every_step_must_stay_so() -> None:
-    [episode] = judged(at_every_step(few_steps_job, all_of, wrapped=False)).episodes
+def test_unwrapped_models_equal_at_every_step_must_stay_equal() -> None:
+    [episode] = check(at_every_step(diverging, diverging_checksum, wrapped=False)).episodes
     assert (episode.severity, episode.first_step) == (Severity.CRITICAL, 303)
 
 
-def test_what_fingerprints_do_not_see_is_told_by_the_next_checksum_and_stays() -> None:
-    [episode] = judged(at_every_step(lambda _rank, step: step, all_of)).episodes
+def test_divergence_missed_by_fingerprints_is_reported_by_the_next_checksum() -> None:
+    [episode] = check(at_every_step(lambda _rank, step: step, diverging_checksum)).episodes
     assert (episode.first_step, episode.is_open) == (304, True)
 
 
-def test_a_checksum_from_before_does_not_end_what_fingerprints_tell() -> None:
+def test_late_checksum_does_not_resolve_a_fingerprint_finding() -> None:
     checks = range(0, 304, 16)
-    [episode] = judged(at_every_step(few_steps_job, equal, checks=checks, late=20)).episodes
+    [episode] = check(at_every_step(diverging, equal, checks=checks, late=20)).episodes
     assert (episode.first_step, episode.is_open) == (303, True)
 
 
-def test_workers_whose_fingerprints_are_equal_again_recover() -> None:
+def test_finding_is_resolved_when_fingerprints_are_equal_again() -> None:
     def comes_back(rank: int, step: int) -> int:
         return step + 1000 * rank * (303 <= step < 350)
 
     back = at_every_step(comes_back, lambda rank, step: f"{comes_back(rank, step):08x}")
-    [episode] = judged(back).episodes
+    [episode] = check(back).episodes
     assert (episode.first_step, episode.is_open) == (303, False)
 
 
-def test_models_that_are_averaged_every_tenth_step_are_left_alone() -> None:
+def test_models_averaged_every_tenth_step_are_not_reported() -> None:
     def averaged(rank: int, step: int) -> int:
         return step + 1000 * rank * (step % 10 != 0)
 
@@ -206,20 +206,20 @@ def test_models_that_are_averaged_every_tenth_step_are_left_alone() -> None:
         return f"{averaged(rank, step):08x}"
 
     for late in (0, 20):
-        assert judged(at_every_step(averaged, complete, wrapped=False, late=late)).episodes == ()
+        assert check(at_every_step(averaged, complete, wrapped=False, late=late)).episodes == ()
 
 
 def test_fingerprints_of_other_bytes_are_not_compared() -> None:
     def read(rank: int, step: int) -> str:
         return "0 1 3 5" if step < 303 or rank else "0 2 4 6"
 
-    assert judged(at_every_step(few_steps_job, equal, read=read)).episodes == ()
+    assert check(at_every_step(diverging, equal, read=read)).episodes == ()
 
 
-def test_one_worker_has_nobody_to_differ_from() -> None:
+def test_rule_does_not_apply_to_one_worker() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(30):
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    assert judged(job.end()).status is RuleStatus.NOT_APPLICABLE
+    assert check(job.end()).status is RuleStatus.NOT_APPLICABLE

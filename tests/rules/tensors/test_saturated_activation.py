@@ -15,7 +15,7 @@ from tests.fakes.worker import statistics_of
 RNG = np.random.default_rng(0)
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def check(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("SaturatedActivation", **parameters)["SaturatedActivation"]
 
 
@@ -23,24 +23,24 @@ def spread(scale: float, count: int = 200) -> FloatArray:
     return np.asarray(scale * RNG.standard_normal(count))
 
 
-def test_a_saturated_tanh_is_found_and_named() -> None:
+def test_saturated_tanh_is_reported_with_its_name() -> None:
     tensors = {
         "rnn.tanh_input_0": ("tanh_input", lambda _: spread(40.0)),
         "out.tanh_input_0": ("tanh_input", lambda _: spread(1.0)),
     }
-    [episode] = judged(with_tensors(tensors, 100)).episodes
+    [episode] = check(with_tensors(tensors, 100)).episodes
     assert episode.finding.tensor == "rnn.tanh_input_0"
     assert (episode.is_open, episode.first_step) == (True, 0)
     assert episode.finding.evidence["saturated_percent"] == pytest.approx(81, abs=8)
 
 
-def test_a_saturated_sigmoid_is_found() -> None:
+def test_saturated_sigmoid_is_reported() -> None:
     tensors = {"gate_input_0": ("sigmoid_input", lambda _: spread(5.0) + 60)}
-    [episode] = judged(with_tensors(tensors, 30)).episodes
+    [episode] = check(with_tensors(tensors, 30)).episodes
     assert episode.finding.evidence["saturated_percent"] == 100.0
 
 
-def test_mean_and_deviation_tell_where_no_histogram_was_taken() -> None:
+def test_shares_are_estimated_from_mean_and_deviation_without_histograms() -> None:
     job = FakeJob()
     worker = job.worker().add_tensor("x", "tanh_input")
     for step in range(10):
@@ -50,7 +50,7 @@ def test_mean_and_deviation_tell_where_no_histogram_was_taken() -> None:
             worker.writer.add(STATISTICS, (name, job.clock.now_ns(), step, "train", *row, ""))
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    [episode] = judged(job.end()).episodes
+    [episode] = check(job.end()).episodes
     assert episode.finding.evidence["layers"] == ["x"]
     assert episode.finding.evidence["saturated_percent"] == pytest.approx(81, abs=8)
 
@@ -58,19 +58,19 @@ def test_mean_and_deviation_tell_where_no_histogram_was_taken() -> None:
 HEALTHY = {
     "small": ("tanh_input", lambda _: spread(1.0)),
     "confident": ("sigmoid_input", lambda _: spread(12.0)),
-    "white or black images": ("tanh_input", lambda _: np.sign(spread(1.0)) * 6),
-    "large for a moment": ("tanh_input", lambda step: spread(40.0 if step < 2 else 1.0)),
+    "black and white images": ("tanh_input", lambda _: np.sign(spread(1.0)) * 6),
+    "large for two steps": ("tanh_input", lambda step: spread(40.0 if step < 2 else 1.0)),
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_layers_are_left_alone(name: str) -> None:
-    result = judged(with_tensors({"x": HEALTHY[name]}, 100))
+def test_healthy_layers_are_not_reported(name: str) -> None:
+    result = check(with_tensors({"x": HEALTHY[name]}, 100))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def with_output(kind: str, scale: Callable[[int], float]) -> FakeJob:
-    """A layer of six inputs in front of one output."""
+    """A layer with six inputs and a model with one output."""
     job = FakeJob()
     worker = (
         job.worker()
@@ -86,32 +86,32 @@ def with_output(kind: str, scale: Callable[[int], float]) -> FakeJob:
 
 
 @pytest.mark.parametrize(("kind", "scale"), [("tanh_input", 7.0), ("sigmoid_input", 15.0)])
-def test_a_layer_that_begins_where_little_slope_is_left_is_found(kind: str, scale: float) -> None:
-    [episode] = judged(with_output(kind, lambda _: scale)).episodes
+def test_layer_that_starts_in_the_flat_range_is_reported(kind: str, scale: float) -> None:
+    [episode] = check(with_output(kind, lambda _: scale)).episodes
     assert (episode.first_step, episode.finding.tensor) == (0, "x")
 
 
 @pytest.mark.parametrize(("kind", "scale"), [("tanh_input", 7.0), ("sigmoid_input", 15.0)])
-def test_a_layer_that_training_drives_there_is_left_alone(kind: str, scale: float) -> None:
-    assert judged(with_output(kind, lambda step: scale if step > 3 else 1.0)).episodes == ()
-    assert judged(with_output(kind, lambda step: scale if step < 15 else 1.0)).episodes == ()
+def test_layer_that_reaches_the_flat_range_later_is_not_reported(kind: str, scale: float) -> None:
+    assert check(with_output(kind, lambda step: scale if step > 3 else 1.0)).episodes == ()
+    assert check(with_output(kind, lambda step: scale if step < 15 else 1.0)).episodes == ()
 
 
-def test_bounds_that_are_set_hold_alone() -> None:
+def test_only_explicit_bounds_apply_if_set() -> None:
     job = with_output("tanh_input", lambda _: 7.0)
-    assert judged(job, threshold_tanh_max=9.0, threshold_tanh_min=-9.0).episodes == ()
+    assert check(job, threshold_tanh_max=9.0, threshold_tanh_min=-9.0).episodes == ()
 
 
-def test_without_such_layers_it_is_not_applicable() -> None:
-    result = judged(with_tensors({"x": ("relu_input", lambda _: spread(99.0))}, 20))
+def test_rule_does_not_apply_without_tanh_or_sigmoid_layers() -> None:
+    result = check(with_tensors({"x": ("relu_input", lambda _: spread(99.0))}, 20))
     assert result.status is RuleStatus.NOT_APPLICABLE
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_follows_the_documented_criterion() -> None:
     def at(step: int) -> list[float]:
         return [20.0] * (6 if step == 1 else 5) + [0.0] * (4 if step == 1 else 5)
 
-    result = judged(with_tensors({"x": ("tanh_input", at)}, 6), setting="classic")
+    result = check(with_tensors({"x": ("tanh_input", at)}, 6), setting="classic")
     assert result.triggered == 1  # six of ten are more than half, five are not
     [episode] = result.episodes
     assert (episode.first_step, episode.finding.evidence["saturated_percent"]) == (1, 60.0)

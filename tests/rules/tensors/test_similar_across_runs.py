@@ -9,7 +9,7 @@ from tests.fakes.job import FakeJob
 from tests.fakes.training import with_tensors
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def check(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("SimilarAcrossRuns", **parameters)["SimilarAcrossRuns"]
 
 
@@ -33,45 +33,45 @@ def trained(seed: int, rate: float = 0.1, steps: int = 40) -> FakeJob:
     return with_tensors(tensors, steps)
 
 
-def test_the_same_training_again_is_found() -> None:
+def test_repeated_training_is_reported() -> None:
     second = trained(0)
-    [episode] = judged(trained(0), other_trial=second.backend.uri).episodes
+    [episode] = check(trained(0), other_trial=second.backend.uri).episodes
     assert episode.finding.evidence["tensors"] == ["a", "gradient/a"]
     assert (episode.first_step, episode.is_open) == (0, True)
 
 
-def test_the_same_seed_with_another_learning_rate_is_another_training() -> None:
-    result = judged(trained(0, rate=0.1), other_trial=trained(0, rate=0.2).backend.uri)
+def test_same_seed_with_another_learning_rate_is_not_reported() -> None:
+    result = check(trained(0, rate=0.1), other_trial=trained(0, rate=0.2).backend.uri)
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_what_was_chosen_is_compared() -> None:
+def test_only_selected_tensors_are_compared() -> None:
     chosen = {"other_trial": trained(1).backend.uri, "collection_names": ("inputs",)}
-    assert judged(trained(0), **chosen).episodes[0].finding.tensor == "x"
-    assert judged(trained(0), **(chosen | {"collection_names": ("weights",)})).episodes == ()
+    assert check(trained(0), **chosen).episodes[0].finding.tensor == "x"
+    assert check(trained(0), **(chosen | {"collection_names": ("weights",)})).episodes == ()
 
 
-def test_two_steps_in_common_are_not_enough() -> None:
+def test_two_common_steps_are_not_enough_data() -> None:
     second = trained(0, steps=2).backend.uri
-    result = judged(trained(0), other_trial=second)
+    result = check(trained(0), other_trial=second)
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == "Not enough data: 2 of 3 steps recorded in both jobs"
 
 
-def test_it_says_that_no_other_job_was_named() -> None:
-    result = judged(trained(0))
+def test_rule_does_not_apply_without_another_job() -> None:
+    result = check(trained(0))
     assert result.status is RuleStatus.NOT_APPLICABLE
     assert result.reason == "set other_trial to the job to compare with"
 
 
-def test_a_job_that_does_not_exist_is_told() -> None:
-    result = judged(trained(0), other_trial="memory://nowhere/job")
+def test_missing_job_is_an_error() -> None:
+    result = check(trained(0), other_trial="memory://nowhere/job")
     assert result.status is RuleStatus.ERROR
     assert "nowhere" in (result.reason or "")
 
 
 @pytest.mark.parametrize(("rate", "triggered"), [(0.1, 2 * 9), (0.2, 1)])
-def test_classic_is_the_criterion_to_the_letter(rate: float, triggered: int) -> None:
-    # nine looks at two tensors; with another rate, only the weights of the first are equal
-    result = judged(trained(0, rate), setting="classic", other_trial=trained(0).backend.uri)
+def test_classic_setting_follows_the_documented_criterion(rate: float, triggered: int) -> None:
+    # nine inspections of two tensors; with another rate, only the first weights are equal
+    result = check(trained(0, rate), setting="classic", other_trial=trained(0).backend.uri)
     assert result.triggered == triggered

@@ -12,7 +12,7 @@ INSPECTED_STEPS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41)
 Distinct = Callable[[int], int]
 
 
-def judged(job: FakeJob) -> Evaluation:
+def check(job: FakeJob) -> Evaluation:
     return job.job().check("SymmetricUnits")["SymmetricUnits"]
 
 
@@ -25,7 +25,7 @@ def training(
     layers: tuple[str, ...] = ("fc1",),
     optimizers: tuple[int, ...] = (0,),
 ) -> FakeJob:
-    """Looks from a step on; at which steps optimizers begin."""
+    """Inspect layers from a step on; `optimizers`: steps at which optimizers start."""
     job = FakeJob()
     worker = job.worker()
     for layer in layers:
@@ -43,28 +43,28 @@ def training(
 
 
 @pytest.mark.parametrize("groups", [1, 3])
-def test_units_that_stay_copies_are_found(groups: int) -> None:
-    [episode] = judged(training(lambda _: groups)).episodes
+def test_units_that_stay_copies_are_reported(groups: int) -> None:
+    [episode] = check(training(lambda _: groups)).episodes
     finding = episode.finding
     assert (finding.tensor, episode.first_step) == ("fc1.weight", 0)
     assert f"only {groups} of 64 units" in finding.message
 
 
-@pytest.mark.parametrize(("begins", "is_found"), [(12, True), (2, False)])
-def test_a_network_that_is_widened_later_begins_with_its_own_optimizer(
-    begins: int, is_found: bool
+@pytest.mark.parametrize(("start", "is_reported"), [(12, True), (2, False)])
+def test_copies_in_a_network_widened_later_are_reported_with_a_new_optimizer(
+    start: int, is_reported: bool
 ) -> None:
-    results = judged(training(lambda _: 4, units=32, first=12, optimizers=(0, begins))).episodes
-    assert [result.first_step for result in results] == ([12] if is_found else [])
+    results = check(training(lambda _: 4, units=32, first=12, optimizers=(0, start))).episodes
+    assert [result.first_step for result in results] == ([12] if is_reported else [])
 
 
-def test_a_second_optimizer_soon_after_the_first_hides_nothing() -> None:
-    [episode] = judged(training(lambda _: 1, optimizers=(0, 1))).episodes
+def test_copies_are_reported_with_a_second_optimizer_soon_after_the_first() -> None:
+    [episode] = check(training(lambda _: 1, optimizers=(0, 1))).episodes
     assert episode.first_step == 0
 
 
-def test_layers_of_zeros_that_keep_each_other_from_learning_are_found() -> None:
-    [episode] = judged(training(lambda _: 1, gradient=0.0, layers=("fc1", "fc2"))).episodes
+def test_layers_of_zeros_without_gradients_are_reported() -> None:
+    [episode] = check(training(lambda _: 1, gradient=0.0, layers=("fc1", "fc2"))).episodes
     assert episode.finding.evidence["tensors"] == ["fc1.weight", "fc2.weight"]
 
 
@@ -77,13 +77,13 @@ HEALTHY = {
         0,
     ),
     "zero, and no gradient": (lambda _: 1, 0.0, 0),
-    "an embedding that begins at zero": (lambda step: 1 + 2 * step, 0.1, 0),
+    "an embedding that starts at zero": (lambda step: 1 + 2 * step, 0.1, 0),
     "weights that collapse later": (lambda step: 64 if step < 18 else 1, 0.1, 0),
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_layers_are_left_alone(name: str) -> None:
+def test_healthy_layers_are_not_reported(name: str) -> None:
     distinct, gradient, first = HEALTHY[name]
-    result = judged(training(distinct, gradient=gradient, first=first))
+    result = check(training(distinct, gradient=gradient, first=first))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())

@@ -7,11 +7,11 @@ from tests.fakes.job import FakeJob
 from tests.fakes.training import with_tensors
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def check(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("TensorVariance", **parameters)["TensorVariance"]
 
 
-def test_a_variance_outside_its_bounds_is_found() -> None:
+def test_variance_outside_its_bounds_is_reported() -> None:
     tensors = {
         "wide": ("weights", lambda _: [-9.0, 9.0]),
         "narrow": ("weights", lambda _: [-0.001, 0.001]),
@@ -19,27 +19,27 @@ def test_a_variance_outside_its_bounds_is_found() -> None:
         "single": ("weights", lambda _: [1.0]),
     }
     job = with_tensors(tensors, 60)
-    result = judged(job, max_threshold=10, min_threshold=0.01)
+    result = check(job, max_threshold=10, min_threshold=0.01)
     assert {episode.finding.tensor for episode in result.episodes} == {"wide", "narrow"}
-    assert judged(job, max_threshold=10).episodes[0].finding.tensor == "wide"
+    assert check(job, max_threshold=10).episodes[0].finding.tensor == "wide"
     assert result.datapoints == 4 * len({0, 1, 2, 3, 5, 8, 12, 18, 27, 41})
 
 
-def test_a_moment_is_no_fault() -> None:
+def test_single_step_outside_the_bounds_is_not_reported() -> None:
     tensors = {"a": ("weights", lambda step: [-9.0, 9.0] if step == 3 else [-1.0, 1.0])}
-    assert judged(with_tensors(tensors, 60), max_threshold=10).episodes == ()
+    assert check(with_tensors(tensors, 60), max_threshold=10).episodes == ()
 
 
-def test_it_says_that_no_bound_is_set() -> None:
-    result = judged(with_tensors({"a": ("weights", lambda _: [1.0, 2.0])}, 20))
+def test_rule_does_not_apply_without_bounds() -> None:
+    result = check(with_tensors({"a": ("weights", lambda _: [1.0, 2.0])}, 20))
     assert result.status is RuleStatus.NOT_APPLICABLE
     assert "set max_threshold or min_threshold" in (result.reason or "")
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_follows_the_documented_criterion() -> None:
     tensors = {"a": ("weights", lambda step: [-float(step), float(step)])}
     job = with_tensors(tensors, 5, at=range(5))  # variances 0, 1, 4, 9, 16
-    result = judged(job, setting="classic", max_threshold=4, min_threshold=1)
+    result = check(job, setting="classic", max_threshold=4, min_threshold=1)
     assert result.triggered == 3
-    assert judged(job, setting="classic", max_threshold=16, min_threshold=0).triggered == 0
+    assert check(job, setting="classic", max_threshold=16, min_threshold=0).triggered == 0
     assert result.episodes[0].finding.evidence["variance"] == pytest.approx(16)

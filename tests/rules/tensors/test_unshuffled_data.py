@@ -12,10 +12,10 @@ from tests.fakes.job import FakeJob
 INSPECTED_STEPS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140)
 BATCH = 32
 
-Labels = Callable[[int], dict[str, int]]  # of the batch of a step
+Labels = Callable[[int], dict[str, int]]  # step to label counts of its batch
 
 
-def judged(job: FakeJob) -> Evaluation:
+def check(job: FakeJob) -> Evaluation:
     return job.job().check("UnshuffledData")["UnshuffledData"]
 
 
@@ -33,7 +33,7 @@ def training(labels: Labels, steps: int = 150) -> FakeJob:
 
 
 def in_order(classes: int, samples: int, *, down: bool = False) -> Labels:
-    """Samples that are sorted by class, epoch after epoch."""
+    """Samples sorted by class in every epoch."""
 
     def labels(step: int) -> dict[str, int]:
         indices = (step * BATCH + np.arange(BATCH)) % samples * classes // samples
@@ -52,15 +52,15 @@ def drawn(shares: tuple[float, ...]) -> Labels:
 
 
 @pytest.mark.parametrize("down", [False, True])
-def test_samples_in_the_order_of_their_class_are_found_in_the_first_epoch(down: bool) -> None:
-    [episode] = judged(training(in_order(10, 1797, down=down), steps=45)).episodes
+def test_samples_sorted_by_class_are_reported_in_the_first_epoch(down: bool) -> None:
+    [episode] = check(training(in_order(10, 1797, down=down), steps=45)).episodes
     assert episode.first_step == 0
     assert "almost entirely of one class" in episode.finding.message
 
 
-def test_two_long_classes_are_found_when_the_second_has_been_seen() -> None:
+def test_two_long_classes_are_reported_once_both_have_been_seen() -> None:
     job = training(in_order(2, 100 * BATCH), steps=150)
-    assert judged(job).episodes
+    assert check(job).episodes
 
 
 def alternating(step: int) -> dict[str, int]:
@@ -74,38 +74,40 @@ def one_class_at_random(step: int) -> dict[str, int]:
 HEALTHY: dict[str, Labels] = {
     "shuffled": drawn((0.1,) * 10),
     "shuffled, two classes": drawn((0.5, 0.5)),
-    "hardly any other class": drawn((0.97, 0.03)),
+    "one dominant class": drawn((0.97, 0.03)),
     "one class only": lambda _: {"0": BATCH},
-    "real and made up in turn": alternating,
+    "real and generated samples alternate": alternating,
     "batches of one class on purpose": one_class_at_random,
-    "each sample its own class": lambda _: {str(index): 1 for index in range(BATCH)},
+    "a class per sample": lambda _: {str(index): 1 for index in range(BATCH)},
     "two classes in each batch": lambda step: {str(step % 10): 16, str((step + 5) % 10): 16},
     "tiny batches": lambda step: {str(step // 10): 2},
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_batches_are_left_alone(name: str) -> None:
-    assert judged(training(HEALTHY[name])).episodes == ()
+def test_healthy_batches_are_not_reported(name: str) -> None:
+    assert check(training(HEALTHY[name])).episodes == ()
 
 
-def test_enough_batches_are_needed() -> None:
-    result = judged(training(in_order(10, 1797), steps=5))
+def test_few_batches_are_not_enough_data() -> None:
+    result = check(training(in_order(10, 1797), steps=5))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == "Not enough data: 4 of 6 inspections"
 
 
-Batches = Callable[[int], FloatArray]  # the labels of the batch of a step
+Batches = Callable[[int], FloatArray]  # step to values of its batch
 
 
-def followed(batches: dict[str, Batches], steps: int = 400, *, plays: bool = False) -> FakeJob:
-    """A training whose batches are followed."""
+def with_batch_means(
+    batches: dict[str, Batches], steps: int = 400, *, plays: bool = False
+) -> FakeJob:
+    """A job with recorded means of batches."""
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
         worker.step(step, {"forward": 0.1, "evaluation": 0.1} if plays else {"forward": 0.1})
-        for subject, state_of_subject in batches.items() if step % 100 == 99 else ():
-            rows = np.stack([state_of_subject(index) for index in range(step - 99, step + 1)])
+        for subject, values in batches.items() if step % 100 == 99 else ():
+            rows = np.stack([values(index) for index in range(step - 99, step + 1)])
             within = rows.var(1, ddof=1).mean()
             facts = {
                 "means": rows.mean(1).round(3).tolist(),
@@ -123,7 +125,7 @@ def noise(seed: int, count: int = BATCH) -> FloatArray:
 
 
 def sites(step: int) -> FloatArray:
-    """Four of them, twenty batches each, in the same order in every epoch."""
+    """Four sites with 20 batches each, in the same order in every epoch."""
     index = step % 80
     return noise(index) + (-1.0, 0.5, 1.5, -0.5)[index // 20]
 
@@ -151,10 +153,10 @@ def classes_in_blocks(step: int) -> FloatArray:
     ],
 )
 @pytest.mark.parametrize("subject", ["labels", "input"])
-def test_means_that_come_in_the_same_order_in_every_epoch_are_found(
+def test_batch_means_in_the_same_order_every_epoch_are_reported(
     batches: Batches, period: int, subject: str
 ) -> None:
-    [episode] = judged(followed({subject: batches})).episodes
+    [episode] = check(with_batch_means({subject: batches})).episodes
     assert episode.finding.evidence["period"] == pytest.approx(period, abs=1)
     assert subject in episode.finding.message
 
@@ -177,7 +179,7 @@ def wandering(step: int) -> FloatArray:
 
 
 def consecutive_windows(step: int) -> FloatArray:
-    """A batch is a stretch of a series, as for a network that keeps its state."""
+    """Batches are consecutive windows of a time series, as for a stateful RNN."""
     return np.sin((step % 50 * BATCH + np.arange(BATCH)) / 200)
 
 
@@ -191,42 +193,42 @@ def second_task(step: int) -> FloatArray:
 
 ORDERS: dict[str, Batches] = {
     "shuffled": noise,
-    "the same order of well mixed data": fixed_order,
-    "ever harder": curriculum,
-    "a task for each batch": tasks_at_random,
-    "targets that move with the model": wandering,
-    "a series": consecutive_windows,
-    "two kinds in turn": two_kinds_in_turn,
+    "well mixed data in a fixed order": fixed_order,
+    "a curriculum": curriculum,
+    "a random task per batch": tasks_at_random,
+    "targets that follow the model": wandering,
+    "a time series": consecutive_windows,
+    "two alternating kinds": two_kinds_in_turn,
     "another task later": second_task,
-    "all the same": lambda _: np.ones(BATCH),
+    "constant": lambda _: np.ones(BATCH),
 }
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_other_orders_are_left_alone(name: str) -> None:
-    assert judged(followed({"labels": ORDERS[name]})).episodes == ()
+def test_other_orders_are_not_reported(name: str) -> None:
+    assert check(with_batch_means({"labels": ORDERS[name]})).episodes == ()
 
 
-def test_labels_of_a_series_are_those_of_a_series_however_noisy() -> None:
+def test_noisy_labels_of_a_time_series_are_not_reported() -> None:
     def noisy(step: int) -> FloatArray:
         return 5 * consecutive_windows(step) + noise(step % 50)
 
-    both = followed({"labels": noisy, "input": consecutive_windows})
-    assert judged(both).episodes == ()
-    [episode] = judged(followed({"labels": noisy, "input": noise})).episodes
+    both = with_batch_means({"labels": noisy, "input": consecutive_windows})
+    assert check(both).episodes == ()
+    [episode] = check(with_batch_means({"labels": noisy, "input": noise})).episodes
     assert "labels" in episode.finding.message
 
 
 @pytest.mark.parametrize(
-    ("batches", "length", "is_found"),
+    ("batches", "length", "is_reported"),
     [
         (lambda step: noise(step) - 1.5 * (step // 34 % 3 > 0), 34, False),  # three losses
         (lambda step: noise(step) - 1.5 * (step // 34 % 3 > 0), 100, True),  # three sites
-        (sites, 34, True),  # two losses, and an order
+        (sites, 34, True),  # two losses and an order
     ],
 )
-def test_labels_of_several_losses_are_no_order(
-    batches: Batches, length: int, is_found: bool
+def test_labels_of_alternating_losses_are_not_an_order(
+    batches: Batches, length: int, is_reported: bool
 ) -> None:
     job = FakeJob()
     worker = job.worker()
@@ -239,8 +241,8 @@ def test_labels_of_several_losses_are_no_order(
             facts = {"means": means, "within": within, "rough": 1.0, "size": BATCH}
             worker.observation("batch-means", "labels", step, facts, value=length)
     worker.flush()
-    assert bool(judged(job.end()).episodes) is is_found
+    assert bool(check(job.end()).episodes) is is_reported
 
 
-def test_what_a_model_plays_is_left_alone() -> None:
-    assert judged(followed({"labels": sites}, plays=True)).episodes == ()
+def test_reinforcement_learning_is_not_reported() -> None:
+    assert check(with_batch_means({"labels": sites}, plays=True)).episodes == ()

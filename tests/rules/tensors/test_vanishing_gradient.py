@@ -11,11 +11,11 @@ from tests.fakes.job import FakeJob
 from tests.fakes.training import with_gradients, with_tensors
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def check(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("VanishingGradient", **parameters)["VanishingGradient"]
 
 
-def test_layers_that_get_nothing_are_found_and_the_worst_is_named() -> None:
+def test_layers_with_tiny_gradients_are_reported_worst_first() -> None:
     job = with_gradients(
         {
             "layers.0.weight": lambda _: 1e-12,
@@ -24,7 +24,7 @@ def test_layers_that_get_nothing_are_found_and_the_worst_is_named() -> None:
         },
         60,
     )
-    [episode] = judged(job).episodes
+    [episode] = check(job).episodes
     finding = episode.finding
     assert finding.tensor == "gradient/layers.0.weight"
     assert "layers.0.weight and 1 more" in finding.message
@@ -32,41 +32,41 @@ def test_layers_that_get_nothing_are_found_and_the_worst_is_named() -> None:
     assert (episode.first_step, episode.last_step) == (0, 59)
 
 
-def test_gradients_that_are_recorded_now_and_then_suffice() -> None:
+def test_gradients_recorded_every_20_steps_suffice() -> None:
     means = {"first.weight": lambda _: 1e-12, "last.weight": lambda _: 1e-3}
-    [episode] = judged(with_gradients(means, 300, every=20)).episodes
+    [episode] = check(with_gradients(means, 300, every=20)).episodes
     assert episode.is_open
     assert episode.finding.tensor == "gradient/first.weight"
 
 
-def test_two_recorded_steps_suffice_where_next_to_nothing_arrives() -> None:
+def test_two_recorded_steps_suffice_for_extremely_small_gradients() -> None:
     means = {"gates.weight": lambda _: 1e-11, "last.weight": lambda _: 1e-2}
-    [episode] = judged(with_gradients(means, 160, every=99)).episodes
+    [episode] = check(with_gradients(means, 160, every=99)).episodes
     assert (episode.first_step, episode.last_step) == (0, 99)
     assert episode.finding.tensor == "gradient/gates.weight"
 
 
-def test_two_recorded_steps_are_not_enough_where_it_is_small_only() -> None:
+def test_two_recorded_steps_are_not_enough_for_small_gradients() -> None:
     means = {"gates.weight": lambda _: 5e-8, "last.weight": lambda _: 1e-2}
-    assert judged(with_gradients(means, 160, every=99)).episodes == ()
+    assert check(with_gradients(means, 160, every=99)).episodes == ()
 
 
 HEALTHY = {
-    "all alive": {"first": lambda _: 1e-4, "last": lambda _: 1e-2},
+    "normal gradients": {"first": lambda _: 1e-4, "last": lambda _: 1e-2},
     "converges as a whole": {"first": lambda s: 1e-4 * 0.8**s, "last": lambda s: 1e-2 * 0.8**s},
     "small for a few steps": {"first": lambda s: 1e-9 if s < 5 else 1e-4, "last": lambda _: 1e-2},
-    "nought at the first step": {"first": lambda s: 0.0 if s == 0 else 1e-4, "last": lambda _: 1.0},
-    "a small loss scale all over": {"first": lambda _: 2e-8, "last": lambda _: 4e-7},
+    "zero at the first step": {"first": lambda s: 0.0 if s == 0 else 1e-4, "last": lambda _: 1.0},
+    "a small loss scale everywhere": {"first": lambda _: 2e-8, "last": lambda _: 4e-7},
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_gradients_are_left_alone(name: str) -> None:
-    result = judged(with_gradients(HEALTHY[name], 80))
+def test_healthy_gradients_are_not_reported(name: str) -> None:
+    result = check(with_gradients(HEALTHY[name], 80))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_an_embedding_of_which_a_batch_touches_little_is_left_alone() -> None:
+def test_sparse_embedding_gradients_are_not_reported() -> None:
     job = FakeJob()
     worker = job.worker().add_tensor("gradient/embedding", "gradients")
     worker.add_tensor("gradient/head", "gradients")
@@ -75,11 +75,11 @@ def test_an_embedding_of_which_a_batch_touches_little_is_left_alone() -> None:
         worker.statistics("gradient/head", step, [1e-2, -1e-2]).step(step, {"forward": 0.1})
     worker.flush()
     job.end()
-    assert judged(job).episodes == ()
-    assert judged(job, setting="classic").triggered == 40
+    assert check(job).episodes == ()
+    assert check(job, setting="classic").triggered == 40
 
 
-def test_a_bias_in_front_of_a_normalization_is_left_alone() -> None:
+def test_bias_before_a_normalization_is_not_reported() -> None:
     job = FakeJob()
     worker = job.worker()
     bias = TensorInfo("gradient/conv.bias", ("gradients",), "float32", (8,))
@@ -89,53 +89,53 @@ def test_a_bias_in_front_of_a_normalization_is_left_alone() -> None:
         worker.statistics("gradient/conv.bias", step, [1e-11, -1e-11])
         worker.statistics("gradient/conv.weight", step, [1e-3, -1e-3]).step(step, {"forward": 0.1})
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert check(job.end()).episodes == ()
 
 
 @pytest.mark.parametrize("steps", [100, 300])
-def test_a_short_job_with_few_looks_suffices(steps: int) -> None:
+def test_short_job_with_few_inspections_suffices(steps: int) -> None:
     tensors = {
         "gradient/first.weight": ("gradients", lambda _: [1e-12, -1e-12]),
         "gradient/last.weight": ("gradients", lambda _: [1e-3, -1e-3]),
     }
-    [episode] = judged(with_tensors(tensors, steps)).episodes
-    assert judged(with_tensors(tensors, steps, at=(0, 40, 90))).episodes
+    [episode] = check(with_tensors(tensors, steps)).episodes
+    assert check(with_tensors(tensors, steps, at=(0, 40, 90))).episodes
     assert (episode.first_step, episode.finding.tensor) == (0, "gradient/first.weight")
 
 
-def test_a_layer_that_wakes_after_the_first_looks_is_left_alone() -> None:
+def test_layer_that_learns_after_the_first_inspections_is_not_reported() -> None:
     tensors = {
         "gradient/first": ("gradients", lambda step: [1e-12 if step < 25 else 1e-3]),
         "gradient/last": ("gradients", lambda _: [1e-3]),
     }
-    assert judged(with_tensors(tensors, 100)).episodes == ()
+    assert check(with_tensors(tensors, 100)).episodes == ()
 
 
-def test_a_layer_that_is_left_out_now_and_then_is_left_alone() -> None:
+def test_layer_that_is_skipped_occasionally_is_not_reported() -> None:
     tensors = {
         "gradient/skipped": ("gradients", lambda step: [0.0 if step % 9 else 1e-3]),
         "gradient/unused": ("gradients", lambda _: [0.0]),
         "gradient/last": ("gradients", lambda _: [1e-3]),
     }
-    assert judged(with_tensors(tensors, 300)).episodes == ()
+    assert check(with_tensors(tensors, 300)).episodes == ()
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = judged(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
+def test_short_job_reports_how_much_data_is_missing() -> None:
+    result = check(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     text = "Not enough data: 5 of 35 steps between inspections"
     assert result.reason == text
 
 
-def test_a_given_threshold_holds() -> None:
+def test_explicit_threshold_applies() -> None:
     means = {"first.weight": lambda _: 5e-7, "last.weight": lambda _: 1e-2}
-    assert judged(with_gradients(means, 40)).episodes == ()
-    assert judged(with_gradients(means, 40), threshold=1e-6).episodes
+    assert check(with_gradients(means, 40)).episodes == ()
+    assert check(with_gradients(means, 40), threshold=1e-6).episodes
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_follows_the_documented_criterion() -> None:
     means = {"w": lambda step: 0.9e-7 if step in (3, 4, 9) else 1.1e-7}
-    result = judged(with_gradients(means, 20), setting="classic")
+    result = check(with_gradients(means, 20), setting="classic")
     assert result.triggered == 3
     [episode] = result.episodes
     assert (episode.first_step, episode.last_step) == (3, 9)
@@ -155,27 +155,27 @@ def with_values(values: dict[str, Callable[[int], list[float]]], steps: int) -> 
     return job.end()
 
 
-def test_a_loss_that_reaches_nobody_is_told() -> None:
+def test_loss_that_reaches_no_parameter_is_reported() -> None:
     job = with_values({"first": lambda _: [0.0, 0.0], "last": lambda _: [0.0]}, 200)
-    [episode] = judged(job).episodes
+    [episode] = check(job).episodes
     assert "All 2 gradients have been exactly zero since step 0" in episode.finding.message
     assert "detach()" in episode.finding.advice
     assert episode.is_open
 
 
-FED = {
-    "nought for a while": {"first": lambda step: [0.0, float(step > 80)]},
-    "nought at the end": {"first": lambda step: [0.0, float(step < 20)]},
-    "a part that is not used": {"first": lambda _: [0.0, 0.0], "last": lambda _: [1e-3]},
+NONZERO = {
+    "zero at first": {"first": lambda step: [0.0, float(step > 80)]},
+    "zero at the end": {"first": lambda step: [0.0, float(step < 20)]},
+    "an unused layer": {"first": lambda _: [0.0, 0.0], "last": lambda _: [1e-3]},
     "sparse rows": {"embedding": lambda step: [0.0, 1e-3 * (step % 50 == 0)], "b": lambda _: [1.0]},
-    "lost": {"first": lambda _: [math.nan, 0.0]},
+    "NaN": {"first": lambda _: [math.nan, 0.0]},
 }
 
 
-@pytest.mark.parametrize("name", FED)
-def test_who_gets_any_gradient_is_reached(name: str) -> None:
-    assert judged(with_values(FED[name], 300)).episodes == ()
+@pytest.mark.parametrize("name", NONZERO)
+def test_any_nonzero_gradient_prevents_the_all_zero_finding(name: str) -> None:
+    assert check(with_values(NONZERO[name], 300)).episodes == ()
 
 
-def test_a_short_training_is_not_judged_by_noughts() -> None:
-    assert judged(with_values({"first": lambda _: [0.0, 0.0]}, 90)).episodes == ()
+def test_zero_gradients_of_a_short_training_are_not_reported() -> None:
+    assert check(with_values({"first": lambda _: [0.0, 0.0]}, 90)).episodes == ()

@@ -13,12 +13,12 @@ LAYERS = ("a.weight", "b.weight", "c.weight")
 Level = Callable[[int], float]
 
 
-def judged(job: FakeJob) -> Evaluation:
+def check(job: FakeJob) -> Evaluation:
     return job.job().check("WeightCollapse")["WeightCollapse"]
 
 
 def training(weights: Level | Mapping[str, Level], loss: Level, steps: int = 600) -> FakeJob:
-    """Weights of these sizes at every 40th step."""
+    """Record weights of these sizes at every 40th step."""
     job = FakeJob()
     worker = job.worker()
     levels = weights if isinstance(weights, Mapping) else dict.fromkeys(LAYERS, weights)
@@ -44,19 +44,19 @@ def falls(step: int) -> float:
     return 2.3 * float(np.exp(-step / 100)) + 0.1
 
 
-def test_weights_that_shrink_while_the_loss_stays_at_chance_are_found() -> None:
-    [episode] = judged(training(shrinks, chance)).episodes
+def test_shrinking_weights_are_reported_while_the_loss_stays_at_chance() -> None:
+    [episode] = check(training(shrinks, chance)).episodes
     assert episode.is_open
     assert "3 of 3 weights have shrunk" in episode.finding.message
     assert float(str(episode.finding.evidence["ratio"])) < 0.1
 
 
-def test_weights_of_which_nothing_is_left_are_found_whatever_the_loss() -> None:
-    assert judged(training(shrinks, falls)).episodes
+def test_collapsed_weights_are_reported_whatever_the_loss() -> None:
+    assert check(training(shrinks, falls)).episodes
 
 
 HEALTHY: dict[str, tuple[Level | Mapping[str, Level], Level]] = {
-    "weights that stay": (lambda _: 0.1, chance),
+    "constant weights": (lambda _: 0.1, chance),
     "decay in balance with the loss": (lambda s: 0.1 * max(0.06, float(np.exp(-s / 60))), falls),
     "decay to a third at chance": (lambda s: 0.1 * max(0.3, float(np.exp(-s / 60))), chance),
     "one layer is made sparse": (
@@ -64,11 +64,11 @@ HEALTHY: dict[str, tuple[Level | Mapping[str, Level], Level]] = {
         chance,
     ),
     "weights that are not finite": (lambda s: 0.1 if s < 200 else float("nan"), chance),
-    "layers that begin at zero": (lambda s: s * 1e-4, falls),
+    "layers that start at zero": (lambda s: s * 1e-4, falls),
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_weights_are_left_alone(name: str) -> None:
-    result = judged(training(*HEALTHY[name]))
+def test_healthy_weights_are_not_reported(name: str) -> None:
+    result = check(training(*HEALTHY[name]))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())

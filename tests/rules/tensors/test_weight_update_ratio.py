@@ -16,7 +16,7 @@ MOVES = np.random.default_rng(1).standard_normal(64)
 Values = Callable[[int], FloatArray]
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def check(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("WeightUpdateRatio", **parameters)["WeightUpdateRatio"]
 
 
@@ -32,39 +32,41 @@ def moving(step: int) -> FloatArray:
     return np.asarray(BEGIN + 1e-3 * step * MOVES)
 
 
-def test_weights_that_jump_are_found_and_named() -> None:
+def test_jumping_weights_are_reported_with_their_name() -> None:
     def jumping(step: int) -> FloatArray:
         return np.asarray(0.05 * BEGIN + (MOVES if step >= 2 else 0.0))
 
-    [episode] = judged(trained({"head": jumping, "body": moving})).episodes
+    [episode] = check(trained({"head": jumping, "body": moving})).episodes
     assert episode.finding.tensor == "head"
     assert (episode.first_step, episode.last_step) == (1, 2)
     assert not episode.is_open
 
 
-@pytest.mark.parametrize(("per_step", "is_found"), [(0.01, False), (0.03, False), (0.3, True)])
-def test_small_weights_jump_only_where_the_step_is_large_for_usual_ones(
-    per_step: float, is_found: bool
+@pytest.mark.parametrize(("per_step", "is_reported"), [(0.01, False), (0.03, False), (0.3, True)])
+def test_small_weights_jump_only_if_the_update_is_large_for_typical_weights(
+    per_step: float, is_reported: bool
 ) -> None:
-    """Tables begin with a thousandth; a usual step of Adam is many times that from the first."""
+    """Embedding tables start at about 0.001; the first Adam steps are many times larger."""
 
     def table(step: int) -> FloatArray:
         return np.asarray(6e-4 * BEGIN + per_step * min(step, 5) * np.sign(MOVES))
 
-    results = judged(trained({"table": table, "body": moving})).episodes
-    assert [result.finding.tensor for result in results] == ["table"] * is_found
+    results = check(trained({"table": table, "body": moving})).episodes
+    assert [result.finding.tensor for result in results] == ["table"] * is_reported
 
 
-def test_a_jump_between_two_looks_that_are_far_apart_is_found() -> None:
+def test_jump_between_distant_inspections_is_reported() -> None:
     def jumping(step: int) -> FloatArray:
         return np.asarray(0.05 * BEGIN + (MOVES if step >= 50 else 0.0))
 
-    [episode] = judged(trained({"head": jumping, "body": moving})).episodes
+    [episode] = check(trained({"head": jumping, "body": moving})).episodes
     assert (episode.first_step, episode.last_step) == (41, 62)
 
 
 @pytest.mark.parametrize("at", [(210, 315), (210, 280, 281, 282, 283, 285, 288, 315)])
-def test_a_late_jump_is_found_however_many_looks_lie_around_it(at: tuple[int, ...]) -> None:
+def test_late_jump_is_reported_with_any_number_of_inspections_around_it(
+    at: tuple[int, ...],
+) -> None:
     def jumping(step: int) -> FloatArray:
         ever_faster = 0.5 * np.sqrt(max(0, step - 280)) * MOVES
         return np.asarray(0.1 * BEGIN + 1e-4 * step * MOVES + ever_faster)
@@ -74,42 +76,42 @@ def test_a_late_jump_is_found_however_many_looks_lie_around_it(at: tuple[int, ..
         "body": ("weights", moving),
     }
     early = (0, 1, 2, 5, 12, 27, 62, 93, 140)
-    [episode] = judged(with_tensors(tensors, 500, at=(*early, *at, 473))).episodes
+    [episode] = check(with_tensors(tensors, 500, at=(*early, *at, 473))).episodes
     assert episode.finding.tensor == "head"
     assert episode.first_step == at[0]
 
 
-def test_weights_that_all_stand_still_are_found() -> None:
+def test_weights_that_do_not_move_are_reported() -> None:
     still = {"a": lambda _: BEGIN, "b": lambda _: 2 * BEGIN}
-    [episode] = judged(trained(still)).episodes
+    [episode] = check(trained(still)).episodes
     assert "a and 1 more did not move" in episode.finding.message
     assert episode.is_open
 
 
-@pytest.mark.parametrize(("per_step", "is_found"), [(1e-9, True), (1e-7, False)])
-def test_a_crawl_is_measured_per_step_however_far_records_are_apart(
-    per_step: float, is_found: bool
+@pytest.mark.parametrize(("per_step", "is_reported"), [(1e-9, True), (1e-7, False)])
+def test_small_updates_are_measured_per_step_at_any_inspection_interval(
+    per_step: float, is_reported: bool
 ) -> None:
     tensors: dict[str, tuple[str, Values]] = {
         "a": ("weights", lambda step: BEGIN * (1 + per_step * step)),
         "gradient/a": ("gradients", lambda _: 0.1 * MOVES),
     }
     job = with_tensors(tensors, 500, at=(0, 1, 2, 43, 85, 133, 166, 208, 260, 325, 406))
-    assert bool(judged(job).episodes) is is_found
+    assert bool(check(job).episodes) is is_reported
 
 
 HEALTHY: dict[str, dict[str, Values]] = {
-    "all of them move": {"a": moving, "b": moving},
+    "all weights move": {"a": moving, "b": moving},
     "one is frozen": {"a": moving, "b": lambda _: BEGIN},
-    "one begins at nought": {"a": moving, "b": lambda step: 0.1 * step * MOVES},
-    "one begins at nearly nought": {"a": moving, "b": lambda step: (1e-5 + 1e-2 * step) * MOVES},
+    "one starts at zero": {"a": moving, "b": lambda step: 0.1 * step * MOVES},
+    "one starts near zero": {"a": moving, "b": lambda step: (1e-5 + 1e-2 * step) * MOVES},
     "they grow over many steps": {"a": lambda step: BEGIN * 1.02**step},
-    "one begins small and grows in time": {
+    "one starts small and grows steadily": {
         "a": moving,
         "b": lambda step: BEGIN * 1e-3 * (1 + 3 * step),
     },
     "one grows as it always did": {"a": moving, "b": lambda step: (0.02 + 0.01 * step) * MOVES},
-    "one grows faster, and not by much": {
+    "one grows faster, but only slightly": {
         "a": moving,
         "b": lambda step: (0.1 + 1e-3 * max(0, step - 150)) * MOVES,
     },
@@ -119,24 +121,24 @@ HEALTHY: dict[str, dict[str, Values]] = {
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_weights_are_left_alone(name: str) -> None:
-    result = judged(trained(HEALTHY[name]))
+def test_healthy_weights_are_not_reported(name: str) -> None:
+    result = check(trained(HEALTHY[name]))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_a_training_that_is_done_has_nothing_to_follow() -> None:
-    assert judged(trained({"a": lambda _: BEGIN}, gradient=0.0)).episodes == ()
+def test_still_weights_without_gradients_are_not_reported() -> None:
+    assert check(trained({"a": lambda _: BEGIN}, gradient=0.0)).episodes == ()
 
 
-def test_one_look_is_not_enough() -> None:
-    result = judged(trained({"a": moving}, steps=1))
+def test_single_inspection_is_not_enough_data() -> None:
+    result = check(trained({"a": moving}, steps=1))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_follows_the_documented_criterion() -> None:
     norms = [1.0, 12.0, 12.0, 13.0]  # ratios 11, 0, 1/12
     job = with_tensors({"w": ("weights", lambda step: [norms[step]])}, 4, at=range(4))
-    result = judged(job, setting="classic")
+    result = check(job, setting="classic")
     assert result.triggered == 2
     assert {episode.finding.subject for episode in result.episodes} == {
         "w jumps",
@@ -144,5 +146,5 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     }
     assert result.episodes[0].finding.evidence["ratio"] == pytest.approx(11, rel=1e-6)
     # of two recorded steps before: 11 and 1/12
-    assert judged(job, setting="classic", num_steps=2).triggered == 1
-    assert judged(job, setting="classic", num_steps=2, small_threshold=0.1).triggered == 2
+    assert check(job, setting="classic", num_steps=2).triggered == 1
+    assert check(job, setting="classic", num_steps=2, small_threshold=0.1).triggered == 2

@@ -1,4 +1,4 @@
-"""Rules on what the hook finds by itself say the same whenever somebody looks."""
+"""Rules on observations of the hook report the same findings whenever the runner advances."""
 
 import numpy as np
 import pytest
@@ -32,8 +32,8 @@ def all_rules() -> list[Rule]:
     return [load_rule(name)() for name in NAMES]
 
 
-def inspection(worker: FakeWorker, step: int) -> None:
-    """One look at a training that has all faults at once."""
+def record_inspection(worker: FakeWorker, step: int) -> None:
+    """Record one inspection of a job that has all faults at the same time."""
     sizes = 0.05 if step < 100 else 1e-4
     for name in ("a.weight", "b.weight", "c.weight"):
         values = WEIGHTS * sizes
@@ -52,7 +52,7 @@ def inspection(worker: FakeWorker, step: int) -> None:
 
 def train(worker: FakeWorker, step: int) -> None:
     if step in (0, 1, 2, 3, 5, 8, 12, 18) or step % 20 == 0:
-        inspection(worker, step)
+        record_inspection(worker, step)
     if step in ONCE:
         kind, subject, detail, value = ONCE[step]
         worker.observation(kind, subject, step, detail, value=value)
@@ -73,7 +73,7 @@ def train(worker: FakeWorker, step: int) -> None:
         worker.observation("samples-again", "input", step, facts, value=1)
 
 
-def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+def summaries(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
         (evaluation.rule, evaluation.status, evaluation.datapoints, evaluation.episodes)
         for evaluation in evaluations
@@ -81,10 +81,10 @@ def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("cuts", [{11, 37, 38, 101, 219}, set(range(3, STEPS, 30))])
-def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int]) -> None:
+def test_findings_do_not_depend_on_when_the_runner_advances(cuts: set[int]) -> None:
     job = FakeJob()
     workers = [job.worker(rank, world_size=2) for rank in range(2)]
-    watching = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
+    live = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
     for step in range(STEPS):
         start_ns = job.clock.now_ns()
         for worker in workers:
@@ -93,15 +93,15 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int]) -> Non
         if step in cuts:
             for worker in workers:
                 worker.flush()
-            watching.advance()
-            stored = watching.progress
-            watching = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules(), stored)
+            live.advance()
+            stored = live.progress
+            live = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules(), stored)
     for worker in workers:
         worker.flush()
     job.end()
-    watching.advance()
-    total = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
-    total.advance()
-    assert texts(watching.evaluations) == texts(total.evaluations)
-    silent = {evaluation.rule for evaluation in total.evaluations if not evaluation.episodes}
+    live.advance()
+    complete = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
+    complete.advance()
+    assert summaries(live.evaluations) == summaries(complete.evaluations)
+    silent = {evaluation.rule for evaluation in complete.evaluations if not evaluation.episodes}
     assert silent == set()

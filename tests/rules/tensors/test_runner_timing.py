@@ -1,4 +1,4 @@
-"""Rules of tensors say the same whenever somebody looks, and whenever the watcher is restarted."""
+"""Tensor rules report the same findings whenever the runner advances or restarts."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.fakes.training import inspected_steps
 from tests.fakes.worker import FakeWorker
 
 STEPS = 130
-CHOSEN: dict[str, dict[str, object]] = {
+PARAMETERS: dict[str, dict[str, object]] = {
     "AllZero": {"collection_names": ("weights",)},
     "CheckInputImages": {},
     "ClassImbalance": {"samples": 50},
@@ -36,12 +36,12 @@ def all_rules() -> list[Rule]:
     return [
         load_rule(name)(setting=setting, **values)
         for setting in Setting
-        for name, values in CHOSEN.items()
+        for name, values in PARAMETERS.items()
     ]
 
 
-def everything_is_wrong(worker: FakeWorker, step: int) -> None:
-    """One look at a training that has all faults at once."""
+def record_all_faults(worker: FakeWorker, step: int) -> None:
+    """Record one inspection of a job that has all faults at the same time."""
     for index, scale in enumerate((10.0, 1e3, 1e5)):
         worker.add_tensor(f"{index}_input_0", "relu_input")
         worker.statistics(f"{index}_input_0", step, scale * BEGIN)
@@ -68,7 +68,7 @@ def evaluate(worker: FakeWorker, step: int) -> None:
         worker.step(number, {"forward": 0.05}, mode="eval")
 
 
-def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+def summaries(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
         (
             evaluation.rule,
@@ -85,14 +85,16 @@ def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     ("cuts", "is_killed"), [({12, 37, 38, 81, 119}, True), (set(range(3, STEPS, 25)), False)]
 )
-def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int], is_killed: bool) -> None:
+def test_findings_do_not_depend_on_when_the_runner_advances(
+    cuts: set[int], is_killed: bool
+) -> None:
     job = FakeJob()
     worker = job.worker()
-    watching = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
-    looked = set(inspected_steps(STEPS))
+    live = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
+    inspected = set(inspected_steps(STEPS))
     for step in range(STEPS):
-        if step in looked:
-            everything_is_wrong(worker, step)
+        if step in inspected:
+            record_all_faults(worker, step)
         worker.scalar("loss", step, float("nan") if step > 120 else 2.3 - step / 100)
         if step % 50 == 49:
             counts = {"0": 900, "1": 10}
@@ -102,15 +104,15 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int], is_kil
             evaluate(worker, step)
         if step in cuts:
             worker.flush()
-            watching.advance()
+            live.advance()
             if is_killed:
-                stored = watching.progress
-                watching = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules(), stored)
+                stored = live.progress
+                live = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules(), stored)
     worker.flush()
     job.end()
-    watching.advance()
-    total = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
-    total.advance()
-    assert texts(watching.evaluations) == texts(total.evaluations)
-    spoken = {evaluation.rule for evaluation in total.evaluations if evaluation.episodes}
-    assert spoken >= CHOSEN.keys() - {"WeightUpdateRatio"}
+    live.advance()
+    complete = Runner(JobData(OpenJob(job.backend, job.clock)), all_rules())
+    complete.advance()
+    assert summaries(live.evaluations) == summaries(complete.evaluations)
+    firing = {evaluation.rule for evaluation in complete.evaluations if evaluation.episodes}
+    assert firing >= PARAMETERS.keys() - {"WeightUpdateRatio"}
