@@ -29,7 +29,7 @@ def starting(minutes: float, steps: int = 10, mode: str = "train") -> FakeJob:
 def test_a_late_first_step_is_found(setting: str) -> None:
     [episode] = judged(starting(25).end(), setting=setting).episodes
     assert not episode.is_open
-    assert episode.finding.message == "The first training step began 25 minutes after the start."
+    assert episode.finding.message == "The first training step began 25 min after the start."
     assert episode.finding.evidence["initialization_minutes"] == pytest.approx(25.0)
 
 
@@ -47,7 +47,7 @@ def test_a_step_that_does_not_come_is_found_meanwhile() -> None:
     [rule] = runner.evaluations
     [episode] = rule.episodes
     assert episode.is_open
-    assert "had not begun 30 minutes after the start" in episode.finding.message
+    assert "had not begun 29 min 30 s after the start" in episode.finding.message
     assert not judged(job, setting="classic").episodes
 
 

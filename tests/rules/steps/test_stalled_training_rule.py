@@ -29,7 +29,7 @@ def trained(*sections: tuple[int, float], cpu: float = 1.0) -> FakeJob:
 def test_a_job_that_hangs_is_found_with_its_last_step() -> None:
     [episode] = judged(trained((60, 15))).episodes
     assert episode.is_open
-    assert "for 15 minutes; the last one was train step 59." in (episode.finding.message)
+    assert "for 14 min 50 s; the last one was train step 59." in (episode.finding.message)
     assert episode.severity is Severity.WARNING
 
 
@@ -57,7 +57,7 @@ def test_a_given_threshold_holds() -> None:
 def test_a_short_standstill_beyond_a_given_threshold_is_found_and_over(steps: int) -> None:
     [episode] = judged(trained((steps, 0.25), (60, 0)), threshold=4).episodes
     assert not episode.is_open
-    text = f"for 21 seconds; the last one was train step {steps - 1}."
+    text = f"for 21 s; the last one was train step {steps - 1}."
     assert text in episode.finding.message
     assert episode.finding.evidence["silent_seconds"] == pytest.approx(21)
     assert not judged(trained((steps, 0), (60, 0)), threshold=4).episodes

@@ -28,13 +28,13 @@ def test_checkpoints_that_are_never_deleted_are_found_with_the_time_left() -> No
     assert (finding.node, finding.device) == ("node-a", "/data")
     assert (episode.severity, episode.is_open) == (Severity.WARNING, True)
     assert finding.evidence["seconds_left"] == pytest.approx(1320, rel=0.05)
-    assert "has 110.0 GB left and will be full in 22 minutes" in finding.message
+    assert "has 110 GB left and will be full in 22 min" in finding.message
 
 
 def test_a_disk_that_is_full_is_critical() -> None:
     [episode] = judged(disk(np.maximum(300e9 - 0.6e9 * AT, 1e9))).episodes
     assert episode.severity is Severity.CRITICAL
-    assert "is full: 1.0 GB (0.1%) left" in episode.finding.message
+    assert "is full: 1 GB (0.1%) left" in episode.finding.message
 
 
 def test_room_that_is_made_is_recovery() -> None:

@@ -30,7 +30,7 @@ def test_memory_that_grows_all_the_time_is_found_with_the_time_left() -> None:
     assert episode.is_open
     assert (episode.finding.node, episode.finding.device) == ("node-a", "gpu0")
     assert evidence["seconds_left"] == pytest.approx(200.0, rel=0.1)
-    assert "At this rate it is full in 3 minutes." in episode.finding.message
+    assert "At this rate, it will be full in 3 min 22 s." in episode.finding.message
 
 
 def test_only_the_gpu_that_leaks_is_named() -> None:

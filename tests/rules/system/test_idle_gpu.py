@@ -30,7 +30,7 @@ def test_idle_before_the_first_step_is_told_when_the_gpu_is_used_at_last() -> No
     [episode] = judged(job).episodes
     assert not episode.is_open
     assert episode.finding.message == (
-        "gpu0 on node-a was idle for 7.0 minutes before the first training step "
+        "gpu0 on node-a was idle for 7 min before the first training step "
         "while allocated to the job."
     )
     assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(7 / 60, rel=0.01)
@@ -40,7 +40,7 @@ def test_idle_in_between_is_found_and_recovers() -> None:
     curve = sections((95, 2), (0, 6), (95, 2))
     [episode] = judged(with_gpus({"gpu0": curve}, (0, 2 * MINUTE))).episodes
     assert not episode.is_open
-    assert "6.0 minutes after training step 239 while" in episode.finding.message
+    assert "6 min after training step 239 while" in episode.finding.message
 
 
 def test_idle_after_the_last_step_stays_open() -> None:
@@ -57,7 +57,7 @@ def test_a_gpu_that_holds_memory_and_is_never_used_is_found() -> None:
 
 def test_a_lower_limit_finds_a_short_pause() -> None:
     job = with_gpus({"gpu0": sections((95, 1), (0, 0.1), (95, 1))}, (0, 2 * MINUTE))
-    assert "idle for 6 seconds" in judged(job, minutes=0.05).episodes[0].finding.message
+    assert "idle for 6 s" in judged(job, minutes=0.05).episodes[0].finding.message
     assert not judged(job).episodes
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
@@ -36,7 +37,7 @@ class MaxInitializationTime(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Waits for the first step of each leg."""
+        """Check the time until the first step of each attempt."""
         subject = f"start {window.attempt.number + 1}"
         tables = window.steps()
         if state.get("leg") == window.attempt.number:
@@ -60,7 +61,7 @@ class MaxInitializationTime(Rule):
     def _finding(self, window: Window, subject: str, time_ns: int, name: str) -> Finding:
         minutes = self._minutes(window, time_ns)
         return self.finding(
-            f"The first training step {name} {minutes:.0f} minutes after the start.",
+            f"The first training step {name} {format_duration(60 * minutes)} after the start.",
             subject=subject,
             time_ns=(window.attempt.start_ns, time_ns),
             evidence={"initialization_minutes": minutes, "lost_seconds": 60 * minutes},

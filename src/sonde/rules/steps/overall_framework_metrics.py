@@ -1,4 +1,4 @@
-"""OverallFrameworkMetrics: what the time of a job went into."""
+"""OverallFrameworkMetrics: what a job spends its time on."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -43,7 +43,7 @@ class OverallFrameworkMetrics(Rule):
     window_seconds: ClassVar[float | None] = 300.0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds up."""
+        """Add up the time of modes, phases and operations."""
         end_ns = window.end_ns
         if window.is_last and window.data.facts.end_ns is not None:
             end_ns = min(end_ns, window.data.facts.end_ns)
@@ -58,12 +58,12 @@ class OverallFrameworkMetrics(Rule):
                 for phase, spent_ns in table.phases_ns.items() if mode is Mode.TRAIN else ():
                     seconds = float(spent_ns.sum()) / NANOSECONDS
                     _add(state.of("phases"), phase, seconds / workers)
-        if is_profiled:  # elsewhere there are none
+        if is_profiled:  # other windows have no operations
             self._add_operations(window, state, workers)
         yield from ()
 
     def summary(self, state: State) -> Evidence:
-        """Seconds, and of the modes the share of the whole in percent."""
+        """Seconds of modes, phases and operations, and the modes' percentages of the job."""
         modes = state.of("modes")
         total = float(state.get("whole", 0.0))
         result: dict[str, float] = {f"{name} seconds": spent for name, spent in modes.items()}

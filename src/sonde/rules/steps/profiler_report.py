@@ -1,4 +1,4 @@
-"""ProfilerReport: all profiling rules together, and the numbers of the job as a whole."""
+"""ProfilerReport: runs all profiling rules and reports totals of the job."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -40,20 +40,20 @@ class ProfilerReport(Rule):
     window_seconds: ClassVar[float | None] = 300.0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds up."""
+        """Add up steps and system samples."""
         for table in window.steps():
             state["steps"] = max(state.get("steps", 0), int(table.steps[-1]) + 1)
             add_to_sketch(state.of("seconds"), table.durations_ns / NANOSECONDS)
         for metric in _METRICS:
             for samples in window.system(metric):
-                if not samples.device.startswith("cpu"):  # one core of many
+                if not samples.device.startswith("cpu"):  # a single core
                     metric_state = state.of("metrics", metric)
                     metric_state["sum"] = metric_state.get("sum", 0.0) + float(samples.values.sum())
                     metric_state["count"] = metric_state.get("count", 0) + len(samples)
         yield from ()
 
     def summary(self, state: State) -> Evidence:
-        """Steps, their length, and means over the whole job."""
+        """Number and duration of steps, and mean utilization over the whole job."""
         result: dict[str, float | list[float]] = {"training steps": float(state.get("steps", 0))}
         if state.get("seconds"):
             lengths = sketch_quantiles(state["seconds"], _PERCENTILES)

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
@@ -23,7 +24,7 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    min_checkpoints: int = 3  # one or two at the start or the end are no habit
+    min_checkpoints: int = 3  # one or two may be saved only at the start or the end
     min_seconds: float = 1.0  # spent on saving
     recent_windows: int = 20  # of 50 steps; a script may save less often later
 
@@ -53,7 +54,7 @@ class SlowCheckpoints(Rule):
     recovers_after: ClassVar[int] = 4
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds up what saves took in the last steps of each worker."""
+        """Add up the time of saves in the recent steps of each worker."""
         begin_attempt(window, state)
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
@@ -67,8 +68,8 @@ class SlowCheckpoints(Rule):
             count, spent, total = np.sum(np.array(worker_state["rows"]), axis=0).tolist()
             worker_state.setdefault("since", int(table.steps[saves[0]]))
             share = 100 * spent / max(total, 1e-9)
-            is_felt = count >= LIMITS.min_checkpoints and spent >= LIMITS.min_seconds
-            if is_felt and share > self.threshold:
+            is_significant = count >= LIMITS.min_checkpoints and spent >= LIMITS.min_seconds
+            if is_significant and share > self.threshold:
                 steps = (int(worker_state["since"]), int(table.steps[saves[-1]]))
                 yield self._finding(table.worker, steps, (int(count), spent, share))
 
@@ -78,7 +79,7 @@ class SlowCheckpoints(Rule):
         count, spent, share = measured
         return self.finding(
             f"Saving checkpoints takes {share:.0f}% of the training time of worker {worker}: "
-            f"{count} saves, {spent / count:.3g} s each on average.",
+            f"{count} saves, {format_duration(spent / count)} each on average.",
             step=steps,
             worker=worker,
             subject=f"worker {worker}",

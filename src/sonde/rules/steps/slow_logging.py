@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
@@ -57,7 +58,7 @@ class SlowLogging(Rule):
     explains: ClassVar[tuple[str, ...]] = ("HotFunction", "StepOutlier")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares the time spent on output with the time of the steps, worker by worker."""
+        """Compare the time spent on output with the time of the steps of each worker."""
         begin_attempt(window, state)
         for observation in window.observations(_KIND):
             spent = state.of("output", observation.worker)
@@ -83,13 +84,13 @@ class SlowLogging(Rule):
                 lines[line] = lines.get(line, 0.0) + spent
         total = sum(lines.values())
         share = 100 * total / max(seconds, 1e-9)
-        is_felt = total >= max(LIMITS.min_seconds, LIMITS.min_step_seconds * steps)
-        if steps < LIMITS.min_steps or not is_felt or share <= self.threshold:
+        is_significant = total >= max(LIMITS.min_seconds, LIMITS.min_step_seconds * steps)
+        if steps < LIMITS.min_steps or not is_significant or share <= self.threshold:
             return
         maximum = max(lines, key=lambda line: lines[line])
         yield self.finding(
             f"Output takes {share:.0f}% of the training time of worker {worker}, "
-            f"{1e3 * total / steps:.3g} ms per step; most of it: {maximum}.",
+            f"{format_duration(total / steps)} per step; most of it: {maximum}.",
             step=(int(state["since"]), last_step),
             worker=worker,
             subject=f"worker {worker}",

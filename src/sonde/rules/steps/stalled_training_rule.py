@@ -1,4 +1,4 @@
-"""StalledTrainingRule: training has stopped without an end."""
+"""StalledTrainingRule: training makes no progress although the job has not ended."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.window import Window
 from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding, Severity
@@ -29,8 +30,8 @@ class Calibration:
     """
 
     min_steps: int = 10  # of any mode
-    idle_percent: float = 10.0  # of a core
-    idle_seconds: float = 600.0  # a slow disk may take that long for a checkpoint
+    idle_percent: float = 10.0  # of a core; below, the processes are idle
+    idle_seconds: float = 600.0  # a checkpoint on a slow disk may take this long
     idle_pause_factor: float = 10.0  # of the longest pause so far, if the processes are idle
     busy_pause_factor: float = 3.0  # of the longest pause so far, if they are not
 
@@ -65,7 +66,7 @@ class StalledTrainingRule(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows what goes on, and how long nothing did."""
+        """Check the time since the last step or loss, and pauses within the window."""
         if state.get("leg") != window.attempt.number:
             state.clear()
             state.update(
@@ -74,8 +75,8 @@ class StalledTrainingRule(Rule):
         times_ns = _progress(window)
         pauses = np.diff(np.append(state["last_ns"], times_ns)) / NANOSECONDS
         if len(times_ns):
-            counted = pauses if state["steps"] else pauses[1:]  # the start of a job is no pause
-            yield from self._earlier(window, times_ns, counted, state)
+            counted = pauses if state["steps"] else pauses[1:]  # the start is not a pause
+            yield from self._ended_pause(window, times_ns, counted, state)
             state["longest"] = max(float(counted.max(initial=0.0)), state["longest"])
             state["last_ns"], state["steps"] = int(times_ns[-1]), state["steps"] + len(times_ns)
             state["step"] = _last_step(window, state["last_ns"]) or state.get("step")
@@ -83,16 +84,16 @@ class StalledTrainingRule(Rule):
             yield self.recovered("job")
             return
         if window.is_last:
-            return  # the job has come to its end
-        self._note_work(window, state)
+            return  # the job has ended
+        self._add_cpu_samples(window, state)
         silent = (window.end_ns - state["last_ns"]) / NANOSECONDS
         if silent > self._limit(state):
             yield self._finding((state["last_ns"], window.end_ns), state)
 
-    def _earlier(
+    def _ended_pause(
         self, window: Window, times_ns: Times, pauses: FloatArray, state: State
     ) -> Iterator[Finding]:
-        """A standstill that is over by the window's end."""
+        """Report a pause that ended within the window."""
         longest = float(pauses.max(initial=0.0))
         if longest > self._limit(state):
             end_ns = int(times_ns[len(times_ns) - len(pauses) + int(pauses.argmax())])
@@ -100,18 +101,18 @@ class StalledTrainingRule(Rule):
             state["step"] = _last_step(window, start_ns) or state.get("step")
             yield self._finding((start_ns, end_ns), state)
 
-    def _note_work(self, window: Window, state: State) -> None:
+    def _add_cpu_samples(self, window: Window, state: State) -> None:
         cpu = state.of("cpu")
         for samples in window.system(_CPU):
             cpu["sum"] = cpu.get("sum", 0.0) + float(samples.values.sum())
             cpu["count"] = cpu.get("count", 0) + len(samples)
 
     def _limit(self, state: State) -> float:
+        """Return the duration in seconds above which a pause is reported."""
         if self.is_classic:
             return self.threshold
-        if (
-            "threshold" in self.explicit_parameters
-        ):  # a start is no standstill: imports, data, a first compilation
+        if "threshold" in self.explicit_parameters:
+            # before the first step, time for imports, data and compilation is allowed
             return self.threshold if state["steps"] else max(self.threshold, LIMITS.idle_seconds)
         if state["steps"] < LIMITS.min_steps:
             return float("inf")
@@ -126,12 +127,11 @@ class StalledTrainingRule(Rule):
 
     def _finding(self, silence_ns: tuple[int, int], state: State) -> Finding:
         silent = (silence_ns[1] - silence_ns[0]) / NANOSECONDS
-        length = f"{silent / 60:.0f} minutes" if silent >= 2 * 60 else f"{silent:.0f} seconds"
         step = state.get("step")
         last = f"the last one was {step}" if step else "none was ever recorded"
         return self.finding(
-            f"No step or loss has been recorded for {length}; {last}. "
-            f"The longest earlier pause was {state['longest']:.0f} s.",
+            f"No step or loss has been recorded for {format_duration(silent)}; {last}. "
+            f"The longest earlier pause was {format_duration(state['longest'])}.",
             severity=Severity.CRITICAL if self.stop_training_on_fire else Severity.WARNING,
             subject="job",
             time_ns=silence_ns,
@@ -145,14 +145,14 @@ class StalledTrainingRule(Rule):
 
 
 def _progress(window: Window) -> Times:
-    """When steps were finished and losses recorded."""
+    """Return the sorted times at which steps ended and losses were recorded."""
     result = [table.ends_ns for mode in Mode for table in window.steps(mode.value)]
     result += [curve.times_ns for curve in window.losses()]
     return np.sort(np.concatenate(result)) if result else np.empty(0, dtype=np.int64)
 
 
 def _last_step(window: Window, time_ns: int) -> str | None:
-    """The last step that had ended by then, of whatever kind."""
+    """Return the last step of any mode that had ended by a time, or None if none had."""
     ended = [
         (int(table.ends_ns[index - 1]), f"{mode.value} step {int(table.steps[index - 1])}")
         for mode in Mode

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sonde.analyze.outliers import robust_deviation
 from sonde.analyze.robust import median_of, quantile_of
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.arrays import BoolArray, FloatArray
@@ -23,12 +24,13 @@ from sonde.rules.measures.standstills import STANDSTILLS, Pause, find_pauses, re
 from sonde.rules.measures.training_kind import has_rollout
 
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
-_MEANT = (*_COMPUTING, Phase.COLLECTIVE.value)  # every so many steps: workers that meet seldom
+# long steps at a regular interval are intended if the time goes here (local SGD, for example)
+_INTENDED_PHASES = (*_COMPUTING, Phase.COLLECTIVE.value)
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
-_MIN_SECONDS = 1e-9  # seconds
+_EPSILON_SECONDS = 1e-9  # avoids a division by zero
 _MAX_LISTED = 20
 _METRICS = ("cpu.utilization_percent", "cpu.iowait_percent", "gpu.utilization_percent")
-_OF_ALL_MODES = (Mode.TRAIN.value, Mode.EVAL.value)
+_MODES = (Mode.TRAIN.value, Mode.EVAL.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +44,22 @@ class Calibration:
     recent_steps: int = 400  # for the median
     min_steps: int = 50
     min_factor: float = 1.5  # of the median
-    # third quartile over median, to this power: four deviations of a normal
+    # of the ratio of third quartile to median; 6 is 4 standard deviations of a normal distribution
     quartile_power: float = 6.0
-    regular_quartile_power: float = 3.0  # likewise for steps that recur every N steps
+    regular_quartile_power: float = 3.0  # the same, for long steps that recur every N steps
     min_lost_share: float = 0.02  # of the time of all steps
-    # likewise if no phase stands out, as with other load on the machine
+    # the same, if no phase stands out, which is typical of other load on the machine
     min_lost_share_no_phase: float = 0.1
-    # of the lost time beyond its usual share: that phase is responsible
+    # a phase stands out if its share of the lost time exceeds its share of a median step by this
     phase_excess_share: float = 0.3
     min_seconds: float = 5.0  # lost
     regular_seconds: float = 1.0  # lost, if long steps recur every N steps
-    regular_lost_share: float = 0.1  # likewise, of the time of all steps
-    max_run: int = 8  # long steps in a row; more are a slowdown, not outliers
-    # a quarter of the steps takes twice as long: normal for this training
-    max_quartile_ratio: float = 2.0
+    regular_lost_share: float = 0.1  # of the time of all steps, if long steps recur every N steps
+    max_run: int = 8  # this many long steps in a row are a slowdown, not outliers
+    max_quartile_ratio: float = 2.0  # of third quartile to median; limits the effect of the power
     min_gaps: int = 4  # between long steps, to call them periodic
-    even_share: float = 0.6  # of gaps that equal the period
-    in_phase_share: float = 0.8  # of steps at multiples of the period
+    even_share: float = 0.6  # of the gaps, which equal the period
+    in_phase_share: float = 0.8  # of the long steps, which have the same remainder
     max_remembered: int = 40  # long steps, to detect a period
 
 
@@ -72,9 +73,9 @@ class _Outliers:
     steps: npt.NDArray[np.int64]
     seconds: FloatArray
     median: float
-    by_phase: dict[str, float]  # seconds above the usual, added up
-    usual_by_phase: dict[str, float]  # seconds of a usual step
-    with_evaluation: int  # how many have an evaluation inside: what goes with it is meant
+    by_phase: dict[str, float]  # seconds above the median of each phase, summed
+    typical_by_phase: dict[str, float]  # median seconds of each phase
+    evaluation_count: int  # steps that contain an evaluation, which explains other work, too
 
     @classmethod
     def of(
@@ -83,19 +84,19 @@ class _Outliers:
         seconds: FloatArray,
         is_usable: BoolArray,
         is_long: BoolArray,
-        value: float,
+        median: float,
     ) -> Self:
-        """Those steps of a table, and where their time goes."""
-        by_phase, usual_by_phase = {}, {}
+        """Select the long steps of a table and sum up their excess time by phase."""
+        by_phase, typical_by_phase = {}, {}
         for phase, spent_ns in table.phases_ns.items():
             if phase not in _DELIBERATE and is_usable.any():
-                usual_ns = median_of(spent_ns[is_usable])
-                usual_by_phase[phase] = usual_ns / NANOSECONDS
-                excess = spent_ns[is_long] - usual_ns
+                typical_ns = median_of(spent_ns[is_usable])
+                typical_by_phase[phase] = typical_ns / NANOSECONDS
+                excess = spent_ns[is_long] - typical_ns
                 by_phase[phase] = float(np.maximum(excess, 0).sum()) / NANOSECONDS
         evaluations = int((table.phases_ns[Phase.EVALUATION.value][is_long] > 0).sum())
         steps = table.steps[is_long]
-        return cls(steps, seconds[is_long], value, by_phase, usual_by_phase, evaluations)
+        return cls(steps, seconds[is_long], median, by_phase, typical_by_phase, evaluations)
 
 
 class StepOutlier(Rule):
@@ -122,21 +123,21 @@ class StepOutlier(Rule):
 
     section = Section.SPEED
     calibration = LIMITS
-    needs = (*(Steps(mode) for mode in _OF_ALL_MODES), Observations(STANDSTILLS))
+    needs = (*(Steps(mode) for mode in _MODES), Observations(STANDSTILLS))
     window_steps: ClassVar[int] = 100
     recovers_after: ClassVar[int] = 5
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at the steps of every worker."""
+        """Look for outliers and single long pauses among the steps of every worker."""
         record_standstills(window, state.of("standstills"))
         is_alone = len(window.attempt.ranks) == 1
-        for mode in _OF_ALL_MODES if self.mode is None else (self.mode,):
+        for mode in _MODES if self.mode is None else (self.mode,):
             for table in window.steps(mode):
                 mode_state = state.of("modes", mode, table.worker)
                 if self.is_classic:
                     yield from self._classic(table, mode_state)
                     continue
-                seconds, is_usable = self._take(table, mode_state)
+                seconds, is_usable = self._add_steps(table, mode_state)
                 if len(mode_state["recent"]) < LIMITS.min_steps:
                     continue
                 if mode == Mode.TRAIN:
@@ -146,7 +147,7 @@ class StepOutlier(Rule):
                     ):
                         is_usable &= table.steps != pause.step
                         if is_alone or not pause.is_waiting:
-                            yield self._paused(pause)
+                            yield self._pause_finding(pause)
                 yield from self._calibrated(window, table, seconds, is_usable, mode_state)
 
     def lacks(self, state: State) -> str | Shortfall:
@@ -165,30 +166,30 @@ class StepOutlier(Rule):
         state.setdefault("steps", []).extend(table.steps.tolist())
         seconds = np.array(state["microseconds"]) / 1e6
         limit = float(seconds.mean() + self.stddev * seconds.std())
-        which = np.flatnonzero(seconds > limit)
-        if len(which) > self.n_outliers:
-            steps = np.array(state["steps"])[which]
+        indices = np.flatnonzero(seconds > limit)
+        if len(indices) > self.n_outliers:
+            steps = np.array(state["steps"])[indices]
             yield self.finding(
-                f"{len(which)} {table.mode} steps of worker {table.worker} took longer than "
-                f"{limit:.3g} s (mean: {seconds.mean():.3g} s).",
+                f"{len(indices)} {table.mode} steps of worker {table.worker} took longer than "
+                f"{format_duration(limit)} (mean: {format_duration(float(seconds.mean()))}).",
                 step=(int(steps.min()), int(steps.max())),
                 worker=table.worker,
                 subject=f"{table.mode}/{table.worker}",
                 evidence={
-                    "count": len(which),
+                    "count": len(indices),
                     "limit_seconds": limit,
                     "mean_seconds": float(seconds.mean()),
-                    "steps": [float(table) for table in steps[-_MAX_LISTED:]],
+                    "steps": [float(step) for step in steps[-_MAX_LISTED:]],
                 },
             )
 
-    def _take(self, table: StepTable, state: State) -> tuple[FloatArray, BoolArray]:
-        """How long steps took, and which of them tell what is usual; both are remembered."""
+    def _add_steps(self, table: StepTable, state: State) -> tuple[FloatArray, BoolArray]:
+        """Add steps to the history; return their durations and which of them are usable."""
         count = state.get("seen", 0)
         state["seen"] = count + len(table.steps)
         is_usable = ~(table.is_profiled | table.is_skipped | has_rollout(table))
         is_usable[: max(0, LIMITS.settling_steps - count)] = False
-        seconds = _own_seconds(table)
+        seconds = _training_seconds(table)
         recent = (state.get("recent", []) + seconds[is_usable].tolist())[-LIMITS.recent_steps :]
         state["recent"] = recent
         state["total"] = state.get("total", 0.0) + float(seconds[is_usable].sum())
@@ -204,31 +205,31 @@ class StepOutlier(Rule):
     ) -> Iterator[Finding]:
         ordered = np.sort(np.array(state["recent"]))
         typical = max(median_of(ordered), median_of(seconds))
-        is_long = _alone(
+        is_long = _without_long_runs(
             is_usable & (seconds > self._limit(ordered, typical, LIMITS.quartile_power))
         )
-        longer = _alone(
+        is_longer = _without_long_runs(
             is_usable & (seconds > self._limit(ordered, typical, LIMITS.regular_quartile_power))
         )
         long_steps = state.setdefault("longer", [])
-        long_steps += zip(table.steps[longer].tolist(), seconds[longer].tolist(), strict=True)
+        long_steps += zip(table.steps[is_longer].tolist(), seconds[is_longer].tolist(), strict=True)
         del long_steps[: -LIMITS.max_remembered]
         regular = _regular_limit(long_steps)
         if regular is not None:
-            is_long = longer & (seconds > regular)
+            is_long = is_longer & (seconds > regular)
         if not is_long.any():
             return
         outliers = _Outliers.of(table, seconds, is_usable, is_long, typical)
-        self._remember(window, table, outliers, state)
-        if state["count"] > self.n_outliers and state["lost"] > _least_loss(state):
+        self._add_outliers(window, table, outliers, state)
+        if state["count"] > self.n_outliers and state["lost"] > _min_loss_seconds(state):
             yield self._finding(table, outliers, state)
 
-    def _paused(self, pause: Pause) -> Finding:
+    def _pause_finding(self, pause: Pause) -> Finding:
         where = f" in {pause.line}" if pause.line else f", mostly in {pause.phase}"
         return self.finding(
-            f"Step {pause.step} of worker {pause.worker} took {pause.seconds:.3g} s{where} "
-            f"(median: {pause.median:.3g} s), {100 * pause.share:.0f}% of the training time so "
-            "far.",
+            f"Step {pause.step} of worker {pause.worker} took {format_duration(pause.seconds)}"
+            f"{where} (median: {format_duration(pause.median)}), {100 * pause.share:.0f}% of the "
+            "training time so far.",
             step=pause.step,
             worker=pause.worker,
             subject=f"pause/{pause.worker}",
@@ -242,29 +243,32 @@ class StepOutlier(Rule):
             },
         )
 
-    def _limit(self, ordered: FloatArray, value: float, quarters: float) -> float:
-        """How long a step may take; steps of all lengths may take longer, unless it is given."""
-        deviation = robust_deviation(ordered, value)
+    def _limit(self, ordered: FloatArray, median: float, quartile_power: float) -> float:
+        """Return the duration above which a step is long.
+
+        If step times vary widely, the limit is higher, unless `stddev` was set explicitly.
+        """
+        deviation = robust_deviation(ordered, median)
         factor = LIMITS.min_factor
         if "stddev" not in self.explicit_parameters:
-            quarter = quantile_of(ordered, 0.75) / max(value, _MIN_SECONDS)
-            factor = max(factor, min(quarter, LIMITS.max_quartile_ratio) ** quarters)
-        return max(value + self.stddev * deviation, factor * value)
+            ratio = quantile_of(ordered, 0.75) / max(median, _EPSILON_SECONDS)
+            factor = max(factor, min(ratio, LIMITS.max_quartile_ratio) ** quartile_power)
+        return max(median + self.stddev * deviation, factor * median)
 
-    def _remember(
+    def _add_outliers(
         self, window: Window, table: StepTable, outliers: _Outliers, state: State
     ) -> None:
         state["count"] = state.get("count", 0) + len(outliers.steps)
-        state["asked"] = state.get("asked", 0) + outliers.with_evaluation
+        state["asked"] = state.get("asked", 0) + outliers.evaluation_count
         lost = float((outliers.seconds - outliers.median).sum())
         state["lost"] = state.get("lost", 0.0) + lost
         state["steps"] = (state.get("steps", []) + outliers.steps.tolist())[-_MAX_LISTED:]
         phases = state.of("phases")
         for phase, seconds in outliers.by_phase.items():
             phases[phase] = phases.get(phase, 0.0) + seconds
-        state["usual_phases"] = outliers.usual_by_phase
+        state["usual_phases"] = outliers.typical_by_phase
         machine = state.of("machine")
-        for metric, inside, outside in _machine(window, table, outliers.steps):
+        for metric, inside, outside in _mean_metrics(window, table, outliers.steps):
             sums = machine.get(metric, [0.0, 0.0, 0])
             machine[metric] = [sums[0] + inside, sums[1] + outside, sums[2] + 1]
 
@@ -279,7 +283,7 @@ class StepOutlier(Rule):
         }
         return self.finding(
             f"{state['count']} {table.mode} steps of worker {table.worker} took much longer than "
-            f"the median of {outliers.median:.3g} s{every}, most of it in {phase}. "
+            f"the median of {format_duration(outliers.median)}{every}, most of it in {phase}. "
             f"This costs {share:.1f}% of the training time.",
             step=(int(outliers.steps[0]), int(outliers.steps[-1])),
             worker=table.worker,
@@ -291,32 +295,32 @@ class StepOutlier(Rule):
                 "lost_percent": share,
                 "phase": phase,
                 "period_steps": period,
-                "steps": [float(table) for table in state["steps"]],
+                "steps": [float(step) for step in state["steps"]],
                 **{f"{name} (outliers, others)": pair for name, pair in machine.items()},
             },
         )
 
 
-def _least_loss(state: State) -> float:
-    """The minimum cost of outliers, in seconds, for a finding."""
+def _min_loss_seconds(state: State) -> float:
+    """Return the minimum time lost to outliers for a finding."""
     total = state["total"]
-    if not _has_a_phase(state):
+    if not _has_dominant_phase(state):
         return float(max(LIMITS.min_seconds, LIMITS.min_lost_share_no_phase * total))
     minimum = max(LIMITS.min_seconds, LIMITS.min_lost_share * total)
-    is_meant = _worst_phase(state) in _MEANT or 2 * state["asked"] > state["count"]
-    if is_meant or _period(state["steps"]) is None:
+    is_intended = _worst_phase(state) in _INTENDED_PHASES or 2 * state["asked"] > state["count"]
+    if is_intended or _period(state["steps"]) is None:
         return float(minimum)
     return float(min(minimum, max(LIMITS.regular_seconds, LIMITS.regular_lost_share * total)))
 
 
 def _worst_phase(state: State) -> str:
-    """The phase in which most of the time was lost."""
+    """Return the phase in which most of the time was lost, or an empty string."""
     phases = state.of("phases")
     return max(phases, key=lambda name: float(phases[name])) if phases else ""
 
 
-def _has_a_phase(state: State) -> bool:
-    """Whether one phase has a larger part of the time lost than of a usual step."""
+def _has_dominant_phase(state: State) -> bool:
+    """Whether a phase has a much larger share of the lost time than of a median step."""
     lost, typical = state.of("phases"), state["usual_phases"]
     total, usual_total = sum(lost.values()) or 1.0, sum(typical.values()) or 1.0
     return any(
@@ -325,8 +329,8 @@ def _has_a_phase(state: State) -> bool:
     )
 
 
-def _alone(is_long: BoolArray) -> BoolArray:
-    """Without long runs of them: a training that has become slower has no outliers."""
+def _without_long_runs(is_long: BoolArray) -> BoolArray:
+    """Clear runs of consecutive long steps: they are a slowdown, not outliers."""
     if not is_long.any():
         return is_long
     edges = np.flatnonzero(np.diff(np.concatenate(([False], is_long, [False])).astype(np.int8)))
@@ -337,24 +341,24 @@ def _alone(is_long: BoolArray) -> BoolArray:
     return isolated
 
 
-def _own_seconds(table: StepTable) -> FloatArray:
-    """What steps take without what is done on purpose now and then."""
+def _training_seconds(table: StepTable) -> FloatArray:
+    """Return the durations of steps without evaluation and checkpoints."""
     deliberate = sum((table.phases_ns[item] for item in _DELIBERATE), np.zeros(len(table.steps)))
     return np.asarray((table.durations_ns - deliberate) / NANOSECONDS)
 
 
-def _machine(
+def _mean_metrics(
     window: Window, table: StepTable, steps: npt.NDArray[np.int64]
 ) -> Iterator[tuple[str, float, float]]:
-    """What the machine did during the outliers, and during the other steps."""
+    """Yield each metric with its mean during the outliers and during the other steps."""
     starts_ns, ends_ns = table.starts_ns, table.ends_ns
     is_outlier = np.isin(table.steps, steps)
     for metric in _METRICS:
-        samples = [samples for samples in window.system(metric) if "core" not in samples.device]
+        series = [samples for samples in window.system(metric) if "core" not in samples.device]
         times_ns = np.concatenate(
-            [sample.times_ns for sample in samples] or [np.empty(0, np.int64)]
+            [samples.times_ns for samples in series] or [np.empty(0, np.int64)]
         )
-        values = np.concatenate([sample.values for sample in samples] or [np.empty(0, np.float32)])
+        values = np.concatenate([samples.values for samples in series] or [np.empty(0, np.float32)])
         indices = np.searchsorted(starts_ns, times_ns, side="right") - 1
         is_in = (indices >= 0) & (times_ns < ends_ns[np.maximum(indices, 0)])
         inside = values[is_in & is_outlier[np.maximum(indices, 0)]]
@@ -364,9 +368,9 @@ def _machine(
 
 
 def _period(steps: Sequence[int]) -> int | None:
-    """The number of steps between outliers, where it is nearly always the same.
+    """Return the number of steps between outliers if it is nearly constant, else None.
 
-    One may be missing, and one may come in between by chance.
+    Occasional missing or additional outliers are allowed.
     """
     gaps = np.diff(np.array(steps))
     if len(gaps) < LIMITS.min_gaps:
@@ -374,14 +378,14 @@ def _period(steps: Sequence[int]) -> int | None:
     typical = int(np.median(gaps))
     if typical <= 1 or float(np.mean(gaps == typical)) < LIMITS.even_share:
         return None
-    in_time = np.bincount(np.array(steps) % typical).max() / len(steps)
-    return typical if in_time >= LIMITS.in_phase_share else None
+    in_phase = np.bincount(np.array(steps) % typical).max() / len(steps)
+    return typical if in_phase >= LIMITS.in_phase_share else None
 
 
 def _regular_limit(long_steps: Sequence[tuple[int, float]]) -> float | None:
-    """The minimum duration of long steps that recur every N steps; None if none do.
+    """Return the minimum duration of long steps that recur every N steps, or None if none do.
 
-    They have similar durations, and take longer than most random outliers.
+    Such steps have similar durations and take longer than most random outliers.
     """
     if not long_steps:
         return None

@@ -8,6 +8,7 @@ import numpy as np
 
 from sonde.analyze.stragglers import Slow, slowest
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.arrays import IntArray
@@ -19,11 +20,11 @@ from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import begin_attempt
 
-# Phases in which nobody waits for another worker: first those that are surely one's own; and then
-# the forward pass, in which parameters may be gathered from the others.
+# Phases in which a worker never waits for other workers. The forward pass is checked only if these
+# do not explain the difference: it may gather parameters from other workers.
 _INDEPENDENT_PHASES = (Phase.DATA_WAIT.value, Phase.HOST_TO_DEVICE.value, Phase.CHECKPOINT.value)
 _FORWARD = Phase.FORWARD.value
-# A host that has given all to its device waits for it here.
+# Independent phases without a device; with one, the host may wait for the device in them.
 _INDEPENDENT_WITHOUT_DEVICE = (Phase.BETWEEN.value, Phase.OPTIMIZER.value)
 
 
@@ -36,8 +37,8 @@ class Calibration:
 
     settling_steps: int = 10  # compilation, cold caches, first batches
     min_steps: int = 20  # common to all workers
-    min_seconds: float = 0.0008  # per step; worker 0 may log each step
-    min_share: float = 0.8  # of the steps
+    min_seconds: float = 0.0008  # per step; worker 0 may log every step
+    min_share: float = 0.8  # of the steps, in which the same worker is the slowest
 
 
 LIMITS = Calibration()
@@ -70,7 +71,7 @@ class Straggler(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LoadBalancing", "LowGPUUtilization", "ThroughputDrop")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares the workers at the steps that all of them have."""
+        """Compare the workers at the steps that all of them have."""
         begin_attempt(window, state)
         tables = window.steps()
         state["workers"] = max(state.get("workers", 0), len(tables))
@@ -98,7 +99,7 @@ class Straggler(Rule):
         return Shortfall(state.get("steps", 0), needed, DataUnit.WORKER_STEPS)
 
     def unfit(self, state: State) -> str:
-        """Jobs of one worker."""
+        """Jobs with one worker."""
         return "the job has only one worker" if state.get("workers", 0) == 1 else ""
 
     def _slow(
@@ -149,8 +150,8 @@ class Straggler(Rule):
         on_gpu = life is not None and life.info.device.startswith("cuda")
         hours = {"gpu_hours_lost": remaining_names * state["lost"] / 3600} if on_gpu else {}
         return self.finding(
-            f"Worker {slow.worker}{index} takes {1e3 * slow.excess:.3g} ms longer per step than "
-            f"the others, mostly in {slow.phase}; {count} for it.",
+            f"Worker {slow.worker}{index} takes {format_duration(slow.excess)} longer per step "
+            f"than the others, mostly in {slow.phase}; {count} for it.",
             step=(int(state["since"]), int(steps[-1])),
             worker=slow.worker,
             node=node,
@@ -165,7 +166,7 @@ class Straggler(Rule):
 
 
 def _common_steps(tables: Sequence[StepTable]) -> IntArray:
-    """The steps that all workers have, without those that tell nothing."""
+    """Return the usable steps that all workers have."""
     result: IntArray | None = None
     for table in tables:
         is_usable = ~table.is_profiled & (table.steps >= LIMITS.settling_steps)

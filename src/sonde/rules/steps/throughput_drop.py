@@ -1,4 +1,4 @@
-"""ThroughputDrop: steps have become slower for good."""
+"""ThroughputDrop: steps have become slower permanently."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import numpy as np
 
 from sonde.analyze.robust import median_of
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.arrays import BoolArray
@@ -32,7 +33,7 @@ from sonde.rules.measures.contention import (
 from sonde.rules.measures.training_kind import begin_attempt
 
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
-_LOADING = (Phase.DATA_WAIT.value, Phase.HOST_TO_DEVICE.value)  # larger batches take longer
+_LOADING = (Phase.DATA_WAIT.value, Phase.HOST_TO_DEVICE.value)  # longer for larger batches
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 
 
@@ -47,19 +48,20 @@ class Calibration:
     min_window_steps: int = 20
     history_windows: int = 64  # for the earlier level
     min_windows_before: int = 2
-    # of the earlier windows, below the median so that slow moments do not raise it
+    # of the earlier windows; below the median, so that temporary slowdowns do not raise the level
     level_quantile: float = 0.4
-    phase_share: float = 0.6  # of the added time: then that phase is responsible
+    phase_share: float = 0.6  # of the added time, for a phase to be responsible
     min_seconds: float = 3.0  # lost
     short_seconds: float = 1.0  # lost, in a short job
-    short_share: float = 0.2  # likewise, of its time
-    closely_windows: int = 20  # in which every window is measured
-    sample_every_windows: int = 8  # later
+    short_share: float = 0.2  # of the job's time, lost, in a short job
+    closely_windows: int = 20  # at the start, in which every window is measured
+    sample_every_windows: int = 8  # later, while steps are not slow
     recovery_windows: int = 2  # in a row
-    patient_factor: float = 2.0  # slowdown that may be intended or caused by other processes
-    patient_windows: int = 10  # likewise
-    patient_seconds: float = 120.0  # likewise, lost
-    patient_share: float = 0.25  # likewise, of the whole job
+    # the patient values apply if the slowdown may be intended or caused by other processes
+    patient_factor: float = 2.0
+    patient_windows: int = 10
+    patient_seconds: float = 120.0  # lost
+    patient_share: float = 0.25  # of the windows of the job
 
 
 LIMITS = Calibration()
@@ -93,14 +95,14 @@ class ThroughputDrop(Rule):
     recovers_after: ClassVar[int] = 2
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares the middle step of each worker with what it was."""
+        """Compare the median step of each worker with its earlier level."""
         begin_attempt(window, state)
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             is_usable = (
                 ~table.is_profiled & ~table.is_skipped & (table.steps >= LIMITS.settling_steps)
             )
-            now = _middle(table, is_usable)
+            now = _median_step(table, is_usable)
             if now is not None:
                 is_slow = self._compare(table, now, worker_state)
                 if (
@@ -108,7 +110,7 @@ class ThroughputDrop(Rule):
                     or worker_state["seen"] <= LIMITS.closely_windows
                     or worker_state["seen"] % LIMITS.sample_every_windows == 0
                 ):
-                    self._note(window, table, is_usable, worker_state, is_slow=is_slow)
+                    self._add_work(window, table, is_usable, worker_state, is_slow=is_slow)
                 if is_slow:
                     yield from self._judge(table, now, worker_state)
 
@@ -120,22 +122,25 @@ class ThroughputDrop(Rule):
         steps = max((worker.get("steps", 0) for worker in workers), default=0)
         return Shortfall(steps, self.window_steps * needed, DataUnit.STEPS)
 
-    def _note(
+    def _add_work(
         self, window: Window, table: StepTable, is_usable: BoolArray, state: State, *, is_slow: bool
     ) -> None:
-        """Keeps how much is done for a step; while it is as usual, now and then will do."""
+        """Add CPU time and workload per step to the state before or after the slowdown."""
         work, latest = state.of("now" if is_slow else "before"), state.of("latest")
         add_cpu_time(window, table, is_usable, work)
-        if not is_slow:  # the last window before steps are slow may be a part of both
+        if not is_slow:  # one window late: the workload may have grown within the latest window
             merge_workload(work, latest)
         latest.clear()
         if not is_slow:
             add_workload(window, table, latest)
-        elif state["slow"] > 1:  # in the first window it was not so all along
+        elif state["slow"] > 1:  # the first slow window includes steps before the slowdown
             add_workload(window, table, work)
 
     def _compare(self, table: StepTable, now: dict[str, float], state: State) -> bool:
-        """Whether steps are slow, and how they were before; one quick window ends nothing."""
+        """Update the earlier level and return whether steps are slow.
+
+        After a finding, a single fast window does not end the slowdown.
+        """
         state["seen"] = state.get("seen", 0) + 1
         state["steps"] = state.get("steps", 0) + len(table.steps)
         state["spent"] = state.get("spent", 0.0) + float(table.durations_ns.sum()) / NANOSECONDS
@@ -161,38 +166,47 @@ class ThroughputDrop(Rule):
         state["lost"] = state.get("lost", 0.0) + (seconds - before) * len(table.steps)
         excess = {phase: now.get(phase, 0.0) - typical.get(phase, 0.0) for phase in now}
         phase = max(excess, key=lambda name: excess[name])
-        is_alone = (
+        has_cause = (
             excess[phase] >= LIMITS.phase_share * (seconds - before) and phase not in _COMPUTING
         )
         minimum = min(
             LIMITS.min_seconds, max(LIMITS.short_seconds, LIMITS.short_share * state["spent"])
         )
-        is_felt = state["slow"] >= self.in_a_row and state["lost"] >= minimum
-        if is_felt and not state.get("is_told"):
+        is_significant = state["slow"] >= self.in_a_row and state["lost"] >= minimum
+        if is_significant and not state.get("is_told"):
             is_sure = phase not in _LOADING or not lacks_input_sizes(
                 state.of("before"), state.of("now")
             )
-            state["is_told"] = self._is_for_good(
-                seconds / before, state, is_alone=is_alone and is_sure
+            state["is_told"] = self._is_permanent(
+                seconds / before, state, has_cause=has_cause and is_sure
             )
         if state.get("is_told"):
-            yield self._finding(table, before, seconds, phase if is_alone else "", state)
+            yield self._finding(table, before, seconds, phase if has_cause else "", state)
 
-    def _is_for_good(self, times: float, state: State, *, is_alone: bool) -> bool:
-        """Whether it is more than a change that is meant, or a busy machine."""
-        then, now = state.of("before"), state.of("now")
-        if is_explained_by_waiting(then, now, times):
+    def _is_permanent(self, slowdown: float, state: State, *, has_cause: bool) -> bool:
+        """Whether the slowdown is more than an intended change or a busy machine.
+
+        Args:
+            slowdown: The duration of a step relative to the earlier level.
+            state: The state of the worker.
+            has_cause: Whether one phase is responsible.
+        """
+        before, now = state.of("before"), state.of("now")
+        if is_explained_by_waiting(before, now, slowdown):
             return False
-        work = cpu_time_ratio(then, now)
-        is_full = is_contended(then, now)
-        is_excused = has_larger_workload(then, now) or (is_full and (work or 0.0) < self.factor)
-        if is_alone and not is_excused:
+        work_ratio = cpu_time_ratio(before, now)
+        is_busy = is_contended(before, now)
+        is_excused = has_larger_workload(before, now) or (
+            is_busy and (work_ratio or 0.0) < self.factor
+        )
+        if has_cause and not is_excused:
             return True
         minimum = max(self.factor, LIMITS.patient_factor)
-        if times < minimum or state["slow"] < LIMITS.patient_share * state["seen"]:
+        if slowdown < minimum or state["slow"] < LIMITS.patient_share * state["seen"]:
             return False
-        is_sure = has_cpu_samples(then) or not is_full
-        if work is not None and work >= minimum and is_sure and has_same_workload(then, now):
+        is_reliable = has_cpu_samples(before) or not is_busy
+        has_more_work = work_ratio is not None and work_ratio >= minimum
+        if has_more_work and is_reliable and has_same_workload(before, now):
             return True
         is_long = state["slow"] >= LIMITS.patient_windows
         return is_long and bool(state["lost"] >= LIMITS.patient_seconds)
@@ -202,9 +216,9 @@ class ThroughputDrop(Rule):
     ) -> Finding:
         where = f"mostly in {phase}" if phase else "in all phases"
         return self.finding(
-            f"Since step {state['since']}, steps of worker {table.worker} take {now:.3g} s instead "
-            f"of {before:.3g} s: {100 * (1 - before / now):.0f}% fewer steps per second. The time "
-            f"is lost {where}.",
+            f"Since step {state['since']}, steps of worker {table.worker} take "
+            f"{format_duration(now)} instead of {format_duration(before)}: "
+            f"{100 * (1 - before / now):.0f}% fewer steps per second. The time is lost {where}.",
             step=(int(state["since"]), int(table.steps[-1])),
             worker=table.worker,
             evidence={
@@ -218,10 +232,11 @@ class ThroughputDrop(Rule):
         )
 
 
-def _middle(table: StepTable, is_usable: BoolArray) -> dict[str, float] | None:
-    """What the phases of the middle step take; None where too few steps tell it.
+def _median_step(table: StepTable, is_usable: BoolArray) -> dict[str, float] | None:
+    """Return the seconds of each phase of the median step, or None if too few steps are usable.
 
-    Phases are scaled to add up to the middle step: each phase's own middle may be of another one.
+    The medians of the phases can come from different steps, so they are scaled to add up to the
+    median step.
     """
     if int(is_usable.sum()) < LIMITS.min_window_steps:
         return None
@@ -234,12 +249,12 @@ def _middle(table: StepTable, is_usable: BoolArray) -> dict[str, float] | None:
     if not phases:
         return None
     total = median_of(np.sum(list(phases.values()), axis=0))
-    middles = {name: median_of(item) for name, item in phases.items()}
-    scale = total / max(sum(middles.values()), 1e-12)
-    return {name: item * scale for name, item in middles.items() if item}
+    medians = {name: median_of(seconds) for name, seconds in phases.items()}
+    scale = total / max(sum(medians.values()), 1e-12)
+    return {name: median * scale for name, median in medians.items() if median}
 
 
 def _earlier_level(history: list[dict[str, float]]) -> dict[str, float]:
-    """The window that was as long as most were."""
-    ordered = sorted(history, key=lambda name: sum(name.values()))
+    """Return the window at the level quantile of step time."""
+    ordered = sorted(history, key=lambda phases: sum(phases.values()))
     return ordered[int(LIMITS.level_quantile * (len(ordered) - 1))]

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -118,9 +119,10 @@ class BatchSize(Rule):
         if node["in_a_row"] < (1 if self.is_classic else LIMITS.windows_in_a_row):
             return self.recovered(name)
         first_ns, last_ns = int(rows[0, 0]), int(rows[-1, 0])
+        length = format_duration((last_ns - first_ns) / NANOSECONDS)
         return self.finding(
-            f"{name}: the 95th percentiles over {(last_ns - first_ns) / NANOSECONDS:.0f} s are CPU "
-            f"{cpu:.0f}%, GPU {gpu:.0f}% and GPU memory {memory:.0f}%. Batches could be larger.",
+            f"{name}: the 95th percentiles over {length} are CPU {cpu:.0f}%, GPU {gpu:.0f}% and "
+            f"GPU memory {memory:.0f}%. Batches could be larger.",
             node=name,
             subject=name,
             time_ns=(first_ns, last_ns),

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.growth import halve
+from sonde.formats import format_bytes, format_duration
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
@@ -45,8 +46,8 @@ class DiskFull(Rule):
       start.
     - Filling up: free space drops steadily since training began, by 100 MB and at least 30% of that
       in the second half of the time.
-    - At this rate, the disk will be full sooner than the time that the job has trained so far (at
-      least 10 minutes, at most a day).
+    - At this rate, the disk will be full in less time than the job has trained so far (limited to
+      between 10 minutes and a day).
     - Needs 24 samples. Critical if the disk is full, or nearly full with less than 10 minutes left.
     What to do: Keep only the latest checkpoints, write them elsewhere, clear caches, or move the
     job to a larger disk.
@@ -93,7 +94,7 @@ class DiskFull(Rule):
         had = float(disk["at_first"])
         percent = disk["percent"]
         if percent is not None and percent < self.least_free and had - free > LIMITS.min_drop_bytes:
-            text = f"is full: {_size(free)} ({percent:.1f}%) left"
+            text = f"is full: {format_bytes(free)} ({percent:.1f}%) left"
             return self._finding(samples, text, Severity.CRITICAL, {"free_bytes": free})
         remaining = (
             _seconds_left(np.array(disk["rows"]))
@@ -107,7 +108,10 @@ class DiskFull(Rule):
             and percent is not None
             and percent < 10 * self.least_free
         )
-        text = f"has {_size(free)} left and will be full in {_lasts(remaining)} at this rate"
+        text = (
+            f"has {format_bytes(free)} left and will be full in {format_duration(remaining)} "
+            "at this rate"
+        )
         return self._finding(
             samples,
             text,
@@ -144,11 +148,3 @@ def _seconds_left(rows: Values) -> float | None:
         if remaining < min(max(lasted, LIMITS.soon_seconds), LIMITS.horizon_seconds)
         else None
     )
-
-
-def _size(count: float) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
-
-
-def _lasts(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"

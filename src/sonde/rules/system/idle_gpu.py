@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -102,8 +103,8 @@ class IdleGPU(Rule):
         elif gpu["steps"] > LIMITS.max_steps_inside:
             where = f"during {gpu['steps']} training steps"
         yield self.finding(
-            f"{samples.device} on {samples.node} was idle for {_lasted(seconds)} {where} while "
-            "allocated to the job.",
+            f"{samples.device} on {samples.node} was idle for {format_duration(seconds)} {where} "
+            "while allocated to the job.",
             node=samples.node,
             device=samples.device,
             subject=f"{samples.node}/{samples.device}",
@@ -149,7 +150,3 @@ def _note_steps(window: Window, state: State) -> _Training:
         return _Training(table.starts_ns, table.ends_ns, table.steps, training_state)
     nothing = np.empty(0, dtype=np.int64)
     return _Training(nothing, nothing, nothing, training_state)
-
-
-def _lasted(seconds: float) -> str:
-    return f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"

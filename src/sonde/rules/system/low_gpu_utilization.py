@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -106,7 +107,7 @@ class LowGPUUtilization(Rule):
         )
         return self.finding(
             f"{samples.device} on {samples.node} {text} (mean {values.mean():.0f}% over "
-            f"{(last_ns - first_ns) / NANOSECONDS:.0f} s).",
+            f"{format_duration((last_ns - first_ns) / NANOSECONDS)}).",
             node=samples.node,
             device=samples.device,
             subject=subject,

@@ -304,8 +304,8 @@ class ClassImbalance(Rule):
         )
         rare, common = ordered[0], ordered[-1]
         return self.finding(
-            f"Class {common} occurs {counts[common]:,} times and class {rare} {counts[rare]:,} "
-            f"times in {sum(counts.values()):,} labels.",
+            f"Of {sum(counts.values()):,} labels, {counts[common]:,} are of class {common} and "
+            f"{counts[rare]:,} of class {rare}.",
             severity=severity,
             step=(0, step),
             subject="labels",

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.formats import pluralize
 from sonde.read.curves import Curve
 from sonde.read.job_data import Observation
 from sonde.read.window import Window, WindowTensor
@@ -210,7 +211,8 @@ class ExplodingTensor(Rule):
     ) -> Finding:
         first = problems[0]
         names = list(dict.fromkeys(problem.name for problem in problems))
-        more = f" ({len(names) - 1} more tensors affected)" if len(names) > 1 else ""
+        count = len(names) - 1
+        more = f" ({pluralize(count, 'more tensor')} affected)" if count else ""
         origin_text = f" First seen in the {origin}." if origin else ""
         return self.finding(
             f"{_display_name(first.name)} is {first.what} at step {first.step}{more}.{origin_text}",

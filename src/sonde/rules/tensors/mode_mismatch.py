@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.formats import pluralize
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
@@ -114,7 +115,7 @@ class ModeMismatch(Rule):
         )
         return self.finding(
             f"{state['model']} {problem} since step {first}: {effect} "
-            f"({summarize_names(names)}, {state['count']:.0f} affected modules).",
+            f"({summarize_names(names)}, {pluralize(round(state['count']), 'affected module')}).",
             step=(first, max(first, window.first_step or 0)),
             subject=key,
             worker=state["worker"],

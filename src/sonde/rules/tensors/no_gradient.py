@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sonde.formats import pluralize
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
@@ -106,9 +107,10 @@ class NoGradient(Rule):
         location = faults[names[0]].get("place", "")
         place = location and f" at {location}"
         reason = _REASONS.get(faults[names[0]]["use"], "").format(place=place)
+        verb = "has" if len(names) == 1 else "have"
         text = (
-            f"{summarize_names(names)} has had no gradient since step {first}, "
-            f"while {other_count} other parameters have one{reason}."
+            f"{summarize_names(names)} {verb} had no gradient since step {first}, "
+            f"unlike {pluralize(other_count, 'other parameter')}{reason}."
         )
         if faults[names[0]]["use"] == _CLEARED:
             text = (

@@ -136,7 +136,8 @@ class ParameterNotUpdated(Rule):
         rate = "" if first["rate"] is None else f" with a learning rate of {first['rate']:g}"
         return self.finding(
             f"{summarize_names(names)} {'has' if len(names) == 1 else 'have'} not changed in "
-            f"{first['value']:.0f} steps{rate} in spite of gradients; other parameters have.",
+            f"{first['value']:.0f} steps{rate} despite having gradients; other parameters "
+            "have changed.",
             step=_steps(window, open_faults),
             tensor=names[0],
             subject=_UNMOVED,

@@ -108,8 +108,9 @@ class SimilarAcrossRuns(Rule):
         return chosen_tensors(window, collections, self.tensor_regex)
 
     def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
+        verb = "has" if len(names) == 1 else "have"
         return self.finding(
-            f"{first_and_count(names)} {'has' if len(names) == 1 else 'have'} the same values as in {self.other_trial} "
+            f"{first_and_count(names)} {verb} the same values as in {self.other_trial} "
             f"from step {steps[0]} to {steps[1]}.",
             step=steps,
             tensor=names[0],
