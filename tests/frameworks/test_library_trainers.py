@@ -1,6 +1,6 @@
 """Ready-made trainers of well-known libraries, unchanged, with and without Sonde.
 
-Run by `make test-frameworks`, which installs the libraries into an environment of their own.
+Run by `make test-frameworks`, which installs the libraries into a separate environment.
 """
 
 import json
@@ -88,7 +88,7 @@ class Trained:
     @cached_property
     def job(self) -> Job:
         """The recorded job."""
-        assert self.recorded.code == 0, self.recorded.remarks
+        assert self.recorded.code == 0, self.recorded.stderr_lines
         return open_job(str(self.folder / "recorded" / STORE / "job"))
 
     @cached_property
@@ -137,7 +137,7 @@ def recorded_losses(job: Job) -> list[float]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_output_is_identical_with_and_without_sonde(trained: Trained) -> None:
-    assert trained.alone.code == 0, trained.alone.remarks
+    assert trained.alone.code == 0, trained.alone.stderr_lines
     assert trained.recorded.output == trained.alone.output
     assert trained.recorded.code == 0
 

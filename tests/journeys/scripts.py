@@ -15,12 +15,12 @@ from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
 from tests.journeys.warm_python import WarmPython
 
 FOLDER = Path(__file__).parent / "training"
-_HELPERS = ("recorded_group", "shows_everything", "telling")
+_HELPERS = ("recorded_group", "visible_effects", "reporting")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in _HELPERS)
 
 ALONE = "alone"
-BY_DEFAULT = "as usual"
-EVERYTHING_SAVED = "with everything kept"
+BY_DEFAULT = "by default"
+EVERYTHING_SAVED = "everything saved"
 
 _SONDE = (*COMMAND, "run", "--quiet", "--no-rules", "--no-report", "--name", "job")
 WAYS = {
@@ -47,7 +47,7 @@ class Ended:
 
     code: int
     output: list[str]
-    remarks: list[str]  # on stderr: in any order, without numbers, without frames of libraries
+    stderr_lines: list[str]  # sorted, without digits and frames of libraries
 
     def printed(self, name: str) -> list[float]:
         """Return the numbers that the script printed under a name."""
@@ -71,24 +71,28 @@ class Scripts:
             file.seek(0)
             text = file.read()
             if not text:
-                text = json.dumps({way: asdict(ended) for way, ended in self._ends(name).items()})
+                text = json.dumps(
+                    {way: asdict(ended) for way, ended in self._run_all_ways(name).items()}
+                )
                 file.write(text)
         return {way: Ended(**ended) for way, ended in json.loads(text).items()}
 
-    def _ends(self, name: str) -> dict[str, Ended]:
+    def _run_all_ways(self, name: str) -> dict[str, Ended]:
         ways = [way for way in WAYS if way != BY_DEFAULT or name in _ALSO_BY_DEFAULT]
         with ThreadPoolExecutor() as pool:
-            runs = {way: pool.submit(self._end, name, way) for way in ways}
+            runs = {way: pool.submit(self._run_way, name, way) for way in ways}
         return {way: run.result() for way, run in runs.items()}
 
-    def _end(self, name: str, way: str) -> Ended:
+    def _run_way(self, name: str, way: str) -> Ended:
         folder = self.folder(name, way)
         if way != ALONE or name in _ALONE_IN_NEW_PROCESS:
-            return end_of(folder, (*WAYS[way], *command(name)))
+            return run_to_end(folder, (*WAYS[way], *command(name)))
         folder.mkdir(parents=True)
-        return _joined([_ended(done) for done in self._forks(FOLDER / f"{name}.py", folder)])
+        return _merge(
+            [_result_of(done) for done in self._run_in_forks(FOLDER / f"{name}.py", folder)]
+        )
 
-    def _forks(self, script: Path, folder: Path) -> list["subprocess.CompletedProcess[str]"]:
+    def _run_in_forks(self, script: Path, folder: Path) -> list["subprocess.CompletedProcess[str]"]:
         """Run a script without Sonde, in as many processes as its command starts."""
         if script.stem == "checkpoint_resume":
             return [self._warm.run(script, folder) for _ in range(2)]
@@ -100,7 +104,7 @@ class Scripts:
         with ThreadPoolExecutor() as pool:
             return list(pool.map(lambda rank: self._warm.run(script, folder, rank), ranks))
 
-    def watched(self, name: str) -> Ended:
+    def recorded(self, name: str) -> Ended:
         """Return how a script ended with everything saved."""
         return self.run(name)[EVERYTHING_SAVED]
 
@@ -124,7 +128,7 @@ def command(name: str) -> tuple[str, ...]:
     return (PYTHON, script)
 
 
-def end_of(folder: Path, words: Sequence[str]) -> Ended:
+def run_to_end(folder: Path, words: Sequence[str]) -> Ended:
     """Run a command in a new folder to its end."""
     folder.mkdir(parents=True)
     done = subprocess.run(
@@ -137,26 +141,26 @@ def end_of(folder: Path, words: Sequence[str]) -> Ended:
         check=False,
         timeout=500,
     )
-    return _ended(done)
+    return _result_of(done)
 
 
 def _environment() -> dict[str, str]:
     return {**plain_environment(), "PYTHONHASHSEED": "0"}
 
 
-def _ended(done: "subprocess.CompletedProcess[str]") -> Ended:
+def _result_of(done: "subprocess.CompletedProcess[str]") -> Ended:
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
-    return Ended(code, done.stdout.splitlines(), _remarks(done.stderr))
+    return Ended(code, done.stdout.splitlines(), _stderr_lines(done.stderr))
 
 
-def _joined(pieces: Sequence[Ended]) -> Ended:
+def _merge(pieces: Sequence[Ended]) -> Ended:
     """Merge the output of several processes."""
     output = [line for piece in pieces for line in piece.output]
-    remarks = sorted(line for piece in pieces for line in piece.remarks)
-    return Ended(max(piece.code for piece in pieces), output, remarks)
+    stderr_lines = sorted(line for piece in pieces for line in piece.stderr_lines)
+    return Ended(max(piece.code for piece in pieces), output, stderr_lines)
 
 
-def _remarks(text: str) -> list[str]:
+def _stderr_lines(text: str) -> list[str]:
     # PyTorch calls modules with hooks through other frames
     local = re.sub(r'^  File "[^"]*/site-packages/.*\n(    .*\n)*', "", text, flags=re.MULTILINE)
     return sorted(re.sub(r"\d+", "0", line) for line in local.splitlines())

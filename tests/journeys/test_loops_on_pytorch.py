@@ -121,7 +121,7 @@ def test_lightning_metrics_are_recorded_at_their_step(scripts: Scripts) -> None:
     job = scripts.job("lightning_module")
     result = numbers(job, "lightning")
     assert [step for step, _ in result["train_loss", "train"]] == list(range(8))
-    ended = scripts.watched("lightning_module")
+    ended = scripts.recorded("lightning_module")
     assert result["val_loss", "eval"][-1][1] == ended.printed("val_loss")[-1]
 
 

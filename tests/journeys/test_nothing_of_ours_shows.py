@@ -138,7 +138,7 @@ def test_a_torch_function_mode_of_the_script_sees_only_its_own_calls(sonde: Sond
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
     """The output of a script with warnings, errors and recursion, without and with Sonde."""
     folder = tmp_path_factory.mktemp("shows")
-    script = str(FOLDER / "shows_everything.py")
+    script = str(FOLDER / "visible_effects.py")
     done = Sonde(folder).run("run", "--name", "job", PYTHON, script)
     result = [alone(folder, script), done]
     assert [entry.returncode for entry in result] == [0, 0]

@@ -30,29 +30,29 @@ STEPS = {
     "gan": [(25, 0)],
     "gan_two_backwards": [(25, 0)],
     "gru_packed": [(20, 0)],
-    "hand_written_sgd": [(30, 3)],
+    "manual_sgd": [(30, 3)],
     "huggingface_trainer": [(8, 4)],
     "inference": [(0, 20)],
-    "keeps_account": [(12, 0)],
+    "saves_all_values": [(12, 0)],
     "lbfgs": [(8, 0)],
     "lightning_module": [(8, 8)],
     "loader_spawned": [(20, 0)],
     "loader_workers": [(18, 0)],
-    "odd_parameters": [(15, 0)],
+    "unusual_parameters": [(15, 0)],
     "optimizer_in_backward": [(20, 0)],
     "own_hooks": [(12, 0)],
     "own_optimizer": [(20, 0)],
     "plain_loop": [(40, 0)],
     "policy_gradient": [(20, 20)],
     "raises": [(9, 0)],
-    "raises_and_goes_on": [(8, 0)],
+    "raises_and_continues": [(8, 0)],
     "recomputed": [(12, 0)],
     "released": [(10, 0)],
     "scaler_fp16": [(20, 0)],
     "spawned": [(15, 0), (15, 0)],
     "strict_settings": [(12, 0)],
     "transformer_tied": [(16, 0)],
-    "two_optimizers_in_turn": [(60, 0)],
+    "alternating_optimizers": [(60, 0)],
 }
 
 # script -> backward passes per step
@@ -70,8 +70,8 @@ MICRO_STEPS = {
 # one loss per step, printed as `loss`
 ONE_LOSS = (
     *("autocast_bf16", "cnn_evaluation", "compiled_fullgraph", "compiled_model", "exits"),
-    *("fsdp2_adamw", "hand_written_sgd", "lbfgs", "own_optimizer", "two_optimizers_in_turn"),
-    *("gru_packed", "keeps_account", "loader_spawned", "loader_workers", "odd_parameters"),
+    *("fsdp2_adamw", "manual_sgd", "lbfgs", "own_optimizer", "alternating_optimizers"),
+    *("gru_packed", "saves_all_values", "loader_spawned", "loader_workers", "unusual_parameters"),
     *("optimizer_in_backward", "plain_loop", "policy_gradient", "raises", "recomputed"),
     *("released", "scaler_fp16", "strict_settings", "transformer_tied"),
 )
@@ -114,7 +114,7 @@ def test_backward_passes_of_a_step_are_its_micro_steps(name: str, scripts: Scrip
 
 
 def test_steps_skipped_by_a_gradient_scaler_are_marked(scripts: Scripts) -> None:
-    ended = scripts.watched("scaler_fp16")
+    ended = scripts.recorded("scaler_fp16")
     scales = [2.0**24, *ended.printed("scale")]
     expected = [after < before for before, after in pairwise(scales)]
     rows = scripts.job("scaler_fp16").steps("train").to_arrow().to_pylist()
@@ -127,7 +127,7 @@ def test_loops_whose_steps_cannot_be_recorded_have_a_notice(name: str, scripts: 
     assert scripts.job(name).summary["not_collected"]
 
 
-@pytest.mark.parametrize("name", ["hand_written_sgd", "own_optimizer"])
+@pytest.mark.parametrize("name", ["manual_sgd", "own_optimizer"])
 def test_steps_without_an_optimizer_are_counted_by_backward_passes(
     name: str, scripts: Scripts
 ) -> None:
@@ -137,13 +137,13 @@ def test_steps_without_an_optimizer_are_counted_by_backward_passes(
 
 @pytest.mark.parametrize("name", ONE_LOSS)
 def test_a_loss_equals_that_of_the_script_to_the_last_bit(name: str, scripts: Scripts) -> None:
-    ended = scripts.watched(name)
+    ended = scripts.recorded(name)
     assert recorded(scripts.job(name), "loss") == ended.printed("loss")
 
 
 @pytest.mark.parametrize("name", DIVIDED)
 def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: Scripts) -> None:
-    ended = scripts.watched(name)
+    ended = scripts.recorded(name)
     expected = means(ended.printed("loss"), DIVIDED[name])
     job = scripts.job(name)
     assert recorded(job, "loss") == pytest.approx(expected, rel=1e-6)
@@ -153,7 +153,7 @@ def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: 
 
 
 def test_the_loss_of_the_trainer_is_the_logged_one(scripts: Scripts) -> None:
-    ended = scripts.watched("huggingface_trainer")
+    ended = scripts.recorded("huggingface_trainer")
     job = scripts.job("huggingface_trainer")
     assert recorded(job, "loss") == pytest.approx(ended.printed("loss"), rel=1e-6)
     rows = job.scalars("loss", source="huggingface").to_arrow().to_pylist()
@@ -163,68 +163,68 @@ def test_the_loss_of_the_trainer_is_the_logged_one(scripts: Scripts) -> None:
 
 
 def test_each_of_two_optimizers_has_its_own_loss(scripts: Scripts) -> None:
-    ended = scripts.watched("gan")
+    ended = scripts.recorded("gan")
     job = scripts.job("gan")
     losses = {name: recorded(job, name) for name in ("loss/0", "loss/1")}
     assert losses == {"loss/0": ended.printed("generator"), "loss/1": ended.printed("critic")}
 
 
 def test_losses_of_backward_calls_on_different_lines_are_added(scripts: Scripts) -> None:
-    ended = scripts.watched("gan_two_backwards")
+    ended = scripts.recorded("gan_two_backwards")
     job = scripts.job("gan_two_backwards")
     assert recorded(job, "loss/0") == ended.printed("generator")
     assert recorded(job, "loss/1") == pytest.approx(ended.printed("critic"), rel=1e-6)
 
 
 def test_every_worker_records_the_loss_of_its_own_share(scripts: Scripts) -> None:
-    ended = scripts.watched("fsdp2")
+    ended = scripts.recorded("fsdp2")
     job, reported = scripts.job("fsdp2"), ended.printed("loss")
     assert recorded(job, "loss", worker=0) == reported[0::2]
     assert recorded(job, "loss", worker=1) == reported[1::2]
 
 
 def test_losses_continue_from_the_checkpoint(scripts: Scripts) -> None:
-    ended = scripts.watched("checkpoint_resume")
+    ended = scripts.recorded("checkpoint_resume")
     expected = [ended.printed(f"loss {step}")[0] for step in range(30)]
     assert recorded(scripts.job("checkpoint_resume"), "loss") == expected
 
 
 def test_evaluation_losses_are_recorded_with_their_steps(scripts: Scripts) -> None:
-    ended = scripts.watched("cnn_evaluation")
+    ended = scripts.recorded("cnn_evaluation")
     job = scripts.job("cnn_evaluation")
     assert recorded(job, "loss", mode="eval") == ended.printed("evaluation loss")
 
 
 def test_the_scale_of_a_loss_is_that_of_its_step(scripts: Scripts) -> None:
-    ended = scripts.watched("scaler_fp16")
+    ended = scripts.recorded("scaler_fp16")
     expected = [2.0**24, *ended.printed("scale")[:-1]]
     assert recorded(scripts.job("scaler_fp16"), "loss_scale") == expected
 
 
 @pytest.mark.parametrize("name", ["accumulation_clipping", "transformer_tied", "accelerate_loop"])
 def test_the_gradient_norm_is_what_clipping_returned(name: str, scripts: Scripts) -> None:
-    ended = scripts.watched(name)
+    ended = scripts.recorded(name)
     assert recorded(scripts.job(name), "gradient_norm") == ended.printed("norm")
 
 
 def test_clipping_is_recorded_with_its_factor(scripts: Scripts) -> None:
-    ended = scripts.watched("accumulation_clipping")
+    ended = scripts.recorded("accumulation_clipping")
     expected = [min(1.0, 0.5 / (norm + 1e-6)) for norm in ended.printed("norm")]
     factors = recorded(scripts.job("accumulation_clipping"), "clip_factor")
     assert factors == pytest.approx(expected, rel=1e-6)
 
 
 def test_norms_and_rates_are_those_of_the_step(scripts: Scripts) -> None:
-    ended = scripts.watched("keeps_account")
-    job = scripts.job("keeps_account")
+    ended = scripts.recorded("saves_all_values")
+    job = scripts.job("saves_all_values")
     assert recorded(job, "gradient_norm") == pytest.approx(ended.printed("norm"), rel=1e-6)
     for group in (0, 1):
         assert recorded(job, f"learning_rate/{group}") == ended.printed(f"rate {group}")
 
 
 def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
-    job = scripts.job("keeps_account")
-    account = np.load(scripts.folder("keeps_account") / "account.npz")
+    job = scripts.job("saves_all_values")
+    account = np.load(scripts.folder("saves_all_values") / "account.npz")
     compared = Counter[str]()
     for name in account.files:
         if name in ("input", "relu"):
@@ -244,15 +244,15 @@ def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
     ("name", "reported"), [("relu_output_0", "relu"), ("fc1_input_0", "input")]
 )
 def test_activations_are_kept_to_the_last_bit(name: str, reported: str, scripts: Scripts) -> None:
-    job = scripts.job("keeps_account")
-    account = np.load(scripts.folder("keeps_account") / "account.npz")
+    job = scripts.job("saves_all_values")
+    account = np.load(scripts.folder("saves_all_values") / "account.npz")
     for step, expected in enumerate(account[reported]):
         assert job.tensor(name).value(step).tobytes() == expected.tobytes()
 
 
 def test_reductions_match_numpy(scripts: Scripts) -> None:
-    job = scripts.job("keeps_account")
-    account = np.load(scripts.folder("keeps_account") / "account.npz")
+    job = scripts.job("saves_all_values")
+    account = np.load(scripts.folder("saves_all_values") / "account.npz")
     for name in ("fc1.weight", "gradient/fc2.weight", "gradient/scale"):
         values = account[name].astype(np.float64)
         flat = values.reshape(len(values), -1)
@@ -270,7 +270,7 @@ def test_reductions_match_numpy(scripts: Scripts) -> None:
 
 
 def test_shards_add_up_to_the_whole_tensor(scripts: Scripts) -> None:
-    ended = scripts.watched("fsdp2")
+    ended = scripts.recorded("fsdp2")
     job = scripts.job("fsdp2")
     squares = np.zeros(10)
     for name in job.tensors("gradient/*"):

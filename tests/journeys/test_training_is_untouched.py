@@ -1,8 +1,8 @@
 """Real training scripts have the same output, files and exit code when recorded.
 
-Each script of the folder `training` prints its losses to the last bit and at its end digests of
-all weights, of the optimizers' state and of the random number generators. It runs alone, watched
-with everything kept at every step and, of each kind one, with the usual settings.
+Each script in `training` prints its losses with all bits, and at its end digests of all weights, of
+the optimizers' state and of the random number generators. It runs without Sonde, with everything
+saved at every step and, for one script of each kind, with default settings.
 """
 
 import pytest

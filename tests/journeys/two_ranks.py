@@ -1,6 +1,6 @@
 """Start a script as two ranks, as torchrun does, without loading PyTorch a third time.
 
-Used as `python two_ranks.py script.py`. That torchrun itself is seen through is tested elsewhere.
+Usage: `python two_ranks.py script.py`. Other tests cover torchrun itself.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Client of a warm Python: passes on its context and exits as the fork does.
+"""Client of a warm Python: passes on its context and exits with the code of the fork.
 
-Started as `python -I -S`, without this project: it is to cost next to nothing.
+Started as `python -I -S`, without importing this project, so that it starts quickly.
 """
 
 import json
@@ -21,11 +21,11 @@ def fork_of(
     """Run a script in a fork of the warm Python with this name and return its exit code.
 
     Args:
-        name: Its address.
-        words: The script, and its own words.
-        folder: Where it runs.
-        environment: Its variables.
-        streams: Its input, its output and its errors.
+        name: Address of the warm Python.
+        words: The script and its arguments.
+        folder: Working directory.
+        environment: Environment variables.
+        streams: Descriptors of stdin, stdout and stderr.
     """
     reported = json.dumps([words, folder, environment]).encode()
     with socket.socket(socket.AF_UNIX) as asking:

@@ -1,8 +1,7 @@
 """A Python with libraries loaded, which runs each script in a fork instead of a new process.
 
-Loading PyTorch takes a process seconds. What is compared here knows no difference: a fork has the
-folder, the output, the exit code and the end of a Python that was just started; only tracebacks
-begin with a few frames more.
+Loading PyTorch takes seconds per process. A fork has the working directory, output, exit code and
+shutdown of a new Python process; only its tracebacks begin with a few extra frames.
 """
 
 import atexit
@@ -41,7 +40,7 @@ class WarmPython:
     def run(
         self, script: Path, folder: Path, variables: Mapping[str, str] | None = None
     ) -> "subprocess.CompletedProcess[str]":
-        """A script in a folder, to its end; with more variables than this Python has itself."""
+        """Run a script in a folder to its end, with additional environment variables."""
         self._start()
         environment = {**self._environment, **(variables or {})}
         with (
@@ -57,7 +56,7 @@ class WarmPython:
             return subprocess.CompletedProcess(words, code, output.read(), errors.read())
 
     def command(self, script: Path) -> tuple[str, ...]:
-        """What is started instead of a script; its words follow."""
+        """Return a command that runs a script in a fork; arguments can be appended."""
         self._start()
         return (sys.executable, "-I", "-S", warm_client.__file__, self._name, str(script))
 
@@ -65,7 +64,7 @@ class WarmPython:
         with self._starting:
             if self._server is None:
                 self._server = self._started()
-                atexit.register(self._server.communicate)  # no more scripts: it exits
+                atexit.register(self._server.communicate)  # the closed stdin makes it exit
 
     def _started(self) -> "subprocess.Popen[bytes]":
         with socket.socket(socket.AF_UNIX) as listening:

@@ -1,25 +1,25 @@
-"""A loop on Accelerate: two micro-batches to a step, groups of parameters, a linear schedule."""
+"""Accelerate: two micro-batches per step, parameter groups, and a linear schedule."""
 
 import torch
 from accelerate import Accelerator
-from telling import begin, tell
+from reporting import print_value, seed_all
 from torch.utils.data import DataLoader
 from transformers import GPT2Config, GPT2LMHeadModel, default_data_collator, get_scheduler
 
-begin()
+seed_all()
 accelerator = Accelerator(gradient_accumulation_steps=2, cpu=True)
 size = {"vocab_size": 32, "n_positions": 16, "n_embd": 16, "n_layer": 1, "n_head": 2}
 model = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=0))
 
 
 def sentences(count: int) -> list[dict[str, torch.Tensor]]:
-    """Numbers that count up from a random one."""
+    """Return sequences of consecutive numbers with random starts."""
     rows = [(torch.arange(12) + torch.randint(32, ())) % 32 for _ in range(count)]
     return [{"input_ids": row, "labels": row} for row in rows]
 
 
 def loader(count: int) -> DataLoader:
-    """Batches of four."""
+    """Return a loader with batches of four."""
     return DataLoader(sentences(count), batch_size=4, collate_fn=default_data_collator)
 
 
@@ -43,11 +43,11 @@ for _ in range(3):
             schedule.step()
             optimizer.zero_grad()
         if accelerator.sync_gradients:
-            tell("loss", sum(losses) / len(losses))
+            print_value("loss", sum(losses) / len(losses))
             losses = []
     model.eval()
     evaluated = []
     for batch in eval_loader:
         with torch.no_grad():
             evaluated.append(model(**batch).loss)
-    tell("evaluation", torch.stack(evaluated).mean())
+    print_value("evaluation", torch.stack(evaluated).mean())

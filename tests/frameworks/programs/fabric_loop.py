@@ -1,12 +1,12 @@
-"""A loop of its own on Lightning Fabric, with a schedule of the learning rate."""
+"""A custom loop on Lightning Fabric, with a learning rate schedule."""
 
 import lightning
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-begin()
+seed_all()
 fabric = lightning.Fabric(accelerator="cpu", devices=1)
 fabric.launch()
 points = torch.randn(100, 10)
@@ -24,12 +24,12 @@ for _ in range(3):
         loss = nn.functional.cross_entropy(model(batch), target)
         fabric.backward(loss)
         optimizer.step()
-        tell("loss", loss)
+        print_value("loss", loss)
     schedule.step()
     model.eval()
     total = 0.0
     with torch.no_grad():
         for batch, target in val_loader:
             total += nn.functional.cross_entropy(model(batch), target, reduction="sum").item()
-    tell("validation", total / 36)
-tell_end(network)
+    print_value("validation", total / 36)
+print_final_state(network)

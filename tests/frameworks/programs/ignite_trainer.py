@@ -3,11 +3,11 @@
 import torch
 from ignite.engine import Events, create_supervised_evaluator, create_supervised_trainer
 from ignite.metrics import Loss
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-begin()
+seed_all()
 points = torch.randn(100, 8)
 targets = points.sum(1, keepdim=True)
 train_loader = DataLoader(TensorDataset(points[:72], targets[:72]), batch_size=12)
@@ -20,19 +20,19 @@ evaluator = create_supervised_evaluator(model, metrics={"loss": Loss(criterion)}
 
 
 @trainer.on(Events.ITERATION_COMPLETED)
-def tell_loss(engine) -> None:
-    """One line per step."""
-    tell("loss", engine.state.output)
+def print_loss(engine) -> None:
+    """Print the loss of each step."""
+    print_value("loss", engine.state.output)
 
 
 @trainer.on(Events.EPOCH_COMPLETED)
 def evaluate(_engine) -> None:
-    """Both splits, one after the other."""
+    """Evaluate both splits."""
     evaluator.run(train_loader)
-    tell("train split", evaluator.state.metrics["loss"])
+    print_value("train split", evaluator.state.metrics["loss"])
     evaluator.run(val_loader)
-    tell("validation", evaluator.state.metrics["loss"])
+    print_value("validation", evaluator.state.metrics["loss"])
 
 
 trainer.run(train_loader, max_epochs=3)
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

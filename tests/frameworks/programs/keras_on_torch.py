@@ -1,4 +1,4 @@
-"""Keras with PyTorch beneath it: its optimizer is its own, no step of torch.optim is taken."""
+"""Keras on PyTorch, which has its own optimizer and never calls one of torch.optim."""
 
 import os
 
@@ -6,9 +6,9 @@ os.environ["KERAS_BACKEND"] = "torch"
 
 import keras
 import numpy as np
-from telling import begin, tell
+from reporting import print_value, seed_all
 
-begin()
+seed_all()
 keras.utils.set_random_seed(7)
 points = np.random.default_rng(7).normal(size=(128, 8)).astype("float32")
 targets = points.sum(1, keepdims=True)
@@ -16,12 +16,12 @@ model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layer
 model.compile(optimizer=keras.optimizers.SGD(0.01), loss="mse", run_eagerly=True)
 
 
-class Telling(keras.callbacks.Callback):
+class PrintLosses(keras.callbacks.Callback):
     """Prints the mean losses of each epoch."""
 
     def on_epoch_end(self, epoch, logs=None) -> None:
-        tell("epoch loss", logs["loss"])
-        tell("validation", logs["val_loss"])
+        print_value("epoch loss", logs["loss"])
+        print_value("validation", logs["val_loss"])
 
 
 model.fit(
@@ -32,7 +32,7 @@ model.fit(
     verbose=0,
     shuffle=False,
     validation_data=(points[96:], targets[96:]),
-    callbacks=[Telling()],
+    callbacks=[PrintLosses()],
 )
 for weights in model.get_weights():
-    tell("weights", float(np.abs(weights).sum()))
+    print_value("weights", float(np.abs(weights).sum()))

@@ -2,18 +2,18 @@
 
 import lightning
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-begin()
+seed_all()
 points = torch.randn(80, 16)
 training = DataLoader(TensorDataset(points[:64]), batch_size=16)
 validation = DataLoader(TensorDataset(points[64:]), batch_size=6)
 
 
 class Autoencoder(lightning.LightningModule):
-    """Squeezes 16 numbers through 3."""
+    """Encodes 16 numbers as 3."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Autoencoder(lightning.LightningModule):
 
     def training_step(self, batch: list[torch.Tensor], _number: int) -> torch.Tensor:
         loss = self._loss(batch)
-        tell("loss", loss)
+        print_value("loss", loss)
         return loss
 
     def validation_step(self, batch: list[torch.Tensor], _number: int) -> None:
@@ -33,7 +33,7 @@ class Autoencoder(lightning.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         if not self.trainer.sanity_checking:
-            tell("validation", self.trainer.callback_metrics["val_loss"])
+            print_value("validation", self.trainer.callback_metrics["val_loss"])
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), lr=1e-2)
@@ -49,4 +49,4 @@ trainer = lightning.Trainer(
     enable_model_summary=False,
 )
 trainer.fit(model, training, validation)
-tell_end(model)
+print_final_state(model)

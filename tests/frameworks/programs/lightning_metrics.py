@@ -3,12 +3,12 @@
 import lightning
 import torch
 import torchmetrics
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader, TensorDataset
 
-begin()
+seed_all()
 points = torch.randn(120, 10)
 labels = points[:, 0].gt(0).long()
 training = DataLoader(TensorDataset(points[:80], labels[:80]), batch_size=16)
@@ -31,7 +31,7 @@ class Classifier(lightning.LightningModule):
         predictions = self(batch[0])
         loss = self.criterion(predictions, batch[1])
         self.log("train_accuracy", self.accuracy(predictions, batch[1]))
-        tell("loss", loss)
+        print_value("loss", loss)
         return loss
 
     def validation_step(self, batch: list[torch.Tensor], _number: int) -> None:
@@ -41,14 +41,14 @@ class Classifier(lightning.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         if not self.trainer.sanity_checking:
-            tell("validation", self.trainer.callback_metrics["val_loss"])
+            print_value("validation", self.trainer.callback_metrics["val_loss"])
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
 class Averaging(lightning.Callback):
-    """Keeps an average of the weights, and validates it after each epoch."""
+    """Maintains an average of the weights, and validates it after each epoch."""
 
     def on_fit_start(self, _trainer, module) -> None:
         self.average = AveragedModel(module, multi_avg_fn=get_ema_multi_avg_fn(0.9))
@@ -63,7 +63,7 @@ class Averaging(lightning.Callback):
             for batch, target in validation:
                 losses = nn.functional.cross_entropy(self.average(batch), target, reduction="sum")
                 total += losses.item()
-        tell("average", total / len(validation.dataset))
+        print_value("average", total / len(validation.dataset))
 
 
 model = Classifier()
@@ -77,4 +77,4 @@ trainer = lightning.Trainer(
     callbacks=[Averaging()],
 )
 trainer.fit(model, training, validation)
-tell_end(model)
+print_final_state(model)

@@ -1,11 +1,11 @@
 """timm's classification task with an average of its weights, both validated after each epoch."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch.utils.data import DataLoader, TensorDataset
 
 # timm needs torchvision, whose compiled operators do not load beside a CPU build of PyTorch.
-# Nothing here calls them; their names have to exist.
+# They are never called, but their names have to exist.
 _operators = torch.library.Library("torchvision", "DEF")
 for _name in ("nms", "qnms"):
     _operators.define(f"{_name}(Tensor boxes, Tensor scores, float threshold) -> Tensor")
@@ -16,7 +16,7 @@ for _name in ("roi_align", "roi_pool", "ps_roi_align", "ps_roi_pool", "deform_co
 import timm
 from timm.task import ClassificationTask
 
-begin()
+seed_all()
 images = torch.randn(72, 3, 32, 32)
 labels = images.mean((1, 2, 3)).gt(0).long()
 training = DataLoader(TensorDataset(images[:48], labels[:48]), batch_size=16)
@@ -28,7 +28,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
 
 def validate(evaluated: torch.nn.Module) -> float:
-    """Mean loss over all samples of the validation set."""
+    """Return the mean loss over all samples of the validation set."""
     evaluated.eval()
     total = 0.0
     with torch.inference_mode():
@@ -45,7 +45,7 @@ for _ in range(2):
         loss.backward()
         optimizer.step()
         task.update_ema()
-        tell("loss", loss)
-    tell("validation", validate(task.get_eval_model()))
-    tell("average", validate(task.get_eval_model(ema=True)))
-tell_end(model, optimizer)
+        print_value("loss", loss)
+    print_value("validation", validate(task.get_eval_model()))
+    print_value("average", validate(task.get_eval_model(ema=True)))
+print_final_state(model, optimizer)

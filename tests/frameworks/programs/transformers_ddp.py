@@ -1,9 +1,9 @@
-"""The Trainer of transformers with two workers, two micro-batches to a step, evaluated twice."""
+"""The Hugging Face Trainer: two workers, two micro-batches per step, two evaluations."""
 
 import os
 
 import torch
-from telling import begin, tell
+from reporting import print_value, seed_all
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
@@ -14,25 +14,25 @@ from transformers import (
 )
 from transformers.utils import logging
 
-begin()
+seed_all()
 logging.disable_progress_bar()
 size = {"vocab_size": 32, "n_positions": 16, "n_embd": 16, "n_layer": 1, "n_head": 2}
 model = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=0))
 
 
 def sentences(count: int) -> list[dict[str, torch.Tensor]]:
-    """Numbers that count up from a random one."""
+    """Return sequences of consecutive numbers with random starts."""
     rows = [(torch.arange(12) + torch.randint(32, ())) % 32 for _ in range(count)]
     return [{"input_ids": row, "labels": row} for row in rows]
 
 
-class Telling(TrainerCallback):
+class PrintLosses(TrainerCallback):
     """Prints what the trainer logs, in the first worker."""
 
     def on_log(self, args, state, control, logs=None, **others) -> None:
         for name in ("loss", "eval_loss"):
             if name in logs and os.environ.get("RANK", "0") == "0":
-                tell(name, logs[name])
+                print_value(name, logs[name])
 
 
 trainer = Trainer(
@@ -55,7 +55,7 @@ trainer = Trainer(
     ),
     train_dataset=sentences(128),
     eval_dataset=sentences(16),
-    callbacks=[Telling()],
+    callbacks=[PrintLosses()],
 )
 trainer.remove_callback(PrinterCallback)
 trainer.train()

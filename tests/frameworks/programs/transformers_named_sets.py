@@ -1,7 +1,7 @@
-"""The Trainer of transformers on two named evaluation sets, four micro-batches to a step."""
+"""The Hugging Face Trainer: two named evaluation sets, four micro-batches per step."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
@@ -12,25 +12,25 @@ from transformers import (
 )
 from transformers.utils import logging
 
-begin()
+seed_all()
 logging.disable_progress_bar()
 size = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
 model = BertForSequenceClassification(BertConfig(**size, intermediate_size=64))
 
 
 def rows(count: int) -> list[dict[str, torch.Tensor]]:
-    """Whether the first of some numbers is large."""
+    """Return random numbers, labeled by whether the first one is large."""
     numbers = torch.randint(1, 64, (count, 12))
     return [{"input_ids": row, "labels": row[0].gt(31).long()} for row in numbers]
 
 
-class Telling(TrainerCallback):
+class PrintLosses(TrainerCallback):
     """Prints what the trainer logs."""
 
     def on_log(self, args, state, control, logs=None, **others) -> None:
         for name in ("loss", "eval_near_loss", "eval_far_loss"):
             if name in logs:
-                tell(name, logs[name])
+                print_value(name, logs[name])
 
 
 trainer = Trainer(
@@ -51,9 +51,9 @@ trainer = Trainer(
     ),
     train_dataset=rows(56),
     eval_dataset={"near": rows(20), "far": rows(23)},
-    callbacks=[Telling()],
+    callbacks=[PrintLosses()],
 )
 trainer.remove_callback(PrinterCallback)
 trainer.train()
 trainer.evaluate()
-tell_end(model)
+print_final_state(model)

@@ -1,8 +1,8 @@
-"""Supervised fine-tuning with TRL on token ids, evaluated at the end."""
+"""Supervised fine-tuning with TRL on token IDs, evaluated at the end."""
 
 import torch
 from datasets import Dataset
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import (
     GPT2Config,
@@ -14,7 +14,7 @@ from transformers import (
 from transformers.utils import logging
 from trl import SFTConfig, SFTTrainer
 
-begin()
+seed_all()
 logging.disable_progress_bar()
 words = {"<end>": 0, **{f"w{number}": number for number in range(1, 32)}}
 splitting = Tokenizer(models.WordLevel(words, unk_token="<end>"))
@@ -27,18 +27,18 @@ model = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=0))
 
 
 def texts(count: int) -> Dataset:
-    """Token ids that count up from a random one."""
+    """Return token IDs that count up from a random one."""
     rows = [((torch.arange(12) + torch.randint(32, ())) % 32).tolist() for _ in range(count)]
     return Dataset.from_dict({"input_ids": rows})
 
 
-class Telling(TrainerCallback):
+class PrintLosses(TrainerCallback):
     """Prints what the trainer logs."""
 
     def on_log(self, args, state, control, logs=None, **others) -> None:
         for name in ("loss", "eval_loss"):
             if name in logs:
-                tell(name, logs[name])
+                print_value(name, logs[name])
 
 
 trainer = SFTTrainer(
@@ -63,8 +63,8 @@ trainer = SFTTrainer(
     ),
     train_dataset=texts(48),
     eval_dataset=texts(8),
-    callbacks=[Telling()],
+    callbacks=[PrintLosses()],
 )
 trainer.remove_callback(PrinterCallback)
 trainer.train()
-tell_end(model)
+print_final_state(model)

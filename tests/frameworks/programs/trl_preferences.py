@@ -1,8 +1,8 @@
-"""Preferences learned with TRL beside a reference model, two micro-batches to a step."""
+"""Preference optimization with TRL and a reference model, two micro-batches per step."""
 
 import torch
 from datasets import Dataset
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import (
     GPT2Config,
@@ -14,7 +14,7 @@ from transformers import (
 from transformers.utils import logging
 from trl import DPOConfig, DPOTrainer
 
-begin()
+seed_all()
 logging.disable_progress_bar()
 words = {"<end>": 0, **{f"w{number}": number for number in range(1, 32)}}
 splitting = Tokenizer(models.WordLevel(words, unk_token="<end>"))
@@ -29,7 +29,7 @@ reference.load_state_dict(model.state_dict())
 
 
 def pairs(count: int) -> Dataset:
-    """Numbers that count up are better than others."""
+    """Return pairs of preferred (consecutive) and rejected number sequences."""
     rows = []
     for first in torch.randint(1, 20, (count,)).tolist():
         chosen, rejected = f" w{first + 2} w{first + 3}", f" w{first + 5} w{first + 1}"
@@ -37,13 +37,13 @@ def pairs(count: int) -> Dataset:
     return Dataset.from_list(rows)
 
 
-class Telling(TrainerCallback):
+class PrintLosses(TrainerCallback):
     """Prints what the trainer logs."""
 
     def on_log(self, args, state, control, logs=None, **others) -> None:
         for name in ("loss", "eval_loss"):
             if name in logs:
-                tell(name, logs[name])
+                print_value(name, logs[name])
 
 
 trainer = DPOTrainer(
@@ -69,8 +69,8 @@ trainer = DPOTrainer(
     train_dataset=pairs(48),
     eval_dataset=pairs(10),
     processing_class=tokenizer,
-    callbacks=[Telling()],
+    callbacks=[PrintLosses()],
 )
 trainer.remove_callback(PrinterCallback)
 trainer.train()
-tell_end(model)
+print_final_state(model)

@@ -2,11 +2,11 @@
 
 import torch
 from accelerate import Accelerator
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-begin()
+seed_all()
 accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4)
 points = torch.randn(128, 8)
 data = TensorDataset(points, points.abs().sum(1, keepdim=True))
@@ -21,10 +21,10 @@ for batch, targets in loader:
         loss = nn.functional.mse_loss(model(batch), targets)
         accelerator.backward(loss)
         if accelerator.sync_gradients:
-            tell("norm", accelerator.clip_grad_norm_(model.parameters(), 1.0))
+            print_value("norm", accelerator.clip_grad_norm_(model.parameters(), 1.0))
         optimizer.step()
         scheduler.step()
         optimizer.zero_grad()
-    tell("loss", loss)
-    tell("rate", scheduler.get_last_lr()[0])
-tell_end(accelerator.unwrap_model(model), optimizer)
+    print_value("loss", loss)
+    print_value("rate", scheduler.get_last_lr()[0])
+print_final_state(accelerator.unwrap_model(model), optimizer)

@@ -1,10 +1,10 @@
-"""Mixed precision with bfloat16, which needs no scaler; the second half trains in pure bfloat16."""
+"""Mixed precision with bfloat16 and no scaler; the second half trains in pure bfloat16."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(16, 32), nn.SiLU(), nn.Linear(32, 4))
 optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
 criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
@@ -16,7 +16,7 @@ for step in range(12):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
+    print_value("loss", loss)
 
 model = model.to(torch.bfloat16)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -26,5 +26,5 @@ for step in range(12):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
-tell_end(model, optimizer)
+    print_value("loss", loss)
+print_final_state(model, optimizer)

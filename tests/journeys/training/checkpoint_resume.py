@@ -1,4 +1,4 @@
-"""Saves a checkpoint and ends; called again, goes on from there, with copies of the model about."""
+"""Saves a checkpoint and exits; resumes on the second call, with copies of the model."""
 
 import copy
 import io
@@ -6,12 +6,12 @@ import pickle
 from pathlib import Path
 
 import torch
-from telling import begin, digest, tell, tell_end
+from reporting import digest, print_final_state, print_value, seed_all
 from torch import nn
 
 CHECKPOINT = Path("checkpoint.pt")
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(6, 12), nn.BatchNorm1d(12), nn.ReLU(), nn.Linear(12, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 first = 0
@@ -30,7 +30,7 @@ for step in range(first, first + 15):
     loss.backward()
     optimizer.step()
     average.update_parameters(model)
-    tell(f"loss {step}", loss)
+    print_value(f"loss {step}", loss)
 
 state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
 torch.save({**state, "random": torch.get_rng_state(), "step": first + 15}, CHECKPOINT)
@@ -41,4 +41,4 @@ print("whole model", len(whole.getvalue()))
 restored = pickle.loads(pickle.dumps(model))
 restored_optimizer = pickle.loads(pickle.dumps(optimizer))
 print("pickled", len(pickle.dumps(model)), len(pickle.dumps(optimizer)))
-tell_end(model, optimizer, average, restored, restored_optimizer)
+print_final_state(model, optimizer, average, restored, restored_optimizer)

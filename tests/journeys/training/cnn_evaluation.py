@@ -1,11 +1,11 @@
-"""A convolutional network with evaluation after each epoch and a learning rate that falls."""
+"""A convolutional network with an evaluation after each epoch and learning rate decay."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset, random_split
 
-begin()
+seed_all()
 labels = torch.randint(5, (500,))
 images = (torch.rand(5, 1, 8, 8)[labels] + 0.3 * torch.randn(500, 1, 8, 8)).clamp(0, 1)
 everything = TensorDataset(images, labels)
@@ -30,15 +30,15 @@ for epoch in range(3):
         loss = criterion(model(batch), labels)
         loss.backward()
         optimizer.step()
-        tell("loss", loss)
+        print_value("loss", loss)
     scheduler.step()
-    tell("rate", scheduler.get_last_lr()[0])
+    print_value("rate", scheduler.get_last_lr()[0])
     model.eval()
     correct = 0
     with torch.no_grad():
         for batch, labels in DataLoader(validation, batch_size=64):
             outputs = model(batch)
-            tell("evaluation loss", criterion(outputs, labels))
+            print_value("evaluation loss", criterion(outputs, labels))
             correct += (outputs.argmax(1) == labels).sum().item()
-    tell("accuracy", correct / len(validation))
-tell_end(model, optimizer, scheduler)
+    print_value("accuracy", correct / len(validation))
+print_final_state(model, optimizer, scheduler)

@@ -1,13 +1,13 @@
-"""A model with its loss, compiled as one graph that must not break; also evaluated."""
+"""A model that returns its loss, compiled with fullgraph=True; also evaluated."""
 
 import torch
 import torch.nn.functional as F
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
 
 class Classifier(nn.Module):
-    """Answers with its loss, as models of some libraries do."""
+    """Returns its loss, like models of some libraries."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Classifier(nn.Module):
         return {"loss": F.cross_entropy(logits, labels), "logits": logits}
 
 
-begin()
+seed_all()
 model = Classifier()
 compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
 optimizer = torch.optim.Adam(compiled.parameters(), lr=0.01)
@@ -31,12 +31,12 @@ for step in range(12):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
+    print_value("loss", loss)
 compiled.eval()
 with torch.no_grad():
     for size in (16, 8):
         points = torch.randn(size, 8)
-        tell("evaluation", compiled(points, (points[:, 0] > 0).long())["loss"])
+        print_value("evaluation", compiled(points, (points[:, 0] > 0).long())["loss"])
 print("frames", dict(torch._dynamo.utils.counters["frames"]))
 print("graphs", torch._dynamo.utils.counters["stats"]["unique_graphs"])
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

@@ -1,10 +1,10 @@
-"""A model compiled to machine code, trained with dropout."""
+"""A compiled model, trained with dropout."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 2))
 compiled = torch.compile(model)
 optimizer = torch.optim.SGD(compiled.parameters(), lr=0.1)
@@ -15,7 +15,7 @@ for step in range(12):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
+    print_value("loss", loss)
 print("graph breaks", dict(torch._dynamo.utils.counters["graph_break"]))
 print("frames", dict(torch._dynamo.utils.counters["frames"]))
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

@@ -1,15 +1,15 @@
-"""Two processes with a copy of the model each; started by torchrun."""
+"""Two processes with DistributedDataParallel; started by torchrun."""
 
 import gc
 
 import torch
 import torch.distributed as dist
-from telling import begin, digest, tell, tell_end
+from reporting import digest, print_final_state, print_value, seed_all
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
-begin()
+seed_all()
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 points = torch.randn(96, 8)
@@ -34,14 +34,14 @@ for epoch in range(2):
         dist.all_gather_object(losses, loss.item())
         if rank == 0:
             for one in losses:
-                tell("loss", one)
+                print_value("loss", one)
 
 digests = [None, None]
 dist.all_gather_object(digests, digest(model.module.state_dict()))
 if rank == 0:
     print(*digests)
-    tell_end(model.module, optimizer)
-# what holds the group keeps its threads beyond the interpreter's end, where they may abort
+    print_final_state(model.module, optimizer)
+# references to the group keep its threads alive at interpreter exit, where they may abort
 del model, optimizer, loss
 gc.collect()
 dist.destroy_process_group()

@@ -1,13 +1,13 @@
-"""A model made without memory, then on the default device; built and trained under contexts."""
+"""A model created on the meta device, then on the default device, under context managers."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Counting(TorchDispatchMode):
-    """Sees every operator that is called."""
+    """Counts every operator call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class Counting(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-begin()
+seed_all()
 with torch.device("meta"):
     model = nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.Linear(12, 1))
 torch.set_default_device("cpu")
@@ -35,7 +35,7 @@ for step in range(12):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    tell("loss", loss)
+    print_value("loss", loss)
 for name, count in counting.calls.items():
     print("operator", name, count)
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

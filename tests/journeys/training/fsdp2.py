@@ -1,15 +1,15 @@
-"""Two processes with a part of each weight; started by torchrun."""
+"""Two processes with sharded weights (FSDP2); started by torchrun."""
 
 import gc
 
 import torch
 import torch.distributed as dist
-from telling import begin, digest, tell, tell_end
+from reporting import digest, print_final_state, print_value, seed_all
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
-begin()
+seed_all()
 mesh = init_device_mesh("cpu", (2,))
 rank = dist.get_rank()
 model = nn.Sequential(nn.Linear(8, 15), nn.ReLU(), nn.Linear(15, 15), nn.ReLU(), nn.Linear(15, 2))
@@ -30,17 +30,17 @@ for step in range(10):
     losses = [None, None]
     dist.all_gather_object(losses, loss.item())
     if rank == 0:
-        tell("norm", whole_norm)
+        print_value("norm", whole_norm)
         for one in losses:
-            tell("loss", one)
+            print_value("loss", one)
 
 shards = {name: one.to_local() for name, one in model.state_dict().items()}
 digests = [None, None]
 dist.all_gather_object(digests, digest(shards))
 if rank == 0:
     print(*digests)
-    tell_end()
-# what holds the group keeps its threads beyond the interpreter's end, where they may abort
+    print_final_state()
+# references to the group keep its threads alive at interpreter exit, where they may abort
 del model, optimizer, mesh, layer, loss, norm, shards
 gc.collect()
 dist.destroy_process_group()

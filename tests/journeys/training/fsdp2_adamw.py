@@ -4,14 +4,14 @@ import gc
 
 import torch
 import torch.distributed as dist
-from recorded_group import begin_recorded, tell_collectives
-from telling import begin, digest, tell, tell_end
+from recorded_group import init_recorded_group, print_collectives
+from reporting import digest, print_final_state, print_value, seed_all
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
-begin()
-begin_recorded()
+seed_all()
+init_recorded_group()
 mesh = init_device_mesh("cpu", (2,))
 rank = dist.get_rank()
 model = nn.Sequential(nn.Linear(8, 15), nn.ReLU(), nn.Linear(15, 15), nn.ReLU(), nn.Linear(15, 2))
@@ -28,13 +28,13 @@ for step in range(60):
     loss.backward()
     optimizer.step()
     if rank == 0:
-        tell("loss", loss)
-tell_collectives("fsdp2")
+        print_value("loss", loss)
+print_collectives("fsdp2")
 
 shards = {name: one.to_local() for name, one in model.state_dict().items()}
 if rank == 0:
     print(digest(shards))
-    tell_end()
+    print_final_state()
 del model, optimizer, mesh, layer, loss, shards
 gc.collect()
 dist.destroy_process_group()

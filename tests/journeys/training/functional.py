@@ -1,17 +1,17 @@
-"""Gradients per example with torch.func: the model is called with weights that are not its own."""
+"""Per-sample gradients with torch.func: the model is called with other weights."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.func import functional_call, grad_and_value, vmap
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(6, 12), nn.Tanh(), nn.Linear(12, 1))
 weights = {name: one.detach().clone() for name, one in model.named_parameters()}
 
 
 def loss_of(weights: dict[str, torch.Tensor], point: torch.Tensor) -> torch.Tensor:
-    """For one example."""
+    """Return the loss of one sample."""
     predicted = functional_call(model, weights, (point.unsqueeze(0),))
     return nn.functional.mse_loss(predicted, point.sum().reshape(1, 1))
 
@@ -24,6 +24,6 @@ for step in range(12):
             -1, *[1] * (gradient.ndim - 1)
         )
         weights[name] = weights[name] - 0.05 * limited.mean(0)
-    tell("loss", losses.mean())
+    print_value("loss", losses.mean())
 model.load_state_dict(weights)
-tell_end(model)
+print_final_state(model)

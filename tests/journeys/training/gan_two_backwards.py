@@ -1,10 +1,10 @@
-"""A critic whose loss has two parts, with a backward call for each."""
+"""A GAN whose critic loss has two parts, with a backward call for each."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 generator = nn.Sequential(nn.Linear(4, 16), nn.LeakyReLU(0.2), nn.Linear(16, 2))
 critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
 generator_optimizer = torch.optim.Adam(generator.parameters(), lr=0.002, betas=(0.5, 0.999))
@@ -26,6 +26,6 @@ for step in range(25):
     generator_loss = criterion(critic(made), ones)
     generator_loss.backward()
     generator_optimizer.step()
-    tell("critic", real_loss + made_loss)
-    tell("generator", generator_loss)
-tell_end(generator, critic, generator_optimizer, critic_optimizer)
+    print_value("critic", real_loss + made_loss)
+    print_value("generator", generator_loss)
+print_final_state(generator, critic, generator_optimizer, critic_optimizer)

@@ -1,13 +1,13 @@
 """A recurrent network on sequences of different lengths, packed."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.nn.utils.rnn import pack_sequence
 
 
 class Counter(nn.Module):
-    """Says how many ones a sequence had."""
+    """Counts the ones in a sequence."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class Counter(nn.Module):
         return self.head(hidden[-1]).squeeze(1)
 
 
-begin()
+seed_all()
 model = Counter()
 optimizer = torch.optim.RMSprop(model.parameters(), lr=0.01)
 for step in range(20):
@@ -31,5 +31,5 @@ for step in range(20):
     loss.backward()
     nn.utils.clip_grad_value_(model.parameters(), 0.1)
     optimizer.step()
-    tell("loss", loss)
-tell_end(model, optimizer)
+    print_value("loss", loss)
+print_final_state(model, optimizer)

@@ -1,7 +1,7 @@
-"""The Trainer of transformers on a tiny model, four batches to a step, evaluated twice."""
+"""The Hugging Face Trainer on a tiny model, with accumulation over four batches."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
@@ -12,7 +12,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
-begin()
+seed_all()
 logging.disable_progress_bar()
 config = GPT2Config(
     vocab_size=32, n_positions=16, n_embd=16, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0
@@ -21,18 +21,18 @@ model = GPT2LMHeadModel(config)
 
 
 def sentences(count: int) -> list[dict[str, torch.Tensor]]:
-    """Numbers that count up."""
+    """Return sequences of consecutive numbers."""
     result = [(torch.arange(12) + torch.randint(32, ())) % 32 for _ in range(count)]
     return [{"input_ids": entry, "labels": entry} for entry in result]
 
 
-class Telling(TrainerCallback):
+class PrintLosses(TrainerCallback):
     """Prints what the trainer logs."""
 
     def on_log(self, args, state, control, logs=None, **rest) -> None:
         for name in ("loss", "grad_norm", "learning_rate", "eval_loss"):
             if name in logs:
-                tell(name, logs[name])
+                print_value(name, logs[name])
 
 
 arguments = TrainingArguments(
@@ -55,8 +55,8 @@ trainer = Trainer(
     args=arguments,
     train_dataset=sentences(128),
     eval_dataset=sentences(16),
-    callbacks=[Telling()],
+    callbacks=[PrintLosses()],
 )
-trainer.remove_callback(PrinterCallback)  # it prints how long things took
+trainer.remove_callback(PrinterCallback)  # it prints durations
 trainer.train()
-tell_end(model)
+print_final_state(model)

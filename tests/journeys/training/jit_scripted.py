@@ -1,10 +1,10 @@
-"""A loss and a model that TorchScript compiles, beside a traced one."""
+"""A loss and a model compiled by TorchScript, and a traced model."""
 
 import warnings
 
 import torch
 import torch.nn.functional as F
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -12,12 +12,12 @@ warnings.filterwarnings("ignore", category=DeprecationWarning)
 
 @torch.jit.script
 def weighted_loss(logits: torch.Tensor, labels: torch.Tensor, weight: float) -> torch.Tensor:
-    """Two losses in one."""
+    """Return the weighted sum of two losses."""
     squared = F.mse_loss(torch.softmax(logits, dim=1), F.one_hot(labels, 3).to(logits.dtype))
     return F.cross_entropy(logits, labels) + weight * squared
 
 
-begin()
+seed_all()
 model = torch.jit.script(nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.Linear(12, 3)))
 traced = torch.jit.trace(nn.Linear(6, 6), torch.zeros(1, 6))
 both = [*model.parameters(), *traced.parameters()]
@@ -28,5 +28,5 @@ for step in range(15):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
-tell_end(model, traced, optimizer)
+    print_value("loss", loss)
+print_final_state(model, traced, optimizer)

@@ -1,13 +1,13 @@
-"""Is killed in the middle of a step, as by the kernel when memory runs out."""
+"""Killed in the middle of a step, as by the kernel's out-of-memory killer."""
 
 import os
 import signal
 
 import torch
-from telling import begin, tell
+from reporting import print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 model = nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 for step in range(20):
@@ -17,4 +17,4 @@ for step in range(20):
     if step == 12:
         os.kill(os.getpid(), signal.SIGKILL)
     optimizer.step()
-    tell("loss", loss)
+    print_value("loss", loss)

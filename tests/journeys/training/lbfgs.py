@@ -1,10 +1,10 @@
 """An optimizer that calls the model several times in a step."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 points = torch.randn(64, 4)
 targets = (points**2).sum(1, keepdim=True)
 model = nn.Sequential(nn.Linear(4, 12), nn.Sigmoid(), nn.Linear(12, 1))
@@ -13,7 +13,7 @@ calls = 0
 
 
 def closure() -> torch.Tensor:
-    """The loss, with its gradients."""
+    """Compute the loss and its gradients."""
     global calls
     calls += 1
     optimizer.zero_grad()
@@ -23,6 +23,6 @@ def closure() -> torch.Tensor:
 
 
 for step in range(8):
-    tell("loss", optimizer.step(closure))
+    print_value("loss", optimizer.step(closure))
 print("calls", calls)
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

@@ -5,13 +5,13 @@ import warnings
 
 import lightning as L
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 
 class Classifier(L.LightningModule):
-    """Which half of space a point lies in."""
+    """Classifies points by half-space."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,19 +20,19 @@ class Classifier(L.LightningModule):
     def training_step(self, batch: list[torch.Tensor], number: int) -> torch.Tensor:
         loss = nn.functional.cross_entropy(self.layers(batch[0]), batch[1])
         self.log("train_loss", loss)
-        tell("loss", loss)
+        print_value("loss", loss)
         return loss
 
     def validation_step(self, batch: list[torch.Tensor], number: int) -> None:
         loss = nn.functional.cross_entropy(self.layers(batch[0]), batch[1])
         self.log("val_loss", loss)
-        tell("validation", loss)
+        print_value("validation", loss)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), lr=0.02)
 
 
-begin()
+seed_all()
 warnings.filterwarnings("ignore")
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 points = torch.randn(96, 8)
@@ -49,5 +49,5 @@ trainer = L.Trainer(
     enable_model_summary=False,
 )
 trainer.fit(model, DataLoader(data, batch_size=8, shuffle=True), DataLoader(data, batch_size=32))
-tell("val_loss", trainer.callback_metrics["val_loss"])
-tell_end(model)
+print_value("val_loss", trainer.callback_metrics["val_loss"])
+print_final_state(model)

@@ -1,17 +1,17 @@
-"""Batches from a process that is spawned once, with one transformation that takes its time."""
+"""Batches from a spawned loader process, with one slow transformation."""
 
 import random
 import time
 
 import numpy as np
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 
 class Shift:
-    """Moves a point by random numbers of all kinds."""
+    """Shifts a point by random numbers from all generators."""
 
     def __call__(self, point: torch.Tensor) -> torch.Tensor:
         return point + torch.randn(8) * 0.01 + random.random() * 0.01 + np.random.rand() * 0.01
@@ -43,7 +43,7 @@ class Points(Dataset):
 
 
 if __name__ == "__main__":
-    begin()
+    seed_all()
     loader = DataLoader(
         Points(),
         batch_size=8,
@@ -61,6 +61,6 @@ if __name__ == "__main__":
             loss = criterion(model(points).squeeze(1), distances)
             loss.backward()
             optimizer.step()
-            tell("loss", loss)
-            tell("batch", points.sum())
-    tell_end(model, optimizer)
+            print_value("loss", loss)
+            print_value("batch", points.sum())
+    print_final_state(model, optimizer)

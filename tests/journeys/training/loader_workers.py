@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -24,7 +24,7 @@ class Noisy(Dataset):
 
 
 if __name__ == "__main__":
-    begin()
+    seed_all()
     loader = DataLoader(
         Noisy(),
         batch_size=16,
@@ -41,5 +41,5 @@ if __name__ == "__main__":
             loss = criterion(model(points).squeeze(1), distances)
             loss.backward()
             optimizer.step()
-            tell("loss", loss)
-    tell_end(model, optimizer)
+            print_value("loss", loss)
+    print_final_state(model, optimizer)

@@ -1,19 +1,19 @@
-"""Losses that are not finite now and then, inside of the model and because of the data."""
+"""Losses that are sometimes not finite, because of the model or the data."""
 
 import math
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 
 
 class Net(nn.Module):
-    """Divides by what may be zero."""
+    """Divides by a number that can be zero."""
 
     def __init__(self) -> None:
-        """All layers."""
+        """Create the layers."""
         super().__init__()
         self.first = nn.Linear(8, 16)
         self.norm = nn.BatchNorm1d(16)
@@ -21,7 +21,7 @@ class Net(nn.Module):
         self.last = nn.Linear(16, 1)
 
     def forward(self, points: torch.Tensor, divisor: float) -> torch.Tensor:
-        """A number for each point."""
+        """Return one number per point."""
         hidden = self.dropout(self.norm(self.first(points)).relu())
         return self.last(hidden / divisor)
 
@@ -34,9 +34,9 @@ for step in range(20):
     if step == 15:
         points[3, 2] = math.inf
     loss = model(points, divisor=0.0 if step in (4, 5, 10) else 2.0).square().mean()
-    tell("loss", loss)
+    print_value("loss", loss)
     optimizer.zero_grad()
     loss.backward()
     if math.isfinite(loss):
         optimizer.step()
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

@@ -1,16 +1,16 @@
 """Each parameter has its own optimizer, which steps inside backward and frees the gradient."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
 optimizers = {one: torch.optim.Adam([one], lr=0.01, foreach=False) for one in model.parameters()}
 
 
 def step_now(parameter: torch.Tensor) -> None:
-    """Called as soon as a gradient is complete."""
+    """Update a parameter as soon as its gradient is complete."""
     optimizers[parameter].step()
     optimizers[parameter].zero_grad()
 
@@ -22,6 +22,6 @@ for step in range(20):
     points = torch.randn(16, 8)
     loss = nn.functional.l1_loss(model(points), points.prod(1, keepdim=True))
     loss.backward()
-    tell("loss", loss)
+    print_value("loss", loss)
     print("gradients left", sum(one.grad is not None for one in model.parameters()))
-tell_end(model, *optimizers.values())
+print_final_state(model, *optimizers.values())

@@ -1,10 +1,10 @@
-"""Hooks of the script's own on everything that takes hooks; they see what they would see alone."""
+"""Registers its own hooks everywhere; they must see the same as without Sonde."""
 
 import sys
 import threading
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
@@ -12,7 +12,7 @@ seen: dict[str, int] = {}
 
 
 def counting(name: str):
-    """A hook that counts its calls and changes nothing."""
+    """Return a hook that only counts its calls."""
 
     def hook(*options: object) -> None:
         seen[name] = seen.get(name, 0) + 1
@@ -21,7 +21,7 @@ def counting(name: str):
 
 
 def train() -> None:
-    """All in a thread that is not the first."""
+    """Train in a thread other than the main thread."""
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
     model.register_forward_pre_hook(counting("before forward"))
     model[1].register_forward_hook(lambda module, options, made: made * 1.5)
@@ -39,12 +39,12 @@ def train() -> None:
         optimizer.zero_grad()
         torch.autograd.backward([loss, outputs.mean() * 0.1])
         optimizer.step()
-        tell("loss", loss)
+        print_value("loss", loss)
     print("hooks", seen)
-    tell_end(model, optimizer)
+    print_final_state(model, optimizer)
 
 
-begin()
+seed_all()
 sys.setrecursionlimit(300)
 thread = threading.Thread(target=train)
 thread.start()

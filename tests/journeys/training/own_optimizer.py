@@ -1,12 +1,12 @@
-"""An optimizer that is no torch.optim.Optimizer."""
+"""A custom optimizer that is not a torch.optim.Optimizer."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
 
 class SignDescent:
-    """Moves every weight by the same distance."""
+    """Changes every weight by the same distance."""
 
     def __init__(self, parameters: list[nn.Parameter], distance: float) -> None:
         self.parameters = parameters
@@ -19,7 +19,7 @@ class SignDescent:
             parameter.grad = None
 
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(6, 12), nn.ELU(), nn.Linear(12, 3))
 optimizer = SignDescent(list(model.parameters()), 0.01)
 for step in range(20):
@@ -27,5 +27,5 @@ for step in range(20):
     loss = nn.functional.cross_entropy(model(points), points[:, :3].argmax(1))
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
-tell_end(model)
+    print_value("loss", loss)
+print_final_state(model)

@@ -1,11 +1,11 @@
-"""A perceptron on noisy pictures of ten shapes, with a loop as in every introduction."""
+"""A perceptron on noisy images of ten shapes, with a textbook training loop."""
 
 import torch
 import torch.nn.functional as F
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 shapes = torch.rand(10, 64)
 labels = torch.randint(10, (1000,))
 images = (shapes[labels] + 0.3 * torch.randn(1000, 64)).clamp(0, 1)
@@ -18,5 +18,5 @@ for step in range(40):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
-tell_end(model, optimizer)
+    print_value("loss", loss)
+print_final_state(model, optimizer)

@@ -1,18 +1,18 @@
-"""Reinforcement learning: an agent walks a corridor and learns where the reward is."""
+"""Policy gradient: an agent walks a corridor and learns where the reward is."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.distributions import Categorical
 
-begin()
+seed_all()
 policy = nn.Sequential(nn.Linear(9, 16), nn.Tanh(), nn.Linear(16, 2))
 optimizer = torch.optim.Adam(policy.parameters(), lr=0.02)
 baseline = 0.0
 
 
 def episode() -> tuple[list[torch.Tensor], float]:
-    """Walks until an end of the corridor or the last move; the right end pays."""
+    """Play until an end of the corridor or the last move; the right end has the reward."""
     path, chances = 4, []
     while 0 < path < 8 and len(chances) < 30:
         choice = Categorical(logits=policy(nn.functional.one_hot(torch.tensor(path), 9).float()))
@@ -33,9 +33,9 @@ for step in range(20):
     loss = torch.stack(losses).mean()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
-    tell("reward", sum(rewards))
+    print_value("loss", loss)
+    print_value("reward", sum(rewards))
 
-with torch.no_grad():  # plays without learning
-    tell("played", sum(episode()[1] for _ in range(5)))
-tell_end(policy, optimizer)
+with torch.no_grad():  # evaluation without training
+    print_value("played", sum(episode()[1] for _ in range(5)))
+print_final_state(policy, optimizer)

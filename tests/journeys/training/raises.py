@@ -1,12 +1,12 @@
-"""Fails in the middle of a step, deep inside the model."""
+"""Raises an exception in the middle of a step, deep inside the model."""
 
 import torch
-from telling import begin, tell
+from reporting import print_value, seed_all
 from torch import nn
 
 
 class Fragile(nn.Module):
-    """Breaks when it is called for the tenth time."""
+    """Raises an exception at the tenth call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class Fragile(nn.Module):
         return points * 2
 
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(4, 4), Fragile(), nn.Linear(4, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 while True:
@@ -27,4 +27,4 @@ while True:
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
+    print_value("loss", loss)

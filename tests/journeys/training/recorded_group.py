@@ -1,4 +1,4 @@
-"""A group of two processes that lists every collective it is asked for, and who asked."""
+"""A process group that records every collective, and which ones were started by hooks."""
 
 import sys
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _COLLECTIVES = (
     *("reduce_scatter_single", "reduce_scatter_single_coalesced", "scatter"),
     *("send", "recv", "recv_anysource", "monitored_barrier"),
 )
-# all code of a hook runs below one of these
+# all hook code runs below one of these frames
 _HOOKS = ("/sonde/guard.py", "/sonde/hook/worker_thread.py")
 
 calls: list[str] = []
@@ -25,7 +25,7 @@ calls_of_hooks: list[str] = []
 
 
 class RecordedGroup(ProcessGroup):
-    """Hands everything on to gloo."""
+    """Forwards all collectives to Gloo."""
 
     def __init__(self, store: Any, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(rank, size)
@@ -57,8 +57,8 @@ def _recorded(name: str) -> Callable[..., Any]:
     return call
 
 
-def begin_recorded() -> None:
-    """Joins the group of all processes."""
+def init_recorded_group() -> None:
+    """Initialize the default process group as a recorded one."""
     for name in _COLLECTIVES:
         if hasattr(ProcessGroup, name):
             setattr(RecordedGroup, name, _recorded(name))
@@ -66,8 +66,8 @@ def begin_recorded() -> None:
     dist.init_process_group("cpu:recorded")
 
 
-def tell_collectives(name: str) -> None:
-    """Prints those since the last time, in order."""
+def print_collectives(name: str) -> None:
+    """Print the collectives since the last call, in order."""
     if dist.get_rank() == 0:
         print(name, "collectives", len(calls), *calls[:3], hash(tuple(calls)))
         print(name, "collectives of hooks", calls_of_hooks, flush=True)

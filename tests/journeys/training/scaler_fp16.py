@@ -1,10 +1,10 @@
-"""Mixed precision with float16 and a scaler that has to skip steps."""
+"""Mixed precision with float16 and a gradient scaler that skips steps."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 scaler = torch.amp.GradScaler("cpu", init_scale=2.0**24, growth_interval=4)
@@ -16,9 +16,9 @@ for step in range(20):
     scaler.scale(loss).backward()
     if step >= 10:
         scaler.unscale_(optimizer)
-        tell("norm", nn.utils.clip_grad_norm_(model.parameters(), 1.0))
+        print_value("norm", nn.utils.clip_grad_norm_(model.parameters(), 1.0))
     scaler.step(optimizer)
     scaler.update()
-    tell("loss", loss)
-    tell("scale", scaler.get_scale())
-tell_end(model, optimizer, scaler)
+    print_value("loss", loss)
+    print_value("scale", scaler.get_scale())
+print_final_state(model, optimizer, scaler)

@@ -1,12 +1,12 @@
-"""The ways to spread a training over two processes, each with its collectives; by torchrun."""
+"""Ways to parallelize training over two processes, with their collectives; for torchrun."""
 
 import gc
 from collections.abc import Iterator
 
 import torch
 import torch.distributed as dist
-from recorded_group import begin_recorded, tell_collectives
-from telling import begin, digest, tell, tell_end
+from recorded_group import init_recorded_group, print_collectives
+from reporting import digest, print_final_state, print_value, seed_all
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
@@ -33,7 +33,7 @@ def batches() -> Iterator[tuple[Tensor, Tensor]]:
         yield points, points[:, :4].argmax(1)
 
 
-def tell_end_of(name: str, *models: nn.Module) -> None:
+def print_end_of(name: str, *models: nn.Module) -> None:
     parameters = [parameter for model in models for parameter in model.parameters()]
     shards = [
         parameter.to_local() if hasattr(parameter, "to_local") else parameter
@@ -41,11 +41,11 @@ def tell_end_of(name: str, *models: nn.Module) -> None:
     ]
     if dist.get_rank() == 0:
         print(name, digest(shards))
-    tell_collectives(name)
+    print_collectives(name)
 
 
 def train(name: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """Clips where torch can, evaluates, and comes to a loss that is not finite."""
+    """Train with clipping where torch supports it, evaluations, and a final non-finite loss."""
     kinds = {type(parameter.data) for parameter in model.parameters()}
     for step, (points, labels) in enumerate(batches()):
         optimizer.zero_grad()
@@ -56,16 +56,16 @@ def train(name: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> None
         if step % 4 == 0 and len(kinds) == 1:
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         if step % 4 == 1:
-            optimizer.zero_grad(set_to_none=False)  # too late: a mistake that is looked for
+            optimizer.zero_grad(set_to_none=False)  # too late: checks report it
         optimizer.step()
         if dist.get_rank() == 0:
-            tell(f"{name} loss", loss)
+            print_value(f"{name} loss", loss)
         if step % 4 == 3:
             model.eval()
             with torch.no_grad():
                 nn.functional.cross_entropy(model(points), labels)
             model.train()
-    tell_end_of(name, model)
+    print_end_of(name, model)
 
 
 def shard_fully(mesh: DeviceMesh) -> None:
@@ -86,7 +86,7 @@ def split_layers(mesh: DeviceMesh) -> None:
 
 
 def split_loss(mesh: DeviceMesh) -> None:
-    """Activations, predictions and the loss are distributed, too."""
+    """Train with distributed activations, predictions and loss."""
     model = new_model()
     rows = RowwiseParallel(output_layouts=Shard(0), use_local_output=False)
     last = ColwiseParallel(input_layouts=Shard(0), output_layouts=Shard(-1), use_local_output=False)
@@ -99,11 +99,11 @@ def split_loss(mesh: DeviceMesh) -> None:
             loss = nn.functional.cross_entropy(model(points), labels)
             loss.backward()
         optimizer.step()
-    tell_end_of("loss parallel", model)
+    print_end_of("loss parallel", model)
 
 
 def split_by_hand(mesh: DeviceMesh) -> None:
-    """A loss of which each process has a part."""
+    """Train with a loss that is distributed over the processes."""
     torch.manual_seed(7)
     weight = nn.Parameter(distribute_tensor(torch.randn(8, 4), mesh, [Shard(0)]))
     optimizer = torch.optim.Adam([weight], lr=0.1)
@@ -112,7 +112,7 @@ def split_by_hand(mesh: DeviceMesh) -> None:
         optimizer.zero_grad()
         (points @ weight.t()).square().mean().backward()
         optimizer.step()
-    tell_collectives("by hand")
+    print_collectives("by hand")
 
 
 def run_pipeline() -> None:
@@ -128,11 +128,11 @@ def run_pipeline() -> None:
         else:
             schedule.step(target=labels, losses=[])
         optimizer.step()
-    tell_end_of("pipeline", piece)
+    print_end_of("pipeline", piece)
 
 
-begin()
-begin_recorded()
+seed_all()
+init_recorded_group()
 two = init_device_mesh("cpu", (2,))
 shard_fully(two)
 split_layers(two)
@@ -140,7 +140,7 @@ split_loss(two)
 split_by_hand(two)
 run_pipeline()
 if dist.get_rank() == 0:
-    tell_end()
+    print_final_state()
 del two
 gc.collect()
 dist.destroy_process_group()

@@ -1,16 +1,16 @@
-"""Two trainings that have nothing to do with each other, in spawned processes."""
+"""Two independent trainings in spawned processes."""
 
 import sys
 
 import torch
 import torch.multiprocessing as mp
-from telling import begin, digest, tell
+from reporting import digest, print_value, seed_all
 from torch import nn
 
 
 def train(number: int, answers: "mp.SimpleQueue[tuple[int, list[float], str]]") -> None:
-    """One of the two."""
-    begin(number)
+    """Train one of the models."""
+    seed_all(number)
     model = nn.Linear(6, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     losses = []
@@ -31,6 +31,6 @@ if __name__ == "__main__":
     processes.join()
     for number, losses, weights in both:
         for loss in losses:
-            tell(f"loss of {number}", loss)
+            print_value(f"loss of {number}", loss)
         print("weights", number, weights)
     sys.exit(0)

@@ -1,10 +1,10 @@
-"""Double precision by default, deterministic algorithms, and anomalies that are looked for."""
+"""Double precision by default, deterministic algorithms and anomaly detection."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 torch.use_deterministic_algorithms(True)
 torch.set_default_dtype(torch.float64)
 model = nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.Linear(12, 2))
@@ -16,10 +16,10 @@ with torch.autograd.set_detect_anomaly(True):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        tell("loss", loss)
+        print_value("loss", loss)
     poisoned = torch.zeros(4, 6, requires_grad=True)
     try:
         (model(poisoned).sum() * torch.sqrt(poisoned - 1)).sum().backward()
     except RuntimeError as error:
         print("anomaly:", error)
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

@@ -1,15 +1,15 @@
-"""A small language model whose embedding is also its last layer; two groups of parameters."""
+"""A small language model with tied embeddings and two parameter groups."""
 
 import math
 
 import torch
 import torch.nn.functional as F
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
 
 class Language(nn.Module):
-    """A transformer that reads characters."""
+    """A character-level transformer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Language(nn.Module):
         return {"logits": self.head(hidden)}
 
 
-begin()
+seed_all()
 model = Language()
 weights = [one for one in model.parameters() if one.ndim > 1]
 others = [one for one in model.parameters() if one.ndim <= 1]
@@ -47,7 +47,7 @@ for step in range(16):
     norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     scheduler.step()
-    tell("loss", loss)
-    tell("norm", norm)
-    tell("perplexity", math.exp(loss.item()))
-tell_end(model, optimizer)
+    print_value("loss", loss)
+    print_value("norm", norm)
+    print_value("perplexity", math.exp(loss.item()))
+print_final_state(model, optimizer)

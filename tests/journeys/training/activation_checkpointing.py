@@ -1,13 +1,13 @@
-"""Activations that are computed again in backward; dropout must fall the same way."""
+"""Activation checkpointing, whose recomputation must repeat the same dropout."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 
 class Block(nn.Module):
-    """Adds to what it is given."""
+    """A residual block."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class Block(nn.Module):
         return points + self.layers(points)
 
 
-begin()
+seed_all()
 first, second = Block(), Block()
 last = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
 model = nn.ModuleList([first, second, last])
@@ -33,6 +33,6 @@ for step in range(12):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    tell("loss", loss)
+    print_value("loss", loss)
 print("calls", first.calls, second.calls)
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

@@ -1,21 +1,21 @@
-"""Profiles itself with PyTorch's own profiler, right where a window is open by default."""
+"""Uses PyTorch's profiler at the time of a default profiler window."""
 
 import os
 from typing import Any
 
-os.environ["KINETO_LOG_LEVEL"] = "99"  # it would say when it was used, and in which process
+os.environ["KINETO_LOG_LEVEL"] = "99"  # its messages contain times and process IDs
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 
 
 def count(profile: Any) -> None:
-    """What it has seen."""
+    """Print the number of profiled backward passes."""
     observed = sum(event.name == "AddmmBackward0" for event in profile.events())
     print("backward passes of layers:", observed)
 
@@ -28,5 +28,5 @@ with torch.profiler.profile(schedule=schedule, on_trace_ready=count, acc_events=
         loss.backward()
         optimizer.step()
         profile.step()
-        tell("loss", loss)
-tell_end(model, optimizer)
+        print_value("loss", loss)
+print_final_state(model, optimizer)

@@ -1,13 +1,13 @@
-"""Keeps its own account of every step: weights, gradients, state, activations, rates and norms."""
+"""Saves weights, gradients, optimizer state, activations, rates and norms of every step."""
 
 import numpy as np
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
 
 class Net(nn.Module):
-    """With names that a person recognizes."""
+    """A network with readable parameter names."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,11 +27,11 @@ account: dict[str, list[np.ndarray]] = {"input": [], "relu": [], "labels": []}
 
 
 def note(name: str, value: torch.Tensor) -> None:
-    """One more value of something."""
+    """Append a value to a series."""
     account.setdefault(name, []).append(value.detach().numpy().copy())
 
 
-begin()
+seed_all()
 model = Net()
 groups = [
     {"params": list(model.fc1.parameters()), "lr": 0.2},
@@ -53,11 +53,11 @@ for step in range(12):
             state = optimizer.state[parameter]["momentum_buffer"]
             note(f"optimizer_state/momentum_buffer/{name}", state)
     gradients = [one.grad.double().flatten() for one in model.parameters()]
-    tell("norm", torch.cat(gradients).norm())
+    print_value("norm", torch.cat(gradients).norm())
     for group, settings in enumerate(optimizer.param_groups):
-        tell(f"rate {group}", settings["lr"])
+        print_value(f"rate {group}", settings["lr"])
     optimizer.step()
     scheduler.step()
-    tell("loss", loss)
+    print_value("loss", loss)
 np.savez("account.npz", **{name: np.stack(values) for name, values in account.items()})
-tell_end(model, optimizer)
+print_final_state(model, optimizer)

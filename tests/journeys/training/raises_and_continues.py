@@ -1,12 +1,12 @@
-"""Batches that fail in forward, backward or the optimizer are caught, and training goes on."""
+"""Catches failures in forward, backward and the optimizer, and continues training."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
 
 class Refusing(torch.autograd.Function):
-    """The identity, whose gradient cannot be had."""
+    """The identity, whose backward pass raises an exception."""
 
     @staticmethod
     def forward(context: object, points: torch.Tensor) -> torch.Tensor:
@@ -17,7 +17,7 @@ class Refusing(torch.autograd.Function):
         raise RuntimeError("no gradient here")
 
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
 optimizer = torch.optim.Adagrad(model.parameters(), lr=0.1)
 for step in range(24):
@@ -35,5 +35,5 @@ for step in range(24):
     except (RuntimeError, ZeroDivisionError) as error:
         print("failed:", type(error).__name__, str(error).splitlines()[0])
     else:
-        tell("loss", loss)
-tell_end(model, optimizer)
+        print_value("loss", loss)
+print_final_state(model, optimizer)

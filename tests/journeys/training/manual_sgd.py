@@ -1,7 +1,7 @@
-"""Weights that the script itself moves, with an evaluation after every ten steps."""
+"""Weights updated by the script itself, with an evaluation every ten steps."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
 
@@ -23,7 +23,7 @@ def loss_of(words: torch.Tensor) -> torch.Tensor:
     return nn.functional.cross_entropy(model(words[:, :-1]).flatten(0, 1), words[:, 1:].flatten())
 
 
-begin()
+seed_all()
 model = Words()
 rate = 0.5
 for step in range(30):
@@ -34,11 +34,11 @@ for step in range(30):
     nn.utils.clip_grad_norm_(model.parameters(), 0.25)
     for parameter in model.parameters():
         parameter.data.add_(parameter.grad, alpha=-rate)
-    tell("loss", loss)
+    print_value("loss", loss)
     if step % 10 == 9:
         model.eval()
         with torch.no_grad():
-            tell("evaluation", loss_of((first + torch.arange(9)) % 12))
+            print_value("evaluation", loss_of((first + torch.arange(9)) % 12))
         model.train()
         rate /= 2
-tell_end(model)
+print_final_state(model)

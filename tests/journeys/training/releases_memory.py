@@ -1,14 +1,14 @@
-"""Looks at what is still alive: nobody but the script may hold on to its tensors and modules."""
+"""Checks that only the script itself holds references to its tensors and modules."""
 
 import gc
 import weakref
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
-gc.disable()  # what lives on in a cycle counts as held
+seed_all()
+gc.disable()  # objects in reference cycles count as alive
 model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 for step in range(10):
@@ -19,13 +19,13 @@ for step in range(10):
     loss.backward()
     gradients = [one.grad for one in model.parameters()]
     optimizer.step()
-    tell("loss", loss)
+    print_value("loss", loss)
     kept = [weakref.ref(one) for one in (points, outputs, loss, *gradients)]
     versions = [one._version for one in model.parameters()]
     del points, outputs, loss, gradients
     optimizer.zero_grad(set_to_none=True)
     print("alive", sum(one() is not None for one in kept), "versions", versions)
-tell_end(model, optimizer)
+print_final_state(model, optimizer)
 gone = [weakref.ref(model), weakref.ref(optimizer), weakref.ref(model[0].weight)]
 del model, optimizer
 gc.collect()

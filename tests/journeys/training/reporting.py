@@ -1,4 +1,4 @@
-"""What every script here prints: each loss to the last bit, and all that training leaves behind."""
+"""Print losses with all bits and digests of the final state, to compare runs of a script."""
 
 import hashlib
 import random
@@ -7,22 +7,22 @@ import numpy as np
 import torch
 
 
-def begin(seed: int = 7) -> None:
-    """Makes a run repeatable, whatever else the machine does."""
+def seed_all(seed: int = 7) -> None:
+    """Seed all random number generators and use a single thread."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     np.random.seed(seed)
     random.seed(seed)
 
 
-def tell(name: str, value: object) -> None:
-    """One line about one number; a tensor may be given."""
+def print_value(name: str, value: object) -> None:
+    """Print a number or a scalar tensor with all bits."""
     number = value.item() if isinstance(value, torch.Tensor) else value
     print(name, float(number).hex(), flush=True)
 
 
-def tell_end(*trained: object) -> None:
-    """Digests of everything with a state, of the random number generators, and of the settings."""
+def print_final_state(*trained: object) -> None:
+    """Print digests of models and optimizers, random number generators, and global settings."""
     for entry in trained:
         print(type(entry).__name__, digest(entry.state_dict()))
     print("torch random", digest(torch.get_rng_state()))
@@ -42,7 +42,7 @@ def tell_end(*trained: object) -> None:
 
 
 def digest(state: object) -> str:
-    """The same for the same values, to the last bit."""
+    """Return a digest that is equal only for bitwise equal values."""
     result = hashlib.sha256()
     _add(result, state)
     return result.hexdigest()

@@ -1,4 +1,4 @@
-"""Warn, fail and recurse below every function that Sonde may wrap, and print what that shows."""
+"""Warn, fail and recurse below every function that Sonde may wrap, and print the effects."""
 
 import importlib
 import io
@@ -25,7 +25,7 @@ log.propagate = False
 
 
 def act():
-    """Called below the wrapped function: warn from here upward, or fail."""
+    """Warn at several stack levels or fail; called below a wrapped function."""
     if mode["fail"]:
         raise ValueError("planted")
     for level in range(1, 1 + mode["warn"]):

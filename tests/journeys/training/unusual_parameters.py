@@ -1,12 +1,12 @@
 """Parameters that are lazy, frozen, shared, sparse, complex, unused, empty or replaced."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
 
 class Odd(nn.Module):
-    """Nothing here is usual."""
+    """A model with unusual parameters of all kinds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,9 +25,9 @@ class Odd(nn.Module):
         return (hidden * self.phase.abs()).sum(1) * self.scalar
 
 
-begin()
+seed_all()
 model = Odd()
-model(torch.randint(20, (2, 3)))  # makes the lazy layer
+model(torch.randint(20, (2, 3)))  # initializes the lazy layer
 embedded = torch.optim.SparseAdam(model.words.parameters(), lr=0.01)
 names = dict(model.named_parameters())
 dense = torch.optim.SGD([names[name] for name in names if not name.startswith("words")], lr=0.01)
@@ -39,9 +39,9 @@ for step in range(15):
     loss.backward()
     embedded.step()
     dense.step()
-    tell("loss", loss)
-    if step == 7:  # an optimizer that gets one more, a weight that is another from now on
+    print_value("loss", loss)
+    if step == 7:  # adds a parameter to an optimizer and replaces a weight
         late = nn.Parameter(torch.zeros(8))
         model.frozen.bias = late
         dense.add_param_group({"params": [late], "lr": 0.02})
-tell_end(model, embedded, dense)
+print_final_state(model, embedded, dense)

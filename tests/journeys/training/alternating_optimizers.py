@@ -1,10 +1,10 @@
-"""Two optimizers from the beginning; one trains for a while, then the other, then the first."""
+"""Two optimizers that take turns: the first one, the second one, and the first one again."""
 
 import torch
-from telling import begin, tell, tell_end
+from reporting import print_final_state, print_value, seed_all
 from torch import nn
 
-begin()
+seed_all()
 model = nn.Sequential(nn.Linear(6, 12), nn.Tanh(), nn.Linear(12, 3))
 fast = torch.optim.Adam(model.parameters(), lr=0.01)
 slow = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -16,5 +16,5 @@ for optimizer in (fast, slow, fast):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        tell("loss", loss)
-tell_end(model, fast, slow)
+        print_value("loss", loss)
+print_final_state(model, fast, slow)
