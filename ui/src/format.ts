@@ -146,7 +146,7 @@ export function formatValue(value: Optional, unit: string): string {
   }
 }
 
-/** A value with six digits, for axis ticks that the usual three digits cannot tell apart. */
+/** A value with six digits, for axis ticks that are equal with three digits. */
 export function formatTick(value: number, unit: string): string {
   const text = signOf(value) + String(Number(Math.abs(value).toPrecision(6)));
   if (!unit) return text;

@@ -34,8 +34,8 @@ function lane(overrides: Partial<Lane>): Lane {
 
 describe("shares of phases", () => {
   it("are computed from spans and from coverage", () => {
-    const stretches = lane({ starts: new Float64Array([0, 6]), lengths: new Float64Array([1, 4]) });
-    const shares = laneShares(stretches, [0, 10], 5, [0, 10], 2);
+    const spans = lane({ starts: new Float64Array([0, 6]), lengths: new Float64Array([1, 4]) });
+    const shares = laneShares(spans, [0, 10], 5, [0, 10], 2);
     expect([...shares.rest]).toEqual([0.5, 0, 0, 0, 0]);
     expect([...shares.long]).toEqual([0, 0, 0, 1, 1]);
     const covered = lane({ coverage: new Float64Array([1, 0, 0.5, 0.5]) });
@@ -43,8 +43,8 @@ describe("shares of phases", () => {
   });
 
   it("include only spans inside the window", () => {
-    const stretches = lane({ starts: new Float64Array([0]), lengths: new Float64Array([10]) });
-    expect([...laneShares(stretches, [0, 10], 2, [8, 12], 99).rest]).toEqual([1, 0]);
+    const spans = lane({ starts: new Float64Array([0]), lengths: new Float64Array([10]) });
+    expect([...laneShares(spans, [0, 10], 2, [8, 12], 99).rest]).toEqual([1, 0]);
   });
 
   it("are smoothed over several steps, except for long spans", () => {
@@ -84,9 +84,9 @@ describe("shares of phases", () => {
   });
 
   it("find the span at a time", () => {
-    const stretches = lane({ starts: new Float64Array([1, 3]), lengths: new Float64Array([1, 1]) });
-    expect(spanAt(stretches, 3.5)).toBe(1);
-    expect(spanAt(stretches, 2.5)).toBe(-1);
+    const spans = lane({ starts: new Float64Array([1, 3]), lengths: new Float64Array([1, 1]) });
+    expect(spanAt(spans, 3.5)).toBe(1);
+    expect(spanAt(spans, 2.5)).toBe(-1);
   });
 });
 

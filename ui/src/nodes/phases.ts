@@ -156,7 +156,7 @@ export function phaseShares(lanes: Lanes, columns: number, window: Range): Float
   );
 }
 
-/** The stretch of a lane at a time; −1 where there is none. */
+/** The index of the span of a lane at a time; −1 if there is none. */
 export function spanAt(lane: Lane, time: number): number {
   for (let i = lane.starts.length - 1; i >= 0; i--) {
     if (lane.starts[i]! <= time && time <= lane.starts[i]! + lane.lengths[i]!) return i;
