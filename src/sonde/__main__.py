@@ -12,11 +12,11 @@ def main() -> None:
     arguments = sys.argv[1:]
     code = run_command_line(arguments)
     if arguments[:1] == ["run"]:
-        _leave(code)
+        _exit_now(code)
     sys.exit(code)
 
 
-def _leave(code: int) -> None:
+def _exit_now(code: int) -> None:
     """Exit immediately: a thread that hangs in a store or driver must not change the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

@@ -7,12 +7,12 @@ from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 
-_SMALL_BYTES = 4096  # what a value is assumed to take that does not report its size
+_DEFAULT_BYTES = 4096  # assumed size of a value that does not report it
 
 
 def bytes_of(value: object) -> int:
-    """The size of a value, as far as it reports one."""
-    return int(getattr(value, "nbytes", 0)) or _SMALL_BYTES
+    """Return the reported size of a value, or a default."""
+    return int(getattr(value, "nbytes", 0)) or _DEFAULT_BYTES
 
 
 class BoundedCache(Generic[Value]):
@@ -22,8 +22,8 @@ class BoundedCache(Generic[Value]):
         """Create an empty cache.
 
         Args:
-            limit: The largest total size.
-            size_of: The size of a value; every value counts as 1 by default.
+            limit: The maximum total size.
+            size_of: Returns the size of a value; by default, every value counts as 1.
         """
         self._limit = limit
         self._size_of = size_of or (lambda _value: 1)
@@ -40,7 +40,7 @@ class BoundedCache(Generic[Value]):
         return len(self._values)
 
     def get(self, key: Hashable) -> Value | None:
-        """The value of a key; None if it is not cached, or no longer."""
+        """Return the value of a key, or None if it is not cached."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
@@ -52,14 +52,14 @@ class BoundedCache(Generic[Value]):
             self._put(key, value)
 
     def setdefault(self, key: Hashable, value: Value) -> Value:
-        """The value that is cached first, if several threads create one at once."""
+        """Store a value unless the key is cached; return the cached value."""
         with self._lock:
             if key not in self._values:
                 self._put(key, value)
             return self._values.get(key, value)
 
     def get_or_create(self, key: Hashable, create: Callable[[], Value]) -> Value:
-        """The cached value of a key, or a new one; two threads may both create it."""
+        """Return the cached value of a key, or create it; two threads may both create it."""
         cached = self.get(key)
         if cached is None:
             cached = create()
@@ -72,7 +72,7 @@ class BoundedCache(Generic[Value]):
             self._remove(key)
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove all values."""
         with self._lock:
             self._values.clear()
             self._size = 0
@@ -93,5 +93,5 @@ class BoundedCache(Generic[Value]):
 
 
 def byte_cache(limit_bytes: int) -> BoundedCache[Any]:
-    """A cache bounded by the bytes its values take."""
+    """Return a cache with a limit on the total bytes of its values."""
     return BoundedCache(limit_bytes, bytes_of)

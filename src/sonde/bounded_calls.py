@@ -13,7 +13,7 @@ Default = TypeVar("Default")
 def within(
     seconds: float, what: str, function: Callable[[], Result], default: Default
 ) -> Result | Default:
-    """The function's result, or the default if it fails or exceeds the time limit."""
+    """Return the function's result, or the default if it fails or exceeds the time limit."""
     results: list[Result] = []
 
     def call() -> None:

@@ -12,21 +12,21 @@ from typing import Protocol
 
 NANOSECONDS = 1_000_000_000
 
-# Counts on while a laptop sleeps, so instants stay true after it wakes; not every system has it.
+# CLOCK_BOOTTIME includes suspended time, so instants stay correct after a laptop wakes up
 _MONOTONIC = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
-    """A source of time; tests use one that they advance themselves."""
+    """A source of time; tests use a fake clock."""
 
     def now_ns(self) -> int:
-        """The current time on the job's timeline, in nanoseconds since the epoch."""
+        """Return the current time on the job's timeline, in nanoseconds since the epoch."""
 
     def seconds(self) -> float:
-        """Monotonic seconds for durations and schedules."""
+        """Return monotonic seconds for durations and schedules."""
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        """Wait until the event is set (True) or the time has passed (False)."""
+        """Wait for the event, up to a number of seconds; return whether it was set."""
 
 
 class SystemClock:
@@ -36,55 +36,55 @@ class SystemClock:
         self.anchor_ns = wall_offset_ns() if anchor_ns is None else anchor_ns
 
     def now_ns(self) -> int:
-        """The current time: the monotonic clock plus the anchor."""
+        """Return the current time: the monotonic clock plus the anchor."""
         return time.clock_gettime_ns(_MONOTONIC) + self.anchor_ns
 
     def seconds(self) -> float:
-        """Monotonic seconds."""
+        """Return monotonic seconds."""
         return time.clock_gettime(_MONOTONIC)
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        """Wait for the event, up to a number of seconds."""
+        """Wait for the event, up to a number of seconds; return whether it was set."""
         return event.wait(seconds)
 
     def wall_ns(self) -> int:
-        """The current wall clock time, including adjustments."""
+        """Return the current wall clock time, including adjustments."""
         return time.time_ns()
 
     def jump_seconds(self) -> float:
-        """How far the wall clock has been adjusted since the anchor was taken."""
+        """Return how far the wall clock has been adjusted since the anchor was taken."""
         return (wall_offset_ns() - self.anchor_ns) / NANOSECONDS
 
 
 def wall_offset_ns() -> int:
-    """The difference between the wall clock and the monotonic clock."""
+    """Return the difference between the wall clock and the monotonic clock."""
     return time.time_ns() - time.clock_gettime_ns(_MONOTONIC)
 
 
 ticks_ns = time.perf_counter_ns  # the cheapest clock to read
-# CPU time of the calling thread: what a hook costs, also on a machine that is busy with others
+# CPU time of the calling thread: the cost of a hook, independent of other load on the machine
 thread_cpu_ns = time.thread_time_ns
 
 
 def thread_cpu_seconds() -> float:
-    """CPU time of the calling thread."""
+    """Return the CPU time of the calling thread."""
     return time.thread_time()
 
 
 def process_cpu_seconds() -> float:
-    """CPU time of this process."""
+    """Return the CPU time of this process."""
     return time.process_time()
 
 
 def iso(instant_ns: int) -> str:
-    """An instant in ISO 8601: UTC with microseconds."""
+    """Format an instant in ISO 8601: UTC with microseconds."""
     seconds, rest = divmod(instant_ns, NANOSECONDS)
     moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def from_iso(text: str) -> int:
-    """The instant of an ISO 8601 text; UTC if it has no time zone."""
+    """Parse an ISO 8601 text; UTC if it has no time zone."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -94,7 +94,7 @@ def from_iso(text: str) -> int:
 
 
 def local_stamp(instant_ns: int) -> str:
-    """The local time for the name of a job: sortable, without characters that need quoting."""
+    """Format the local time for a job name: sortable, without characters that need quoting."""
     return (
         datetime.fromtimestamp(instant_ns // NANOSECONDS, UTC)
         .astimezone()

@@ -29,11 +29,11 @@ class JobNotRunningError(SondeError):
     """The job is not running, so it cannot receive a request."""
 
 
-class JobOverError(SondeError):
+class JobEndedError(SondeError):
     """The job ended before the awaited condition was met."""
 
 
-class WaitedTooLongError(SondeError, TimeoutError):
+class WaitTimeoutError(SondeError, TimeoutError):
     """The timeout passed before the awaited condition was met."""
 
 
@@ -41,8 +41,8 @@ class StoreError(SondeError):
     """The store could not be read or written."""
 
 
-class NotFollowedError(SondeError):
-    """The command cannot be started: the system is out of files, processes or memory."""
+class OutOfResourcesError(SondeError):
+    """The command cannot be run as a child: the system is out of files, processes or memory."""
 
 
 class NoSpaceError(StoreError):

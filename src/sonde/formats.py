@@ -14,7 +14,7 @@ _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _LONG_UNITS = ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 _SYMBOLS = {"celsius": "°C", "watts": "W", "mhz": "MHz", "count": ""}
-_ROUNDS_UP = 0.9995  # three digits of more than this are written as 1
+_ROUNDS_UP = 0.9995  # with three digits, this share of a unit and more is rounded to 1
 _ZERO_SECONDS = 1e-12  # rounding errors of arithmetic on instants
 
 
@@ -117,7 +117,7 @@ def _prefixed(value: float) -> str:
 
 
 def _plain(value: float) -> str:
-    """A number without a prefix for people who compare it: 1,615, 3.14, 0.0012, 2.1e-07."""
+    """A number without a prefix: 1,615, 3.14, 0.0012, 2.1e-07."""
     size = abs(value)
     if size >= 1000:
         return format_count(value)

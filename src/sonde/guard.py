@@ -1,8 +1,8 @@
 """The only module that swallows exceptions.
 
-Whatever may fail without affecting the job is called through a guard: a collector's read, a flush,
-a request. A component that fails is switched off on its own, once, with its traceback in the log
-and a notice in the store. Everything else continues.
+Calls that may fail without affecting the job go through a guard: a collector's read, a flush, a
+request. Only the component that fails is switched off, with its traceback in the log and a notice
+in the store.
 """
 
 import logging
@@ -13,7 +13,7 @@ from typing import TypeVar
 from sonde.errors import SondeError, StoppedJobError
 
 log = logging.getLogger("sonde")
-# who wants to read it says where; without that nothing is printed into the job's own output
+# without a handler of the script, nothing is printed into the job's output
 log.addHandler(logging.NullHandler())
 
 Result = TypeVar("Result")
@@ -64,7 +64,7 @@ class Guard:
         return self.shield(component, function, default)()
 
     def attempt(self, component: str, function: Callable[[], Result], default: Result) -> Result:
-        """Like `call`, but a failure is only logged, and the next attempt is made as usual."""
+        """Like `call`, but a failure is only logged and the component is not switched off."""
         try:
             return function()
         except Exception as error:
@@ -85,7 +85,7 @@ class Guard:
                 return default
             try:
                 return function(*arguments)
-            except StoppedJobError:  # meant to end the process
+            except StoppedJobError:  # must end the process
                 raise
             except Exception as error:  # the only broad except
                 self._switch_off(component, error)

@@ -13,7 +13,7 @@ from sonde.settings import environment
 
 _LOWEST_PRIORITY = 19
 _POLL_SECONDS = 0.02
-_MARK = "SONDE_RUN_ID"  # marks processes of the job; this one is not part of it
+_MARK = "SONDE_RUN_ID"  # marks processes of the job, which this process does not belong to
 
 
 def sonde_command(*arguments: str) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class SideProcess:
         self.finish(deadline - self._clock.seconds())
 
     def finish(self, seconds: float) -> bool:
-        """Wait for the current run, and kill it at the deadline; whether it ended by itself."""
+        """Wait for the current run, and kill it at the deadline; return whether it ended itself."""
         self._wait(self._clock.seconds() + seconds)
         process = self._process
         if process is None:

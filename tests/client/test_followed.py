@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from sonde.client.job import Job
-from sonde.errors import JobOverError, UsageError, WaitedTooLongError
+from sonde.errors import JobEndedError, UsageError, WaitTimeoutError
 from sonde.records.finding import Episode, Finding, Severity
 from sonde.records.job import JobState
 from sonde.store.format import FINDINGS
@@ -93,7 +93,7 @@ def test_waiting_ends_when_the_condition_holds(condition: dict, steps: int) -> N
 
 def test_waiting_for_a_condition_that_never_holds_ends_with_the_job() -> None:
     _, job, _ = _training()
-    with pytest.raises(JobOverError, match="completed and did not reach step 99"):
+    with pytest.raises(JobEndedError, match="completed and did not reach step 99"):
         job.wait_for(step=99)
 
 
@@ -121,7 +121,7 @@ def report_finding(fake: FakeJob) -> None:
 
 def test_findings_made_after_the_end_can_be_waited_for() -> None:
     assert _judged_after_the_end().wait_for(finding="dead_relu").state is JobState.COMPLETED
-    with pytest.raises(JobOverError, match="completed and did not reach finding StepOutlier"):
+    with pytest.raises(JobEndedError, match="completed and did not reach finding StepOutlier"):
         _judged_after_the_end().wait_for(finding="StepOutlier")
 
 
@@ -133,7 +133,7 @@ def test_findings_made_after_the_end_are_updates() -> None:
 
 def test_waiting_ends_at_its_timeout() -> None:
     _, job, _ = _training()
-    with pytest.raises(WaitedTooLongError, match=r"within 1 s"):
+    with pytest.raises(WaitTimeoutError, match=r"within 1 s"):
         job.wait_for(step=99, timeout=1)
     with pytest.raises(TimeoutError):
         _training()[1].wait_for(finding="critical", timeout=0)

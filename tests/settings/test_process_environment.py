@@ -7,7 +7,6 @@ import pytest
 from sonde.settings import (
     HookSettings,
     WorkerPlace,
-    announce,
     default_store,
     environment,
     hook_settings,
@@ -16,6 +15,7 @@ from sonde.settings import (
     notebook_file,
     placement,
     read_collections,
+    set_variables,
     worker_place,
 )
 
@@ -185,9 +185,9 @@ def test_hook_settings_are_passed_in_a_variable(monkeypatch: pytest.MonkeyPatch)
 def test_announced_variables_can_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "mine")
     monkeypatch.delenv("SONDE_JOB", raising=False)
-    before = announce({"PYTHONPATH": "ours:mine", "SONDE_JOB": "job"})
+    before = set_variables({"PYTHONPATH": "ours:mine", "SONDE_JOB": "job"})
     assert environment()["PYTHONPATH"] == "ours:mine"
-    announce(before)
+    set_variables(before)
     assert environment()["PYTHONPATH"] == "mine"
     assert "SONDE_JOB" not in environment()
 

@@ -43,10 +43,10 @@ class Attached:
             raise UsageError(f"Process {pid} does not exist.") from error
         except PermissionError as error:
             raise UsageError(f"Process {pid} belongs to another user.") from error
-        folder_of_process = Path(f"/proc/{pid}")
+        proc_folder = Path(f"/proc/{pid}")
         try:
-            words = (folder_of_process / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-            folder = str((folder_of_process / "cwd").readlink())
+            words = (proc_folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            folder = str((proc_folder / "cwd").readlink())
         except OSError:
             words, folder = [], "/"
         command = tuple(word.decode(errors="replace") for word in words if word)
@@ -57,10 +57,10 @@ def attach(
     target: Attached, registration: Registration, settings: RunSettings, clock: SystemClock
 ) -> Exit:
     """Record until the process exits or the user stops the recording."""
-    enough = threading.Event()
+    stop_requested = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-            signal.signal(number, lambda *_: enough.set())
+            signal.signal(number, lambda *_: stop_requested.set())
     process = _Process(target.pid)
     recording = Recording(registration, settings, clock, process.stop)
     attempt = Attempt(
@@ -74,15 +74,15 @@ def attach(
         interval_seconds=settings.interval_seconds,
     )
     recording.start(attempt)
-    while not enough.is_set() and not process.has_ended(_POLL_SECONDS):
+    while not stop_requested.is_set() and not process.has_ended(_POLL_SECONDS):
         pass
-    exit_ = _exit(clock.now_ns(), process.stopped_by, is_over=not enough.is_set())
+    exit_ = _exit(clock.now_ns(), process.stopped_by, is_over=not stop_requested.is_set())
     recording.finish(exit_)
     return exit_
 
 
 class _Process:
-    """The process, held by a file descriptor, so that its PID cannot be reused meanwhile."""
+    """The recorded process, held by a file descriptor, so that its PID cannot be reused."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -110,9 +110,9 @@ class _Process:
         grace = float(request.arguments.get("grace_seconds", _STOP_GRACE_SECONDS))
         self.stopped_by = request.arguments.get("by", "a request")
         self._send(signal.SIGTERM)
-        insist = threading.Timer(grace, self._send, (signal.SIGKILL,))
-        insist.daemon = True
-        insist.start()
+        kill_timer = threading.Timer(grace, self._send, (signal.SIGKILL,))
+        kill_timer.daemon = True
+        kill_timer.start()
         return f"SIGTERM sent; SIGKILL follows after {format_duration(grace)} if still running"
 
     def _send(self, number: int) -> bool:

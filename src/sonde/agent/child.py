@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from sonde.agent.signal_probe import FORWARDED_SIGNALS, SignalProbe
-from sonde.errors import NotFollowedError
+from sonde.errors import OutOfResourcesError
 from sonde.guard import Guard
 from sonde.settings import environment
 from sonde.store.presence import is_stopped
@@ -36,8 +36,8 @@ class Child:
 
     Raises:
         OSError: The command cannot be started.
-        NotFollowedError: The system lacks resources to run it as a child. This process is unchanged
-            and can still be replaced by the command.
+        OutOfResourcesError: The system lacks resources to run it as a child. This process is
+            unchanged and can still be replaced by the command.
     """
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
@@ -60,7 +60,7 @@ class Child:
                     self._end()
                     raise
                 reason = getattr(error, "strerror", None) or str(error)
-                raise NotFollowedError(
+                raise OutOfResourcesError(
                     f"The command cannot be recorded: {reason.lower()}"
                 ) from error
             undoing.pop_all()
@@ -147,8 +147,8 @@ class _SignalPipe:
 
     def received(self) -> Sequence[int]:
         """Signals received so far, without waiting."""
-        has_some = bool(select.select([self._reading], [], [], 0)[0])
-        return self.next() or () if has_some else ()
+        is_ready = bool(select.select([self._reading], [], [], 0)[0])
+        return self.next() or () if is_ready else ()
 
     def next(self) -> Sequence[int] | None:
         """Wait for signals, without duplicates; None when closed."""

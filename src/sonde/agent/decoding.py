@@ -20,7 +20,7 @@ class Decoder:
     def __init__(self, backend: Backend, command: Sequence[str], clock: Clock) -> None:
         self._backend = backend
         self._process = SideProcess(command, clock)
-        self._seen: set[str] = set()
+        self._started: set[str] = set()
 
     @property
     def cpu_seconds(self) -> float:
@@ -35,8 +35,8 @@ class Decoder:
         if self._process.is_running():
             return
         waiting = set(waiting_traces(self._backend))
-        if not waiting <= self._seen:
-            self._seen |= waiting
+        if not waiting <= self._started:
+            self._started |= waiting
             self._process.start()
 
     def finish(self, seconds: float) -> None:

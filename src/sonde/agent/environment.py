@@ -57,7 +57,7 @@ def variables_of(pid: int) -> dict[str, str]:
 
 
 def find_interpreter(command: Sequence[str]) -> Path | None:
-    """The library folder (`…/lib/python3.x`) of the Python that a command runs, if it is one."""
+    """Return the library folder (`…/lib/python3.x`) of the Python that a command runs, or None."""
     program = shutil.which(command[0]) if command else None
     if program is None:
         return None
@@ -100,11 +100,11 @@ def _packages(library: Path | None) -> dict[str, str]:
 
 
 def _machine() -> dict[str, str]:
-    name = platform.uname()
+    system = platform.uname()
     return {
-        "host": name.node,
-        "system": f"{name.system} {name.release}",
-        "architecture": name.machine,
+        "host": system.node,
+        "system": f"{system.system} {system.release}",
+        "architecture": system.machine,
         "distribution": _first_match(Path("/etc/os-release"), r'PRETTY_NAME="(.*)"') or "",
         "processor": _first_match(Path("/proc/cpuinfo"), r"model name\s*:\s*(.*)") or "",
         "cores": str(os.cpu_count() or 0),
@@ -140,7 +140,7 @@ def _git(folder: Path) -> dict[str, str]:
 
 def _run_git(folder: Path, *words: str) -> str | None:
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", "--no-optional-locks", "-C", str(folder), *words],
             capture_output=True,
             text=True,
@@ -150,4 +150,4 @@ def _run_git(folder: Path, *words: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return result.stdout.strip() if result.returncode == 0 else None

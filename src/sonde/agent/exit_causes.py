@@ -1,7 +1,7 @@
-"""Find what a command died of, among the failures that the processes of an attempt recorded.
+"""Find the failure that ended a command, among those that the processes of an attempt recorded.
 
-Failures of workers and of the command itself come first, and of those the earliest: the others died
-of it. Any other process may fail without harm, so its failure counts only if there is no such one.
+The earliest failure of a worker or of the command itself is the cause; later failures follow from
+it. Other processes may fail without harm, so their failures count only if there is no such failure.
 """
 
 import re
@@ -29,7 +29,7 @@ class _Failures:
 
 
 def find_cause(backend: Backend, attempt: tuple[str, int], command_pid: int) -> Failure | None:
-    """Find what an attempt whose command failed died of; None if no process recorded it.
+    """Find the cause of a failed attempt; None if no process recorded a failure.
 
     Args:
         backend: The job's store.
@@ -49,7 +49,7 @@ def find_cause(backend: Backend, attempt: tuple[str, int], command_pid: int) -> 
 
 
 def _other_cause(failures: _Failures) -> Failure | None:
-    """The first failed child of a process that died of its children, else the last failure."""
+    """Return the first failure of a process whose parent reported it, or the last failure."""
     parents = {pid for pid, _ in failures.of_children}
     children = [failure for parent, failure in failures.by_parent if parent in parents]
     by_time = sorted((failure for _, failure in failures.by_parent), key=_time)
@@ -67,7 +67,7 @@ def _time(failure: Failure) -> int:
 
 
 def _worker_failures(backend: Backend, attempt: int) -> Iterator[Failure]:
-    """The failure of each rank's last restart: the job survived those of earlier ones."""
+    """Yield the failure of each rank's last restart: the job survived earlier failures."""
     for rank in backend.folders(layout.WORKERS):
         matches = map(_RESTART_FOLDER.fullmatch, backend.folders(f"{layout.WORKERS}/{rank}"))
         restarts = [
@@ -91,5 +91,5 @@ def _process_failures(
 def _read(backend: Backend, key: str) -> Iterator[Failure]:
     try:
         yield decode_facts(Failure, backend.read(key), key)
-    except StoreError:  # missing, or cut short when its process died
+    except StoreError:  # missing, or truncated because its process was killed
         return

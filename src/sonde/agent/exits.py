@@ -16,7 +16,7 @@ COMMAND_NOT_EXECUTABLE = 126
 class Ending:
     """The facts about a command that has ended."""
 
-    code: int  # minus the signal that killed it
+    code: int  # negative for a signal
     end_ns: int
     stopped_by: str | None = None  # who requested the stop, if it was requested
     left_running: tuple[str, ...] = ()
@@ -54,14 +54,14 @@ class MemoryKills:
     def since(self) -> Kills:
         """The number of kills so far."""
         now = oom_kills(self._machine)
-        grown = {name: now[name] - self._before[name] for name in now.keys() & self._before.keys()}
-        return Kills(grown.get("cgroup"), grown.get("kernel", 0))
+        counts = {name: now[name] - self._before[name] for name in now.keys() & self._before.keys()}
+        return Kills(counts.get("cgroup"), counts.get("kernel", 0))
 
 
 def explain(
     ending: Ending, kills: Kills, problem: str | None = None, failure: Failure | None = None
 ) -> Exit:
-    """The exit to record.
+    """Return the exit to record.
 
     Args:
         ending: The facts known to the launcher.
@@ -104,27 +104,27 @@ def _classify(
         return JobState.FAILED, ExitReason.HOST_OUT_OF_MEMORY, message
     hint = f"; memory ran out during the job ({kills})" if kills.in_group or kills.anywhere else ""
     if killed_by is not None:
-        is_news = failure is not None and failure.reason is not ExitReason.SIGNAL
-        before = f"; {failure.message}" if failure is not None and is_news else ""
-        return JobState.FAILED, ExitReason.SIGNAL, f"killed by {killed_by}{before}{hint}"
+        is_signal = failure is None or failure.reason is ExitReason.SIGNAL
+        detail = "" if failure is None or is_signal else f"; {failure.message}"
+        return JobState.FAILED, ExitReason.SIGNAL, f"killed by {killed_by}{detail}{hint}"
     if failure is not None:
         return JobState.FAILED, failure.reason, f"{failure.message}{hint}"
     return JobState.FAILED, ExitReason.EXIT, f"exit code {ending.code}{hint}"
 
 
 def signal_name(number: int) -> str:
-    """SIGKILL for 9; real-time signals as kill(1) lists them."""
+    """Return the name of a signal; real-time signals as kill(1) lists them."""
     if number in set(signal.Signals):
         return signal.Signals(number).name
     return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
 
 
 def code_of_failed_start(error: OSError) -> int:
-    """The exit code that shells return for a command that cannot be started."""
+    """Return the exit code that shells use for a command that cannot be started."""
     is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
     return COMMAND_NOT_FOUND if is_missing else COMMAND_NOT_EXECUTABLE
 
 
 def shell_code(code: int) -> int:
-    """The exit code as a shell gives it: 128 + n for a death by signal n."""
+    """Return the exit code as shells report it: 128 + N if signal N killed the process."""
     return 128 - code if code < 0 else code

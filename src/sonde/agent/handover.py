@@ -19,7 +19,7 @@ from sonde.store.loader_folders import remove_loader_folders
 
 INJECT_FOLDER = Path(__file__).parent.parent / "hook" / "inject"
 _SWEEP_SECONDS = 1.0
-_LAST_SECONDS = 1.0  # to send what was written after everything else
+_LAST_SECONDS = 1.0  # minimum time to send the last data
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Handover:
         }
 
     def finish(self, recording: Recording, exit_: Exit) -> Outcome:
-        """Finish the recording and send what is left in the spool."""
+        """Finish the recording and send the rest of the spool."""
         Guard().attempt("files of data loaders", lambda: remove_loader_folders(self.run_id), None)
         relay, clock = self.relay, self.clock
         deadline = clock.seconds() + END_SECONDS
@@ -64,7 +64,7 @@ class Handover:
         if relay is None:
             return outcome
         remaining = max(_LAST_SECONDS, deadline - clock.seconds())
-        # processes still running may write; another process sends that
+        # processes that are still running may write more; another process sends that
         if relay.finish(remaining, keep=bool(exit_.left_running)):
             return outcome
         return replace(outcome, unsent=str(relay.spool.folder))
@@ -72,14 +72,13 @@ class Handover:
     def _sweep(self) -> None:
         """Remove temporary files of interrupted writes."""
         backend, node, own_pid = self.registration.backend, self.registration.node, os.getpid()
-        backend.sweep_of(layout.node_folder(node), lambda pid: pid == own_pid or not _runs(pid))
-        if backend.folders(layout.NODES) == [
-            node
-        ]:  # otherwise the PID may be one of another machine
-            backend.sweep_of("", lambda pid: not _runs(pid))
+        backend.sweep_of(layout.node_folder(node), lambda pid: pid == own_pid or not _is_alive(pid))
+        # with several nodes, the PID may belong to another machine
+        if backend.folders(layout.NODES) == [node]:
+            backend.sweep_of("", lambda pid: not _is_alive(pid))
 
 
-def _runs(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

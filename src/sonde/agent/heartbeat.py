@@ -64,7 +64,7 @@ class HeartbeatWriter:
         self._documents.write("heartbeat", heartbeat)
 
     def overhead(self) -> Overhead:
-        """The cost of the recording so far."""
+        """Return the cost of the recording so far."""
         return Overhead(
             cpu_seconds=self._cpu_seconds(),
             bytes_written=self._writer.outbox.bytes_written,

@@ -13,12 +13,12 @@ _ISOLATING = {
     "E": "makes it ignore PYTHONPATH",
     "S": "disables start-up modules",
 }
-# letters; the last may take a value in the same word or in the next
+# option letters; the last one may take a value in the same word or in the next word
 _OPTIONS = re.compile(r"-(?P<letters>[^cmWXQ-]+)?(?P<last>[cmWXQ])?(?P<value>.*)", re.DOTALL)
 _FIRST_LINE_BYTES = 512
 _NOT_LOADED = "Sonde's hook could not be loaded into the process"
 
-# Of hook/inject/sitecustomize.py; a test prints the new value after a change.
+# Checksum of hook/inject/sitecustomize.py; a test prints the new value after a change.
 STARTUP_CRC32 = 0x9B9DE7CB
 
 
@@ -40,7 +40,7 @@ def why_isolated(command: Sequence[str], injected: Path) -> str | None:
 
 
 def why_not_recorded(command: Sequence[str], injected: Path) -> str | None:
-    """Why the training process cannot be recorded, if that is known in advance."""
+    """Why the training process cannot be recorded; None if no reason is known in advance."""
     return why_isolated(command, injected) or why_hook_fails(injected)
 
 
@@ -74,10 +74,7 @@ def _isolating_option(words: Sequence[str]) -> str | None:
         isolating = next(
             (letter for letter in option["letters"] or "" if letter in _ISOLATING), None
         )
-        if isolating or option["last"] in (
-            "c",
-            "m",
-        ):  # the arguments of the program follow
+        if isolating or option["last"] in ("c", "m"):  # followed by the program's arguments
             return isolating
         if option["last"] and not option["value"]:
             next(rest, None)

@@ -61,13 +61,13 @@ class Launched:
 class _Ended:
     """The result of a command before anything is recorded."""
 
-    code: int  # minus the signal that killed it
+    code: int  # negative for a signal
     start_ns: int
     end_ns: int
     problem: str | None
 
     def unrecorded(self) -> Launched:
-        """The result if recording its end fails."""
+        """Return the result if recording the end fails."""
         exit_ = explain(Ending(self.code, self.end_ns), Kills(None, 0), self.problem)
         outcome = Outcome((), Overhead(0.0, 0, 0.0), is_exit_recorded=False)
         seconds = (self.end_ns - self.start_ns) / NANOSECONDS
@@ -98,15 +98,15 @@ class Launcher:
         Once the command has started, no failure here changes its result.
 
         Raises:
-            NotFollowedError: The command was not started and cannot be recorded.
+            OutOfResourcesError: The command was not started and cannot be recorded.
         """
         start_ns = self._clock.now_ns()
         guard = Guard()
         kills = within(
             _INSPECT_SECONDS, "out-of-memory kills", lambda: MemoryKills(Machine()), None
         )
-        hidden: tuple[str, ...] = (MASK,)
-        masked = guard.call("masking", lambda: mask_command(command), hidden)
+        fully_masked: tuple[str, ...] = (MASK,)
+        masked = guard.call("masking", lambda: mask_command(command), fully_masked)
         problem: str | None = None
         try:
             self._child = Child(command, self._variables())
@@ -132,22 +132,21 @@ class Launcher:
         """The command's environment, with the variables of the hook if possible."""
         variables = environment()
         path = variables.get("PYTHONPATH")
-        none: dict[str, str] = {}
-        ours = Guard().call("handover", lambda: self._handover.variables(path), none)
-        return {**variables, **ours}
+        empty: dict[str, str] = {}
+        added = Guard().call("handover", lambda: self._handover.variables(path), empty)
+        return {**variables, **added}
 
     def _finish(self, ended: "_Ended", kills: MemoryKills | None) -> Launched:
         if self._child is not None:
-            Guard().call("remaining processes", self._end_the_rest, None)
+            Guard().call("remaining processes", self._end_remaining_processes, None)
         left_running = within(_INSPECT_SECONDS, "left running", self._left_running, ())
         end_ns = self._clock.now_ns()
         ending = Ending(ended.code, end_ns, self._stopped_by, left_running)
-        none = Kills(None, 0)
-        killed = (
-            within(_INSPECT_SECONDS, "out-of-memory kills", kills.since, none) if kills else none
-        )
+        new_kills = Kills(None, 0)
+        if kills is not None:
+            new_kills = within(_INSPECT_SECONDS, "out-of-memory kills", kills.since, new_kills)
         cause = self._cause() if ended.code else None
-        exit_ = explain(ending, killed, ended.problem, cause)
+        exit_ = explain(ending, new_kills, ended.problem, cause)
         outcome = self._handover.finish(self._recording, exit_)
         seconds = (end_ns - ended.start_ns) / NANOSECONDS
         return Launched(shell_code(ended.code), exit_, outcome, seconds, ended.problem)
@@ -179,7 +178,7 @@ class Launcher:
             self._recording.report_not_recorded(INSIDE, reason)
 
     def _cause(self) -> Failure | None:
-        """The failure that the processes of the command recorded."""
+        """Return the failure that the processes of the command recorded."""
         if self._child is None:
             return None
         pid, attempt = self._child.pid, (self._registration.node, self._registration.number)
@@ -192,9 +191,9 @@ class Launcher:
         self._stopped_by = self._stopped_by or request.arguments.get("by", "a request")
         patience = float(request.arguments.get(PATIENCE, 0.0))
         self._kill_due = self._clock.seconds() + patience + grace
-        _later(patience + grace, self._kill)
+        _start_timer(patience + grace, self._kill)
         if patience:
-            _later(patience, self._terminate)
+            _start_timer(patience, self._terminate)
             wait = format_duration(patience)
             return f"waiting for the job to stop; SIGTERM follows after {wait} if still running"
         self._terminate()
@@ -209,18 +208,18 @@ class Launcher:
         if self._child is not None:
             self._child.send(signal.SIGKILL)
 
-    def _end_the_rest(self) -> None:
+    def _end_remaining_processes(self) -> None:
         """Terminate the remaining processes of a stopped command within the grace period."""
         if self._stopped_by is None or not self._signal_marked(signal.SIGTERM):
             return
         never = threading.Event()
-        while self._marked() and self._clock.seconds() < self._kill_due:
+        while self._job_processes() and self._clock.seconds() < self._kill_due:
             self._clock.wait(never, _POLL_SECONDS)
         self._signal_marked(signal.SIGKILL)
 
     def _signal_marked(self, number: int) -> bool:
         """Send a signal to all processes of the job; return whether there were any."""
-        processes = self._marked()
+        processes = self._job_processes()
         for process in processes:
             try:
                 os.kill(process.pid, number)
@@ -228,20 +227,20 @@ class Launcher:
                 continue
         return bool(processes)
 
-    def _marked(self) -> list[Process]:
-        """All visible processes of the job."""
+    def _job_processes(self) -> list[Process]:
+        """Return all visible processes of the job."""
         processes = processes_marked(Path("/proc"), self._mark)
         return [process for process in processes if process.is_alive]
 
     def _left_running(self) -> tuple[str, ...]:
-        """Processes that outlive the command: daemons and background jobs."""
-        marked = self._marked()
+        """Return processes that outlive the command: daemons and background jobs."""
+        marked = self._job_processes()
         helpers = multiprocessing_helpers(Path("/proc"), marked)
         survivors = [process for process in marked if process.pid not in helpers]
         return tuple(f"{process.pid} {process.name}" for process in survivors)
 
 
-def _later(seconds: float, call: Callable[[], None]) -> None:
+def _start_timer(seconds: float, call: Callable[[], None]) -> None:
     timer = threading.Timer(seconds, call)
     timer.daemon = True
     timer.start()

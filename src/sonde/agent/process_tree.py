@@ -25,7 +25,7 @@ class Process(NamedTuple):
     state: str
     parent: int
     ticks: int  # CPU time of the process
-    waited_ticks: int  # CPU time of descendants that have been waited for
+    waited_ticks: int  # CPU time of descendants that have exited and been waited for
     threads: int
     started_ticks: int
     rss_bytes: int

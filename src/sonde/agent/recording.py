@@ -37,9 +37,9 @@ from sonde.store.writer import SEGMENT_SECONDS, Writer
 if TYPE_CHECKING:
     from sonde.records.loss_report import WorkerLoss
 
-END_SECONDS = 10.0  # the end of a recording takes at most this long
-_THREADS_SECONDS = 1.5  # of these, for threads and the last sample
-_FLUSH_SECONDS = 8.5  # until the last flush gives up: a hanging connection takes 7 s to time out
+END_SECONDS = 10.0  # time limit for the end of a recording
+_THREADS_SECONDS = 1.5  # of this, for threads and the last sample
+_FLUSH_SECONDS = 8.5  # time limit for the last flush: a hanging connection times out after 7 s
 _BEGIN_SECONDS = 0.5
 _FIRST_HEARTBEAT_SECONDS = 1.0
 _LAST_HEARTBEAT_SECONDS = 0.5
@@ -219,16 +219,16 @@ class Recording:
             if inbox is not None:
                 self._guard.attempt("requests", lambda: self._control.answer(inbox), None)
             if self._clock.seconds() >= heartbeat_due:
-                # the second one soon, so that the end of a short lost job is known closely
+                # the second heartbeat follows soon, to bound the end of a short job that is lost
                 is_first = not heartbeat_due
                 pause = _FIRST_HEARTBEAT_SECONDS if is_first else self._heartbeat.interval_seconds
                 heartbeat_due = self._clock.seconds() + pause
-                self._beat()
+                self._send_heartbeat()
             self._side.check_rules()
             if self._clock.wait(self._over, self._registration.backend.poll_seconds):
                 return
 
-    def _beat(self) -> None:
+    def _send_heartbeat(self) -> None:
         self._heartbeat.write()
         self._guard.attempt("clock", self._heartbeat.check_clock, None)
         self._side.check_files(self._writer.segments_closed)
@@ -236,7 +236,7 @@ class Recording:
         self._documents.restore_job()
 
     def _record_environment(self, attempt: Attempt) -> None:
-        is_launched = bool(attempt.run_id)  # a process that was already running has its own
+        is_launched = bool(attempt.run_id)  # an attached process has its own environment
         variables = environment() if is_launched else variables_of(attempt.process_pid)
         secret = variables.keys() & self._settings.actions.secret_variables
         variables = {**variables, **dict.fromkeys(secret, MASK)}

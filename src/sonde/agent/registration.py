@@ -59,16 +59,16 @@ def register(request: RunRequest, command: Sequence[str], clock: Clock) -> Regis
     if joined is None:
         where = _from_file(request.settings)
         label = f"{name!r} ({where})" if where else repr(name)
-        begin = f"Job {label} already exists in {request.settings.store}"
-        if _never_began(backend, clock):
+        problem = f"Job {label} already exists in {request.settings.store}"
+        if _was_never_started(backend, clock):
             raise JobExistsError(
-                f"{begin}, but never started. To remove it: sonde rm {backend.uri}"
+                f"{problem}, but never started. To remove it: sonde rm {backend.uri}"
             )
-        raise JobExistsError(f"{begin}. Choose another --name, or add --resume to continue it.")
+        raise JobExistsError(f"{problem}. Choose another --name, or add --resume to continue it.")
     return joined
 
 
-def _never_began(backend: Backend, clock: Clock) -> bool:
+def _was_never_started(backend: Backend, clock: Clock) -> bool:
     """Whether a launcher wrote only the name of the job before its store failed."""
     if any(entry.key != layout.JOB for entry in backend.entries("")):
         return False
@@ -77,7 +77,7 @@ def _never_began(backend: Backend, clock: Clock) -> bool:
 
 
 def withdraw(registration: Registration) -> None:
-    """Undo `register`, for a command that is not recorded after all."""
+    """Undo `register` for a command that is not recorded after all."""
     backend = registration.backend
     is_new = registration.is_creator and registration.number == 1
     claim = layout.attempt_key(registration.node, registration.number, "claim")
@@ -95,7 +95,7 @@ def _check_job_name(name: str, settings: RunSettings) -> None:
 
 
 def _from_file(settings: RunSettings) -> str:
-    """The configuration key that set the name; empty if the command line did."""
+    """Return the configuration key that set the name; empty if the command line did."""
     name, file = settings.name_in_file or (None, "")
     return f"{file}: [job] name" if name is not None and name == settings.name else ""
 
@@ -150,7 +150,7 @@ def _join(name: str, request: RunRequest, backend: Backend, clock: Clock) -> Reg
         return None
     if _is_over(backend, clock):  # a rerun is a new job
         return None
-    # two nodes may join with the same name: the first gets the place
+    # two nodes may join with the same name: the first one succeeds
     if not backend.create(layout.attempt_key(node, 1, "claim"), encode_facts(this_process())):
         return None
     return Registration(name, node, 1, backend, is_creator=False)
@@ -160,16 +160,10 @@ def _resume(name: str, request: RunRequest, backend: Backend, clock: Clock) -> R
     node = request.placement.node
     last = _last_attempt(backend, node)
     if last is None:  # a new node joins the current attempt
-        attempts = [
-            _last_attempt(backend, name_or_attempt)
-            for name_or_attempt in backend.folders(layout.NODES)
-        ]
-        number = max(
-            (name_or_attempt.number for name_or_attempt in attempts if name_or_attempt is not None),
-            default=1,
-        )
+        attempts = [_last_attempt(backend, folder) for folder in backend.folders(layout.NODES)]
+        number = max((attempt.number for attempt in attempts if attempt is not None), default=1)
         return Registration(name, node, number, backend, is_creator=False)
-    if _still_runs(backend, last, clock):
+    if _is_running(backend, last, clock):
         raise JobExistsError(f"Job {name!r} is still running on {node} and cannot be resumed.")
     number = last.number + 1
     if not backend.create(layout.attempt_key(node, number, "claim"), encode_facts(this_process())):
@@ -180,11 +174,11 @@ def _resume(name: str, request: RunRequest, backend: Backend, clock: Clock) -> R
 def _is_over(backend: Backend, clock: Clock) -> bool:
     """Whether the job has started and no node is running it."""
     attempts = [_last_attempt(backend, node) for node in backend.folders(layout.NODES)]
-    begun = [attempt for attempt in attempts if attempt is not None]
-    return bool(begun) and not any(_still_runs(backend, attempt, clock) for attempt in begun)
+    started = [attempt for attempt in attempts if attempt is not None]
+    return bool(started) and not any(_is_running(backend, attempt, clock) for attempt in started)
 
 
-def _still_runs(backend: Backend, attempt: Attempt, clock: Clock) -> bool:
+def _is_running(backend: Backend, attempt: Attempt, clock: Clock) -> bool:
     has_ended = backend.exists(layout.attempt_key(attempt.node, attempt.number, "exit"))
     return not has_ended and is_present(backend, attempt, clock.now_ns())
 
@@ -207,7 +201,7 @@ def _is_shared(request: RunRequest) -> bool:
 
 
 def _base_name(command: Sequence[str]) -> str:
-    """The name of the script, module or program."""
+    """Return the name of the script, module or program."""
     words = list(command)
     script = next((word for word in words[1:] if word.endswith((".py", ".sh"))), None)
     if script is None and "-m" in words[:-1]:

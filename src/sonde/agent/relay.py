@@ -3,8 +3,8 @@
 Writing to an object store can be slow and needs a library that the workers' environment may lack.
 So all processes write to a local folder, the spool, and the launcher sends it: growing files are
 appended, rewritten files are sent again, and complete files are deleted locally once sent. Requests
-to workers take the same way back. If the launcher is killed, another process continues
-(`spool_takeover.py`).
+to workers are passed on through the spool, too. If the launcher is killed, another process
+continues (`spool_takeover.py`).
 """
 
 import sys
@@ -25,14 +25,14 @@ from sonde.store.layout import LIVE_SUFFIX, TRACE_SUFFIX, SegmentName
 from sonde.store.spool import Spool, SpoolFacts, sizes_in
 
 _CHUNK_BYTES = 8 * 1024 * 1024
-_HURRY_SECONDS = 30.0
+_FAST_SECONDS = 30.0
 _STANDBY_END_SECONDS = 1.0
 _ENDLESS = 1 << 63  # size of a file that is gone from the target because it was sealed
 _FINAL_SUFFIXES = (".safetensors", TRACE_SUFFIX)  # written once, large
 
 
 def standby_process(spool: Spool, clock: Clock) -> SideProcess:
-    """A process that sends the spool when no other process does."""
+    """Return a process that sends the spool when no other process does."""
     words = (sys.executable, "-I", "-S", standby.__file__, str(spool.lock_path))
     return SideProcess((*words, *sonde_command("send", str(spool.folder), "--quiet")), clock)
 
@@ -59,7 +59,7 @@ class Relay:
         self._clock = clock
         self._sent: dict[str, tuple[int, int]] = {}  # by key: sent size and modification time
         self._is_progress_known = True  # whether `_sent` matches the target
-        self._hurry_until = 0.0  # a reply is expected
+        self._fast_until = 0.0  # send more often until then: a reply is expected
         self._sending = threading.Lock()
         self._over = threading.Event()
         self._wake = threading.Event()
@@ -111,7 +111,7 @@ class Relay:
         key = layout.request_key(request.id)
         content = encode_facts(request, key)
         self.source.write(key, content)
-        self._hurry_until = self._clock.seconds() + _HURRY_SECONDS
+        self._fast_until = self._clock.seconds() + _FAST_SECONDS
 
     def continue_from_target(self) -> None:
         """Continue where another process stopped, according to the target.
@@ -144,15 +144,15 @@ class Relay:
             self.trouble = str(error)
             return False
         try:
-            self.source.delete(self._arrived(self._finished([entry.key for entry in entries])))
+            self.source.delete(self._deletable(self._completed([entry.key for entry in entries])))
         except StoreError as error:
             self.trouble = str(error)
             return False
         self.trouble = None
         return True
 
-    def _arrived(self, keys: list[str]) -> list[str]:
-        """The keys that may be deleted locally.
+    def _deletable(self, keys: list[str]) -> list[str]:
+        """Return the keys that may be deleted locally.
 
         A delayed write of a killed launcher can replace a longer file, so sizes of appended files
         are compared, and missing data is sent again.
@@ -164,7 +164,7 @@ class Relay:
         return [key for key in keys if key not in short]
 
     def _entries(self) -> list[Entry]:
-        """All files to send; requests come from the target."""
+        """Return all files to send; requests come from the target."""
         requests = f"{layout.REQUESTS}/"
         return [entry for entry in self.source.entries("") if not entry.key.startswith(requests)]
 
@@ -175,7 +175,7 @@ class Relay:
             is_awake = self._clock.wait(self._wake, self._target.poll_seconds)
             self._wake.clear()
             now = self._clock.seconds()
-            if is_awake or now >= due or now < self._hurry_until:
+            if is_awake or now >= due or now < self._fast_until:
                 due = now + self._target.flush_seconds
                 guard.attempt("relay", self.send, default=False)
         # the last data, with one retry
@@ -203,8 +203,8 @@ class Relay:
             self._sent[key] = (offset, 0)
         return offset
 
-    def _finished(self, keys: list[str]) -> list[str]:
-        """Files that will not change: complete files, and segments with a successor."""
+    def _completed(self, keys: list[str]) -> list[str]:
+        """Return files that will not change: complete files, and segments with a successor."""
         last: dict[tuple[str, str], str] = {}
         for key in sorted(keys):
             if (writer := _writer_of(key)) is not None:
@@ -218,7 +218,7 @@ class Relay:
 
 
 def _writer_of(key: str) -> tuple[str, str] | None:
-    """The folder and the writer of a growing segment."""
+    """Return the folder and the writer of a growing segment."""
     folder, _, file = key.rpartition("/")
     name = SegmentName.parse(file.removesuffix(LIVE_SUFFIX))
     return (folder, name.writer) if name and key.endswith(LIVE_SUFFIX) else None

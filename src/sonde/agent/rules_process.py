@@ -16,7 +16,7 @@ from sonde.side_process import SideProcess, sonde_command
 from sonde.store.layout import WORKERS
 from sonde.store.lease import Leasing
 
-# Starting takes a second of CPU time: a command that trains nothing gets no process before this.
+# Starting takes a second of CPU time: a command without workers gets no process before this time.
 _MIN_JOB_SECONDS = 10.0
 _JOINED_DELAY_SECONDS = 10.0  # the node that created the job goes first
 _CHECK_SECONDS = 5.0
@@ -136,14 +136,14 @@ class RulesProcess:
 
 
 def _anonymous_file() -> IO[bytes]:
-    """A file in memory if supported, so that no writable disk is needed."""
+    """Open a file in memory if supported, so that no writable disk is needed."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("sonde-watcher"), "w+b")
     return tempfile.TemporaryFile()
 
 
 def _last_line(errors: IO[bytes]) -> str:
-    """The last line of a process's error output."""
+    """Return the last line of a process's error output."""
     with errors:
         errors.seek(max(0, errors.seek(0, 2) - _ERROR_BYTES))
         lines = errors.read().decode(errors="replace").strip().splitlines()

@@ -16,7 +16,7 @@ from sonde.settings import MAX_INTERVAL_SECONDS
 from sonde.store.writer import Writer
 
 _COST_SECONDS = 10.0  # how often the cost is recorded and compared with the budget
-_MAX_TIMES_OVER = 3  # times over budget in a row before the interval changes
+_MAX_OVER_BUDGET = 3  # consecutive measurements above the budget before the interval changes
 
 _CPU = MetricInfo(
     "sonde.cpu_percent", "percent", "CPU time of the launcher, as a percentage of one core"
@@ -41,7 +41,7 @@ class _Slot:
     collector: Collector
     due: float = float("-inf")
     duration: float = UNKNOWN
-    fresh: Sequence[float] | None = None
+    latest: Sequence[float] | None = None
     wake: threading.Event = field(default_factory=threading.Event)
     series: tuple[Series, ...] = ()
     unknown: Sequence[float] = ()  # values of a tick without a reading
@@ -100,8 +100,8 @@ class Sampler:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._self_checked: tuple[float, float] | None = None
-        self._times_over = 0
+        self._last_cost: tuple[float, float] | None = None
+        self._over_budget_count = 0
         self._flushed = clock.seconds()
 
     def start(self, flush_seconds: float) -> None:
@@ -150,13 +150,13 @@ class Sampler:
         values: list[float] = []
         for slot in self._slots:
             values += self._values(slot, now)
-        values += self._own_cost(now)
+        values += self._cost_values(now)
         self._writer.add_sample(self._clock.now_ns(), self._current_series(), values)
 
     def _run(self, flush_seconds: float) -> None:
         due = self._clock.seconds()
         while not self._stop.is_set():
-            self._guard.attempt("tick", self._beat, None)
+            self._guard.attempt("tick", self._tick_if_on, None)
             if self._clock.seconds() - self._flushed >= flush_seconds:
                 self._flushed = self._clock.seconds()
                 self._guard.attempt("flush", self._writer.flush, None)
@@ -166,33 +166,33 @@ class Sampler:
                 self._wake.clear()
                 due = self._clock.seconds()
 
-    def _beat(self) -> None:
+    def _tick_if_on(self) -> None:
         if self.is_monitoring:
             self.tick()
 
     def _run_slow(self, slot: _Slot) -> None:
         while not self._stop.is_set():
             if self.is_monitoring:
-                slot.fresh = self._read(slot, self._clock.seconds())
+                slot.latest = self._read(slot, self._clock.seconds())
             pause = max(slot.collector.interval_seconds, self.interval_seconds)
             if self._clock.wait(slot.wake, pause):
                 slot.wake.clear()
 
     def _values(self, slot: _Slot, now: float) -> Sequence[float]:
         if slot.collector.is_slow:
-            fresh, slot.fresh = slot.fresh, None
+            latest, slot.latest = slot.latest, None
         elif now >= slot.due and slot.name not in self._guard.failed:
-            fresh = self._read(slot, now)
+            latest = self._read(slot, now)
             # half a tick of tolerance, so that an interval of two ticks is not read every third
             slot.due = now + slot.collector.interval_seconds - self.interval_seconds / 2
         else:
-            fresh = None
+            latest = None
         series = slot.collector.series
         if series is not slot.series:
             slot.series = series
             slot.unknown = [UNKNOWN] * len(series)
             self._series = ()
-        return fresh if fresh is not None and len(fresh) == len(series) else slot.unknown
+        return latest if latest is not None and len(latest) == len(series) else slot.unknown
 
     def _read(self, slot: _Slot, now: float) -> Sequence[float] | None:
         started = self._clock.seconds()
@@ -203,7 +203,7 @@ class Sampler:
         return values
 
     def _current_series(self) -> tuple[Series, ...]:
-        """The same tuple until a collector changes its series."""
+        """Return all series; the same tuple until a collector changes its series."""
         if not self._series:
             self._series = (
                 *(series for slot in self._slots for series in slot.series),
@@ -212,23 +212,28 @@ class Sampler:
             )
         return self._series
 
-    def _own_cost(self, now: float) -> list[float]:
-        then, before = self._self_checked or (now, self._cpu_seconds())
+    def _cost_values(self, now: float) -> list[float]:
+        then, before = self._last_cost or (now, self._cpu_seconds())
         if now - then < _COST_SECONDS:
-            self._self_checked = (then, before)
+            self._last_cost = (then, before)
             return [UNKNOWN] * (2 + len(self._slots))
         cpu = self._cpu_seconds()
-        self._self_checked = (now, cpu)
+        self._last_cost = (now, cpu)
         percent = 100 * (cpu - before) / (now - then)
         self._keep_budget(percent)
         written = float(self._writer.outbox.bytes_written)
         return [percent, written, *(slot.duration for slot in self._slots)]
 
     def _keep_budget(self, percent: float) -> None:
-        self._times_over = self._times_over + 1 if percent > self._budget_percent else 0
-        if self._times_over < _MAX_TIMES_OVER or self.interval_seconds >= MAX_INTERVAL_SECONDS:
+        self._over_budget_count = (
+            self._over_budget_count + 1 if percent > self._budget_percent else 0
+        )
+        if (
+            self._over_budget_count < _MAX_OVER_BUDGET
+            or self.interval_seconds >= MAX_INTERVAL_SECONDS
+        ):
             return
-        self._times_over = 0
+        self._over_budget_count = 0
         self.interval_seconds = min(2 * self.interval_seconds, MAX_INTERVAL_SECONDS)
         interval = format_duration(self.interval_seconds)
         used, budget = format_percent(percent), format_percent(self._budget_percent)

@@ -25,7 +25,7 @@ _READS = 5
 
 
 def run_self_check(store: str, machine: Machine, clock: Clock) -> dict[str, Any]:
-    """The document of `sonde doctor --json`."""
+    """Return the document of `sonde doctor --json`."""
     collectors, missing = open_collectors(machine)
     costs = {name: _cost(name, collector, clock) for name, collector in collectors.items()}
     documents = [
@@ -61,7 +61,7 @@ def run_self_check(store: str, machine: Machine, clock: Clock) -> dict[str, Any]
 
 
 def _cost(name: str, collector: Collector, clock: Clock) -> float | None:
-    """CPU time of one read in milliseconds; None if it fails."""
+    """Return the CPU time of one read in milliseconds; None if it fails."""
     guard = Guard()
 
     def read() -> float:
@@ -75,7 +75,7 @@ def _cost(name: str, collector: Collector, clock: Clock) -> float | None:
 
 
 def _tick(working: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """The cost of sampling: per tick with all collectors, and per time."""
+    """Return the cost of sampling: per tick with all collectors, and as a share of a core."""
     interval = RunSettings().interval_seconds
     share = sum(collector["milliseconds"] / collector["interval_seconds"] for collector in working)
     return {
@@ -98,7 +98,7 @@ def _store(store: str) -> dict[str, Any]:
 
 
 def _existing(store: str) -> str:
-    """The folder or its nearest existing parent: a store is created with its first job."""
+    """Return the folder or its nearest existing parent: the first job creates the store."""
     if "://" in store:
         return store
     path = Path(store)
@@ -111,9 +111,9 @@ def _probe(backend: Backend) -> None:
     key = f".sonde-doctor-{os.getpid()}"
     content = os.urandom(16)
     backend.write(key, content)
-    came_back = backend.read(key)
+    content_read = backend.read(key)
     backend.delete([key])
-    if came_back != content:
+    if content_read != content:
         raise StoreError(f"{backend.uri} returned data that differs from what was written")
 
 

@@ -22,14 +22,14 @@ FORWARDED_SIGNALS = (
 )
 
 _PATIENCE_SECONDS = 0.1  # time limit for a report
-_RECENT_SECONDS = 0.3  # an older report belongs to an earlier signal
+_RECENT_SECONDS = 0.3  # older reports belong to earlier signals
 _WATCH_SECONDS = 0.1
 _REPORT = struct.Struct("=Bd")  # signal, time received
 _ORDER = struct.Struct("=i")  # the process to monitor; 0: none
 
 
 class SignalProbe:
-    """The launcher's side of the probe.
+    """Starts and queries the probe, in the launcher.
 
     Raises:
         OSError: The system is out of descriptors or processes.

@@ -17,9 +17,9 @@ from sonde.store.closing import closing_key, write_closing
 from sonde.store.facts import Record, decode_facts, encode_facts
 from sonde.store.spool import Spool, SpoolFacts, find_unsent
 
-# After the last process of the job has exited; later, the next command on the job sends it.
+# Time limit after the exit of the job's last process; then the next command on the job sends it.
 PATIENCE_SECONDS = 3600.0
-EVERY_SECONDS = 30.0  # while the job runs
+EVERY_SECONDS = 30.0  # interval while the job runs
 RETRY_SECONDS = 5.0
 
 

@@ -20,7 +20,7 @@ from sonde.errors import (
     ActionError,
     JobExistsError,
     MissingExtraError,
-    NotFollowedError,
+    OutOfResourcesError,
     StoreError,
     UsageError,
 )
@@ -166,7 +166,7 @@ def _run_recorded(
     with dashboard_process(store, notify):
         try:
             launched = launcher.run(command, None if is_first_here else _SECONDARY_COLLECTORS)
-        except NotFollowedError as error:
+        except OutOfResourcesError as error:
             guard.attempt("job folder", lambda: withdraw(registration), None)
             print_note(f"{error}. The command runs without recording.")
             return _run_plainly(command)
@@ -186,12 +186,12 @@ def _request(options: Options, command: tuple[str, ...]) -> RunRequest:
     hook = settings.hook.overridden_by(saved)
     hook = replace(hook, profile=read_profiles(options.profile, hook.profile))
     settings = replace(settings, hook=hook)
-    here = placement()
+    location = placement()
     if options.node:
-        here = replace(here, node=options.node)
+        location = replace(location, node=options.node)
     if options.resume and settings.name is None:
         raise UsageError("--resume requires the --name of the job to continue.")
-    return RunRequest(settings, here, options.resume, is_node_given=options.node is not None)
+    return RunRequest(settings, location, options.resume, is_node_given=options.node is not None)
 
 
 def _run_plainly(command: list[str]) -> int:

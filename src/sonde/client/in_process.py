@@ -35,13 +35,13 @@ from sonde.records.request import Request
 from sonde.settings import (
     HookSettings,
     RunSettings,
-    announce,
     environment,
     is_disabled,
     load_settings,
     notebook_file,
     placement,
     read_collections,
+    set_variables,
     worker_place,
 )
 from sonde.store.control import PATIENCE
@@ -275,7 +275,7 @@ class InsideJob:
             spool=str(relay.spool.folder) if (relay := self._handover.relay) else "",
         )
         names = None if collectors is None else tuple(collectors)
-        self._before = announce(self._handover.variables(environment().get("PYTHONPATH")))
+        self._before = set_variables(self._handover.variables(environment().get("PYTHONPATH")))
         self._recording.begin(lambda: self._recording.start(attempt, names))
         if self._handover.relay is not None:
             self._handover.relay.start()
@@ -286,7 +286,7 @@ class InsideJob:
     def end(self, exit_: Exit) -> None:
         """Stop recording and restore the process."""
         self._patches.undo()
-        announce(self._before)
+        set_variables(self._before)
         Guard().call("the end", lambda: self._handover.finish(self._recording, exit_), None)
 
     def exit_of_process(self) -> Exit:
@@ -301,7 +301,7 @@ class InsideJob:
         return explain(Ending(code, now_ns, self._stopped_by), Kills(), failure=failure)
 
     def _noting_exit(self, leave: Callable[..., Any]) -> Callable[..., Any]:
-        def noting(*status: Any) -> Any:
+        def recording_exit(*status: Any) -> Any:
             if threading.current_thread() is threading.main_thread():
                 self._leaving = _Leaving.now(status[0] if status else None)
             try:
@@ -310,7 +310,7 @@ class InsideJob:
                 drop_frame(error)
                 raise
 
-        return noting
+        return recording_exit
 
     def _exit_code(self) -> int:
         """The code passed to `sys.exit`, unless the exception was caught."""

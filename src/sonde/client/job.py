@@ -106,8 +106,8 @@ class Job(JobResults):
             timeout: In seconds; no limit by default.
 
         Raises:
-            JobOverError: The job is over, its rules are done, and the condition does not hold.
-            WaitedTooLongError: The timeout has passed.
+            JobEndedError: The job is over, its rules are done, and the condition does not hold.
+            WaitTimeoutError: The timeout has passed.
         """
         goals = {"state": state, "step": step, "metric": metric, "finding": finding}
         Poller(self, self._opened).wait_for(condition, goals, timeout)
@@ -138,10 +138,10 @@ class Job(JobResults):
 
     def __repr__(self) -> str:
         seconds = self.facts.seconds(self._opened.clock.now_ns())
-        lasted = "" if seconds is None else f", {format_duration(seconds)}"
+        duration = "" if seconds is None else f", {format_duration(seconds)}"
         nodes = ", ".join(self.nodes[:_MAX_NODE_NAMES])
         nodes += ", …" if len(self.nodes) > _MAX_NODE_NAMES else ""
-        return f"<Job {self.name}: {self.state.value}{lasted}, nodes: {nodes or 'none yet'}>"
+        return f"<Job {self.name}: {self.state.value}{duration}, nodes: {nodes or 'none yet'}>"
 
 
 def open_job(job: str | os.PathLike[str], store: str | os.PathLike[str] | None = None) -> Job:

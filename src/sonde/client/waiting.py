@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.errors import JobOverError, UsageError, WaitedTooLongError
+from sonde.errors import JobEndedError, UsageError, WaitTimeoutError
 from sonde.read.findings import read_episodes
 from sonde.read.open_job import OpenJob
 from sonde.records.finding import Episode, Severity
@@ -66,22 +66,22 @@ class Poller:
             names = ", ".join(("condition", *goals))
             raise UsageError(f"wait_for() requires exactly one of: {names}")
         text = ", ".join(f"{name} {goal}" for name, goal in named.items()) or "the condition"
-        reached = condition or self._condition(*next(iter(named.items())))
-        self._wait(reached, text, timeout, needs_rules="finding" in named)
+        condition_holds = condition or self._condition(*next(iter(named.items())))
+        self._wait(condition_holds, text, timeout, needs_rules="finding" in named)
 
     def _wait(
-        self, reached: Condition, text: str, timeout: float | None, *, needs_rules: bool
+        self, condition_holds: Condition, text: str, timeout: float | None, *, needs_rules: bool
     ) -> None:
         job = self._job
         deadline = None if timeout is None else self._clock.seconds() + timeout
         is_done = False  # as of before the last poll, so that the last findings are not missed
-        while not reached(job.refresh()):
+        while not condition_holds(job.refresh()):
             if is_done:
-                raise JobOverError(
+                raise JobEndedError(
                     f"Job {job.name!r} is {job.state.value} and did not reach {text}."
                 )
             if deadline is not None and self._clock.seconds() >= deadline:
-                raise WaitedTooLongError(
+                raise WaitTimeoutError(
                     f"Job {job.name!r} did not reach {text} within {timeout:g} s."
                 )
             is_done = job.state.is_over and (not needs_rules or self._rules.is_free())

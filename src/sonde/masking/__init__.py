@@ -1,7 +1,7 @@
-"""Masks secrets before anything is recorded: in texts, command lines and variables.
+"""Mask secrets in texts, command lines and environment variables before they are recorded.
 
-Every text that is recorded passes `mask_text`: tracebacks, messages, notices, findings, names and
-details of what happens inside of training. Better one word too many than one key in a store.
+Every recorded text passes `mask_text`: tracebacks, messages, notices, findings, names and details
+of events. Masking too much is better than storing a secret.
 """
 
 from sonde.masking.command import mask_command

@@ -1,4 +1,4 @@
-"""Command lines, word by word."""
+"""Mask secrets in command lines, word by word."""
 
 import re
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from sonde.masking.shapes import is_opaque
 from sonde.masking.text import (
     LOGIN_OPTIONS,
     MASK,
-    is_glued_password,
+    is_attached_password,
     is_password_program,
     is_secret_option,
-    mask_glued,
+    mask_attached,
     mask_login,
     mask_text,
     readable,
@@ -21,29 +21,29 @@ _ASSIGNED = re.compile(r"[\w.+~-]+")
 
 
 def mask_command(words: Sequence[str]) -> tuple[str, ...]:
-    """A command line, secrets masked: after `--password`, in `--token=…`, `KEY=…` and URLs."""
+    """Mask secrets of a command line: after `--password`, in `--token=…`, `KEY=…` and URLs."""
     masked: list[str] = []
     takes_password = False
-    before = ""
+    previous = ""
     for word in words:
         takes_password = takes_password or is_password_program(word)
-        masked.append(_mask_word(word, before, takes_password=takes_password))
-        before = word
+        masked.append(_mask_word(word, previous, takes_password=takes_password))
+        previous = word
     return tuple(masked)
 
 
-def _mask_word(word: str, before: str, *, takes_password: bool) -> str:
+def _mask_word(word: str, previous: str, *, takes_password: bool) -> str:
     name, equals, value = word.partition("=")
-    is_value = before.startswith("-") and "=" not in before and not word.startswith("--")
-    if is_value and word and is_secret_option(before, word, takes_password=takes_password):
+    is_value = previous.startswith("-") and "=" not in previous and not word.startswith("--")
+    if is_value and word and is_secret_option(previous, word, takes_password=takes_password):
         return MASK
-    if takes_password and is_glued_password(word):
+    if takes_password and is_attached_password(word):
         return f"-p{MASK}"
     if value.strip("=") and _ASSIGNED.fullmatch(name) and _is_secret_variable(name, value):
         return f"{readable(name)}={MASK}"
     if equals and name in LOGIN_OPTIONS:
         return mask_text(f"{name}={mask_login(value)}")
-    return mask_text(mask_login(word) if before in LOGIN_OPTIONS else mask_glued(word))
+    return mask_text(mask_login(word) if previous in LOGIN_OPTIONS else mask_attached(word))
 
 
 def _is_secret_variable(name: str, value: str) -> bool:

@@ -1,4 +1,4 @@
-"""Variables of the environment: values of those that help, of all others their names alone."""
+"""Mask environment variables: record values from an allowlist, and only the names of others."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from sonde.masking.names import is_secret_name
 from sonde.masking.text import MASK, mask_text, readable
 
-# What says how a training was set up: devices, libraries, ranks, paths, language.
+# variables that describe the setup of a job: devices, libraries, ranks, paths, language
 _RECORDED = re.compile(
     r"(?:CUDA|CUDNN|CUBLAS|NCCL|RCCL|GLOO|UCX|NVTE|NVIDIA|HIP|HSA|ROCR|MIOPEN|XLA|JAX|TF|TPU"
     r"|OMP|KMP|GOMP|MKL|OPENBLAS|BLIS|NUMEXPR|MALLOC|PYTORCH|TORCH|TORCHELASTIC|TORCHINDUCTOR"
@@ -21,14 +21,14 @@ _RECORDED = re.compile(
     r"|WANDB_MODE|LANG|LANGUAGE|TZ|TMPDIR|TMP|TEMP|PWD|HOME|SHELL|TERM|HOSTNAME|CI"
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
-_WORKING_FOLDER = "PWD"  # as a variable; as an option it is a password
-_LONGEST_VALUE = 8192
+_WORKING_FOLDER = "PWD"  # the name means a password only as an option
+_MAX_VALUE_LENGTH = 8192
 
 
 def mask_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """All variables by name; values only of those on the list, secrets masked there, too.
+    """Return all variables by name, with values only for those on the allowlist.
 
-    A name that is no usual one is left out: somebody may have mistaken a secret for it.
+    Secrets in these values are masked, too. Unusual names are omitted: they may be secrets.
     """
     return {
         name: _mask_value(name, value)
@@ -42,4 +42,4 @@ def _mask_value(name: str, value: str) -> str:
         return ""
     if not _RECORDED.fullmatch(name) or (name != _WORKING_FOLDER and is_secret_name(name)):
         return MASK
-    return mask_text(readable(value)[:_LONGEST_VALUE])
+    return mask_text(readable(value)[:_MAX_VALUE_LENGTH])

@@ -1,4 +1,4 @@
-"""Secrets in notations that are no assignment: XML elements, setters, blocks of YAML."""
+"""Mask secrets in notations other than assignments: XML elements, setter calls, YAML blocks."""
 
 import re
 
@@ -20,21 +20,21 @@ _SETTER = re.compile(
 )
 _QUOTED = re.compile(_LITERAL)
 _QUOTES = re.compile(r"\\{0,7}[\"']")
-_LINE_END = r"(?:\n|\\n)"  # as it is, or as Python prints it inside of a string
+_LINE_END = r"(?:\n|\\n)"  # a line break, or its escape sequence in a string literal
 _BLOCK_START = re.compile(rf"[|>][-+0-9]{{0,2}}[ \t]*{_LINE_END}")
 _BLOCK_LINE = re.compile(rf"([ \t]*)((?:(?!\\n)[^\n])*)({_LINE_END}|\Z)")
 _INDENTATION = re.compile(r"[ \t]*(?:- +)*")
-# names of other things, too: a token of a text, a key of a property list
+# names with other meanings: a token of a text, a key of a property list
 _AMBIGUOUS = frozenset(("key", "token", "session", "signature", "auth", "cookie"))
 
 
 def is_ambiguous(name: str) -> bool:
-    """Whether a name is as often that of something else, so that the value has to decide."""
+    """Whether a name often means something else, so that its value must be examined, too."""
     return name.lower().lstrip("_") in _AMBIGUOUS
 
 
 def mask_elements(text: str, mask: str) -> str:
-    """XML elements with secret names: `<password>***</password>`."""
+    """Mask XML elements with secret names: `<password>***</password>`."""
 
     def masked(match: re.Match[str]) -> str:
         return f"{match[1]}{match[3]}{mask}" if _is_secret(match[2], match[4]) else match[0]
@@ -43,7 +43,7 @@ def mask_elements(text: str, mask: str) -> str:
 
 
 def mask_setters(text: str, mask: str) -> str:
-    """Literal arguments of calls that set a secret: `setPassword("***")`."""
+    """Mask literal arguments of calls that set a secret: `setPassword("***")`."""
 
     def masked(match: re.Match[str]) -> str:
         def masked_literal(literal: re.Match[str]) -> str:
@@ -57,12 +57,12 @@ def mask_setters(text: str, mask: str) -> str:
 
 
 def block_end(text: str, name_start: int, value_start: int) -> int | None:
-    """Where the block of YAML ends that is the value of a name; None where there is none.
+    """Return the end of a YAML block that is the value of a name; None if it has no block.
 
     Args:
-        text: The whole text.
-        name_start: Where the name begins; lines of the block are indented deeper than it.
-        value_start: Where the value begins.
+        text: The entire text.
+        name_start: The start of the name; the block is indented more deeply.
+        value_start: The start of the value.
     """
     start = _BLOCK_START.match(text, value_start)
     if start is None:

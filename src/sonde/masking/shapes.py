@@ -1,11 +1,11 @@
-"""What secrets look like by themselves, as their issuers make them."""
+"""Recognize secrets by their format."""
 
 import math
 import re
 from collections import Counter
 from functools import cache
 
-# Beginnings that issuers give their tokens so that they can be recognized, and what follows.
+# token formats of providers, most with a fixed prefix
 _TOKENS = (
     r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}",  # Amazon
     r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}",
@@ -18,7 +18,7 @@ _TOKENS = (
     r"(?:nvapi|xai|pplx|gsk|r8|fw|tgp_v1|nvapi-stg)[-_][A-Za-z0-9_-]{24,}",  # model providers
     r"npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|dckr_pat_[\w-]{20,}|rubygems_[a-f0-9]{40,}",
     r"do[opr]_v1_[a-f0-9]{40,}|dapi[a-f0-9]{32}(?:-\d)?|dp\.pt\.[A-Za-z0-9]{30,}",
-    r"SG\.[\w-]{16,}\.[\w-]{16,}|SK[0-9a-f]{32}|key-[0-9a-f]{32}",  # mail and messages
+    r"SG\.[\w-]{16,}\.[\w-]{16,}|SK[0-9a-f]{32}|key-[0-9a-f]{32}",  # email and SMS services
     r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}|sq0(?:atp|csp)-[\w-]{20,}|EAAA[\w-]{40,}",  # shops
     r"hv[sbr]\.[\w-]{20,}|ATATT3[\w=-]{20,}|lin_api_[A-Za-z0-9]{30,}|tskey-[\w-]{16,}",
     r"gl(?:sa|c)_[A-Za-z0-9_=-]{24,}|sntry[su]_[\w=+/-]{24,}|NRAK-[A-Z0-9]{20,}|sbp_[a-f0-9]{40}",
@@ -32,17 +32,17 @@ _HEADER = re.compile(
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _RANDOM_WORD = re.compile(r"(?<![\w/.+-])[A-Za-z0-9+_-]{24,}={0,2}(?![\w/.+-])")
-# base64 has slashes, as paths do; padding and length tell them apart
+# base64 contains slashes like paths; padding and length distinguish it from them
 _BASE64 = re.compile(r"(?<![\w/.+-])[A-Za-z0-9+/]{38,}={1,2}(?![\w/.+=-])")
 _RANDOM_BITS_PER_CHARACTER = 4.0
 _VARIED_CHARACTERS = 24
-_RANDOM_PIECE = re.compile(r"[A-Za-z0-9]{12,}")
+_RANDOM_SEGMENT = re.compile(r"[A-Za-z0-9]{12,}")
 _CAPITALIZED = re.compile(r"[A-Z][a-z]{2,}")
-_MOSTLY = 0.75
+_MIN_CAPITALIZED_SHARE = 0.75
 
 
 def mask_shapes(text: str, mask: str) -> str:
-    """The text without what looks like a secret wherever it stands."""
+    """Mask everything that has the format of a secret."""
     text = _HEADER.sub(rf"\1\2{mask}", text)
     text = _tokens().sub(mask, text)
     text = _BASE64.sub(mask, text)
@@ -55,32 +55,32 @@ def _tokens() -> re.Pattern[str]:
 
 
 def mask_private_keys(text: str, mask: str) -> str:
-    """Private keys masked whole; one without an end is masked to the end of the text."""
-    pieces, done = [], 0
-    while begin := _KEY_BEGIN.search(text, done):
+    """Mask entire private keys; a key without an end is masked to the end of the text."""
+    chunks, position = [], 0
+    while begin := _KEY_BEGIN.search(text, position):
         end = _KEY_END.search(text, begin.end())
-        pieces += [text[done : begin.start()], mask]
-        done = end.end() if end else len(text)
-    return "".join([*pieces, text[done:]])
+        chunks += [text[position : begin.start()], mask]
+        position = end.end() if end else len(text)
+    return "".join([*chunks, text[position:]])
 
 
 def _is_random(word: str) -> bool:
-    """Letters and digits without any pattern to them; names are made of short pieces."""
+    """Whether a word looks like random letters and digits; names consist of short segments."""
     counts = Counter(word)
     bits = -sum(n / len(word) * math.log2(n / len(word)) for n in counts.values())
     has_mixture = any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
     is_varied = bits >= _RANDOM_BITS_PER_CHARACTER or len(counts) >= _VARIED_CHARACTERS
-    is_random = is_varied and _RANDOM_PIECE.search(word) is not None
+    is_random = is_varied and _RANDOM_SEGMENT.search(word) is not None
     return has_mixture and is_random and not _is_camel_case(word)
 
 
 def _is_camel_case(word: str) -> bool:
-    """Most of it is words that begin with a capital, as in the name of a class."""
-    return sum(map(len, _CAPITALIZED.findall(word))) >= _MOSTLY * len(word)
+    """Whether a word consists mostly of capitalized words, like the name of a class."""
+    return sum(map(len, _CAPITALIZED.findall(word))) >= _MIN_CAPITALIZED_SHARE * len(word)
 
 
 def is_opaque(value: str) -> bool:
-    """Whether a value looks like no word, no number and no path."""
+    """Whether a value does not look like a word, a number or a path."""
     value = value.strip("\"'")
     if len(value) < 6 or "/" in value or _NUMBER.fullmatch(value):
         return False

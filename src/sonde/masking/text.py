@@ -1,4 +1,4 @@
-"""The one function that every text passes before it is recorded."""
+"""Mask secrets in any text; every recorded text passes `mask_text`."""
 
 import re
 
@@ -8,11 +8,11 @@ from sonde.masking.shapes import is_opaque, mask_private_keys, mask_shapes
 
 MASK = "***"
 
-_NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # halves of signs; others are bytes
+_LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the others are escaped bytes
 
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]+)(?=@)")
 _URL_TOKEN = re.compile(r"(?<=://)[^/\s:@]{16,}(?=@)")
-# whoever knows the address of a webhook may post to it
+# the URL of a webhook is all that is needed to post to it
 _WEBHOOK = re.compile(
     r"((?:https?://[^\s\"'<>]{0,500}?/(?:webhooks?|webhookb2|services(?=/T[A-Z0-9]{6,}/))"
     r"|hooks\.slack\.com/\w+|discord(?:app)?\.com/api/webhooks|office\.com/webhook(?:b2)?)/)"
@@ -26,7 +26,7 @@ _LOGIN_OPTION = re.compile(
 _LOGIN = re.compile(r"([\"']?[^\s:/=]*):(?!//)(.+?)([\"']?)", re.DOTALL)
 _USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
 # NAME=value, "name": "value", Name: value, name => value
-# Quotes may be escaped: a document inside of a string, or a line of source.
+# Quotes may be escaped: JSON inside a string, or a line of source code.
 _ASSIGNED_NAME = re.compile(  # not a::b
     r"(?<![\w.-])([\w.-]+)((?:\\{0,7}[\"'])?\]?(?:\s{0,20}=>|\s?(?!::)[=:]{1,2})\s*)"
 )
@@ -47,7 +47,7 @@ _OPTION_VALUE = re.compile(
     r"(?<![\w-])(--?[A-Za-z][\w.-]{0,80})([ \t]+)(\"[^\"]*\"|'[^']*'|[^\s\"',;|&)\]]+)"
 )
 _GLUED_OPTION = re.compile(r"(?<![\w-])-p(?=\S)([^\s\"',;|&)\]]+)")
-# What follows their -p is a password, whatever it looks like; others mean a port, a path, a part.
+# programs whose option -p takes a password; for others, it is a port, a path or a patch level
 _PROGRAMS = (
     r"(?:mysql\w*|mariadb[\w-]*|sshpass|mongo(?:sh|dump|restore)?|smbclient|clickhouse-client"
     r"|(?:docker|podman|helm)(?: registry)? login)"
@@ -64,14 +64,14 @@ _PROSE = frozenset(
         *("need", "option", "flag", "takes", "given"),
     )
 )
-# ['mysql', '-p', '…'] as Python prints a command, and as a script spells one
+# ['mysql', '-p', '…']: a command as a Python list
 _STRING = r"(?:'(?:[^'\\\n]|\\.){0,200}'|\"(?:[^\"\\\n]|\\.){0,200}\")"
 _WORDS = re.compile(rf"{_STRING}(?:\s*,\s*{_STRING})+")
 _WORD = re.compile(_STRING)
 
 
 def mask_text(text: str) -> str:
-    """Any text, secrets masked where they can be recognized by their shape or by a name."""
+    """Mask secrets that can be recognized by their format or by a name."""
     text = mask_private_keys(readable(text), MASK)
     text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
     text = _URL_TOKEN.sub(MASK, text)
@@ -80,7 +80,7 @@ def mask_text(text: str) -> str:
     text = _LOGIN_OPTION.sub(lambda match: match[1] + mask_login(match[2]), text)
     text = _PROGRAM_PASSWORD.sub(rf"\1{MASK}", text)
     text = _OPTION_VALUE.sub(_mask_option_value, text)
-    text = _GLUED_OPTION.sub(lambda match: mask_glued(match[0]), text)
+    text = _GLUED_OPTION.sub(lambda match: mask_attached(match[0]), text)
     text = mask_elements(text, MASK)
     text = mask_setters(text, MASK)
     text = _mask_assigned(text)
@@ -88,21 +88,21 @@ def mask_text(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The text with bytes that are no text replaced: whatever is recorded can be printed."""
-    text = _NO_BYTES.sub("\ufffd", text)
+    """Replace bytes that are not valid text, so that everything recorded can be printed."""
+    text = _LONE_SURROGATES.sub("\ufffd", text)
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def mask_login(text: str) -> str:
-    """`user:password` without the password; what looks like user and group stays."""
+    """Mask the password in `user:password`; numeric user and group IDs are kept."""
     match = _LOGIN.fullmatch(text)
     if match is None or _USER_AND_GROUP.fullmatch(text):
         return text
     return f"{match[1]}:{MASK}{match[3]}"
 
 
-def mask_glued(word: str) -> str:
-    """`-psecret` without the secret; `-pthread` and `-p8080` stay."""
+def mask_attached(word: str) -> str:
+    """Mask the secret in `-psecret`; `-pthread` and `-p8080` are kept."""
     return f"-p{MASK}" if word.startswith("-p") and is_opaque(word[2:]) else word
 
 
@@ -111,13 +111,13 @@ def is_password_program(word: str) -> bool:
     return _PASSWORD_PROGRAM.fullmatch(word) is not None
 
 
-def is_glued_password(word: str) -> bool:
-    """Whether a word is -p with the password of such a program."""
+def is_attached_password(word: str) -> bool:
+    """Whether a word is -p with a password attached, if its program takes one."""
     return word.startswith("-p") and len(word) > 2 and not _NO_PASSWORD.fullmatch(word[2:])
 
 
 def is_secret_option(name: str, value: str, *, takes_password: bool = False) -> bool:
-    """Whether the word after an option is a secret."""
+    """Whether the value of an option is a secret."""
     if name == "-p":
         return not _NO_PASSWORD.fullmatch(value) if takes_password else is_opaque(value)
     return is_secret_name(name) or (is_perhaps_secret_name(name) and is_opaque(value))
@@ -132,42 +132,42 @@ def _mask_option_value(match: re.Match[str]) -> str:
 
 
 def _mask_words(match: re.Match[str]) -> str:
-    """Quoted words with commas between them, each that follows a secret option masked."""
-    pieces, done, option, takes_password = [], 0, "", False
+    """Mask values of secret options in a list of quoted words."""
+    chunks, position, option, takes_password = [], 0, "", False
     for word in _WORD.finditer(match[0]):
         content, masked = word[0][1:-1], ""
         takes_password = takes_password or is_password_program(content)
         is_value = bool(option and content) and not content.startswith("--")
         if is_value and is_secret_option(option, content, takes_password=takes_password):
             masked = MASK
-        elif takes_password and is_glued_password(content):
+        elif takes_password and is_attached_password(content):
             masked = f"-p{MASK}"
         if masked:
-            pieces += [match[0][done : word.start()], f"'{masked}'"]
-            done = word.end()
+            chunks += [match[0][position : word.start()], f"'{masked}'"]
+            position = word.end()
         option = content if content.startswith("-") and "=" not in content else ""
-    return "".join([*pieces, match[0][done:]])
+    return "".join([*chunks, match[0][position:]])
 
 
 def _mask_assigned(text: str) -> str:
-    """The values of all secret names, however deep: `a=token=x`, `{"key": "x"}`."""
-    pieces, done = [], 0
+    """Mask the values of all secret names, at any depth: `a=token=x`, `{"key": "x"}`."""
+    chunks, position = [], 0
     for name in _ASSIGNED_NAME.finditer(text):
-        start = _VALUE_START.match(text, name.end()) if name.start() >= done else None
+        start = _VALUE_START.match(text, name.end()) if name.start() >= position else None
         if start is None or not _is_assigned_secret(name[1], name[2], start[0]):
             continue
         value = _ASSIGNED_VALUE.match(text, name.end())
         assert value is not None
-        pieces += [text[done : name.end()], MASK]
-        done = block_end(text, name.start(), name.end()) or value.end()
-    return "".join([*pieces, text[done:]])
+        chunks += [text[position : name.end()], MASK]
+        position = block_end(text, name.start(), name.end()) or value.end()
+    return "".join([*chunks, text[position:]])
 
 
 def _is_assigned_secret(name: str, sign: str, value: str) -> bool:
     if "=>" in sign and is_ambiguous(name):
         return is_opaque(value)
     if is_secret_name(name):
-        # `attention.key: 0.5` is a number of a network, `key=1234` may be a secret
+        # `attention.key: 0.5` is a statistic of a model, `key=1234` may be a secret
         return "=" in sign or not _PLAIN_VALUE.fullmatch(value)
     if not is_perhaps_secret_name(name):
         return False

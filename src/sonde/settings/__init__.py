@@ -25,13 +25,13 @@ from sonde.settings.process_environment import (
     VARIABLES,
     Placement,
     WorkerPlace,
-    announce,
     default_store,
     environment,
     hook_settings,
     is_disabled,
     notebook_file,
     placement,
+    set_variables,
     worker_place,
 )
 from sonde.settings.profile import (
@@ -69,7 +69,6 @@ __all__ = [
     "RunSettings",
     "Secret",
     "WorkerPlace",
-    "announce",
     "default_store",
     "environment",
     "hook_settings",
@@ -84,6 +83,7 @@ __all__ = [
     "read_collections",
     "read_profiles",
     "requested_windows",
+    "set_variables",
     "state_folder",
     "worker_place",
 ]

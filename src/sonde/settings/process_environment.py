@@ -17,7 +17,7 @@ VARIABLES = {
     "functions of the `sonde` module do nothing",
 }
 
-# How launchers tell a process its rank, how many there are, and its rank on its node.
+# variables of launchers for rank, world size and local rank
 _RANKS = (
     ("RANK", ("WORLD_SIZE",), "LOCAL_RANK"),
     ("OMPI_COMM_WORLD_RANK", ("OMPI_COMM_WORLD_SIZE",), "OMPI_COMM_WORLD_LOCAL_RANK"),
@@ -99,7 +99,7 @@ def notebook_file() -> str | None:
     return file if file and file.endswith(".ipynb") else None
 
 
-def announce(variables: Mapping[str, str | None]) -> dict[str, str | None]:
+def set_variables(variables: Mapping[str, str | None]) -> dict[str, str | None]:
     """Set variables for this process and its future children; return the previous values."""
     before = {name: os.environ.get(name) for name in variables}
     for name, value in variables.items():

@@ -19,7 +19,7 @@ from sonde.settings.checks import (
 
 NO_PROFILES = "none"
 
-# Where nothing else is said: late enough for the first steps, which find memory and compile.
+# The default windows skip the first steps, which allocate memory and compile.
 _DEFAULTS = {
     ProfileKind.OPERATORS: Window(ProfileKind.OPERATORS, 5, 1),
     ProfileKind.DATALOADER: Window(ProfileKind.DATALOADER, 7, 1),
@@ -134,10 +134,10 @@ def read_profiles(lines: Iterable[str], before: tuple[Window, ...]) -> tuple[Win
         window.kind: tuple(each for each in requested if each.kind is window.kind)
         for window in requested
     }
-    return replaced(base, by_kind)
+    return replace_kinds(base, by_kind)
 
 
-def replaced(
+def replace_kinds(
     windows: Iterable[Window], by_kind: Mapping[ProfileKind, tuple[Window, ...]]
 ) -> tuple[Window, ...]:
     """Replace the windows of some kinds."""

@@ -12,7 +12,7 @@ from sonde.settings.actions import ACTIONS_SECTION, ActionsSettings, read_action
 from sonde.settings.checks import Key, flag, interval, percent, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
 from sonde.settings.process_environment import DEFAULT_STORE, default_store
-from sonde.settings.profile import PROFILE_KEYS, replaced
+from sonde.settings.profile import PROFILE_KEYS, replace_kinds
 from sonde.settings.rules import RULES_SECTION, RuleOptions, RulesSettings, read_rules
 
 CONFIG_NAME = "sonde.toml"
@@ -77,7 +77,7 @@ RUN_KEYS = (
 
 KEYS = (*RUN_KEYS, *SAVE_KEYS, *PROFILE_KEYS)
 
-# Sections that hold tables, one for each rule or action that is spoken to.
+# sections that contain one table per rule or action
 _WITH_TABLES: dict[str, Callable[[Mapping[str, object], Path], object]] = {
     RULES_SECTION: read_rules,
     ACTIONS_SECTION: read_actions,
@@ -116,7 +116,7 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
     hook = settings.hook
     for section, table in document.items():
         if not isinstance(table, dict):
-            raise _outside(path, section, sections)
+            raise _section_error(path, section, sections)
         if section not in sections:
             raise UsageError(
                 f"{path}: unknown section [{section}]. Valid sections: {', '.join(sections)}"
@@ -130,7 +130,7 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
             hook = replace(hook, **values)
         elif section == "profile":
             by_kind = {ProfileKind(kind): windows for kind, windows in values.items()}
-            hook = replace(hook, profile=replaced(hook.profile, by_kind))
+            hook = replace(hook, profile=replace_kinds(hook.profile, by_kind))
         else:
             changes |= values
     if "name" in changes:
@@ -149,7 +149,7 @@ def _load(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
 
 
-def _outside(path: Path, name: str, sections: list[str]) -> UsageError:
+def _section_error(path: Path, name: str, sections: list[str]) -> UsageError:
     owner = next((key.section for key in KEYS if key.name == name), None)
     section_names = ", ".join(f"[{section}]" for section in sections)
     advice = f"Put it under [{owner}]." if owner else f"Put keys under one of {section_names}."

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _LOG_LEVEL = "KINETO_LOG_LEVEL"
-_NOTHING = "99"
+_LOG_NOTHING = "99"
 _INJECTION = "CUDA_INJECTION64_PATH"  # used by Nsight to enter a process
 
 
 @contextmanager
-def hushed_kineto() -> Iterator[None]:
+def silence_kineto() -> Iterator[None]:
     """Silence Kineto's log if it is first used in this block.
 
     Kineto reads the variable once. A value set by the user is not changed.
     """
     is_set = _LOG_LEVEL in os.environ
-    os.environ.setdefault(_LOG_LEVEL, _NOTHING)
+    os.environ.setdefault(_LOG_LEVEL, _LOG_NOTHING)
     try:
         yield
     finally:

@@ -17,7 +17,7 @@ from torch.autograd import profiler
 
 from sonde.hook.torch.profiler.forks import mark_used
 from sonde.hook.torch.profiler.other_profilers import OtherProfilers
-from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto
+from sonde.settings.torch_profiler import has_cuda_profiler, silence_kineto
 
 # the originals: the names that scripts use are wrapped by OtherProfilers
 _prepare, _enable, _disable, _is_enabled, _forget, _add_fact = (
@@ -88,7 +88,7 @@ class Kineto:
                 return _ACTIVE
             config, activities = self._configured(options)
             mark_used()
-            with hushed_kineto():
+            with silence_kineto():
                 _prepare(config, activities)
             _enable(config, activities)
             _notify("_run_on_profiler_start")
