@@ -75,11 +75,8 @@ def _counts(evaluation: Evaluation) -> tuple[Cell, ...]:
 
 
 def _status(evaluation: Evaluation) -> str:
-    return (
-        f"{evaluation.status.value}: {evaluation.reason}"
-        if evaluation.reason
-        else evaluation.status.value
-    )
+    reason = (evaluation.reason or "").removeprefix("Not enough data: ")  # the status says so
+    return f"{evaluation.status.value}: {reason}" if reason else evaluation.status.value
 
 
 def _sentence(evaluations: Sequence[Evaluation]) -> str:

@@ -62,6 +62,7 @@ _WORDS: dict[type, str] = {
     bool: "true or false",
     str: "a string",
 }
+_PLURALS: dict[type, str] = {int: "integers", float: "numbers", str: "strings"}
 
 
 def build_rule(kind: type[Rule], parameters: Mapping[str, object], where: str = "") -> Rule:
@@ -154,21 +155,29 @@ def _plain(choice: Any, value: object) -> tuple[object, bool]:
 
 
 def _allowed(hint: Any) -> str:
-    return " or ".join(_word(choice) for choice in _choices(hint))
+    """The allowed values as text, such as "train, eval or none"."""
+    *others, last = (word for choice in _choices(hint) for word in _words(choice))
+    comma = "," if any("," in word for word in others) else ""
+    return f"{', '.join(others)}{comma} or {last}" if others else last
+
+
+def _words(choice: Any) -> list[str]:
+    if typing.get_origin(choice) is typing.Literal:
+        return [str(value) for value in typing.get_args(choice)]
+    if isinstance(choice, type) and issubclass(choice, Setting):
+        return [item.value for item in Setting]
+    return [_word(choice)]
 
 
 def _word(choice: Any) -> str:
     if choice is type(None):
         return "none"
-    if typing.get_origin(choice) is typing.Literal:
-        return " or ".join(map(str, typing.get_args(choice)))
     if typing.get_origin(choice) is Annotated:
         inner, limits = typing.get_args(choice)
-        return f"{_WORDS[inner]}, {limits}"
+        return str(limits) if inner is str else f"{_WORDS[inner]}, {limits}"
     if typing.get_origin(choice) is tuple:
-        return f"a list, each {_word(typing.get_args(choice)[0])}"
-    if isinstance(choice, type) and issubclass(choice, Setting):
-        return " or ".join(item.value for item in Setting)
+        item = typing.get_args(choice)[0]
+        return f"a list of {_PLURALS[item]}" if item in _PLURALS else f"a list, each {_word(item)}"
     return _WORDS.get(choice, getattr(choice, "__name__", str(choice)))
 
 
