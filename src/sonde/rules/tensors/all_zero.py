@@ -82,9 +82,9 @@ class AllZero(Rule):
         self, name: str, percent: float, steps: tuple[int, int], worker: int | None
     ) -> Finding:
         is_gradient = name.startswith("gradient/")
-        what = f"the gradient of {layer_of(name)}" if is_gradient else name
+        subject = f"the gradient of {layer_of(name)}" if is_gradient else name
         return self.finding(
-            f"{percent:.4g}% of the values of {what} are zero.",
+            f"{percent:.4g}% of the values of {subject} are zero.",
             step=steps,
             tensor=name,
             worker=worker,

@@ -88,19 +88,19 @@ class ClassImbalance(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Count labels and predictions by class and evaluate both."""
-        began = self._training_start(window, state)
+        start = self._training_start(window, state)
         self._add_batches(window, state)
         self._add_hits(window, state)
-        last = None
+        latest = None
         for observation in window.observations(_LABELS):
             if re.search(self.labels_regex, observation.subject) and not _includes_earlier_labels(
-                observation, began
+                observation, start
             ):
                 self._count_labels(observation, state, state.get("shares", []))
                 state["most"] = max(state.get("most", 0.0), observation.value)
-                last = observation
-        if last is not None or window.is_last:
-            step = last.step if last is not None else int(state.get("step", 0))
+                latest = observation
+        if latest is not None or window.is_last:
+            step = latest.step if latest is not None else int(state.get("step", 0))
             yield from self._check_labels(step, state, is_last=window.is_last)
         has_several_losses = len(window.losses()) > 1  # e.g. a GAN, whose discriminator should fail
         if not self.is_classic and (has_several_losses or self._labels_are_parts(state)):
@@ -108,7 +108,7 @@ class ClassImbalance(Rule):
         if not (self.is_classic or state.of("labels")):
             state.of("looked")["latest"] = state.of("latest")
             yield from self._check_inspected_labels(window, state.of("looked"))
-        yield from self._check_predictions(window, state, began)
+        yield from self._check_predictions(window, state, start)
 
     def unfit(self, state: State) -> str:
         """Return a reason if labels belong to parts of samples."""
@@ -127,11 +127,11 @@ class ClassImbalance(Rule):
 
     def _training_start(self, window: Window, state: State) -> int | None:
         """Return the first step of the latest training, and reset the counts if it is new."""
-        began = None if self.is_classic else latest_restart(window, state)
-        if began != state.get("began"):
-            state["began"], state["hits"], state["labels"] = began, {}, {}
+        start = None if self.is_classic else latest_restart(window, state)
+        if start != state.get("began"):
+            state["began"], state["hits"], state["labels"] = start, {}, {}
             state.of("looked")["labels"] = {}
-        return began
+        return start
 
     def _count_labels(
         self, observation: Observation, state: State, shares: Sequence[float]
@@ -146,16 +146,16 @@ class ClassImbalance(Rule):
 
     def _check_labels(self, step: int, state: State, *, is_last: bool) -> Iterator[Finding]:
         counts = {label: int(count) for label, count in state.of("labels").items()}
-        row = int(state.get("row", 0))
-        is_sure = self.is_classic or row >= LIMITS.histograms_in_a_row or is_last
-        if counts and row and is_sure and not self.unfit(state):
-            is_hint = not self.is_classic and self._are_rare_classes_learned(
+        streak = int(state.get("row", 0))
+        is_sure = self.is_classic or streak >= LIMITS.histograms_in_a_row or is_last
+        if counts and streak and is_sure and not self.unfit(state):
+            is_info = not self.is_classic and self._are_rare_classes_learned(
                 counts, state.of("latest")
             )
             yield self._imbalance_finding(
-                step, counts, Severity.INFO if is_hint else Severity.WARNING
+                step, counts, Severity.INFO if is_info else Severity.WARNING
             )
-        elif counts and not row:
+        elif counts and not streak:
             yield self.recovered("labels")
 
     def _check_inspected_labels(self, window: Window, state: State) -> Iterator[Finding]:
@@ -229,11 +229,11 @@ class ClassImbalance(Rule):
         )
 
     def _check_predictions(
-        self, window: Window, state: State, began: int | None
+        self, window: Window, state: State, start: int | None
     ) -> Iterator[Finding]:
         """Evaluate the predictions since the start of the latest training."""
         for observation in window.observations(_HITS):
-            is_earlier = observation.mode == _TRAIN and observation.step < (began or 0)
+            is_earlier = observation.mode == _TRAIN and observation.step < (start or 0)
             if re.search(self.predictions_regex, observation.subject) and not is_earlier:
                 state["predicted"] = state.get("predicted", 0) + round(observation.value)
                 step = window.first_step or 0
@@ -257,15 +257,15 @@ class ClassImbalance(Rule):
         streaks = Streaks(state)
         for label in block:
             streaks.note(label, step, holds=label in shares)
-        lasting = (
+        labels = (
             streaks.lasting(1)
             if self.is_classic
             else streaks.lasting(LIMITS.blocks_in_a_row, LIMITS.span_steps)
         )
-        bad = {label: shares[label] for label in lasting if label in shares}
+        lasting = {label: shares[label] for label in labels if label in shares}
         state["block"] = {}
-        if bad:
-            yield self._misprediction_finding(observation, bad)
+        if lasting:
+            yield self._misprediction_finding(observation, lasting)
         else:
             yield self.recovered(f"predictions/{observation.mode}")
 
@@ -291,8 +291,8 @@ class ClassImbalance(Rule):
                 if self.is_classic
                 else LIMITS.sigmas * sqrt(share * (1 - share) / max(count, 1))
             )
-            is_known = self.is_classic or count >= LIMITS.min_predictions
-            if is_known and share - error > self.threshold_misprediction:
+            has_enough = self.is_classic or count >= LIMITS.min_predictions
+            if has_enough and share - error > self.threshold_misprediction:
                 result[label] = share
         return result
 
@@ -318,15 +318,20 @@ class ClassImbalance(Rule):
             },
         )
 
-    def _misprediction_finding(self, observation: Observation, bad: Mapping[str, float]) -> Finding:
-        worst = max(bad, key=lambda label: bad[label])
-        suffix = _classes_affected(len(bad) - 1)
+    def _misprediction_finding(
+        self, observation: Observation, shares: Mapping[str, float]
+    ) -> Finding:
+        worst = max(shares, key=lambda label: shares[label])
+        suffix = _classes_affected(len(shares) - 1)
         return self.finding(
-            f"{100 * bad[worst]:.0f}% of the predictions for class {worst} are wrong "
+            f"{100 * shares[worst]:.0f}% of the predictions for class {worst} are wrong "
             f"({observation.mode} steps).{suffix}",
             step=observation.step,
             subject=f"predictions/{observation.mode}",
-            evidence={"classes": sorted(bad)[:_MAX_LISTED], "wrong_percent": 100 * bad[worst]},
+            evidence={
+                "classes": sorted(shares)[:_MAX_LISTED],
+                "wrong_percent": 100 * shares[worst],
+            },
         )
 
 
@@ -339,10 +344,10 @@ def _classes_affected(count: int) -> str:
     )
 
 
-def _includes_earlier_labels(histogram: Observation, began: int | None) -> bool:
+def _includes_earlier_labels(histogram: Observation, start: int | None) -> bool:
     """Whether a histogram includes labels from before the latest training."""
     first_step = histogram.step - LIMITS.histogram_steps + 1
-    return began is not None and first_step + LIMITS.max_steps_before < began
+    return start is not None and first_step + LIMITS.max_steps_before < start
 
 
 def _lower_bound(right: float, samples: float) -> float:

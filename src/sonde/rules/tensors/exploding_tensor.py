@@ -48,7 +48,7 @@ class _NonFinite:
     stays: bool = False  # a weight that is not finite stays that way
 
     @property
-    def what(self) -> str:
+    def kind(self) -> str:
         """The kind of value, for messages."""
         return "NaN" if self.nans else "infinite"
 
@@ -62,8 +62,8 @@ class ExplodingTensor(Rule):
       masks make infinite on purpose).
     - Steps that a gradient scaler skips and weights that are infinite from the start (masks) do not
       count.
-    - Critical if a weight or 3 losses in a row are affected, or if an optimizer step was refused
-      because of non-finite gradients; otherwise a warning.
+    - Critical if a weight, 3 losses in a row or the last loss of the job are affected, or if an
+      optimizer step was refused because of non-finite gradients; otherwise a warning.
     - Classic: any such value in the selected tensors, always critical.
     What to do: Lower the learning rate or clip gradients. Look for a division, logarithm or square
     root of zero at the reported location. In half precision, use bfloat16 or a gradient scaler.
@@ -95,7 +95,7 @@ class ExplodingTensor(Rule):
         refused = window.observations(_REFUSED)
         if refused:
             window.count(len(refused))
-            yield self._refused(refused, _origin(window))
+            yield self._refused_finding(refused, _origin(window))
             return
         if self.is_classic:
             for problem in sorted(self._find_in_selected(window), key=lambda item: item.step):
@@ -104,7 +104,7 @@ class ExplodingTensor(Rule):
                 )
             return
         skipped = _skipped_steps(window)
-        lost = self._lost_in_a_row(window, skipped, state.of("losses"))
+        lost = self._count_lost_losses(window, skipped, state.of("losses"))
         problems = [
             problem
             for problem in self._find_problems(window, state.of("weights"))
@@ -128,7 +128,7 @@ class ExplodingTensor(Rule):
             [first, *problems], first_state["origin"], severity, subject="non-finite"
         )
 
-    def _refused(self, refused: Sequence[Observation], origin: str) -> Finding:
+    def _refused_finding(self, refused: Sequence[Observation], origin: str) -> Finding:
         """Report that the job was stopped before an optimizer used non-finite gradients."""
         first = min(refused, key=lambda item: (not item.subject, item.step, item.worker))
         names = first.subject.split(", ") if first.subject else []
@@ -194,7 +194,7 @@ class ExplodingTensor(Rule):
                 counts = (float(is_nan), float(not is_nan))
                 yield _NonFinite(int(curve.steps[index]), curve.name, *counts)
 
-    def _lost_in_a_row(self, window: Window, skipped: set[int], state: State) -> int:
+    def _count_lost_losses(self, window: Window, skipped: set[int], state: State) -> int:
         """Return how many losses in a row, up to the last one, are not finite."""
         for curve in window.losses():
             if np.isfinite(curve.values).all():
@@ -215,7 +215,7 @@ class ExplodingTensor(Rule):
         more = f" ({pluralize(count, 'more tensor')} affected)" if count else ""
         origin_text = f" First seen in the {origin}." if origin else ""
         return self.finding(
-            f"{_display_name(first.name)} is {first.what} at step {first.step}{more}.{origin_text}",
+            f"{_display_name(first.name)} is {first.kind} at step {first.step}{more}.{origin_text}",
             severity=severity,
             step=(first.step, max(problem.step for problem in problems)),
             tensor=first.name,

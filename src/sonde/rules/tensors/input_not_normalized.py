@@ -66,7 +66,7 @@ class InputNotNormalized(Rule):
             return
         inputs = [tensor for tensor in window.tensors("inputs") if _has_scale(tensor)]
         for tensor in inputs:
-            _add(tensor, state.of("inputs", tensor.name))
+            _add_statistics(tensor, state.of("inputs", tensor.name))
         largest = max((item["count"] for item in state.of("inputs").values()), default=0.0)
         for tensor in inputs:
             input_state = state.of("inputs", tensor.name)
@@ -92,7 +92,7 @@ class InputNotNormalized(Rule):
         mean, scale = state["sum"] / state["count"], math.sqrt(state["squares"] / state["count"])
         if state.get("is_told") or state["zeros"] > LIMITS.zero_share * state["count"]:
             return
-        if self.smallest <= scale <= self.largest or _begins_normalized(window):
+        if self.smallest <= scale <= self.largest or _starts_with_normalization(window):
             return
         if scale > self.largest and _is_scaled_down(mean, scale, window):
             return
@@ -114,7 +114,7 @@ class InputNotNormalized(Rule):
         )
 
 
-def _add(tensor: WindowTensor, state: State) -> None:
+def _add_statistics(tensor: WindowTensor, state: State) -> None:
     state.setdefault("first", int(tensor.steps[0]))
     state["looks"] = state.get("looks", 0) + len(tensor.steps)
     finite = tensor.column("count") - tensor.column("nans") - tensor.column("infinities")
@@ -134,7 +134,7 @@ def _has_scale(tensor: WindowTensor) -> bool:
     return "mask" not in tensor.name and bool((tensor.column("count") > 0).all())
 
 
-def _begins_normalized(window: Window) -> bool:
+def _starts_with_normalization(window: Window) -> bool:
     """Whether one of the first layers is a normalization, which has a vector as weight."""
     infos = (next(iter(holders.values())) for holders in window.data.infos().values())
     weights = [info for info in infos if "weights" in info.collections][: LIMITS.first_layers]

@@ -118,9 +118,10 @@ class LabelsUnrelated(Rule):
         trained = hits(window, _TRAIN)
         if trained is not None and trained.samples:
             state["accuracy"] = trained.accuracy
-        for item in training_data_evaluations(window):  # evaluated by the script
-            trained = hits_of(item.hits)
-            state["loss"] = state.get("loss") if item.loss is None else item.loss
+        for evaluation in training_data_evaluations(window):  # evaluated by the script
+            trained = hits_of(evaluation.hits)
+            if evaluation.loss is not None:
+                state["loss"] = evaluation.loss
             if trained is not None and trained.samples >= LIMITS.min_samples:
                 state["accuracy"] = trained.accuracy
 

@@ -137,19 +137,19 @@ class LossNotDecreasing(Rule):
         return self._curves_of(window, "train")
 
     def _curves_of(self, window: Window, mode: str) -> Sequence[Curve]:
-        results: list[Curve] = []
+        curves: list[Curve] = []
         names = self.collection_names or ()
         if self.tensor_regex is not None:
             scalars = window.scalars("*", mode)
-            results += [curve for curve in scalars if re.search(self.tensor_regex, curve.name)]
+            curves += [curve for curve in scalars if re.search(self.tensor_regex, curve.name)]
         elif "losses" in names or (self.use_losses_collection and not names):
-            results += window.losses(mode)
+            curves += window.losses(mode)
         for name in names:
             for tensor in window.tensors(name, mode):
                 rows = (tensor.steps, tensor.rows.times_ns, tensor.values("mean"))
-                results.append(Curve(tensor.name, mode, *rows))
-        window.count(sum(len(result) for result in results if result.name not in LossNames()))
-        return results
+                curves.append(Curve(tensor.name, mode, *rows))
+        window.count(sum(len(curve) for curve in curves if curve.name not in LossNames()))
+        return curves
 
     def _check_classic(self, curve: Curve, state: State) -> Iterator[Finding]:
         for step, value in curve:
@@ -340,11 +340,11 @@ def _plateau_text(values: FloatArray, predictions: Predictions) -> str:
     is_early = len(values) < LIMITS.guess_blocks
     if is_early or not _is_a_guess(predictions, float(values[-len(values) // 4 :].mean())):
         return ""  # the common case
-    since = values[int(LIMITS.plateau_from_share * len(values)) :]
-    later = measure_change(since)
-    level = abs(later.start) or 1.0
-    is_plateau = _is_flat([(later.fall, later.error)], level, LIMITS.max_hidden_shares_guess)
-    is_plateau = is_plateau and not _was_lower(since, later)
+    plateau = values[int(LIMITS.plateau_from_share * len(values)) :]
+    change = measure_change(plateau)
+    level = abs(change.start) or 1.0
+    is_plateau = _is_flat([(change.fall, change.error)], level, LIMITS.max_hidden_shares_guess)
+    is_plateau = is_plateau and not _was_lower(plateau, change)
     return "has not decreased for most of the time" if is_plateau else ""
 
 

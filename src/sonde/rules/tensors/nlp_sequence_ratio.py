@@ -127,10 +127,10 @@ class NLPSequenceRatio(Rule):
         """Return the limits for the shares of tokens that are not in `token_values`."""
         if self.explicit_parameters & {"token_values", "token_thresholds_percent"}:
             return {}
-        rest = tokens - sum(totals.get(token, 0) for token in self.token_values)
-        if rest < LIMITS.min_tokens:
+        other_tokens = tokens - sum(totals.get(token, 0) for token in self.token_values)
+        if other_tokens < LIMITS.min_tokens:
             return {}
-        limit = LIMITS.unnamed_percent * rest / tokens
+        limit = LIMITS.unnamed_percent * other_tokens / tokens
         return {token: limit for token in totals if token not in self.token_values}
 
     def _severity(self, state: State) -> Severity:

@@ -129,20 +129,20 @@ class Overtraining(Rule):
         if len(series) < LIMITS.smoothed_values:
             return
         best_index, best, minimum = self._find_best(series)
-        before, after = best_index + 1, len(values) - best_index - 1
+        until_best, since_best = best_index + 1, len(values) - best_index - 1
         width = int(state.get("width", 1))
-        needed = max(self._min_stale(kind), self._stale_factor(kind) * width * before)
+        needed = max(self._min_stale(kind), self._stale_factor(kind) * width * until_best)
         current = median_of(series[-LIMITS.smoothed_values :])
-        if width * after < needed:
+        if width * since_best < needed:
             # noise moves the best index, so resolve only after clear progress
-            yield from (self.recovered(kind),) if 2 * width * after < needed else ()
+            yield from (self.recovered(kind),) if 2 * width * since_best < needed else ()
             return
         has_turned = current - best > max(minimum, LIMITS.progress_share * (values[0] - best))
         if has_turned or (
             step - steps[best_index] < LIMITS.min_stale_steps and self._stale_factor(kind)
         ):
             return
-        progress = {"best": best, "best_step": steps[best_index], "stale": width * after}
+        progress = {"best": best, "best_step": steps[best_index], "stale": width * since_best}
         yield self._finding(kind, step, current, State(progress))
 
     def _find_best(self, values: FloatArray) -> tuple[int, float, float]:

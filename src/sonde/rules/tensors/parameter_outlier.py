@@ -84,13 +84,19 @@ class ParameterOutlier(Rule):
                 for tensor, magnitudes in rows
                 if step in magnitudes
             ]
-            of_all = max((float(item[0]) for item in state.of("largest").values()), default=0.0)
-            jumps = [inspection for inspection in inspections if inspection.has_jumped(of_all)]
+            largest_of_all = max(
+                (float(item[0]) for item in state.of("largest").values()), default=0.0
+            )
+            jumps = [
+                inspection for inspection in inspections if inspection.has_jumped(largest_of_all)
+            ]
             are_many = len({jump.tensor.name for jump in jumps}) > LIMITS.max_tensors
             are_all = len(jumps) == len(inspections) > 1
             if not (are_many or are_all):
                 yield from (
-                    self._finding(jump, of_all) for jump in jumps if jump.is_isolated(inspections)
+                    self._finding(jump, largest_of_all)
+                    for jump in jumps
+                    if jump.is_isolated(inspections)
                 )
             for inspection in inspections:
                 inspection.remember()
@@ -101,10 +107,10 @@ class ParameterOutlier(Rule):
         count = state.get("looks", 0)
         return "" if count > 1 else Shortfall(count, 2, DataUnit.INSPECTIONS)
 
-    def _finding(self, inspection: "_Inspection", of_all: float) -> Finding:
+    def _finding(self, inspection: "_Inspection", largest_of_all: float) -> Finding:
         tensor, largest, before = inspection.tensor, inspection.largest, inspection.before
         subject = f"{'A weight' if inspection.is_of_few else 'Many weights'} of {tensor.name}"
-        is_critical = largest >= LIMITS.critical_factor * max(before, of_all)
+        is_critical = largest >= LIMITS.critical_factor * max(before, largest_of_all)
         return self.finding(
             f"{subject} on worker {tensor.worker} jumped to {largest:.3g} between steps "
             f"{inspection.since} and {inspection.step}; the largest magnitude was "
@@ -116,7 +122,7 @@ class ParameterOutlier(Rule):
             evidence={
                 "largest": largest,
                 "before": before,
-                "largest_of_all_before": of_all,
+                "largest_of_all_before": largest_of_all,
                 "is_of_few": inspection.is_of_few,
             },
         )
@@ -141,12 +147,12 @@ class _Inspection:
         """The ratio of the largest magnitude to the previous one; infinite if that was zero."""
         return self.largest / self.before if self.before > 0 else float("inf")
 
-    def has_jumped(self, of_all: float) -> bool:
+    def has_jumped(self, largest_of_all: float) -> bool:
         """Whether the matrix grew more than an optimizer can explain."""
         if not (
             self.before > 0
             and self.growth >= LIMITS.jump_factor
-            and self.largest >= LIMITS.all_factor * of_all
+            and self.largest >= LIMITS.all_factor * largest_of_all
         ):
             return False
         return self.is_of_few or self._calm >= LIMITS.calm_inspections

@@ -73,18 +73,18 @@ class ReplicaDivergence(Rule):
             return
         is_repeat = is_repeat_due(window)
         for kind in _KINDS:
-            observed = window.observations(kind)
-            if not observed:
+            observations = window.observations(kind)
+            if not observations:
                 continue
             waiting = state.of("waiting", kind)
-            for observation in observed:
+            for observation in observations:
                 checksum, key = _checksum_and_key(observation)
-                sums = waiting.setdefault(key, {})
-                sums[str(observation.worker)] = checksum
-                if len(sums) == ranks:
+                checksums = waiting.setdefault(key, {})
+                checksums[str(observation.worker)] = checksum
+                if len(checksums) == ranks:
                     del waiting[key]
                     yield from self._compare(
-                        observation, sums, state, is_repeat=is_repeat, is_last=window.is_last
+                        observation, checksums, state, is_repeat=is_repeat, is_last=window.is_last
                     )
             if len(waiting) > LIMITS.max_waiting:
                 for key in sorted(waiting, key=_step)[: -LIMITS.max_waiting]:
@@ -97,7 +97,7 @@ class ReplicaDivergence(Rule):
     def _compare(
         self,
         observation: Observation,
-        sums: Checksums,
+        checksums: Checksums,
         state: State,
         *,
         is_repeat: bool,
@@ -106,8 +106,8 @@ class ReplicaDivergence(Rule):
         model = state.of("models", observation.subject)
         check_state = model.of(observation.kind)
         check_state["checks"] = check_state.get("checks", 0) + 1
-        if len(set(sums.values())) == 1:
-            checksum = next(iter(sums.values()))
+        if len(set(checksums.values())) == 1:
+            checksum = next(iter(checksums.values()))
             if checksum != check_state.get("checksum"):
                 check_state["kept"] = check_state.get("kept", 0) + 1
             check_state |= {
@@ -120,10 +120,10 @@ class ReplicaDivergence(Rule):
             if state.get("told") and not any(model.of(kind).get("is_told") for kind in _KINDS):
                 yield from resolve(self, state, observation.subject)
             return
-        parted = model.setdefault("parted", [])
+        reported_steps = model.setdefault("parted", [])
         if observation.kind == _FINGERPRINT:
-            model["parted"] = [*parted, observation.step][-LIMITS.max_waiting :]
-        elif observation.step in parted:
+            model["parted"] = [*reported_steps, observation.step][-LIMITS.max_waiting :]
+        elif observation.step in reported_steps:
             check_state["kept"] = 0
             return
         was_reported = check_state.get("is_told", False)
@@ -132,7 +132,7 @@ class ReplicaDivergence(Rule):
             check_state["is_told"] = True
             mark_open(state, observation.subject)
             if is_repeat or not was_reported or observation.kind == _CHECKSUM:
-                yield self._finding(observation, sums, check_state)
+                yield self._finding(observation, checksums, check_state)
 
     def _is_fault(self, observation: Observation, state: State, min_steps: int) -> bool:
         """Whether models that differ should be equal."""
@@ -151,16 +151,16 @@ class ReplicaDivergence(Rule):
         state["kept"] = 0
         return False
 
-    def _finding(self, observation: Observation, sums: Checksums, state: State) -> Finding:
-        counts = Counter(sums.values())
+    def _finding(self, observation: Observation, checksums: Checksums, state: State) -> Finding:
+        counts = Counter(checksums.values())
         typical, _ = counts.most_common(1)[0]
-        different = sorted(int(rank) for rank, checksum in sums.items() if checksum != typical)
-        equal = state.get("equal_step")
-        is_critical = state["is_certain"] and equal is not None
-        history = "never equal before" if equal is None else f"last equal at step {equal}"
+        different = sorted(int(rank) for rank, checksum in checksums.items() if checksum != typical)
+        equal_step = state.get("equal_step")
+        is_critical = state["is_certain"] and equal_step is not None
+        history = "never equal before" if equal_step is None else f"last equal at step {equal_step}"
         workers = f"worker {different[0]}" if len(different) == 1 else f"workers {different[:8]}"
         description = f"{workers} differ{'s' if len(different) == 1 else ''} from the rest"
-        if len(counts) == len(sums):
+        if len(counts) == len(checksums):
             description = "all workers have different weights"
         return self.finding(
             f"The weights of {observation.subject} have differed between workers since step "
@@ -168,12 +168,12 @@ class ReplicaDivergence(Rule):
             severity=Severity.CRITICAL if is_critical else Severity.WARNING,
             step=(int(state["since"]), observation.step),
             subject=observation.subject,
-            worker=different[0] if len(different) == 1 and len(sums) > 2 else None,
+            worker=different[0] if len(different) == 1 and len(checksums) > 2 else None,
             evidence={
                 "groups": len(counts),
-                "workers": len(sums),
+                "workers": len(checksums),
                 "different": [float(rank) for rank in different],
-                "last_equal_step": equal,
+                "last_equal_step": equal_step,
                 "checks": state["checks"],
             },
         )

@@ -90,10 +90,10 @@ class TensorVariance(Rule):
     ) -> Finding:
         is_above = self.max_threshold is not None and variance > self.max_threshold
         limit = self.max_threshold if is_above else self.min_threshold
-        what = f"the gradient of {layer_of(name)}" if name.startswith("gradient/") else name
+        subject = f"the gradient of {layer_of(name)}" if name.startswith("gradient/") else name
         side = "above" if is_above else "below"
         return self.finding(
-            f"The variance of {what} is {variance:.3g}, {side} {limit:.3g}.",
+            f"The variance of {subject} is {variance:.3g}, {side} {limit:.3g}.",
             step=steps,
             tensor=name,
             worker=worker,

@@ -71,7 +71,7 @@ class UnshuffledData(Rule):
         latest = {}
         for observation in window.observations(_KIND):
             if observation.value >= LIMITS.min_batch and observation.facts:
-                self._add(observation, state.of("workers", observation.worker))
+                self._add_labels(observation, state.of("workers", observation.worker))
                 latest[observation.worker] = observation
         for worker, last in latest.items():
             yield from self._check_labels(last, state.of("workers", worker))
@@ -97,7 +97,7 @@ class UnshuffledData(Rule):
             if observation.worker == mean_state.setdefault("worker", observation.worker):
                 _add_means(observation, mean_state)
                 latest[observation.subject] = observation
-        for subject, item in latest.items():
+        for subject, observation in latest.items():
             mean_state = state.of("means", subject)
             # in blocks of one class, labels are equal from row to row, so prefer inputs
             rough = (state.of("means").get(_INPUT) or mean_state)["rough"]
@@ -107,7 +107,7 @@ class UnshuffledData(Rule):
             if cycle is None or not is_unwanted_order(cycle, mean_state["within"], rough):
                 continue
             if not alternates_series(mean_state["values"], mean_state["lengths"], chance):
-                yield self._cycle_finding(item, cycle, mean_state)
+                yield self._cycle_finding(observation, cycle, mean_state)
 
     def _cycle_finding(self, observation: Observation, cycle: BatchCycle, state: State) -> Finding:
         share = cycle.variance / (cycle.variance + state["within"])
@@ -137,16 +137,16 @@ class UnshuffledData(Rule):
             and counts.max() < LIMITS.dominant_share * counts.sum()
             and _is_in_order(state["classes"])
         ):
-            yield self._finding(purity, last, state)
+            yield self._order_finding(purity, last, state)
         elif purity < LIMITS.purity_share:
             yield self.recovered(f"labels/{last.worker}")
 
-    def _add(self, observation: Observation, state: State) -> None:
+    def _add_labels(self, observation: Observation, state: State) -> None:
         labels = {name: float(count) for name, count in observation.facts.items()}
-        maximum = max(labels, key=lambda name: labels[name])
+        main_label = max(labels, key=lambda name: labels[name])
         total = sum(labels.values())
-        for name, values in (("purity", labels[maximum] / total), ("classes", int(maximum))):
-            state[name] = [*state.get(name, []), values][-LIMITS.max_inspections :]
+        for name, value in (("purity", labels[main_label] / total), ("classes", int(main_label))):
+            state[name] = [*state.get(name, []), value][-LIMITS.max_inspections :]
         state.setdefault("first", observation.step)
         # weight inspections by the steps since the previous one; the first ones are frequent
         weight = max(1, observation.step - state.get("last", observation.step))
@@ -155,7 +155,7 @@ class UnshuffledData(Rule):
         for label, count in labels.items():
             counts[label] = counts.get(label, 0.0) + weight * count / total
 
-    def _finding(self, purity: float, last: Observation, state: State) -> Finding:
+    def _order_finding(self, purity: float, last: Observation, state: State) -> Finding:
         classes = state["classes"]
         order = ", ".join(str(label) for label in classes[:12])
         return self.finding(

@@ -96,10 +96,10 @@ class _Overlap:
         return self.known_samples / max(1, self.samples)
 
     @property
-    def is_sure(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether more samples are known than natural duplicates in the data explain."""
-        of_each = max(1.0, self.trained / max(1, self.samples))
-        natural = min(_upper_bound(self.repeated) * of_each, self.duplicate_rate * self.samples)
+        size_ratio = max(1.0, self.trained / max(1, self.samples))
+        natural = min(_upper_bound(self.repeated) * size_ratio, self.duplicate_rate * self.samples)
         return self.known_samples > LIMITS.duplicate_factor * max(natural, LIMITS.min_known)
 
     @property
@@ -150,15 +150,16 @@ class ValidationTooGood(Rule):
         state["is_scored"] = state.get("is_scored", False) or bool(window.losses(_EVAL))
         yield from self._check_samples(window, state, latest_restart(window, state))
         training = TrainingSince(state.of("training"))
-        for item in held_out_series(window, state.of("held out")) or ():
-            training.add(window, item.step)
-            trained, evaluated = training.take(), hits_of(item.hits)
+        for evaluation in held_out_series(window, state.of("held out")) or ():
+            training.add(window, evaluation.step)
+            trained, validated = training.take(), hits_of(evaluation.hits)
             if (
-                evaluated is not None
-                and evaluated.samples >= LIMITS.min_samples
+                validated is not None
+                and validated.samples >= LIMITS.min_samples
                 and trained is not None
             ):
-                yield from self._check_results((1 - evaluated.accuracy, item.loss), trained, state)
+                result = (1 - validated.accuracy, evaluation.loss)
+                yield from self._check_results(result, trained, state)
         training.add(window)
 
     def lacks(self, state: State) -> str | Shortfall:
@@ -167,7 +168,7 @@ class ValidationTooGood(Rule):
         return "" if is_enough else Shortfall(0, 1, DataUnit.EVALUATIONS)
 
     def _check_samples(
-        self, window: Window, state: State, another: int | None
+        self, window: Window, state: State, restart_step: int | None
     ) -> Iterator[Finding]:
         for observation in _observations(window, state):
             worker_state = state.of("workers", f"{observation.worker} {observation.subject}")
@@ -176,21 +177,21 @@ class ValidationTooGood(Rule):
                 continue
             state["compared"] = state.get("compared", 0) + 1
             is_candidate = (
-                overlap.is_sure and overlap.is_even and overlap.share >= LIMITS.some_share
+                overlap.is_significant and overlap.is_even and overlap.share >= LIMITS.some_share
             )
             worker_state["row"] = worker_state.get("row", 0) + 1 if is_candidate else 0
             if overlap.share < LIMITS.few_share and overlap.covered >= LIMITS.covered_share:
                 state["has_others"] = True
-            is_known = overlap.share >= LIMITS.all_share and another is None
+            is_known = overlap.share >= LIMITS.all_share and restart_step is None
             if is_known and worker_state["row"] >= LIMITS.only_known_evaluations:
                 state["has_others"] = False
             if state.get("has_others") or not is_candidate:
                 yield self.recovered("samples")
             elif worker_state["row"] >= LIMITS.evaluations_in_a_row and overlap.is_leak:
                 is_all_data = overlap.is_one_batch or overlap.share >= LIMITS.all_share
-                is_hint = is_all_data and not state["is_scored"]
+                is_info = is_all_data and not state["is_scored"]
                 yield self._finding(
-                    overlap, observation, Severity.INFO if is_hint else Severity.WARNING
+                    overlap, observation, Severity.INFO if is_info else Severity.WARNING
                 )
 
     def _finding(self, overlap: _Overlap, observation: Observation, severity: Severity) -> Finding:
@@ -208,8 +209,8 @@ class ValidationTooGood(Rule):
             },
         )
 
-    def _check_results(self, evaluated: Result, trained: Result, state: State) -> Iterator[Finding]:
-        (errors, loss), (trained_errors, trained_loss) = evaluated, trained
+    def _check_results(self, validated: Result, trained: Result, state: State) -> Iterator[Finding]:
+        (errors, loss), (trained_errors, trained_loss) = validated, trained
         state["evaluations"] = state.get("evaluations", 0) + 1
         if trained_errors < LIMITS.min_error or loss is None or trained_loss is None:
             return

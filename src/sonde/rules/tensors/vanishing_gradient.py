@@ -18,7 +18,7 @@ from sonde.rules.measures.tensor_columns import by_tensor, column_of_all, steps_
 
 _COLLECTION = "gradients"
 _EVERY = "every gradient"
-_CUT_OFF = (
+_ALL_ZERO_ADVICE = (
     "Look for a loss that is multiplied by zero, masked out, clamped or rounded, and for a "
     "detach() between the model and the loss. In half precision, scale the loss."
 )
@@ -123,7 +123,7 @@ class VanishingGradient(Rule):
                 step=(first, last),
                 tensor=tensors[0].name,
                 subject=_EVERY,
-                advice=_CUT_OFF,
+                advice=_ALL_ZERO_ADVICE,
                 evidence={
                     "abs_mean": 0.0,
                     "threshold": self.threshold,
@@ -141,7 +141,7 @@ class VanishingGradient(Rule):
             return
         values = _nonzero_means(weights)
         steps: list[int] = np.unique(steps_of_all(weights)).tolist()
-        streaks, tiny, far = Streaks(state), state.of("tiny"), state.of("far")
+        streaks, nonzero_counts, far_counts = Streaks(state), state.of("tiny"), state.of("far")
         is_settled = state.get("seen", 0) >= LIMITS.initial_steps and not streaks
         if is_settled and (values >= self.threshold).all():  # the common case
             state["seen"], state["last"] = state["seen"] + len(steps), steps[-1]
@@ -150,7 +150,7 @@ class VanishingGradient(Rule):
             item.name: dict(zip(item.steps.tolist(), tensor_means, strict=True))
             for item, tensor_means in by_tensor(weights, values.tolist())
         }
-        small: dict[str, float] = {}
+        latest: dict[str, float] = {}
         for step in steps:
             now = {name: mean[step] for name, mean in means.items() if step in mean}
             largest = max(now.values())
@@ -163,50 +163,50 @@ class VanishingGradient(Rule):
             for name, value in now.items():
                 is_small = value < limit and not is_converged
                 streaks.note(name, step, holds=is_small)
-                tiny[name] = tiny.get(name, 0) + bool(value) if is_small else 0
+                nonzero_counts[name] = nonzero_counts.get(name, 0) + bool(value) if is_small else 0
                 is_far = is_small and 0 < value < LIMITS.far_factor * limit
-                far[name] = far.get(name, 0) + 1 if is_far else 0
-                small[name] = value
-        lasting = _lasting(streaks, far)
+                far_counts[name] = far_counts.get(name, 0) + 1 if is_far else 0
+                latest[name] = value
+        lasting = _lasting_names(streaks, far_counts)
         names = [name for name in means if name in lasting]
         # a gradient that is always exactly zero belongs to an unused layer or expert
-        if any(tiny[name] >= LIMITS.min_nonzero for name in names):
+        if any(nonzero_counts[name] >= LIMITS.min_nonzero for name in names):
             first = min(streaks.steps(name)[0] for name in names)
-            yield self._finding(names, small, means, (first, steps[-1]))
+            yield self._finding(names, latest, means, (first, steps[-1]))
 
     def _finding(
         self,
         names: list[str],
-        small: dict[str, float],
+        latest: dict[str, float],
         means: dict[str, dict[int, float]],
         steps: tuple[int, int],
     ) -> Finding:
         """Create one finding for all layers, because they vanish together."""
-        worst = min(names, key=lambda name: small[name])
-        best = max((name for name in means if name in small), key=lambda name: small[name])
+        worst = min(names, key=lambda name: latest[name])
+        best = max((name for name in means if name in latest), key=lambda name: latest[name])
         more = "" if len(names) == 1 else f" and {len(names) - 1} more"
         return self.finding(
             f"{worst.removeprefix('gradient/')}{more}: mean absolute gradient "
-            f"{small[worst]:.3g}, compared with {small[best]:.3g} in "
+            f"{latest[worst]:.3g}, compared with {latest[best]:.3g} in "
             f"{best.removeprefix('gradient/')}.",
             step=steps,
             tensor=worst,
             subject=_COLLECTION,
             evidence={
-                "abs_mean": small[worst],
+                "abs_mean": latest[worst],
                 "threshold": self.threshold,
-                "liveliest": small[best],
-                "tensors": sorted(names, key=lambda name: small[name])[:_MAX_LISTED],
+                "liveliest": latest[best],
+                "tensors": sorted(names, key=lambda name: latest[name])[:_MAX_LISTED],
                 "count": len(names),
                 "of": len(means),
             },
         )
 
 
-def _lasting(streaks: Streaks, far: State) -> set[str]:
+def _lasting_names(streaks: Streaks, far_counts: State) -> set[str]:
     """Return the weights whose gradient has been small for long enough."""
     sooner = streaks.lasting(LIMITS.far_steps_in_a_row, LIMITS.far_span_steps)
-    names = {name for name in sooner if far.get(name, 0) >= LIMITS.far_steps_in_a_row}
+    names = {name for name in sooner if far_counts.get(name, 0) >= LIMITS.far_steps_in_a_row}
     return names | set(streaks.lasting(LIMITS.steps_in_a_row, LIMITS.span_steps))
 
 

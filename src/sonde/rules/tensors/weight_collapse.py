@@ -64,22 +64,22 @@ class WeightCollapse(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compare the norms of all weights with their initial norms."""
         self._add_losses(window, state)
-        first, now = state.of("first"), state.of("now")
+        initial, current = state.of("first"), state.of("now")
         tensors = [tensor for tensor in window.tensors("weights") if tensor.is_matrix]
         for tensor, squares in _finite_squares(tensors):
             if squares and squares[0] > 0:
-                first.setdefault(tensor.name, math.sqrt(squares[0]))
-                now[tensor.name] = math.sqrt(squares[-1])
-        if not tensors or not now:
+                initial.setdefault(tensor.name, math.sqrt(squares[0]))
+                current[tensor.name] = math.sqrt(squares[-1])
+        if not tensors or not current:
             return
-        ratios = {name: now[name] / first[name] for name in now}
+        ratios = {name: current[name] / initial[name] for name in current}
         limit = LIMITS.small_ratio if self._is_not_better(state) else LIMITS.gone_ratio
-        small = sorted((name for name in ratios if ratios[name] < limit), key=ratios.__getitem__)
+        shrunk = sorted((name for name in ratios if ratios[name] < limit), key=ratios.__getitem__)
         state["row"] = (
-            state.get("row", 0) + 1 if len(small) >= LIMITS.min_share * len(ratios) else 0
+            state.get("row", 0) + 1 if len(shrunk) >= LIMITS.min_share * len(ratios) else 0
         )
         if state["row"] >= LIMITS.windows_in_a_row:
-            yield self._finding(window, small, ratios, state)
+            yield self._finding(window, shrunk, ratios, state)
 
     def lacks(self, state: State) -> str | Shortfall:
         """Return a shortfall until weights have been inspected."""
@@ -98,19 +98,19 @@ class WeightCollapse(Rule):
         return first is not None and first > 0 and now >= LIMITS.not_better_share * first
 
     def _finding(
-        self, window: Window, small: list[str], ratios: dict[str, float], state: State
+        self, window: Window, shrunk: list[str], ratios: dict[str, float], state: State
     ) -> Finding:
-        worst = small[0]
+        worst = shrunk[0]
         first, now = state.of("first")[worst], state.of("now")[worst]
         return self.finding(
-            f"{len(small)} of {len(ratios)} weights have shrunk below 10% of their initial norm: "
-            f"{summarize_names(small)}. The norm of {worst} fell from {first:.3g} to {now:.3g}.",
+            f"{len(shrunk)} of {len(ratios)} weights have shrunk below 10% of their initial norm: "
+            f"{summarize_names(shrunk)}. The norm of {worst} fell from {first:.3g} to {now:.3g}.",
             tensor=worst,
             subject="weights",
             evidence={
                 "ratio": ratios[worst],
-                "tensors": first_names(small),
-                "count": len(small),
+                "tensors": first_names(shrunk),
+                "count": len(shrunk),
                 "of": len(ratios),
                 "first_norm": first,
                 "norm": now,

@@ -124,18 +124,18 @@ class WeightUpdateRatio(Rule):
 
     def _updates(self, tensors: Sequence[WindowTensor], state: State) -> _Updates:
         """Compare the rows of all tensors with earlier rows."""
-        back = self.num_steps or 1
+        distance = self.num_steps or 1
         columns = [steps_of_all(tensors), *(column_of_all(tensors, name) for name in COLUMNS)]
         joined: list[list[float]] = []  # for each tensor, earlier rows and then new ones
         counts = []
         for tensor, tensor_rows in by_tensor(tensors, np.stack(columns, axis=1).tolist()):
             earlier = state.get(tensor.name, [])
-            joined += [*earlier[-back:], *tensor_rows]
-            counts.append(len(earlier[-back:]) + len(tensor_rows))
-            state[tensor.name] = [*earlier, *tensor_rows][-back - 1 :]
+            joined += [*earlier[-distance:], *tensor_rows]
+            counts.append(len(earlier[-distance:]) + len(tensor_rows))
+            state[tensor.name] = [*earlier, *tensor_rows][-distance - 1 :]
         rows, indices = np.array(joined), np.repeat(np.arange(len(tensors)), counts)
-        firsts = np.flatnonzero(indices[back:] == indices[:-back])
-        before, after = rows[firsts], rows[firsts + back]
+        firsts = np.flatnonzero(indices[distance:] == indices[:-distance])
+        before, after = rows[firsts], rows[firsts + distance]
         with np.errstate(all="ignore"):  # results that are not finite are dropped
             norms = np.sqrt(before[:, 2])
             ratios = min_update_norms(before[:, 1:], after[:, 1:]) / (norms + self.epsilon)
