@@ -24,9 +24,9 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    early_steps: int = 50  # gradients are large at the start, which is what clipping is for
+    early_steps: int = 50  # skipped; gradients are large at the start, so clipping is expected
     window_steps: int = 200
-    min_steps_at_end: int = 100  # of a job that is over
+    min_steps_at_end: int = 100  # in the last window of a job
 
 
 LIMITS = Calibration()
@@ -57,7 +57,7 @@ class ClipSaturation(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at what clipping left of the gradients."""
+        """Check which share of the gradient remains after clipping."""
         begin_attempt(window, state)
         severity = Severity.INFO if was_reinforcement_learning(window, state) else Severity.WARNING
         for curve in window.scalars(_NAME):
@@ -71,16 +71,16 @@ class ClipSaturation(Rule):
                 continue
             percent = 100 * float((values < self.fraction).mean())
             if percent >= self.share:
-                middle = float(np.median(values))
+                median = float(np.median(values))
                 yield self.finding(
-                    f"Clipping keeps {100 * middle:.2g}% of the gradient (median): less than "
+                    f"Clipping keeps {100 * median:.2g}% of the gradient (median): less than "
                     f"{100 * self.fraction:g}% in {percent:.0f}% of the last {len(values)} steps.",
                     severity=severity,
                     subject=_NAME,
                     evidence={
-                        "middle_factor": middle,
+                        "middle_factor": median,
                         "cut_percent": percent,
-                        "times_too_small": 1 / max(middle, 1e-12),
+                        "times_too_small": 1 / max(median, 1e-12),
                     },
                 )
 

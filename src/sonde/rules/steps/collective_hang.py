@@ -1,10 +1,11 @@
-"""CollectiveHang: workers wait for one that does not come."""
+"""CollectiveHang: workers wait in a collective that another worker does not reach."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.read.workers import WorkerLife
@@ -18,10 +19,10 @@ from sonde.rules.measures.training_kind import begin_attempt
 
 _KIND = ObservationKind.STANDING_STILL.value
 _WAITING = ("collective", "backward", "device")
-_WORKING = ("compiling", "checkpoint")  # takes long, and ends
+_LONG_ACTIVITIES = ("compiling", "checkpoint")  # take long, but end
 _MAX_LISTED = 8
 _SUBJECT = "job"
-_FAILED = "in a collective"  # how the detail of such a failure begins
+_FAILED = "in a collective"  # prefix of the failure detail of a failed collective
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,15 @@ class Calibration:
     """
 
     silent_seconds: float = 60.0  # without a heartbeat
-    fatal_seconds: float = 600.0  # default timeout of NCCL collectives (10 minutes); Gloo has 30
+    fatal_seconds: float = 600.0  # default timeout of NCCL collectives; for Gloo it is 30 minutes
 
 
 LIMITS = Calibration()
 
 
 @dataclass(frozen=True, slots=True)
-class _Placement:
-    """Where a worker is stuck."""
+class _WorkerStatus:
+    """What a worker does during a hang."""
 
     worker: int
     node: str
@@ -80,122 +81,117 @@ class CollectiveHang(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Puts together where all workers stand."""
+        """Find hangs from the latest status of all workers."""
         begin_attempt(window, state)
         window.steps()
-        standing = state.of("standing")
+        standstills = state.of("standing")
         for observation in window.observations(_KIND):
-            _note(observation, standing)
+            _update_standstill(observation, standstills)
         state["workers"] = len(window.attempt.ranks)
-        at_the_end = _at_the_end(window, standing) if window.is_last else []
-        if at_the_end:
-            yield self._finding(at_the_end, longest=0.0)
+        failed = _failed_collective(window, standstills) if window.is_last else []
+        if failed:
+            yield self._finding(failed, longest=0.0)
             return
-        if len(window.attempt.ranks) < 2 or not standing:
+        if len(window.attempt.ranks) < 2 or not standstills:
             yield self.recovered(_SUBJECT)
             return
-        placements = [_placement(life, standing, window) for life in window.attempt.lives]
-        if any(
-            placement is None for placement in placements
-        ):  # somebody goes on: the others will, too
+        statuses = [_status(life, standstills, window) for life in window.attempt.lives]
+        stuck = [status for status in statuses if status is not None]
+        if len(stuck) < len(statuses):  # a worker makes progress, so the others will, too
             yield self.recovered(_SUBJECT)
             return
-        stuck = [placement for placement in placements if placement is not None]
-        longest = max(
-            (placement.seconds for placement in stuck if placement.is_waiting), default=0.0
-        )
+        longest = max((status.seconds for status in stuck if status.is_waiting), default=0.0)
         if longest >= self.seconds:
             yield self._finding(stuck, longest)
 
     def unfit(self, state: State) -> str:
-        """Jobs of one worker."""
+        """Jobs with one worker."""
         return "the job has only one worker" if state.get("workers", 0) == 1 else ""
 
-    def _finding(self, placements: Sequence[_Placement], longest: float) -> Finding:
-        missing = [placement for placement in placements if not placement.is_waiting]
-        waiting = [placement for placement in placements if placement.is_waiting]
-        is_fatal = longest >= LIMITS.fatal_seconds or any(
-            placement.is_gone for placement in missing
-        )
+    def _finding(self, statuses: Sequence[_WorkerStatus], longest: float) -> Finding:
+        missing = [status for status in statuses if not status.is_waiting]
+        waiting = [status for status in statuses if status.is_waiting]
+        is_fatal = longest >= LIMITS.fatal_seconds or any(status.is_gone for status in missing)
         culprit = missing[0] if missing else None
         text = "; ".join(
-            f"worker {placement.worker} {placement.description}"
-            for placement in missing[:_MAX_LISTED]
+            f"worker {status.worker} {status.description}" for status in missing[:_MAX_LISTED]
         )
         text = (
             text
             or "all workers are waiting: in different collectives, or because the network is down"
         )
         has, was = ("has", "was") if len(waiting) == 1 else ("have", "were")
-        waited = f"{has} been waiting for {longest:.0f} s" if longest else f"{was} in a collective"
+        waiting_text = f"{has} been waiting for {format_duration(longest)}"
+        waited = waiting_text if longest else f"{was} in a collective"
         return self.finding(
-            f"{len(waiting)} of {len(placements)} workers {waited}; worker {waiting[0].worker} "
+            f"{len(waiting)} of {len(statuses)} workers {waited}; worker {waiting[0].worker} "
             f"{waiting[0].description}; {text}.",
             severity=Severity.CRITICAL if is_fatal else Severity.WARNING,
             worker=None if culprit is None else culprit.worker,
             node=None if culprit is None else culprit.node,
             subject=_SUBJECT,
             evidence={
-                "waiting": [float(placement.worker) for placement in waiting],
-                "missing": [float(placement.worker) for placement in missing],
+                "waiting": [float(status.worker) for status in waiting],
+                "missing": [float(status.worker) for status in missing],
                 "lost_seconds": longest,
                 "places": [
-                    f"worker {placement.worker} {placement.description}"
-                    for placement in placements[:_MAX_LISTED]
+                    f"worker {status.worker} {status.description}"
+                    for status in statuses[:_MAX_LISTED]
                 ],
             },
         )
 
 
-def _at_the_end(window: Window, standing: State) -> list[_Placement]:
-    """Where workers were when collectives failed; nothing, where that is not what happened."""
-    placements = []
+def _failed_collective(window: Window, standstills: State) -> list[_WorkerStatus]:
+    """Return the status of each worker if a collective failed without some of them, else nothing.
+
+    A worker that ended with another exception is the cause of the failure, so nothing is returned.
+    """
+    statuses = []
     for life in window.attempt.lives:
         rank, node, failure = life.info.rank, life.info.node, life.failure
         if failure is not None and failure.detail.startswith(_FAILED):
             text = f"failed {failure.detail}"
-            placements.append(_Placement(rank, node, text, 0.0, is_waiting=True))
+            statuses.append(_WorkerStatus(rank, node, text, 0.0, is_waiting=True))
         elif failure is not None and failure.reason is ExitReason.EXCEPTION:
-            return []  # it died of something else, and the others of that
+            return []
         else:
-            standstill = standing.get(str(rank))
+            standstill = standstills.get(str(rank))
             text = "was not in it" if standstill is None else f"was stuck in {standstill['line']}"
-            placements.append(_Placement(rank, node, text, 0.0, is_gone=True))
-    is_some = any(placement.is_waiting for placement in placements) and any(
-        placement.is_gone for placement in placements
-    )
-    return placements if is_some else []
+            statuses.append(_WorkerStatus(rank, node, text, 0.0, is_gone=True))
+    is_partial = len({status.is_waiting for status in statuses}) == 2
+    return statuses if is_partial else []
 
 
-def _note(observation: Observation, standing: State) -> None:
-    """Remember where a worker is stuck, until it continues."""
+def _update_standstill(observation: Observation, standstills: State) -> None:
+    """Store where a worker is stuck, until it continues."""
     if not observation.value:
-        standing.pop(str(observation.worker), None)
+        standstills.pop(str(observation.worker), None)
         return
     activity = str(observation.facts.get("in", ""))
     since_ns = observation.time_ns - round(observation.value * NANOSECONDS)
-    standing[str(observation.worker)] = {
+    standstills[str(observation.worker)] = {
         "in": activity,
         "line": observation.subject,
         "since_ns": since_ns,
     }
 
 
-def _placement(life: WorkerLife, standing: State, window: Window) -> _Placement | None:
-    """Where a worker is stuck at the end of the window; None if it is not."""
-    rank, node, beat = life.info.rank, life.info.node, life.beat
-    heard_ns = window.end_ns if beat is None else beat.time_ns
-    silent = (window.end_ns - heard_ns) / NANOSECONDS
-    if beat is not None and beat.is_over and silent >= 0:
-        return _Placement(rank, node, "has exited", silent, is_gone=True)
+def _status(life: WorkerLife, standstills: State, window: Window) -> _WorkerStatus | None:
+    """Return the status of a worker at the end of the window, or None if it makes progress."""
+    rank, node, heartbeat = life.info.rank, life.info.node, life.beat
+    last_ns = window.end_ns if heartbeat is None else heartbeat.time_ns
+    silent = (window.end_ns - last_ns) / NANOSECONDS
+    if heartbeat is not None and heartbeat.is_over and silent >= 0:
+        return _WorkerStatus(rank, node, "has exited", silent, is_gone=True)
     if silent > LIMITS.silent_seconds:
-        return _Placement(rank, node, "sends no heartbeat", silent, is_gone=True)
-    standstill = standing.get(str(rank))
+        return _WorkerStatus(rank, node, "sends no heartbeat", silent, is_gone=True)
+    standstill = standstills.get(str(rank))
     if standstill is None:
         return None
     seconds = (window.end_ns - int(standstill["since_ns"])) / NANOSECONDS
-    if standstill["in"] in _WORKING and seconds < LIMITS.fatal_seconds:
+    if standstill["in"] in _LONG_ACTIVITIES and seconds < LIMITS.fatal_seconds:
         return None
     activity = f" ({standstill['in']})" if standstill["in"] else ""
     text = f"is stuck in {standstill['line'] or 'unknown code'}{activity}"
-    return _Placement(rank, node, text, seconds, is_waiting=standstill["in"] in _WAITING)
+    return _WorkerStatus(rank, node, text, seconds, is_waiting=standstill["in"] in _WAITING)

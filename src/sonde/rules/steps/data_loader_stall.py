@@ -1,4 +1,4 @@
-"""DataLoaderStall: one wait for a batch is far longer than all others."""
+"""DataLoaderStall: a single wait for a batch is far longer than the others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.formats import format_duration
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
@@ -26,7 +27,9 @@ class Calibration:
 
     recent_steps: int = 400  # for the median and the 90th percentile
     min_steps: int = 20
-    step_factor: float = 20.0
+    long_wait_quantile: float = 0.9
+    long_wait_factor: float = 10.0  # of that quantile
+    step_factor: float = 20.0  # of the median step
     min_lost_share: float = 0.02  # of the time so far, for a warning
     long_seconds: float = 30.0  # lost, for a warning
 
@@ -64,7 +67,7 @@ class DataLoaderStall(Rule):
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             waits = Waits.of(table)
-            _remember(waits, worker_state)
+            _add_waits(waits, worker_state)
             if (
                 len(worker_state["waits"]) < LIMITS.min_steps
                 or float(waits.seconds.max(initial=0.0)) < self.seconds
@@ -72,7 +75,7 @@ class DataLoaderStall(Rule):
                 continue
             later, limit = waits.without_starts(window), self._limit(worker_state)
             is_long = later.seconds > limit
-            if is_long.any():  # else nobody need look at the machine
+            if is_long.any():  # reading CPU metrics is expensive
                 is_long = core_share(window, table) * later.seconds > limit
             if is_long.any():
                 yield self._finding(later.take(is_long), worker_state)
@@ -87,24 +90,25 @@ class DataLoaderStall(Rule):
         )
 
     def _limit(self, state: State) -> float:
-        """The unusually long waits of this worker."""
-        often = float(np.quantile(np.array(state["waits"]), 0.9))
+        """Return the duration in seconds above which a wait of this worker is a stall."""
+        waits = np.array(state["waits"])
+        long_wait = float(np.quantile(waits, LIMITS.long_wait_quantile))
         step = float(np.median(np.array(state["steps"])))
-        state["usual"] = float(np.median(np.array(state["waits"])))
-        return max(self.seconds, 10 * often, LIMITS.step_factor * step)
+        state["usual"] = float(np.median(waits))
+        return max(self.seconds, LIMITS.long_wait_factor * long_wait, LIMITS.step_factor * step)
 
     def _finding(self, stalls: Waits, state: State) -> Finding:
         longest = int(stalls.seconds.argmax())
         lost = float(stalls.seconds.sum())
         state["lost"] = state.get("lost", 0.0) + lost
-        is_much = (
+        is_costly = (
             state["lost"] > LIMITS.min_lost_share * state["spent"] or lost > LIMITS.long_seconds
         )
         step, seconds = int(stalls.steps[longest]), float(stalls.seconds[longest])
         return self.finding(
-            f"Worker {stalls.worker} waited {seconds:.3g} s for the batch of step {step} (median "
-            f"wait: {1e3 * state['usual']:.3g} ms).",
-            severity=Severity.WARNING if is_much else Severity.INFO,
+            f"Worker {stalls.worker} waited {format_duration(seconds)} for the batch of step "
+            f"{step} (median wait: {format_duration(state['usual'])}).",
+            severity=Severity.WARNING if is_costly else Severity.INFO,
             step=(int(stalls.steps[0]), int(stalls.steps[-1])),
             worker=stalls.worker,
             evidence={
@@ -116,7 +120,7 @@ class DataLoaderStall(Rule):
         )
 
 
-def _remember(waits: Waits, state: State) -> None:
+def _add_waits(waits: Waits, state: State) -> None:
     state["waits"] = (state.get("waits", []) + waits.seconds.tolist())[-LIMITS.recent_steps :]
     state["steps"] = (state.get("steps", []) + waits.step_seconds.tolist())[-LIMITS.recent_steps :]
     state["spent"] = state.get("spent", 0.0) + float(waits.step_seconds.sum())

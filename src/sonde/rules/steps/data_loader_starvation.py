@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sonde.formats import format_duration
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
@@ -26,12 +27,11 @@ class Calibration:
     """
 
     min_window_steps: int = 15
-    clear_seconds: float = 3.0  # waiting from the first step on, after which one window is enough
+    clear_seconds: float = 3.0  # of waiting since the first step, for one window to be enough
     clear_percent: float = 50.0  # of the time of these steps
-    min_wait_seconds: float = 0.005  # per step; shorter waits may be the handover of a batch
-    # per step, reported as info if at least half of the step is spent waiting
-    min_short_wait_seconds: float = 0.0025
-    short_wait_percent: float = 50.0  # of a step
+    min_wait_seconds: float = 0.005  # per step; shorter waits may be the transfer of a batch
+    min_short_wait_seconds: float = 0.0025  # per step, for a finding with severity info
+    short_wait_percent: float = 50.0  # of a step, for such a finding
 
 
 LIMITS = Calibration()
@@ -68,12 +68,12 @@ class DataLoaderStarvation(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds up what each worker waits."""
+        """Add up the waiting time of each worker over consecutive windows."""
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             waits = Waits.of(table)
             core = 1.0
-            if self._percent(waits, core) > self.threshold:  # else nobody need look at the machine
+            if self._percent(waits, core) > self.threshold:  # reading CPU metrics is expensive
                 core = worker_state["core"] = _loader_core_share(window, table, worker_state)
                 waits = waits.without_starts(window)
             worker_state["timed"] = worker_state.get("timed", 0) + len(waits.steps)
@@ -110,21 +110,24 @@ class DataLoaderStarvation(Rule):
         return bool(is_long and state["steps"] >= LIMITS.min_window_steps)
 
     def _percent(self, waits: Waits, core: float) -> float:
-        """The share of waiting, without the longest wait; 0 if waits are negligible."""
+        """Return the percentage of time spent waiting, or 0 if waits are negligible.
+
+        The longest wait does not count: DataLoaderStall reports single stalls.
+        """
         if len(waits.steps) < 2:
             return 0.0
         longest = int(waits.seconds.argmax())
         waited = float(waits.seconds.sum() - waits.seconds[longest])
         total = float(waits.step_seconds.sum() - waits.seconds[longest])
         percent = 100 * waited / total if total > 0 else 0.0
-        each = core * waited / (len(waits.steps) - 1)
-        is_alone = core >= 1.0  # else a wait for a core looks the same
-        is_most = (
-            is_alone
+        per_step = core * waited / (len(waits.steps) - 1)
+        has_full_core = core >= 1.0  # otherwise a short wait may be a wait for a core
+        is_short_but_large = (
+            has_full_core
             and percent >= LIMITS.short_wait_percent
-            and each >= LIMITS.min_short_wait_seconds
+            and per_step >= LIMITS.min_short_wait_seconds
         )
-        return percent if each >= LIMITS.min_wait_seconds or is_most else 0.0
+        return percent if per_step >= LIMITS.min_wait_seconds or is_short_but_large else 0.0
 
     def _finding(self, window: Window, waits: Waits, state: State) -> Finding:
         wait, step = state["waited"] / state["steps"], state["whole"] / state["steps"]
@@ -145,7 +148,7 @@ class DataLoaderStarvation(Rule):
         advice = loader.advice if loader is not None else ""
         return self.finding(
             f"Worker {waits.worker} spends {percent:.0f}% of its step time waiting for data: "
-            f"{1e3 * wait:.3g} of {1e3 * step:.3g} ms per step.{text}",
+            f"{format_duration(wait)} of {format_duration(step)} per step.{text}",
             severity=Severity.WARNING if is_long else Severity.INFO,
             step=(int(state["since"]), int(waits.steps[-1])),
             worker=waits.worker,
@@ -163,7 +166,7 @@ class DataLoaderStarvation(Rule):
 
 
 def _add_waits(state: State, waits: Waits) -> None:
-    """Adds a window to those in a row in which a worker waits."""
+    """Add a window to the consecutive windows in which a worker waits."""
     state["waited"] = state.get("waited", 0.0) + float(waits.seconds.sum())
     state["longest"] = state.get("longest", 0.0) + float(waits.seconds.max(initial=0.0))
     state["whole"] = state.get("whole", 0.0) + float(waits.step_seconds.sum())
@@ -172,7 +175,7 @@ def _add_waits(state: State, waits: Waits) -> None:
 
 
 def _loader_core_share(window: Window, table: StepTable, state: State) -> float:
-    """How much of a core each process had that makes batches, or takes them."""
+    """Return the share of a core that the worker and its loader processes had each."""
     loader = loader_facts(window, table.worker, state)
     processes = 1 if loader is None else cores_needed(loader.processes, loader.cores)
     return core_share(window, table, state.get("core", 1.0), processes)

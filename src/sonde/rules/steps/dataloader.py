@@ -40,9 +40,9 @@ class Calibration:
     """
 
     min_steps: int = 15
-    few_steps: int = 50  # below it, the first batches and a single stall would dominate
+    few_steps: int = 50  # with fewer, the first batches and a single stall would dominate
     waiting_share: float = 0.3  # of the step time; less is hidden by other work
-    min_wait_seconds: float = 0.005  # per step; shorter waits are the handover of a batch
+    min_wait_seconds: float = 0.005  # per step; shorter waits are the transfer of a batch
     min_total_seconds: float = 5.0  # of waiting
     copying_share: float = 0.05  # of the step time
 
@@ -78,10 +78,10 @@ class Dataloader(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at the loaders of every worker, and at what its steps wait."""
-        _note_loaders(window, state)
+        """Check the loaders of every worker and the time that its steps wait."""
+        _update_loaders(window, state)
         for table in window.steps():
-            _note_steps(window, table, state.of("workers", table.worker))
+            _add_steps(window, table, state.of("workers", table.worker))
         nodes: dict[str, dict[int, State]] = {}
         for life in window.attempt.lives:
             worker_state = state.of("workers", life.info.rank)
@@ -102,11 +102,11 @@ class Dataloader(Rule):
         return Shortfall(count, LIMITS.min_steps, DataUnit.SETTLED_STEPS)
 
     def summary(self, state: State) -> Evidence:
-        """The distributions of loading times, in seconds: median, 95th percentile, longest."""
+        """Loading times in seconds: median, 95th percentile and maximum."""
         return {
-            f"{what} (seconds: p50, p95, longest)": sketch_quantiles(state[what], _PERCENTILES)
-            for what in ("making a batch", "waiting for a batch")
-            if state.get(what)
+            f"{name} (seconds: p50, p95, longest)": sketch_quantiles(state[name], _PERCENTILES)
+            for name in ("making a batch", "waiting for a batch")
+            if state.get(name)
         }
 
     def _judge_processes(self, window: Window, node: str, workers: dict[int, State]) -> Finding:
@@ -119,23 +119,23 @@ class Dataloader(Rule):
             for worker in workers.values()
             if worker.get("waiting", 0.0) >= LIMITS.waiting_share
         ]
-        # whoever has too many has them in vain, whatever it costs
-        hurts = self.is_classic or any(is_many or _costs(entry) for entry in waiting)
-        if not ((is_few or is_many) and hurts):
+        # too many processes do not help if steps wait, however short the waits are
+        is_costly = self.is_classic or any(is_many or _is_costly(worker) for worker in waiting)
+        if not ((is_few or is_many) and is_costly):
             return self.recovered(f"{node}/processes")
         waits = 100 * max(float(worker.get("waiting", 0.0)) for worker in workers.values())
         share = f" ({percent:.0f}%)" if processes else ""
-        answer = _answer(window, workers)
+        loader = _worst_loader(window, workers)
         return self.finding(
             f"{node} has too {'few' if is_few else 'many'} loader processes: {processes} for "
             f"{cores} cores{share}. Steps spend {waits:.0f}% of their time waiting for data.",
             node=node,
             worker=next(iter(workers)) if len(workers) == 1 else None,
             subject=f"{node}/processes",
-            advice=f"{answer.advice} {_WHERE}" if answer and answer.advice else self.pages().advice,
+            advice=f"{loader.advice} {_WHERE}" if loader and loader.advice else self.pages().advice,
             evidence={
                 "loader_processes": processes,
-                "loader_processes_advised": None if answer is None else answer.advised,
+                "loader_processes_advised": None if loader is None else loader.advised,
                 "cores": cores,
                 "percent_of_the_cores": percent,
                 "lost_percent": waits,
@@ -163,14 +163,14 @@ class Dataloader(Rule):
         )
 
 
-def _answer(window: Window, workers: dict[int, State]) -> TrainingLoader | None:
-    """How many processes each worker should have: as of the one that waits most."""
+def _worst_loader(window: Window, workers: dict[int, State]) -> TrainingLoader | None:
+    """Return the loader of the worker that waits most."""
     worst = max(workers, key=lambda rank: float(workers[rank].get("waiting", 0.0)))
     return loader_facts(window, worst, workers[worst])
 
 
-def _note_loaders(window: Window, state: State) -> None:
-    """Keeps what the loader that serves training is like, and how long batches take."""
+def _update_loaders(window: Window, state: State) -> None:
+    """Store the configuration of training loaders and the distribution of loading times."""
     for rank, table in window.operations(_LOADING, ("name", "duration_ns")).items():
         rows = table.to_pydict()
         worker_state = state.of("workers", rank)
@@ -190,8 +190,8 @@ def _note_loaders(window: Window, state: State) -> None:
         add_to_sketch(state.of("waiting for a batch"), waited)
 
 
-def _note_steps(window: Window, table: StepTable, state: State) -> None:
-    """Keeps how much of its latest steps a worker waits, and copies."""
+def _add_steps(window: Window, table: StepTable, state: State) -> None:
+    """Store the shares of waiting and copying in the latest steps of a worker."""
     waits = Waits.of(table)
     state["steps"] = state.get("steps", 0) + len(waits.steps)
     if len(waits.steps) < LIMITS.few_steps:
@@ -200,7 +200,7 @@ def _note_steps(window: Window, table: StepTable, state: State) -> None:
     if len(waits.steps) < LIMITS.min_steps or total <= 0:
         return
     state["waiting"] = float(waits.seconds.sum()) / total
-    if state["waiting"] >= LIMITS.waiting_share:  # else nobody need look at the machine
+    if state["waiting"] >= LIMITS.waiting_share:  # reading CPU metrics is expensive
         processes = cores_needed(state.get("processes", 0), state.get("cores", 1))
         state["core"] = core_share(window, table, state.get("core", 1.0), processes)
     core = state.get("core", 1.0)
@@ -211,6 +211,6 @@ def _note_steps(window: Window, table: StepTable, state: State) -> None:
     state["copying"] = copied_ns / max(1.0, float(table.durations_ns.sum()))
 
 
-def _costs(state: State) -> bool:
+def _is_costly(state: State) -> bool:
     is_long = float(state.get("wait_seconds", 0.0)) >= LIMITS.min_wait_seconds
     return is_long and float(state.get("waited", 0.0)) >= LIMITS.min_total_seconds

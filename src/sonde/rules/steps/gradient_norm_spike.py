@@ -1,4 +1,4 @@
-"""GradientNormSpike: the norm of all gradients jumps far outside of what it has been."""
+"""GradientNormSpike: the norm of all gradients jumps far outside its recent range."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import begin_attempt
 
 _NAME = "gradient_norm*"
-_BETWEEN = "/between"  # the root mean square of the norms since the last such value
+_BETWEEN = "/between"  # suffix of the root mean square of norms since the last recorded step
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class Calibration:
     recent_norms: int = 200  # for the median and the tail
     min_norms: int = 50  # norms of the first steps vary widely
     ever_factor: float = 3.0  # of the largest norm so far
-    recent_factor: float = 20.0  # of the largest recent norm: healthy runs have heavy tails, too
-    median_factor: float = 50.0  # less is a hard batch
+    recent_factor: float = 20.0  # of the largest recent norm; healthy runs have heavy tails, too
+    median_factor: float = 50.0  # of the median; less is a hard batch
     tail_factor: float = 3.0  # of the log distance between median and 95th percentile
-    max_per_window: int = 3  # more spikes than that are how this training behaves
+    max_per_window: int = 3  # spikes; more are normal for this training
     # recorded norms, if the optimizer's averages cover the steps between them
     min_norms_between: int = 10
-    recovered_share: float = 0.1  # of the spike, at most, once the norm has recovered
+    recovered_share: float = 0.1  # of the spike; below, the norm has recovered
 
 
 LIMITS = Calibration()
@@ -68,7 +68,7 @@ class GradientNormSpike(Rule):
     recovers_after: ClassVar[int] = 1
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks for norms that are out of range."""
+        """Look for norms that are out of range."""
         begin_attempt(window, state)
         curves = {curve.name: curve for curve in window.scalars(_NAME)}
         for name, curve in curves.items():
@@ -116,9 +116,9 @@ class GradientNormSpike(Rule):
     def _judge_between(
         self, window: Window, curve: Curve, between: Curve, state: State
     ) -> Iterator[Finding]:
-        """Judges what was between the steps whose norms are known."""
+        """Look for spikes between the steps whose norms are recorded."""
         recent, first = state.get("recent", []), state.get("between", 0)
-        at = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+        norm_at = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
         largest = state.get("largest", 0.0)
         for step, value in zip(between.steps.tolist(), between.values.tolist(), strict=True):
             if len(recent) >= LIMITS.min_norms_between and value > self.times * largest:
@@ -126,9 +126,9 @@ class GradientNormSpike(Rule):
                 limit = max(
                     LIMITS.median_factor * typical.median, LIMITS.recent_factor * typical.largest
                 )
-                is_back = at.get(step, value) <= LIMITS.recovered_share * value
-                was_seen = any(at.get(index, 0.0) >= value for index in range(first, step))
-                if value > limit and is_back and not was_seen:
+                has_recovered = norm_at.get(step, value) <= LIMITS.recovered_share * value
+                is_recorded = any(norm_at.get(index, 0.0) >= value for index in range(first, step))
+                if value > limit and has_recovered and not is_recorded:
                     yield self._finding_between(curve.name, (first, step - 1), value, typical)
                     if window.is_last and _has_settled(curve, step - 1, typical):
                         yield self.recovered(curve.name)
@@ -150,20 +150,20 @@ class GradientNormSpike(Rule):
     def _finding(
         self, window: Window, name: str, step: int, norm: float, typical: TypicalRange
     ) -> Finding:
-        was_cut = any(step in curve.steps for curve in window.scalars("clip_factor"))
-        end = "; it was clipped" if was_cut else ""
+        is_clipped = any(step in curve.steps for curve in window.scalars("clip_factor"))
+        end = "; it was clipped" if is_clipped else ""
         return self.finding(
             f"{name} jumped to {norm:.4g} at step {step}, {norm / typical.median:.0f} times the "
             f"median of {typical.median:.3g}{end}.",
-            severity=Severity.INFO if was_cut else Severity.WARNING,
+            severity=Severity.INFO if is_clipped else Severity.WARNING,
             step=step,
             subject=name,
-            evidence=_evidence(norm, typical, is_clipped=was_cut),
+            evidence=_evidence(norm, typical, is_clipped=is_clipped),
         )
 
 
 def _has_settled(curve: Curve, step: int, typical: TypicalRange) -> bool:
-    """Whether the norms after a step are as usual."""
+    """Whether the norms after a step are back in their typical range."""
     after = curve.values[curve.steps > step]
     is_known = len(after) > 0 and bool(np.isfinite(after).all())
     return is_known and float(np.median(after)) <= typical.upper

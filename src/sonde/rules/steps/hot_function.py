@@ -10,6 +10,7 @@ from sonde.analyze.hot_functions import HotFunction as Hot
 from sonde.analyze.hot_functions import hot_function
 from sonde.analyze.python_profile import Amounts
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_duration
 from sonde.read.python_profiles import ReadProfile, read_python_profiles
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
@@ -33,8 +34,8 @@ class Calibration:
     sigmas: float = 1.0  # standard errors of the measured share
     min_seconds: float = 0.002  # per step
     warning_seconds: float = 0.005  # per step
-    written_after_seconds: float = 30.0  # after its window, a profile is in the store
-    busy_share: float = 0.5  # of the step: then the function only waits for the device
+    written_after_seconds: float = 30.0  # after the profiled steps, the profile is in the store
+    busy_share: float = 0.5  # of the step; a device this busy is what the function waits for
     warning_percent: float = 50.0  # of the step
 
 
@@ -71,7 +72,7 @@ class HotFunction(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at the profiles of Python that have come since the last window."""
+        """Check the Python profiles that were written since the last check."""
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             if table.is_profiled.any():
@@ -88,33 +89,27 @@ class HotFunction(Rule):
 
     def unfit(self, state: State) -> str:
         """No Python profile was recorded."""
-        is_seen = any(worker.get("looks") is not None for worker in state.of("workers").values())
-        return "" if is_seen else "no Python profile was recorded"
+        has_profile = any("looks" in worker for worker in state.of("workers").values())
+        return "" if has_profile else "no Python profile was recorded"
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How often one must have looked."""
-        inspections = max(
-            (worker.get("looks", 0) for worker in state.of("workers").values()), default=0
-        )
+        """How many profile samples are missing."""
+        count = max((worker.get("looks", 0) for worker in state.of("workers").values()), default=0)
         needed = LIMITS.min_samples
-        return (
-            ""
-            if inspections >= needed
-            else Shortfall(inspections, needed, DataUnit.PROFILE_SAMPLES)
-        )
+        return "" if count >= needed else Shortfall(count, needed, DataUnit.PROFILE_SAMPLES)
 
     def _judge(self, window: Window, worker: int, state: State) -> Iterator[Finding]:
         since_ns, until_ns = state.get("seen_ns", 0), state["until_ns"]
         profiles = [
-            read_python_profile
-            for read_python_profile in read_python_profiles(window.data.worker(worker), [])
-            if since_ns < read_python_profile.profile.start_ns <= until_ns
+            profile
+            for profile in read_python_profiles(window.data.worker(worker), [])
+            if since_ns < profile.profile.start_ns <= until_ns
         ]
-        amounts = [_of_training(profile) for profile in profiles]
+        amounts = [_training_amounts(profile) for profile in profiles]
         steps = sum(mode == Mode.TRAIN for profile in profiles for mode, _ in profile.steps)
         if profiles:
             state["looks"] = state.get("looks", 0) + int(
-                sum(part_amounts.counts.sum() for part_amounts in amounts)
+                sum(amount.counts.sum() for amount in amounts)
             )
         if not steps or state["looks"] < LIMITS.min_samples or state.get("is_busy"):
             return
@@ -128,15 +123,17 @@ class HotFunction(Rule):
     def _finding(
         self, hot: Hot, profiles: Sequence[ReadProfile], steps: int, worker: int, core: float
     ) -> Finding:
-        percent, each = 100 * hot.share, hot.seconds / steps
-        is_felt = percent >= LIMITS.warning_percent and each * core >= LIMITS.warning_seconds
+        percent, per_step = 100 * hot.share, hot.seconds / steps
+        is_significant = (
+            percent >= LIMITS.warning_percent and per_step * core >= LIMITS.warning_seconds
+        )
         numbers = [
             step for profile in profiles for mode, step in profile.steps if mode == Mode.TRAIN
         ]
         return self.finding(
             f"{hot.name} ({hot.file}:{hot.line}) takes {percent:.0f}% of each step "
-            f"({1e3 * each:.3g} ms) outside the framework.",
-            severity=Severity.WARNING if is_felt else Severity.INFO,
+            f"({format_duration(per_step)}) outside the framework.",
+            severity=Severity.WARNING if is_significant else Severity.INFO,
             step=(min(numbers), max(numbers)),
             worker=worker,
             subject=f"{worker}/{hot.name}",
@@ -145,26 +142,26 @@ class HotFunction(Rule):
                 "file": hot.file,
                 "line": hot.line,
                 "lost_percent": percent,
-                "seconds_per_step_to_win": each,
+                "seconds_per_step_to_win": per_step,
             },
         )
 
 
-def _of_training(read: ReadProfile) -> Amounts:
-    """What the training thread did inside of training steps."""
-    amounts = Amounts.of(read.profile)
+def _training_amounts(profile: ReadProfile) -> Amounts:
+    """Return the samples of the training thread within training steps."""
+    amounts = Amounts.of(profile.profile)
     is_training = np.array(
-        [moment.mode == Mode.TRAIN and moment.step != NO_STEP for moment in read.moments],
+        [moment.mode == Mode.TRAIN and moment.step != NO_STEP for moment in profile.moments],
         dtype=np.bool_,
     )
-    return amounts.take((amounts.threads == 0) & is_training[read.times[amounts.times]])
+    return amounts.take((amounts.threads == 0) & is_training[profile.times[amounts.times]])
 
 
 def _is_busy(table: StepTable) -> bool:
-    """Whether a device worked for most of the steps that were profiled."""
+    """Whether a device was busy for a large share of the profiled steps."""
     seconds = table.durations_ns[table.is_profiled] / NANOSECONDS
-    devices = [device_second[table.is_profiled] for device_second in table.device_seconds.values()]
-    worked = (
+    devices = [values[table.is_profiled] for values in table.device_seconds.values()]
+    busy_seconds = (
         np.sum([np.nan_to_num(device) for device in devices], axis=0) if devices else 0.0 * seconds
     )
-    return bool(np.median(worked / np.maximum(seconds, 1e-9)) >= LIMITS.busy_share)
+    return bool(np.median(busy_seconds / np.maximum(seconds, 1e-9)) >= LIMITS.busy_share)

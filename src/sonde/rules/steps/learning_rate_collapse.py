@@ -1,4 +1,4 @@
-"""LearningRateCollapse: the learning rate has fallen to nothing, and training goes on."""
+"""LearningRateCollapse: the learning rate has fallen to nearly zero while training continues."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class Calibration:
     """
 
     min_steps: int = 100  # a schedule may end a little early
-    low_ratio: float = 1e-3  # of the maximum: three typical drops, as at the end of a training
+    low_ratio: float = 1e-3  # of the maximum; three typical drops of a step schedule
     low_percent: float = 70.0  # of all steps
     low_steps: int = 200
-    rounding: float = 1.001  # drops by factors end a rounding error beside their limit
+    rounding: float = 1.001  # of the limit; tolerance for rounding errors
 
 
 LIMITS = Calibration()
@@ -63,7 +63,7 @@ class LearningRateCollapse(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares every learning rate with the highest it has been."""
+        """Compare every learning rate with its highest value so far."""
         begin_attempt(window, state)
         curves = window.scalars(_NAME)
         if not curves:
@@ -83,12 +83,12 @@ class LearningRateCollapse(Rule):
             name: _low_since(curves, limit, state.of(name), last - minimum + 1)
             for name, limit, minimum in limits
         }
-        items = [item for item in since.values() if item is not None]
-        if items:
-            yield self._finding(curves, min(items), last, state)
+        first_steps = [step for step in since.values() if step is not None]
+        if first_steps:
+            yield self._finding(curves, min(first_steps), last, state)
 
     def lacks(self, state: State) -> str:
-        """Nothing: one learning rate is as good as many."""
+        """Nothing: a single learning rate is enough."""
         del state
         return ""
 
@@ -112,26 +112,26 @@ class LearningRateCollapse(Rule):
 
 
 def _low_since(curves: tuple[Curve, ...], limit: float, state: State, latest: float) -> int | None:
-    """Since when every rate is below a limit; None where that is not so, or not for long enough.
+    """Return the first step since which every rate is low, or None if not for long enough.
 
     Args:
         curves: The rates.
-        limit: As a share of the highest value of each.
-        state: What is known of each of them.
-        latest: The last step at which it may have begun.
+        limit: The limit of each rate as a share of its highest value.
+        state: The state of the rates, by name.
+        latest: The latest first step that is long enough ago.
     """
-    is_low = [_note(curve, state.of(curve.name), limit) for curve in curves]
-    rated = [item for item in state.values() if item["highest"] > 0]
-    if not rated or not all(is_low) or any("since" not in rate for rate in rated):
+    is_low = [_update_rate(curve, state.of(curve.name), limit) for curve in curves]
+    nonzero = [rate for rate in state.values() if rate["highest"] > 0]
+    if not nonzero or not all(is_low) or any("since" not in rate for rate in nonzero):
         return None
-    since = max(int(rate["since"]) for rate in rated)
+    since = max(int(rate["since"]) for rate in nonzero)
     return since if since <= latest else None
 
 
-def _note(curve: Curve, state: State, limit: float) -> bool:
-    """Notes the step from which on a rate has been low; whether it is, or never was anything."""
+def _update_rate(curve: Curve, state: State, limit: float) -> bool:
+    """Store since when a rate is low; return whether it is low or has always been zero."""
     before, top = float(state.get("highest", 0.0)), float(curve.values.max())
-    if float(curve.values[-1]) > limit * max(before, top):  # as nearly always
+    if float(curve.values[-1]) > limit * max(before, top):  # the common case
         state["highest"] = max(before, top)
         state.pop("since", None)
         return False

@@ -1,4 +1,4 @@
-"""LossSpike: the loss jumps far outside of what it has been."""
+"""LossSpike: the loss jumps far outside its recent range."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from sonde.rules.measures.training_kind import (
     single_loss,
 )
 
-_OF_A_SPIKE = ("since", "peak", "peak_step", "tail", "limit", "usual")
+_SPIKE_KEYS = ("since", "peak", "peak_step", "tail", "limit", "usual")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,17 @@ class Calibration:
     recent_steps: int = 200  # for the median and the tail
     min_steps: int = 100
     initial_steps: int = 10  # whose median is the initial loss
-    spike_steps: int = 3  # out of range; one bad batch is not a spike
-    spike_window: int = 5  # consecutive steps in which they occur
+    spike_steps: int = 3  # out of range; a single bad batch is not a spike
+    spike_window: int = 5  # consecutive steps that contain them
     single_recent_factor: float = 30.0  # of the largest recent loss, for a single step
     single_initial_factor: float = 3.0  # of the largest initial loss, for a single step
-    abrupt_steps: int = 10  # before which the loss was in range; a slow rise is not a jump
+    abrupt_steps: int = 10  # before the jump, the loss was in range; a slow rise is not a jump
     change_steps: int = 16  # around a new loss function; input sizes are recorded every 16 steps
     min_share: float = 0.25  # of the initial loss
     recovery_steps: int = 10  # whose median must be in range
     give_up_steps: int = 400  # after which the new level is the normal one
-    restart_factor: float = 2.0  # of the learning rate: a schedule restarts
+    restart_factor: float = 2.0  # of the lowest recent learning rate, when a schedule restarts
+    restart_tolerance: float = 1.01  # of the highest earlier learning rate
 
 
 LIMITS = Calibration()
@@ -79,7 +80,7 @@ class LossSpike(Rule):
     explains: ClassVar[tuple[str, ...]] = ("GradientNormSpike",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks for losses that are out of range, and whether they come back."""
+        """Look for losses that are out of range, and whether they recover."""
         begin_attempt(window, state)
         state["changed"] = latest_loss_change(window, state)
         loss = single_loss(window, state, "the loss jumps with the states the model visits")
@@ -96,7 +97,7 @@ class LossSpike(Rule):
         )
 
     def unfit(self, state: State) -> str:
-        """Losses that may jump."""
+        """Losses that are expected to jump, such as those of reinforcement learning."""
         return str(state.get("unfit", ""))
 
     def _judge(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
@@ -108,10 +109,10 @@ class LossSpike(Rule):
             : LIMITS.initial_steps
         ]
         state["seen"] = state.get("seen", 0) + len(values)
-        # the end of the window before is judged again: a spike may have begun there
-        before = state.pop("pending", [])
-        steps = np.append([step for step, _ in before], steps).astype(np.int64)
-        values = np.append([value for _, value in before], values)
+        # a spike may have begun at the end of the previous window
+        pending = state.pop("pending", [])
+        steps = np.append([step for step, _ in pending], steps).astype(np.int64)
+        values = np.append([value for _, value in pending], values)
         if float(values.min()) < 0:
             state["unfit"] = "the loss is negative"
             return
@@ -121,92 +122,94 @@ class LossSpike(Rule):
         if begin is None:
             pending = [] if window.is_last else [*zip(steps.tolist(), values.tolist(), strict=True)]
             state["pending"] = pending[1 - LIMITS.spike_window :]
-            _take(window, values[: len(values) - len(state["pending"])], state)
+            _add_losses(window, values[: len(values) - len(state["pending"])], state)
         else:
             yield from self._follow(curve.name, steps[begin:], values[begin:], state)
 
     def _spike(
         self, window: Window, steps: IntArray, values: FloatArray, state: State
     ) -> int | None:
-        """Where a spike begins, if there is one."""
+        """Return the index at which a spike begins, or None if there is none."""
         recent_values: list[float] = state.get("recent", [])
         top, untrained_top = float(values.max()), LIMITS.single_initial_factor * max(state["first"])
         if len(recent_values) < LIMITS.min_steps or top <= min(max(recent_values), untrained_top):
-            return None  # as nearly always
-        if _begins_again(window, state):
+            return None  # the common case
+        if _rate_restarts(window, state):
             return None
         recent = np.array(recent_values)
         typical, untrained = TypicalRange.of(recent), median_of(state["first"])
-        lately = TypicalRange.of(recent[-LIMITS.min_steps :])
-        # of a loss that has just come down, the last hundred tell more than the way there
-        reach = min(typical.limit(self.times), lately.limit(self.times))
-        limit = max(reach, typical.largest, typical.median + LIMITS.min_share * untrained)
+        latest = TypicalRange.of(recent[-LIMITS.min_steps :])
+        # if the loss has just fallen, the latest steps are more typical than the fall
+        tail_limit = min(typical.limit(self.times), latest.limit(self.times))
+        limit = max(tail_limit, typical.largest, typical.median + LIMITS.min_share * untrained)
         begin = _cluster(values > limit)
-        far = max(
-            LIMITS.single_recent_factor * lately.largest, untrained_top, lately.limit(self.times)
+        single_limit = max(
+            LIMITS.single_recent_factor * latest.largest, untrained_top, latest.limit(self.times)
         )
-        alone = np.flatnonzero(values > far)
+        single_indices = np.flatnonzero(values > single_limit)
         is_jump = begin is not None and (
             float(np.append(recent, values[:begin])[-LIMITS.abrupt_steps :][0]) <= typical.upper
         )
-        if not is_jump and not len(alone):
+        if not is_jump and not len(single_indices):
             return None
-        first = begin if begin is not None and is_jump else int(alone[0])
+        first = begin if begin is not None and is_jump else int(single_indices[0])
         changed = state["changed"]
         if changed is not None and abs(int(steps[first]) - changed) <= LIMITS.change_steps:
             return None
-        state["limit"], state["usual"] = limit if is_jump else far, lately.median
+        state["limit"], state["usual"] = limit if is_jump else single_limit, latest.median
         return first
 
     def _follow(
         self, name: str, steps: IntArray, values: FloatArray, state: State
     ) -> Iterator[Finding]:
-        """Says how high it went, and whether it has come back."""
+        """Report the height of a spike and whether the loss has recovered."""
         state.setdefault("since", int(steps[0]))
         top = int(values.argmax())
         if values[top] > state.get("peak", 0.0):
             state["peak"], state["peak_step"] = float(values[top]), int(steps[top])
         state["tail"] = state.get("tail", []) + values.tolist()
-        back = _came_back(np.array(state["tail"]), float(state["limit"]))
-        lasted = len(state["tail"]) if back is None else back
-        yield self._finding(name, state, lasted, is_back=back is not None)
-        if back is not None:
+        recovery = _recovery_index(np.array(state["tail"]), float(state["limit"]))
+        steps_lasted = len(state["tail"]) if recovery is None else recovery
+        yield self._finding(name, state, steps_lasted, has_recovered=recovery is not None)
+        if recovery is not None:
             yield self.recovered(name)
-        if back is not None or lasted > LIMITS.give_up_steps:
-            before = state["recent"] if back is not None else []
-            state["recent"] = (before + state["tail"][back or 0 :])[-LIMITS.recent_steps :]
-            for key in _OF_A_SPIKE:
+        if recovery is not None or steps_lasted > LIMITS.give_up_steps:
+            before = state["recent"] if recovery is not None else []
+            state["recent"] = (before + state["tail"][recovery or 0 :])[-LIMITS.recent_steps :]
+            for key in _SPIKE_KEYS:
                 del state[key]
 
-    def _finding(self, name: str, state: State, lasted: int, *, is_back: bool) -> Finding:
-        count = f"{lasted} step" if lasted == 1 else f"{lasted} steps"
-        end = f"recovered after {count}" if is_back else f"has not recovered in {count}"
+    def _finding(
+        self, name: str, state: State, steps_lasted: int, *, has_recovered: bool
+    ) -> Finding:
+        count = f"{steps_lasted} step" if steps_lasted == 1 else f"{steps_lasted} steps"
+        end = f"recovered after {count}" if has_recovered else f"has not recovered in {count}"
         return self.finding(
             f"{name} jumped from {state['usual']:.4g} to {state['peak']:.4g} at step "
             f"{state['peak_step']} and {end}.",
-            step=(int(state["since"]), int(state["since"]) + max(lasted, 1) - 1),
+            step=(int(state["since"]), int(state["since"]) + max(steps_lasted, 1) - 1),
             subject=name,
             evidence={
                 "usual": state["usual"],
                 "limit": state["limit"],
                 "peak": state["peak"],
                 "peak_step": state["peak_step"],
-                "lasted_steps": lasted,
-                "has_recovered": is_back,
+                "lasted_steps": steps_lasted,
+                "has_recovered": has_recovered,
             },
         )
 
 
 def _cluster(is_out: BoolArray) -> int | None:
-    """Where enough steps out of range come close together; None where they do not."""
+    """Return the index of the first cluster of steps out of range, or None if there is none."""
     indices = np.flatnonzero(is_out)
     spans = indices[LIMITS.spike_steps - 1 :] - indices[: len(indices) - LIMITS.spike_steps + 1]
     close = np.flatnonzero(spans < LIMITS.spike_window)
     return int(indices[close[0]]) if len(close) else None
 
 
-def _take(window: Window, values: FloatArray, state: State) -> None:
-    """Remembers a window without a spike."""
+def _add_losses(window: Window, values: FloatArray, state: State) -> None:
+    """Add the losses and learning rates of a window without a spike to the history."""
     state["recent"] = (state.get("recent", []) + values.tolist())[-LIMITS.recent_steps :]
     rates = highest_learning_rate(window)
     if len(rates):
@@ -214,8 +217,8 @@ def _take(window: Window, values: FloatArray, state: State) -> None:
         state["highest_rate"] = max(state.get("highest_rate", 0.0), float(rates.max()))
 
 
-def _came_back(values: FloatArray, limit: float) -> int | None:
-    """The place from which on its middle was in range again."""
+def _recovery_index(values: FloatArray, limit: float) -> int | None:
+    """Return the index from which on the median is within the limit, or None if it never is."""
     if len(values) < LIMITS.recovery_steps:
         return None
     inside = np.lib.stride_tricks.sliding_window_view(values <= limit, LIMITS.recovery_steps)
@@ -226,11 +229,12 @@ def _came_back(values: FloatArray, limit: float) -> int | None:
     return index + int(np.argmax(inside[index]))
 
 
-def _begins_again(window: Window, state: State) -> bool:
-    """Whether the learning rate goes up to where it has been before, as some schedules do."""
+def _rate_restarts(window: Window, state: State) -> bool:
+    """Whether the learning rate rises to an earlier level, as in schedules with restarts."""
     rates = highest_learning_rate(window)
     if not len(rates) or "rate" not in state:
         return False
-    append = np.append(state["rate"], rates)
-    is_up = append > LIMITS.restart_factor * np.minimum.accumulate(append)
-    return bool(is_up.any()) and float(rates.max()) <= 1.01 * state["highest_rate"]
+    series = np.append(state["rate"], rates)
+    is_up = series > LIMITS.restart_factor * np.minimum.accumulate(series)
+    highest = LIMITS.restart_tolerance * state["highest_rate"]
+    return bool(is_up.any()) and float(rates.max()) <= highest

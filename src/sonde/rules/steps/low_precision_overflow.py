@@ -1,4 +1,4 @@
-"""LowPrecisionOverflow: numbers come to the end of what their data type can hold."""
+"""LowPrecisionOverflow: values approach or exceed the range of their data type."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import begin_attempt
 
-_LARGEST = {"float16": 65504.0}
+_MAX_VALUES = {"float16": 65504.0}
 _COLLECTIONS = ("weights", "gradients", "activations", "outputs")
 
 
@@ -26,10 +26,10 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    settling_steps: int = 50  # a scaler starts too high and skips steps until it fits
+    settling_steps: int = 50  # a scaler starts too high and skips steps until its scale fits
     window_steps: int = 200
     min_skipped: int = 10
-    stuck_steps: int = 50  # skipped in a row: the scale cannot go lower
+    stuck_steps: int = 50  # skipped in a row; lowering the scale does not help
 
 
 LIMITS = Calibration()
@@ -73,7 +73,7 @@ class LowPrecisionOverflow(Rule):
         yield from self._near_the_limit(window, state)
 
     def unfit(self, state: State) -> str:
-        """Trainings in full precision."""
+        """Training in full precision."""
         is_half = state.get("is_scaled") or state.get("is_half")
         return "" if is_half else "no gradient scaler and no float16 tensor"
 
@@ -108,7 +108,7 @@ class LowPrecisionOverflow(Rule):
     def _near_the_limit(self, window: Window, state: State) -> Iterator[Finding]:
         for collection in _COLLECTIONS:
             for tensor in window.tensors(collection):
-                largest = _LARGEST.get(tensor.info.dtype) if tensor.info is not None else None
+                largest = _MAX_VALUES.get(tensor.info.dtype) if tensor.info is not None else None
                 if largest is None:
                     continue
                 state["is_half"] = True

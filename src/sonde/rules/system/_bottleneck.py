@@ -1,4 +1,4 @@
-"""What CPUBottleneck and IOBottleneck share: the host is at its limit while its GPUs wait."""
+"""Base class of CPUBottleneck and IOBottleneck: a host resource is saturated while GPUs wait."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -50,18 +50,18 @@ class Bottleneck(Rule):
     @property
     @abstractmethod
     def limit(self) -> float:
-        """From what load on the host counts as busy, in percent."""
+        """The load in percent above which the host is saturated."""
 
     @abstractmethod
     def load(self, window: Window, host: Samples) -> Values:
-        """How busy a node is at each of its samples."""
+        """Return the load of a node at each of its samples, in percent."""
 
     @abstractmethod
     def message(self, node: str, share: float) -> str:
-        """The finding in words."""
+        """Return the message of a finding."""
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds up the datapoints of each node."""
+        """Count the samples of each node in which the host is saturated and the GPUs are idle."""
         sample_filter = SampleFilter(self.patience, self.is_classic)
         sample_filter.begin(window, state)
         gpus: dict[str, list[Samples]] = {}
@@ -89,12 +89,12 @@ class Bottleneck(Rule):
         return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
-        """One of the two metrics alone says nothing."""
+        """The metrics that were not recorded."""
         has = {GPU: state.get("gpus", 0), self.metric: state.get("hosts", 0)}
         return " and ".join(Metric(name).missing for name, count in has.items() if not count)
 
     def summary(self, state: State) -> Evidence:
-        """The share of each node."""
+        """The percentage of such samples, by node."""
         return {
             f"{name}: percent of samples": _share(node)
             for name, node in state.of("nodes").items()

@@ -1,4 +1,4 @@
-"""BatchSize: there is room for larger batches on every side."""
+"""BatchSize: CPU, GPU and GPU memory have room for larger batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,8 +38,9 @@ class Calibration:
     """
 
     windows_in_a_row: int = 2
-    idle_percent: float = 1.0  # an idle GPU is left to IdleGPU
-    waiting_share: float = 0.2  # of the steps; larger batches would not help
+    idle_percent: float = 1.0  # IdleGPU reports idle GPUs
+    waiting_share: float = 0.2  # of the step time; larger batches would not help
+    smoothing: float = 0.5  # weight of the latest window in the waiting share
 
 
 LIMITS = Calibration()
@@ -76,16 +77,16 @@ class BatchSize(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LowGPUUtilization",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Collects datapoints until a window of them is full, node by node."""
+        """Collect samples of each node and check each complete window."""
         sample_filter = SampleFilter(self.patience, self.is_classic)
         sample_filter.begin(window, state)
-        _note_waits(window, state)
-        sides = {metric: _by_node(window, metric) for metric in (_CPU, _GPU, _MEMORY)}
-        for metric, result in sides.items():
-            state.of("seen")[metric] = bool(result) or state.of("seen").get(metric, False)
-        for name in sorted(set(sides[_CPU]) & set(sides[_GPU]) & set(sides[_MEMORY])):
-            times_ns = sides[_CPU][name][0].times_ns
-            columns = [_highest(sides[item][name], times_ns) for item in (_CPU, _GPU, _MEMORY)]
+        _update_waiting_share(window, state)
+        series = {metric: _by_node(window, metric) for metric in (_CPU, _GPU, _MEMORY)}
+        for metric, nodes in series.items():
+            state.of("seen")[metric] = bool(nodes) or state.of("seen").get(metric, False)
+        for name in sorted(set(series[_CPU]) & set(series[_GPU]) & set(series[_MEMORY])):
+            times_ns = series[_CPU][name][0].times_ns
+            columns = [_highest(series[item][name], times_ns) for item in (_CPU, _GPU, _MEMORY)]
             is_known = ~np.isnan(columns).any(axis=0)
             counted = sample_filter.take(
                 state, name, times_ns[is_known], *(column[is_known] for column in columns)
@@ -102,9 +103,11 @@ class BatchSize(Rule):
         return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
-        """It needs all three."""
-        count = state.of("seen").items()
-        return " and ".join(Metric(name).missing for name, is_seen in count if not is_seen)
+        """The metrics that were not recorded."""
+        metrics = state.of("seen").items()
+        return " and ".join(
+            Metric(name).missing for name, is_recorded in metrics if not is_recorded
+        )
 
     def _judge(self, name: str, rows: Values, node: State, state: State) -> Finding:
         cpu, gpu, memory = (float(item) for item in np.percentile(rows[:, 1:], 95, axis=0))
@@ -147,15 +150,16 @@ def _highest(samples: list[Samples], times_ns: Instants) -> Values:
     return np.asarray(np.max([values_at(sample, times_ns) for sample in samples], axis=0))
 
 
-def _note_waits(window: Window, state: State) -> None:
-    """Keeps how much of the steps was spent waiting for data, the latest counting most."""
-    waited_ns = whole_ns = 0
+def _update_waiting_share(window: Window, state: State) -> None:
+    """Update the share of step time spent waiting for data, as a moving average."""
+    waited_ns = total_ns = 0
     for table in window.steps():
         waited_ns += int(table.phases_ns[Phase.DATA_WAIT.value].sum())
-        whole_ns += int(table.durations_ns.sum())
-    if whole_ns:
-        share = waited_ns / whole_ns
-        state["waiting"] = 0.5 * (state.get("waiting", share) + share)
+        total_ns += int(table.durations_ns.sum())
+    if total_ns:
+        share = waited_ns / total_ns
+        before = state.get("waiting", share)
+        state["waiting"] = (1 - LIMITS.smoothing) * before + LIMITS.smoothing * share
 
 
 def _is_waiting(state: State) -> bool:

@@ -1,4 +1,4 @@
-"""CPUBottleneck: the processors are at their limit while GPUs wait."""
+"""CPUBottleneck: the CPU is saturated while GPUs wait."""
 
 from typing import ClassVar
 
@@ -39,11 +39,11 @@ class CPUBottleneck(Bottleneck):
 
     @property
     def limit(self) -> float:
-        """From what load on the host counts as busy, in percent."""
+        """The load in percent above which the host is saturated."""
         return self.cpu_threshold
 
     def load(self, window: Window, host: Samples) -> Values:
-        """Of the node; calibrated also of the cores that the job may use."""
+        """Return CPU utilization of the node or, if higher, of the cores that the job may use."""
         total = host.values.astype(np.float64)
         if self.is_classic:
             return total
@@ -55,7 +55,7 @@ class CPUBottleneck(Bottleneck):
         return np.fmax(total, np.minimum(values_at(job_samples[0], host.times_ns) / usable, 100.0))
 
     def message(self, node: str, share: float) -> str:
-        """The finding in words."""
+        """Return the message of a finding."""
         return (
             f"{node}: for {share:.0f}% of the time, CPU utilization is above "
             f"{self.cpu_threshold:.0f}% and GPU utilization below {self.gpu_threshold:.0f}%."

@@ -16,7 +16,7 @@ from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import begin_attempt
 
 _WAIT = "process_tree.cpu_wait_percent"
-_JOB = "process_tree.cpu_percent"  # of one core
+_JOB = "process_tree.cpu_percent"  # 100 is one core
 _MACHINE = "cpu.utilization_percent"
 _THROTTLED = "cgroup.throttled_percent"
 
@@ -28,14 +28,15 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    full_percent: float = 90.0  # of all cores; below it there is a core for everyone
-    others_percent: float = 25.0  # of all cores; less is the system's own work
+    full_percent: float = 90.0  # of all cores; below, there are cores left
+    others_percent: float = 25.0  # of all cores; less is work of the operating system
     windows_in_a_row: int = 2
     min_samples: int = 5
-    slow_factor: float = 1.5  # of the usual step, for a warning
+    slow_factor: float = 1.5  # of the median step without contention, for a warning
     lasting_windows: int = 12  # in a row (one minute), for a warning
     min_steps: int = 10
-    history_windows: int = 32  # without contention, for the usual step
+    history_windows: int = 32  # without contention, for the median step
+    quiet_factor: float = 0.5  # of `threshold`; windows with longer waits have contention
 
 
 LIMITS = Calibration()
@@ -82,7 +83,7 @@ class CPUContention(Rule):
     )
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares what the job and the others use, node by node."""
+        """Compare the CPU usage of the job and of other processes on each node."""
         begin_attempt(window, state)
         for load in _loads(window):
             node_state = state.of("nodes", load.node)
@@ -95,7 +96,7 @@ class CPUContention(Rule):
             is_waiting = is_full and load.wait > self.threshold
             if not is_waiting and load.throttled <= self.threshold:
                 node_state["in_a_row"] = 0
-                if seconds is not None and load.wait <= self.threshold / 2:
+                if seconds is not None and load.wait <= LIMITS.quiet_factor * self.threshold:
                     node_state["usual"] = [*node_state.get("usual", []), seconds][
                         -LIMITS.history_windows :
                     ]
@@ -117,7 +118,7 @@ class CPUContention(Rule):
         self, load: _Load, seconds: float | None, state: State, *, is_waiting: bool
     ) -> Finding:
         typical = float(np.median(state["usual"])) if state.get("usual") else None
-        times = seconds / typical if seconds is not None and typical else None
+        slowdown = seconds / typical if seconds is not None and typical else None
         message = (
             f"The job spends {load.wait:.0f}% of its runnable time waiting for a core: other "
             f"processes use {load.other_processes:.0f}% of the CPU of {load.node}, the job "
@@ -128,13 +129,13 @@ class CPUContention(Rule):
                 f"The container's CPU quota throttles the job on {load.node} in "
                 f"{load.throttled:.0f}% of the scheduling periods."
             )
-        is_slow = times is not None and times >= LIMITS.slow_factor
+        is_slow = slowdown is not None and slowdown >= LIMITS.slow_factor
         if is_slow:
-            message += f" Steps take {times:.1f} times as long as before."
-        is_felt = is_slow and state["in_a_row"] >= LIMITS.lasting_windows
+            message += f" Steps take {slowdown:.1f} times as long as before."
+        is_lasting = is_slow and state["in_a_row"] >= LIMITS.lasting_windows
         return self.finding(
             message,
-            severity=Severity.WARNING if is_felt else Severity.INFO,
+            severity=Severity.WARNING if is_lasting else Severity.INFO,
             node=load.node,
             subject=load.node,
             evidence={
@@ -142,13 +143,13 @@ class CPUContention(Rule):
                 "others_percent": load.other_processes,
                 "job_percent": load.job,
                 "throttled_percent": load.throttled,
-                "times_usual_step": times,
+                "times_usual_step": slowdown,
             },
         )
 
 
 def _loads(window: Window) -> Iterator[_Load]:
-    """The load of each node on which enough was measured."""
+    """Yield the load of each node with enough samples."""
     waits = _means(window, _WAIT)
     jobs, machines, quotas = (_means(window, item) for item in (_JOB, _MACHINE, _THROTTLED))
     for node, (wait, count) in waits.items():
@@ -158,12 +159,12 @@ def _loads(window: Window) -> Iterator[_Load]:
         if count < LIMITS.min_samples or node not in jobs or node not in machines or not cores:
             continue
         job = jobs[node][0] / cores
-        remaining_names = max(0.0, machines[node][0] - job)
-        yield _Load(node, wait, job, remaining_names, quotas.get(node, (0.0, 0))[0])
+        other_processes = max(0.0, machines[node][0] - job)
+        yield _Load(node, wait, job, other_processes, quotas.get(node, (0.0, 0))[0])
 
 
 def _means(window: Window, metric: str) -> dict[str, tuple[float, int]]:
-    """The mean of a metric of whole nodes, and of how many samples."""
+    """Return the mean and the number of samples of a metric, by node."""
     return {
         samples.node: (float(samples.values.mean()), len(samples))
         for samples in window.system(metric)
@@ -172,7 +173,7 @@ def _means(window: Window, metric: str) -> dict[str, tuple[float, int]]:
 
 
 def _step_seconds(window: Window, node: str) -> float | None:
-    """How long the middle step of a node's workers takes; None where too few tell it."""
+    """Return the median step duration of a node's workers, or None with too few steps."""
     tables = [table for table in window.steps() if window.attempt.node_of(table.worker) == node]
     durations = [table.durations_ns[~table.is_profiled] for table in tables]
     together = np.concatenate(durations or [np.empty(0, np.int64)])

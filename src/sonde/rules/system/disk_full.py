@@ -1,4 +1,4 @@
-"""DiskFull: a disk that the job writes to will not last."""
+"""DiskFull: a disk that the job writes to is full or fills up soon."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,10 +28,11 @@ class Calibration:
 
     max_points: int = 240  # remembered
     min_points: int = 24  # two minutes at the default interval
-    later_share: float = 0.3  # of the drop in the second half of the time; less has leveled off
+    later_share: float = 0.3  # of the drop, in the second half of the time; less has leveled off
     min_drop_bytes: int = 100 << 20  # logs take less
     soon_seconds: float = 600.0
     horizon_seconds: float = 24 * 3600.0
+    nearly_full_factor: float = 10.0  # of `least_free`, for a critical finding
 
 
 LIMITS = Calibration()
@@ -63,7 +64,7 @@ class DiskFull(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows the free space of every disk."""
+        """Check the free space of every disk."""
         sample_filter = SampleFilter("auto", is_classic=False)
         sample_filter.begin(window, state)
         percents = {(samples.node, samples.device): samples for samples in window.system(_PERCENT)}
@@ -91,9 +92,13 @@ class DiskFull(Rule):
 
     def _judge(self, samples: Samples, disk: State) -> Finding:
         free = float(samples.values[-1])
-        had = float(disk["at_first"])
+        initial = float(disk["at_first"])
         percent = disk["percent"]
-        if percent is not None and percent < self.least_free and had - free > LIMITS.min_drop_bytes:
+        if (
+            percent is not None
+            and percent < self.least_free
+            and initial - free > LIMITS.min_drop_bytes
+        ):
             text = f"is full: {format_bytes(free)} ({percent:.1f}%) left"
             return self._finding(samples, text, Severity.CRITICAL, {"free_bytes": free})
         remaining = (
@@ -106,7 +111,7 @@ class DiskFull(Rule):
         is_near = (
             remaining < LIMITS.soon_seconds
             and percent is not None
-            and percent < 10 * self.least_free
+            and percent < LIMITS.nearly_full_factor * self.least_free
         )
         text = (
             f"has {format_bytes(free)} left and will be full in {format_duration(remaining)} "
@@ -133,18 +138,15 @@ class DiskFull(Rule):
 
 
 def _seconds_left(rows: Values) -> float | None:
-    """How long the space lasts at this pace; None where it does not fall, or lasts long."""
+    """Return how long free space lasts at this rate, or None if it is stable or lasts long."""
     seconds, free = rows[:, 0], rows[:, 1]
-    lasted = float(seconds[-1] - seconds[0])
-    fall = float(free[0] - free[-1])
-    if fall < LIMITS.min_drop_bytes or lasted <= 0:
+    duration = float(seconds[-1] - seconds[0])
+    drop = float(free[0] - free[-1])
+    if drop < LIMITS.min_drop_bytes or duration <= 0:
         return None
-    half = free[int(np.searchsorted(seconds, seconds[0] + lasted / 2))]
-    if float(half - free[-1]) < LIMITS.later_share * fall:
+    free_at_half = free[int(np.searchsorted(seconds, seconds[0] + duration / 2))]
+    if float(free_at_half - free[-1]) < LIMITS.later_share * drop:
         return None
-    remaining = float(free[-1]) / fall * lasted
-    return (
-        remaining
-        if remaining < min(max(lasted, LIMITS.soon_seconds), LIMITS.horizon_seconds)
-        else None
-    )
+    remaining = float(free[-1]) / drop * duration
+    limit = min(max(duration, LIMITS.soon_seconds), LIMITS.horizon_seconds)
+    return remaining if remaining < limit else None

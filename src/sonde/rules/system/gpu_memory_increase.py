@@ -1,4 +1,4 @@
-"""GPUMemoryIncrease: the memory of a GPU fills up while training goes on."""
+"""GPUMemoryIncrease: the memory use of a GPU keeps growing during training."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,13 +61,13 @@ class GPUMemoryIncrease(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Collects datapoints until a window of them is full, GPU by GPU."""
+        """Collect samples of each GPU and check the means of complete windows."""
         sample_filter = SampleFilter(self.patience, self.is_classic)
         sample_filter.begin(window, state)
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
             gpu = state.of("gpus", name)
-            if gpu.get("leg") != window.attempt.number:  # a new process begins with empty memory
+            if gpu.get("leg") != window.attempt.number:  # a new process starts with empty memory
                 gpu.clear()
                 gpu["leg"] = window.attempt.number
             counted = sample_filter.take(state, name, samples.times_ns, samples.values)
@@ -109,7 +109,7 @@ class GPUMemoryIncrease(Rule):
             series = halve([*series, [time_ns / NANOSECONDS, mean]], LIMITS.max_windows)
         gpu["series"] = series
         levels = [row[1] for row in series]
-        if not series or max(levels) - min(levels) <= self.increase:  # mostly so, and cheap to see
+        if not series or max(levels) - min(levels) <= self.increase:  # the common case
             return self.recovered(subject)
         points = np.array(series)
         growth = growth_of(points[:, 0], points[:, 1])

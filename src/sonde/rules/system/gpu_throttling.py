@@ -1,4 +1,4 @@
-"""GPUThrottling: heat or power holds the clocks of a GPU down."""
+"""GPUThrottling: heat or a power limit reduces the clock of a GPU."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    busy_percent: float = 50.0  # an idle GPU lowers its clock by itself
+    busy_percent: float = 50.0  # of utilization; an idle GPU lowers its clock anyway
     min_samples: int = 20
     windows_in_a_row: int = 2
     min_clock_loss_percent: float = 5.0  # for thermal and hardware slowdowns
-    # of `clock_loss`: a power limit costs every GPU some clock by design
+    # of `clock_loss`; a power limit reduces the clock of every GPU a little by design
     single_gpu_factor: float = 3.0
 
 
@@ -66,7 +66,7 @@ class GPUThrottling(Rule):
     explains: ClassVar[tuple[str, ...]] = ("Straggler", "ThroughputDrop", "LoadBalancing")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Looks at every GPU at work."""
+        """Check the clock and the throttling reasons of every busy GPU."""
         inspections = list(_inspections(window))
         for samples in window.system(_UTILIZATION):
             busy = int((samples.values >= LIMITS.busy_percent).sum())
@@ -74,14 +74,14 @@ class GPUThrottling(Rule):
         for entry in inspections:
             gpu = state.of("gpus", entry.name)
             gpu["highest"] = max(gpu.get("highest", 0.0), entry.clock or 0.0)
-            remaining_names = [
+            other_clocks = [
                 inspection.clock
                 for inspection in inspections
                 if inspection is not entry and inspection.clock
             ]
             loss = _percent_below(entry.clock, gpu["highest"])
             behind = _percent_below(
-                entry.clock, float(median(remaining_names)) if remaining_names else None
+                entry.clock, float(median(other_clocks)) if other_clocks else None
             )
             kind = self._kind(entry, loss, behind)
             gpu["in_a_row"] = gpu.get("in_a_row", 0) + 1 if kind else 0
@@ -146,29 +146,29 @@ class _Inspection:
     """A busy GPU in one window: its throttling and its clock."""
 
     name: str
-    thermal: float  # percent of the time at work, as the next two
+    thermal: float  # percent of the busy time, as the next two
     power: float
     hardware: float
-    clock: float | None  # MHz; None where nobody knows, as the temperature
-    celsius: float | None
+    clock: float | None  # MHz; None if unknown
+    celsius: float | None  # None if unknown
 
 
 def _inspections(window: Window) -> Iterator[_Inspection]:
     series = {metric: _of_gpus(window, metric) for metric in (*_REASONS, _CLOCK, _TEMPERATURE)}
-    held = [samples for metric in _REASONS for samples in series[metric].values()]
-    is_held = any(samples.values.max() > 0 for samples in held)
-    needed = tuple(series) if is_held else (_CLOCK,)
+    reasons = [samples for metric in _REASONS for samples in series[metric].values()]
+    is_throttled = any(samples.values.max() > 0 for samples in reasons)
+    needed = tuple(series) if is_throttled else (_CLOCK,)  # without throttling, only the clock
     unknown = np.full(1, np.nan)
     for name, utilization in _of_gpus(window, _UTILIZATION).items():
         times_ns = utilization.times_ns[utilization.values >= LIMITS.busy_percent]
         if len(times_ns) < LIMITS.min_samples or not any(name in series[item] for item in _REASONS):
             continue
         aligned = dict.fromkeys(series, unknown)
-        for metric in needed:  # mostly nothing is held down, and only the clock is of interest
+        for metric in needed:
             if name in series[metric]:
                 aligned[metric] = values_at(series[metric][name], times_ns)
         thermal, power, hardware = (
-            100 * float(np.mean(aligned[item] > 0)) if is_held else 0.0 for item in _REASONS
+            100 * float(np.mean(aligned[item] > 0)) if is_throttled else 0.0 for item in _REASONS
         )
         clock, celsius = _mean(aligned[_CLOCK]), _mean(aligned[_TEMPERATURE])
         yield _Inspection(name, thermal, power, hardware, clock, celsius)

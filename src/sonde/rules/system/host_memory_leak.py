@@ -1,4 +1,4 @@
-"""HostMemoryLeak: the memory of a worker grows all the time."""
+"""HostMemoryLeak: the memory of a worker keeps growing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,10 +41,10 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    settling_steps: int = 10  # allocators and libraries take what they need
+    settling_steps: int = 10  # allocators and libraries allocate what they need
     max_points: int = 240  # remembered
-    min_seconds: float = 60.0  # unless the job ends before; a cache may take that long to fill
-    full_share: float = 0.6  # of the limit; in a first epoch, data may be cached on purpose
+    min_seconds: float = 60.0  # unless the job ends earlier; a cache may take that long to fill
+    full_share: float = 0.6  # of the limit; in the first epoch, data may be cached on purpose
     critical_share: float = 0.85  # of the limit
     soon_seconds: float = 1800.0
 
@@ -53,7 +53,7 @@ LIMITS = Calibration()
 
 
 @dataclass(frozen=True)
-class _Grown:
+class _MemorySeries:
     """The memory of a worker, node or GPU in one window."""
 
     subject: str
@@ -95,7 +95,7 @@ class HostMemoryLeak(Rule):
     explains: ClassVar[tuple[str, ...]] = ("GPUMemoryIncrease",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows every worker, and every node as a whole."""
+        """Check the memory of every worker, every node and live GPU tensors."""
         sample_filter = SampleFilter("auto", is_classic=False)
         sample_filter.begin(window, state)
         state["plays"] = (
@@ -105,28 +105,29 @@ class HostMemoryLeak(Rule):
         state["trained_until"] = max([state.get("trained_until", 0), *ends_ns])
         leaking: set[str] = set()
         sampled = [*_workers(window), *_nodes(window), *_live(window)]
-        for item in (*sampled, *(_resident(window) if _is_short(window) else ())):
-            samples_state = state.of("series", item.subject)
+        for series in (*sampled, *(_resident(window) if _is_short(window) else ())):
+            samples_state = state.of("series", series.subject)
             if samples_state.get("leg") != window.attempt.number:
                 samples_state.clear()
                 samples_state["leg"] = window.attempt.number
-            counted = sample_filter.take(state, item.subject, item.times_ns, item.values)
+            counted = sample_filter.take(state, series.subject, series.times_ns, series.values)
             rows = samples_state.get("rows", []) + _rows(window, *counted)
-            if window.is_last and state["trained_until"]:  # what follows training is no growth
+            if window.is_last and state["trained_until"]:  # ignore memory after training
                 rows = [row for row in rows if row[0] <= state["trained_until"] / NANOSECONDS]
-            if self._has_grown(rows):  # mostly it has not, and that is cheap to see
+            if self._has_grown(rows):  # rarely, and reading epochs is expensive
                 rows = _in_later_epochs(rows, window, state)
             samples_state["rows"] = halve(rows, LIMITS.max_points)
             growth = self._growth(
                 samples_state["rows"], 0.0 if window.is_last else LIMITS.min_seconds
             )
-            limits = _limits(window, item.node) if growth else None
-            is_told = item.worker is None and item.node in leaking  # the worker is to blame
-            if growth is None or is_told or not _is_leak(growth, state, limits):
-                yield self.recovered(item.subject)
+            limits = _limits(window, series.node) if growth else None
+            # a leak of a worker explains the growth of its node
+            is_explained = series.worker is None and series.node in leaking
+            if growth is None or is_explained or not _is_leak(growth, state, limits):
+                yield self.recovered(series.subject)
                 continue
-            leaking.add(item.node)
-            yield self._finding(item, growth, limits)
+            leaking.add(series.node)
+            yield self._finding(series, growth, limits)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
@@ -139,8 +140,9 @@ class HostMemoryLeak(Rule):
     def _has_grown(self, rows: Rows) -> bool:
         return bool(rows) and max(row[1] for row in rows) - rows[0][1] > self.least_bytes
 
-    def _growth(self, rows: Rows, least_seconds: float) -> Growth | None:
-        if not self._has_grown(rows) or rows[-1][0] - rows[0][0] < least_seconds:
+    def _growth(self, rows: Rows, min_seconds: float) -> Growth | None:
+        """Return steady growth above the limits, or None if there is none."""
+        if not self._has_grown(rows) or rows[-1][0] - rows[0][0] < min_seconds:
             return None
         points = np.array(rows)
         result = growth_by_time_or_steps(points[:, 2], points[:, 0], points[:, 1])
@@ -149,26 +151,27 @@ class HostMemoryLeak(Rule):
         minimum = max(self.least_bytes, self.increase / 100 * result.start)
         return result if result.rise > minimum else None
 
-    def _finding(self, item: _Grown, grown: Growth, limits: "_Limits | None") -> Finding:
-        remaining = limits.seconds_left(grown) if limits else None
+    def _finding(self, series: _MemorySeries, growth: Growth, limits: "_Limits | None") -> Finding:
+        remaining = limits.seconds_left(growth) if limits else None
         is_near = limits is not None and limits.share >= LIMITS.critical_share
-        is_dying = is_near and remaining is not None and remaining < LIMITS.soon_seconds
+        is_critical = is_near and remaining is not None and remaining < LIMITS.soon_seconds
         lasts = (
             ""
             if remaining is None
             else f" At this rate, memory runs out in {format_duration(remaining)}."
         )
         return self.finding(
-            f"{item.description} keeps growing: from {format_bytes(grown.start)} to "
-            f"{format_bytes(grown.end)}, {format_bytes(60 * grown.per_second)} per minute.{lasts}",
-            severity=Severity.CRITICAL if is_dying else Severity.WARNING,
-            node=item.node or None,
-            worker=item.worker,
-            subject=item.subject,
+            f"{series.description} keeps growing: from {format_bytes(growth.start)} to "
+            f"{format_bytes(growth.end)}, {format_bytes(60 * growth.per_second)} per minute."
+            f"{lasts}",
+            severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+            node=series.node or None,
+            worker=series.worker,
+            subject=series.subject,
             evidence={
-                "start_bytes": grown.start,
-                "end_bytes": grown.end,
-                "bytes_per_second": grown.per_second,
+                "start_bytes": growth.start,
+                "end_bytes": growth.end,
+                "bytes_per_second": growth.per_second,
                 "seconds_left": remaining,
             },
         )
@@ -183,16 +186,16 @@ class _Limits:
 
     @property
     def share(self) -> float:
-        """How much of it is taken."""
+        """The used share of the limit."""
         return self.used / self.limit if self.limit else 0.0
 
-    def seconds_left(self, grown: Growth) -> float:
-        """How long the rest lasts if something goes on growing."""
-        return max(0.0, self.limit - self.used) / grown.per_second
+    def seconds_left(self, growth: Growth) -> float:
+        """Return how long the remaining memory lasts at this rate."""
+        return max(0.0, self.limit - self.used) / growth.per_second
 
 
 def _rows(window: Window, times_ns: Instants, values: Values) -> Rows:
-    """When, in seconds, the value, and how many steps were done by then."""
+    """Return rows of time, in seconds, value, and number of steps that had ended."""
     ends_ns = np.concatenate([table.ends_ns for table in window.steps()[:1]] or [times_ns[:0]])
     first = next((int(table.steps[0]) for table in window.steps()), 0)
     steps = (first + ends_ns.searchsorted(times_ns, side="right")).tolist()
@@ -201,19 +204,22 @@ def _rows(window: Window, times_ns: Instants, values: Values) -> Rows:
     ]
 
 
-def _is_leak(grown: Growth, state: State, limits: _Limits | None) -> bool:
-    """Whether it is more than data that is kept on purpose: in a first epoch, or while it plays."""
+def _is_leak(growth: Growth, state: State, limits: _Limits | None) -> bool:
+    """Whether growth is a leak rather than data that is cached on purpose.
+
+    Data sets are cached in the first epoch, and experience in reinforcement learning.
+    """
     epochs = state.of("epochs")
     is_first = bool(epochs.get("has_loader")) and "second_ns" not in epochs
     if not (is_first or state["plays"]):
         return True
     if limits is None or limits.share < LIMITS.full_share:
         return False
-    return limits.seconds_left(grown) < LIMITS.soon_seconds
+    return limits.seconds_left(growth) < LIMITS.soon_seconds
 
 
 def _in_later_epochs(rows: Rows, window: Window, state: State) -> Rows:
-    """What is left of rows since a data loader was begun again; all where none was."""
+    """Return the rows since a data loader was iterated again; all rows if none was."""
     epochs = state.of("epochs")
     if epochs.get("leg") != window.attempt.number:
         epochs.clear()
@@ -232,7 +238,7 @@ def _in_later_epochs(rows: Rows, window: Window, state: State) -> Rows:
     return [row for row in rows if row[0] >= since]
 
 
-def _workers(window: Window) -> Iterator[_Grown]:
+def _workers(window: Window) -> Iterator[_MemorySeries]:
     """Resident memory of the training processes, if recorded per process."""
     processes = {}
     for life in window.attempt.lives:
@@ -242,21 +248,25 @@ def _workers(window: Window) -> Iterator[_Grown]:
         if rank is not None:
             text = f"Resident memory of worker {rank}"
             values = samples.values.astype(np.float64)
-            yield _Grown(f"worker {rank}", text, samples.node, rank, samples.times_ns, values)
+            yield _MemorySeries(
+                f"worker {rank}", text, samples.node, rank, samples.times_ns, values
+            )
 
 
-def _nodes(window: Window) -> Iterator[_Grown]:
+def _nodes(window: Window) -> Iterator[_MemorySeries]:
     """Resident memory of all processes of a node together."""
     for samples in window.system(_TREE):
         text = f"Resident memory of the job on {samples.node}"
         values = samples.values.astype(np.float64)
-        yield _Grown(samples.node, text, samples.node, None, samples.times_ns, values)
+        yield _MemorySeries(samples.node, text, samples.node, None, samples.times_ns, values)
 
 
-def _live(window: Window) -> Iterator[_Grown]:
+def _live(window: Window) -> Iterator[_MemorySeries]:
     """GPU memory of live tensors, averaged over the workers."""
     for curve in window.scalars(_LIVE):
-        yield _Grown("live", "Memory of live GPU tensors", "", None, curve.times_ns, curve.values)
+        yield _MemorySeries(
+            "live", "Memory of live GPU tensors", "", None, curve.times_ns, curve.values
+        )
 
 
 def _is_short(window: Window) -> bool:
@@ -268,8 +278,8 @@ def _is_short(window: Window) -> bool:
     return max(counts, default=0) < MIN_EXACT_POINTS
 
 
-def _resident(window: Window) -> Iterator[_Grown]:
-    """Resident memory as workers themselves recorded it, many times a second."""
+def _resident(window: Window) -> Iterator[_MemorySeries]:
+    """Resident memory as recorded by the workers themselves, many times per second."""
     points: dict[int, list[tuple[int, float]]] = {}
     for observation in window.observations(_RESIDENT):
         if observation.step >= LIMITS.settling_steps:
@@ -281,16 +291,16 @@ def _resident(window: Window) -> Iterator[_Grown]:
         values = np.array([value for _, value in rows])
         node = next((life.info.node for life in window.attempt.lives if life.info.rank == rank), "")
         text = f"Resident memory of worker {rank}"
-        yield _Grown(f"worker {rank}", text, node, rank, times_ns, values)
+        yield _MemorySeries(f"worker {rank}", text, node, rank, times_ns, values)
 
 
 def _limits(window: Window, node: str) -> _Limits | None:
-    """Those of the container where it has any, else of the machine."""
+    """Return the memory limits of the container if it has any, else of the machine."""
     for limit, used in zip(_LIMITS, _USED, strict=True):
-        maximum, block = _latest(window, limit, node), _latest(window, used, node)
-        if maximum and block is not None:
-            given_back = _latest(window, _RECLAIMABLE, node) if limit == _LIMITS[0] else None
-            return _Limits(maximum, block - (given_back or 0.0))
+        max_bytes, used_bytes = _latest(window, limit, node), _latest(window, used, node)
+        if max_bytes and used_bytes is not None:
+            reclaimable = _latest(window, _RECLAIMABLE, node) if limit == _LIMITS[0] else None
+            return _Limits(max_bytes, used_bytes - (reclaimable or 0.0))
     return None
 
 

@@ -1,4 +1,4 @@
-"""IdleGPU: a GPU stays allocated and does nothing for minutes."""
+"""IdleGPU: a GPU is allocated but idle for minutes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,25 +58,27 @@ class IdleGPU(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LowGPUUtilization",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows the idle time of every GPU."""
+        """Check the idle time of every GPU."""
         record_job_memory(window, state)
-        training = _note_steps(window, state)
+        training = _update_training(window, state)
         for samples in window.system(_METRIC):
             gpu = state.of("gpus", f"{samples.node}/{samples.device}")
             if gpu.get("leg") != window.attempt.number:
                 gpu["leg"], gpu["since_ns"] = window.attempt.number, None
             if holds_memory(samples, state) is not False:
-                yield from self._follow(samples, gpu, training)
+                yield from self._ended_intervals(samples, gpu, training)
                 if holds_memory(samples, state) or gpu.get("was_busy"):
                     yield from self._idle(samples, gpu, training)
 
-    def _follow(self, samples: Samples, gpu: State, training: "_Training") -> Iterator[Finding]:
-        """Goes through the stretches of work and of idleness, and tells of those that end."""
+    def _ended_intervals(
+        self, samples: Samples, gpu: State, training: "_Training"
+    ) -> Iterator[Finding]:
+        """Update the open idle interval, and report idle intervals that end in the window."""
         is_busy, times_ns = samples.values >= self.threshold, samples.times_ns
-        turns = [0, len(times_ns)]
+        edges = [0, len(times_ns)]
         if not is_busy.all():
-            turns[1:1] = (np.flatnonzero(np.diff(is_busy)) + 1).tolist()
-        for first, end in pairwise(turns):
+            edges[1:1] = (np.flatnonzero(np.diff(is_busy)) + 1).tolist()
+        for first, end in pairwise(edges):
             if is_busy[first]:
                 gpu["was_busy"] = True
                 if gpu["since_ns"] is not None:
@@ -123,22 +125,23 @@ class _Training:
     state: State  # of this attempt: began_ns, step
 
     def seconds_before(self, first_ns: int, last_ns: int) -> float:
-        """How much of a stretch lies before the first step."""
+        """Return how many seconds of an interval are before the first step."""
         began_ns = int(self.state.get("began_ns", last_ns))
         return (min(last_ns, began_ns) - first_ns) / NANOSECONDS
 
     def last_before(self, time_ns: int) -> int | None:
-        """The last step that was over by then."""
+        """Return the last step that had ended by a time, or None if none had."""
         count = int(np.searchsorted(self.ends_ns, time_ns, side="right"))
         return int(self.steps[count - 1]) if count else self.state.get("before")
 
     def count(self, first_ns: int, last_ns: int) -> int:
-        """How many steps began in a stretch."""
+        """Return how many steps started within an interval."""
         first, end = np.searchsorted(self.starts_ns, (first_ns, last_ns))
         return int(end - first)
 
 
-def _note_steps(window: Window, state: State) -> _Training:
+def _update_training(window: Window, state: State) -> _Training:
+    """Return the training steps of the window, and update the state of the attempt."""
     training_state = state.of("training")
     if training_state.get("leg") != window.attempt.number:
         training_state.clear()
@@ -148,5 +151,5 @@ def _note_steps(window: Window, state: State) -> _Training:
         training_state.setdefault("began_ns", int(table.starts_ns[0]))
         training_state["step"] = int(table.steps[-1])
         return _Training(table.starts_ns, table.ends_ns, table.steps, training_state)
-    nothing = np.empty(0, dtype=np.int64)
-    return _Training(nothing, nothing, nothing, training_state)
+    empty = np.empty(0, dtype=np.int64)
+    return _Training(empty, empty, empty, training_state)

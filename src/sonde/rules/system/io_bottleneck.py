@@ -1,4 +1,4 @@
-"""IOBottleneck: the node waits for its disks while GPUs wait for it."""
+"""IOBottleneck: the node waits for its disks while GPUs wait."""
 
 from typing import ClassVar
 
@@ -38,11 +38,11 @@ class IOBottleneck(Bottleneck):
 
     @property
     def limit(self) -> float:
-        """From what load on the host counts as busy, in percent."""
+        """The load in percent above which the host is saturated."""
         return self.io_threshold
 
     def load(self, window: Window, host: Samples) -> Values:
-        """Idle for want of a disk; calibrated also by what the kernel says of the tasks."""
+        """Return the I/O wait of the node or, if higher, its I/O pressure."""
         wait = host.values.astype(np.float64)
         pressure = [samples for samples in window.system(_PRESSURE) if samples.node == host.node]
         if self.is_classic or not pressure:
@@ -50,7 +50,7 @@ class IOBottleneck(Bottleneck):
         return np.fmax(wait, values_at(pressure[0], host.times_ns))
 
     def message(self, node: str, share: float) -> str:
-        """The finding in words."""
+        """Return the message of a finding."""
         return (
             f"{node}: for {share:.0f}% of the time, I/O wait is above {self.io_threshold:.0f}% and "
             f"GPU utilization below {self.gpu_threshold:.0f}%."

@@ -1,4 +1,4 @@
-"""LoadBalancing: some GPUs of a job work much more than others."""
+"""LoadBalancing: some GPUs of a job do much more work than others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Calibration:
 
     min_samples: int = 120  # per GPU, a minute at the default interval
     intervals_in_a_row: int = 2
-    idle_percent: float = 1.0  # an idle GPU is left to IdleGPU
+    idle_percent: float = 1.0  # IdleGPU reports idle GPUs
 
 
 LIMITS = Calibration()
@@ -61,7 +61,7 @@ class LoadBalancing(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Adds to the histograms of all GPUs, and compares them."""
+        """Update the utilization histograms of all GPUs, and compare them."""
         sample_filter = SampleFilter(self.patience, self.is_classic)
         sample_filter.begin(window, state)
         record_job_memory(window, state)
@@ -70,12 +70,12 @@ class LoadBalancing(Rule):
             name = f"{samples.node}/{samples.device}"
             _, values = sample_filter.take(state, name, samples.times_ns, samples.values)
             gpu = gpus.of(name)
-            counts = np.array(gpu.get("counts", [0] * BINS)) + histogram(values)
-            gpu["counts"] = counts.tolist()
+            bins = np.array(gpu.get("counts", [0] * BINS)) + histogram(values)
+            gpu["counts"] = bins.tolist()
             gpu["sum"] = gpu.get("sum", 0.0) + float(values.sum())
             gpu["is_own"] = self.is_classic or holds_memory(samples, state) is not False
-        count = [sum(gpu["counts"]) for gpu in gpus.values()]
-        if len(count) > 1 and min(count) >= (1 if self.is_classic else LIMITS.min_samples):
+        counts = [sum(gpu["counts"]) for gpu in gpus.values()]
+        if len(counts) > 1 and min(counts) >= (1 if self.is_classic else LIMITS.min_samples):
             yield self._judge(state)
 
     def lacks(self, state: State) -> str | Shortfall:
@@ -86,7 +86,7 @@ class LoadBalancing(Rule):
         return Shortfall(has, LIMITS.min_samples, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
-        """The job has only one GPU."""
+        """Jobs with one GPU."""
         return "the job has only one GPU" if len(state.of("gpus")) == 1 else ""
 
     def _judge(self, state: State) -> Finding:
@@ -97,9 +97,9 @@ class LoadBalancing(Rule):
             if gpu["is_own"] and (self.is_classic or _mean(gpu) >= LIMITS.idle_percent)
         }
         pairs = list(combinations(shares, 2))
-        apart = self._distances(shares, pairs) if pairs else np.zeros(1)
-        worst = int(apart.argmax())
-        is_uneven = float(apart[worst]) > self.threshold
+        pair_distances = self._distances(shares, pairs) if pairs else np.zeros(1)
+        worst = int(pair_distances.argmax())
+        is_uneven = float(pair_distances[worst]) > self.threshold
         state["judged"] = True
         state["in_a_row"] = state.get("in_a_row", 0) + 1 if is_uneven else 0
         if not self.is_classic:
@@ -107,21 +107,21 @@ class LoadBalancing(Rule):
         if not pairs or state["in_a_row"] < (1 if self.is_classic else LIMITS.intervals_in_a_row):
             return self.recovered("gpus")
         means = {name: _mean(gpus[name]) for name in shares}
-        return self._finding(pairs[worst], float(apart[worst]), means)
+        return self._finding(pairs[worst], float(pair_distances[worst]), means)
 
     def _distances(self, shares: dict[str, Values], pairs: list[tuple[str, str]]) -> Values:
         if self.is_classic:
-            apart = np.array([shares[item] - shares[second] for item, second in pairs])
-            return np.asarray(np.abs(apart).sum(axis=1) / 2)
+            differences = np.array([shares[first] - shares[second] for first, second in pairs])
+            return np.asarray(np.abs(differences).sum(axis=1) / 2)
         matrix, rows = distances(list(shares.values())), list(shares)
-        return np.array([matrix[rows.index(item), rows.index(second)] for item, second in pairs])
+        return np.array([matrix[rows.index(first), rows.index(second)] for first, second in pairs])
 
     def _finding(self, pair: tuple[str, str], distance: float, means: dict[str, float]) -> Finding:
-        lazy, eager = sorted(pair, key=lambda name: means[name])
-        node, _, device = lazy.partition("/")
+        lowest, highest = sorted(pair, key=lambda name: means[name])
+        node, _, device = lowest.partition("/")
         return self.finding(
-            f"Mean utilization is {means[lazy]:.0f}% on {_label(lazy)} and {means[eager]:.0f}% on "
-            f"{_label(eager)} (distance {distance:.2f}).",
+            f"Mean utilization is {means[lowest]:.0f}% on {_label(lowest)} and "
+            f"{means[highest]:.0f}% on {_label(highest)} (distance {distance:.2f}).",
             node=node,
             device=device,
             subject="gpus",

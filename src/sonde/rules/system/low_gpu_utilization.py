@@ -1,4 +1,4 @@
-"""LowGPUUtilization: a GPU has too little to do, all the time or again and again."""
+"""LowGPUUtilization: a GPU is underused, constantly or intermittently."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Calibration:
     """
 
     windows_in_a_row: int = 2
-    idle_percent: float = 1.0  # an idle GPU is left to IdleGPU
+    idle_percent: float = 1.0  # IdleGPU reports idle GPUs
     low_share: float = 0.1  # of the samples; a single pause is not a fluctuation
     min_dips: int = 4
 
@@ -65,7 +65,7 @@ class LowGPUUtilization(Rule):
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Collects datapoints until a window of them is full, GPU by GPU."""
+        """Collect samples of each GPU and check each complete window."""
         sample_filter = SampleFilter(self.patience, self.is_classic)
         sample_filter.begin(window, state)
         for samples in window.system(_METRIC):

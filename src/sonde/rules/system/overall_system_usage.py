@@ -1,4 +1,4 @@
-"""OverallSystemUsage: how much of each node the job used."""
+"""OverallSystemUsage: how much of each node a job uses."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -37,15 +37,15 @@ class OverallSystemUsage(Rule):
     window_seconds: ClassVar[float | None] = 300.0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Counts all values."""
+        """Add the samples of each node and metric to the statistics."""
         for metric in _METRICS:
             nodes: dict[str, list[Samples]] = {}
             for samples in window.system(metric):
-                if not samples.device.startswith("cpu"):  # one core of many
+                if not samples.device.startswith("cpu"):  # a single core
                     nodes.setdefault(samples.node, []).append(samples)
             for node, series in nodes.items():
                 metric_state = state.of(f"{node} {metric}")
-                values = np.concatenate([samples_of_device.values for samples_of_device in series])
+                values = np.concatenate([samples.values for samples in series])
                 minimum, maximum = float(values.min()), float(values.max())
                 metric_state["least"] = min(metric_state.get("least", minimum), minimum)
                 metric_state["most"] = max(metric_state.get("most", maximum), maximum)
@@ -53,7 +53,7 @@ class OverallSystemUsage(Rule):
         yield from ()
 
     def summary(self, state: State) -> Evidence:
-        """Least, median, 95th and 99th percentile, and highest, of each node and metric."""
+        """Minimum, median, 95th and 99th percentile and maximum of each node and metric."""
         return {
             name: [
                 metric_state["least"],
