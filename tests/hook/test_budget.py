@@ -9,41 +9,43 @@ from hypothesis import strategies as st
 from sonde.hook.budget import Budget, Measurement, Price
 
 
-def measured_steps(budget: Budget, inline: float, behind: float, steps: int) -> list[int]:
-    """The steps of a second each at which a measurement of that price is made."""
+def measured_steps(budget: Budget, inline: float, background: float, steps: int) -> list[int]:
+    """Return the steps with a measurement of this cost; each step takes one second."""
     measurement = Measurement()
-    made = []
+    measured = []
     for step in range(steps):
         hook_seconds = 0.0
         if budget.has_room_for(measurement):
-            made.append(step)
+            measured.append(step)
             budget.begin(measurement, step)
             measurement.inline.learn(inline)
-            measurement.background.learn(behind)
-            budget.charge_thread(behind)
+            measurement.background.learn(background)
+            budget.charge_thread(background)
             hook_seconds = inline
         budget.add_step(1.0, hook_seconds)
-    return made
+    return measured
 
 
 def test_cheap_measurement_runs_at_every_step() -> None:
-    assert measured_steps(Budget(1.0), inline=0.0035, behind=0.0014, steps=50) == list(range(50))
+    assert measured_steps(Budget(1.0), inline=0.0035, background=0.0014, steps=50) == list(
+        range(50)
+    )
 
 
-def test_measurement_of_ten_times_the_budget_runs_at_most_every_tenth_step() -> None:
-    made = measured_steps(Budget(1.0), inline=0.1, behind=0.0, steps=1000)
+def test_measurement_of_ten_times_the_budget_runs_at_every_tenth_step_or_less_often() -> None:
+    measured = measured_steps(Budget(1.0), inline=0.1, background=0.0, steps=1000)
 
-    assert 66 <= len(made) <= 72
+    assert 66 <= len(measured) <= 72
 
 
 def test_measurement_that_is_expensive_in_the_thread_waits() -> None:
-    made = measured_steps(Budget(1.0), inline=0.0, behind=0.1, steps=1000)
+    measured = measured_steps(Budget(1.0), inline=0.0, background=0.1, steps=1000)
 
-    assert 26 <= len(made) <= 30
+    assert 26 <= len(measured) <= 30
 
 
 def test_measurement_above_the_savings_limit_still_runs_as_rarely_as_needed() -> None:
-    assert 12 <= len(measured_steps(Budget(1.0), inline=1.0, behind=0.0, steps=2000)) <= 16
+    assert 12 <= len(measured_steps(Budget(1.0), inline=1.0, background=0.0, steps=2000)) <= 16
 
 
 def test_close_inspection_above_the_savings_limit_is_repeated() -> None:
@@ -59,7 +61,7 @@ def test_close_inspection_above_the_savings_limit_is_repeated() -> None:
 
 
 def test_first_measurement_runs_because_its_cost_is_unknown() -> None:
-    assert measured_steps(Budget(0.001), inline=10.0, behind=10.0, steps=5) == [0]
+    assert measured_steps(Budget(0.001), inline=10.0, background=10.0, steps=5) == [0]
 
 
 def test_interval_between_measurements_is_tracked() -> None:
@@ -70,17 +72,17 @@ def test_interval_between_measurements_is_tracked() -> None:
     assert measurement.interval == 14
 
 
-def test_gradient_norms_use_at_most_half_of_the_budget() -> None:
+def test_gradient_norms_use_up_to_half_of_the_budget() -> None:
     budget, norm = Budget(1.0), Measurement()
     norm.inline.learn(0.01)
     norms = 0
     for _ in range(100):
-        took = 0.0
+        hook_seconds = 0.0
         if budget.has_room_for_norm(norm):
             norms += 1
             budget.charge_norm(0.01)
-            took = 0.01
-        budget.add_step(1.0, took)
+            hook_seconds = 0.01
+        budget.add_step(1.0, hook_seconds)
 
     assert 31 <= norms <= 36
     assert budget.inline.saved_seconds > 0.1
@@ -92,15 +94,15 @@ def test_gradient_norms_use_at_most_half_of_the_budget() -> None:
     st.floats(1e-5, 0.5),
 )
 def test_long_run_overhead_stays_within_the_budget_at_any_cost(
-    percent: float, inline: float, behind: float
+    percent: float, inline: float, background: float
 ) -> None:
     budget = Budget(percent)
 
-    measured_steps(budget, inline, behind, 2000)
+    measured_steps(budget, inline, background, 2000)
 
     allowed = 0.7 * percent / 100 * 2000
     assert budget.hook_seconds <= allowed + 2 * inline
-    assert budget.thread_seconds <= 0.4 * allowed + 2 * behind
+    assert budget.thread_seconds <= 0.4 * allowed + 2 * background
 
 
 def test_initial_credit_is_the_same_in_the_thread_and_in_the_step() -> None:
@@ -113,15 +115,15 @@ def test_initial_credit_is_the_same_in_the_thread_and_in_the_step() -> None:
     assert (is_allowed, budget.has_credit) == (True, False)
 
 
-def test_every_step_is_recorded_until_that_has_cost_60_ms() -> None:
+def test_every_step_is_recorded_until_the_hooks_have_cost_60_ms() -> None:
     budget = Budget(1.0)
 
     budget.add_step(training_seconds=1.0, hook_seconds=0.059)
-    is_watched = budget.records_every_step
+    was_recorded = budget.records_every_step
     budget.add_step(training_seconds=0.01, hook_seconds=0.002)
 
-    assert (is_watched, budget.records_every_step) == (True, False)
-    assert budget.inline.saved_seconds == 0.0  # inspections follow at once
+    assert (was_recorded, budget.records_every_step) == (True, False)
+    assert budget.inline.saved_seconds == 0.0  # so inspections can start immediately
     assert budget.hook_seconds == pytest.approx(0.061)
 
 

@@ -46,11 +46,11 @@ def test_common_words_name_a_data_split() -> None:
 def test_calls_on_one_line_are_distinct_call_sites() -> None:
     sites = CallSites()
 
-    def here() -> tuple[tuple[int, int], ...]:
+    def current() -> tuple[tuple[int, int], ...]:
         return sites.chain()
 
-    first, second = here(), here()
-    chains = [here() for _ in range(2)]
+    first, second = current(), current()
+    chains = [current() for _ in range(2)]
 
     assert first != second
     assert chains[0] == chains[1]
@@ -77,7 +77,7 @@ def test_call_site_of_a_loop_over_splits_keeps_no_value_alive() -> None:
 
 
 def test_call_site_ends_at_the_module_that_runs_the_loop() -> None:
-    """Below a cell of a notebook lie dozens of frames of its kernel: they need not be walked."""
+    """A notebook cell has dozens of kernel frames below it, which are not searched."""
     sites = CallSites()
     outer = {"sites": sites}
     exec(compile("chain = sites.chain()\nframes = sites.describe(chain)", "cell.py", "exec"), outer)

@@ -12,8 +12,8 @@ from sonde.hook.session import Session
 calls: list[tuple[str, object]] = []
 
 
-class Attaching(Adapter):
-    """Remembers what it was told."""
+class NotingAdapter(Adapter):
+    """Notes its calls."""
 
     def attach(self, session: Session) -> None:
         calls.append(("attached", session))
@@ -22,16 +22,16 @@ class Attaching(Adapter):
         calls.append(("detached", None))
 
     def submodule_loaded(self, name: str) -> None:
-        calls.append(("part", name))
+        calls.append(("submodule", name))
 
 
-class Failing(Attaching):
+class FailingAdapter(NotingAdapter):
     def attach(self, session: Session) -> None:
-        raise RuntimeError("not the framework that it was")
+        raise RuntimeError("unsupported version")
 
 
 class Slot(dict[str, type[Adapter]]):
-    """Stands in for the folder of adapters."""
+    """Replaces the folder of adapters."""
 
     def load(self, name: str) -> type[Adapter]:
         return self[name]
@@ -39,11 +39,11 @@ class Slot(dict[str, type[Adapter]]):
 
 @pytest.fixture(autouse=True)
 def process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process in which nothing was imported yet, and which belongs to no job."""
+    """A process that has imported nothing yet and belongs to no job."""
     monkeypatch.delenv("SONDE_JOB_URI", raising=False)
     monkeypatch.delenv("SONDE_WORKER_URI", raising=False)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    slot = Slot(torch=Attaching, broken=Failing, lightning=Attaching)
+    slot = Slot(torch=NotingAdapter, broken=FailingAdapter, lightning=NotingAdapter)
     monkeypatch.setattr(entry, "ADAPTERS", slot)
     monkeypatch.setattr(Session, "_current", None)
     calls.clear()
@@ -62,11 +62,11 @@ def test_framework_without_an_adapter_is_ignored() -> None:
 def test_submodule_of_a_framework_is_passed_to_its_adapter() -> None:
     framework_loaded("torch")
     framework_loaded("torch.distributed")
-    assert calls[1:] == [("part", "torch.distributed")]
+    assert calls[1:] == [("submodule", "torch.distributed")]
 
 
 def test_failure_of_the_first_adapter_reaches_the_caller() -> None:
-    with pytest.raises(RuntimeError, match="not the framework that it was"):
+    with pytest.raises(RuntimeError, match="unsupported version"):
         framework_loaded("broken")
 
 

@@ -18,15 +18,15 @@ from sonde.store.facts import decode_facts
 
 
 class DistBackendError(RuntimeError):
-    """As torch names it."""
+    """An exception with the name that torch uses."""
 
 
 class OutOfMemoryError(RuntimeError):
-    """As torch names it."""
+    """An exception with the name that torch uses."""
 
 
 class ChildFailedError(Exception):
-    """As torchrun raises it."""
+    """The exception that torchrun raises."""
 
     def __init__(self, rank: int, exitcode: int, signal: str = "") -> None:
         super().__init__("a long table")
@@ -51,7 +51,7 @@ def raising(error: BaseException) -> BaseException:
 
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backend:
-    """A job around this process, which has no rank."""
+    """A job that this process belongs to, without a rank."""
     for name in ("RANK", "LOCAL_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"):
         monkeypatch.delenv(name, raising=False)
     for name in ("SONDE_WORKER_URI", "SONDE_DISABLE", "TORCHELASTIC_RESTART_COUNT"):
@@ -117,17 +117,17 @@ def test_out_of_memory_includes_the_allocator_summary_if_available(
 
 
 @pytest.mark.parametrize(
-    ("error", "which"),
+    ("error", "collective"),
     [
         (DistBackendError("NCCL error"), "unknown"),
         (RuntimeError("WorkNCCL(SeqNum=5, OpType=ALLREDUCE, …) ran for 600000 ms"), "allreduce"),
         (RuntimeError("[gloo/transport/tcp/pair.cc:1] Timed out"), "unknown"),
     ],
 )
-def test_failed_collective_is_named(error: BaseException, which: str) -> None:
+def test_failed_collective_is_named(error: BaseException, collective: str) -> None:
     failure = describe(raising(error), 5, 0)
     assert failure.reason is ExitReason.EXCEPTION
-    assert failure.detail == f"in a collective: {which}"
+    assert failure.detail == f"in a collective: {collective}"
 
 
 def test_keyboard_interrupt_counts_as_a_signal() -> None:
@@ -207,11 +207,11 @@ def test_exception_in_a_thread_is_recorded_and_still_printed(
     shown: list[object] = []
     observed: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", shown.append)
-    watch_threads(lambda *facts, **more: observed.append((facts, more)))
+    watch_threads(lambda *args, **kwargs: observed.append((args, kwargs)))
     thread = threading.Thread(target=lambda: 1 / 0, name="loader")
     thread.start()
     thread.join()
     assert len(shown) == 1
-    (((kind, name), more),) = observed
+    (((kind, name), kwargs),) = observed
     assert (kind, name) == ("thread_died", "loader")
-    assert "ZeroDivisionError" in more["detail"]
+    assert "ZeroDivisionError" in kwargs["detail"]

@@ -11,7 +11,7 @@ from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import encode_facts
 
-GONE = 2**22 + 1  # no process has such a number
+UNUSED_PID = 2**22 + 1  # larger than any process ID
 FACTS = WorkerInfo(
     rank=-1, node="node-a", attempt=1, restart=0, pid=os.getpid(), start_ns=1, world_size=1
 )
@@ -35,7 +35,7 @@ def test_process_that_runs_at_the_same_time_is_the_next_worker(backend: Backend)
 
 
 def test_process_that_follows_another_is_a_restart_of_the_same_worker(backend: Backend) -> None:
-    claim_worker(backend, replace(FACTS, pid=GONE))
+    claim_worker(backend, replace(FACTS, pid=UNUSED_PID))
 
     claimed = claim_worker(backend, FACTS)
 
@@ -43,7 +43,7 @@ def test_process_that_follows_another_is_a_restart_of_the_same_worker(backend: B
 
 
 def test_worker_of_another_node_counts_as_alive(backend: Backend) -> None:
-    claim_worker(backend, replace(FACTS, pid=GONE, node="node-b"))
+    claim_worker(backend, replace(FACTS, pid=UNUSED_PID, node="node-b"))
 
     assert claim_worker(backend, FACTS).rank == 1
 

@@ -23,7 +23,7 @@ ALL = ("operators", "dataloader", "python")
 
 
 class Script(PlainLoop):
-    """A loop that evaluates, too."""
+    """A loop that also evaluates."""
 
     def evaluate(self, steps: int) -> None:
         with torch.no_grad():
@@ -45,7 +45,7 @@ def profiled_steps(recorded: Recorded) -> dict[int, str]:
     return {step: detail["profiled"] for step, detail in details.items() if "profiled" in detail}
 
 
-@pytest.mark.parametrize("closely", [True, False], ids=["closely", "quietly"])
+@pytest.mark.parametrize("closely", [True, False], ids=["inspected", "deferred"])
 def test_default_windows_open_at_their_planned_steps(closely: bool) -> None:
     with (
         fake_profilers(*ALL) as fakes,
@@ -163,7 +163,7 @@ def test_refusal_of_a_profiler_is_reported_and_the_others_continue() -> None:
 
 
 @pytest.mark.parametrize("call", ["prepare", "begin", "end"])
-def test_profiler_that_raises_is_disabled_alone(call: str) -> None:
+def test_only_the_profiler_that_raises_is_disabled(call: str) -> None:
     plan = (Window(OPERATORS, 2, 1), Window(OPERATORS, 5, 1))
     with fake_profilers(*ALL) as fakes, watched(profile=plan) as recorded:
         fakes.failing = call
@@ -195,14 +195,14 @@ def test_cost_of_a_window_is_recorded_separately_from_hook_overhead() -> None:
     assert recorded.session.windows.running is None
 
 
-def test_forked_child_has_no_window_of_its_parent() -> None:
+def test_forked_child_does_not_inherit_an_open_window() -> None:
     with fake_profilers(*ALL) as fakes, watched(profile=(Window(PYTHON, 2, 100),)) as recorded:
         Script().train(4)
         settle(recorded)
-        of_parent = recorded.session.worker_thread
+        parent_thread = recorded.session.worker_thread
         recorded.session.reset()
         assert not recorded.session.windows.is_open
-        of_parent.close(10.0)
+        parent_thread.close(10.0)
 
     assert fakes.calls == [("begin", "python", 2)]
 
@@ -248,7 +248,7 @@ def test_timed_window_begins_and_ends_between_steps() -> None:
 def test_requested_window_begins_within_two_steps() -> None:
     with fake_profilers(*ALL) as fakes, watched(closely=False) as recorded:
         script = Script()
-        script.train(100)  # in the middle of quiet ones
+        script.train(100)  # the request arrives among deferred steps
         requested = recorded.session.windows.request(Window(PYTHON, None, 3, by="user"))
         settle(recorded)
         script.train(100)
@@ -279,8 +279,8 @@ def test_time_to_start_and_stop_a_profiler_belongs_to_no_step() -> None:
 
     steps = {row["step"]: row for row in recorded.rows["events"] if row["category"] == "step"}
     assert all(row["duration_ns"] < 900_000_000 for row in steps.values())
-    apart = steps[4]["start_ns"] - steps[3]["start_ns"] - steps[3]["duration_ns"]
-    assert apart >= 1_000_000_000
+    gap_ns = steps[4]["start_ns"] - steps[3]["start_ns"] - steps[3]["duration_ns"]
+    assert gap_ns >= 1_000_000_000
     assert recorded.session.overhead.budget.hook_seconds < 1
     [row] = [row for row in recorded.rows["events"] if row["category"] == "window"]
     assert json.loads(row["detail"])["cost_seconds"] >= 2
@@ -331,13 +331,13 @@ def test_open_window_appears_in_the_heartbeat() -> None:
         script.train(4)
         settle(recorded)
         key = worker_key(0, 1, 0, "beat")
-        open_one = decode_facts(WorkerBeat, session.store.backend.read(key), key).window
+        running = decode_facts(WorkerBeat, session.store.backend.read(key), key).window
         script.train(10)
         settle(recorded)
         afterwards = decode_facts(WorkerBeat, session.store.backend.read(key), key).window
 
-    assert open_one is not None
-    assert (open_one.kind, open_one.first_step, open_one.last_step) == (PYTHON, 2, 11)
+    assert running is not None
+    assert (running.kind, running.first_step, running.last_step) == (PYTHON, 2, 11)
     assert afterwards is None
 
 

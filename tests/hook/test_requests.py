@@ -13,7 +13,7 @@ from tests.fakes.session import Recorded, watched
 
 
 class Loop:
-    """Trains until it has an answer."""
+    """A training loop that waits for replies."""
 
     def __init__(self, recorded: Recorded) -> None:
         self.session = recorded.session
@@ -25,11 +25,11 @@ class Loop:
         self.model(torch.ones(3, 4)).square().mean().backward()
         self.optimizer.step()
 
-    def ask(self, **arguments: str) -> Request:
+    def send(self, **arguments: str) -> Request:
         backend, clock = self.session.store.backend, self.session.clock
         return send_request(backend, clock, RequestKind.PROFILE, {"by": "me", **arguments})
 
-    def answer_to(self, request: Request, *, is_training: bool = True) -> Reply:
+    def reply_to(self, request: Request, *, is_training: bool = True) -> Reply:
         def is_answered() -> bool:
             if is_training:
                 self.train()
@@ -44,7 +44,7 @@ class Loop:
 def test_requested_profiles_run_one_kind_after_the_other() -> None:
     with fake_profilers("operators", "python") as fakes, watched() as recorded:
         loop = Loop(recorded)
-        reply = loop.answer_to(loop.ask(kinds="operators,python", steps="4"))
+        reply = loop.reply_to(loop.send(kinds="operators,python", steps="4"))
         while len(fakes.calls) < 4:
             loop.train()
 
@@ -61,7 +61,7 @@ def test_requested_profiles_run_one_kind_after_the_other() -> None:
 def test_worker_answers_before_a_long_step_ends() -> None:
     with fake_profilers("python"), watched() as recorded:
         loop = Loop(recorded)
-        reply = loop.answer_to(loop.ask(kinds="python", seconds="2"), is_training=False)
+        reply = loop.reply_to(loop.send(kinds="python", seconds="2"), is_training=False)
 
     assert (reply.is_done, reply.message) == (True, "python scheduled for 2 s")
 
@@ -69,10 +69,10 @@ def test_worker_answers_before_a_long_step_ends() -> None:
 def test_invalid_request_is_refused_with_a_reason() -> None:
     with fake_profilers("python") as fakes, watched() as recorded:
         loop = Loop(recorded)
-        unknown = loop.answer_to(loop.ask(kinds="colours", steps="1"))
-        missing = loop.answer_to(loop.ask(kinds="memory", steps="1"))
+        unknown = loop.reply_to(loop.send(kinds="colours", steps="1"))
+        missing = loop.reply_to(loop.send(kinds="memory", steps="1"))
         fakes.refusal = "another tool is profiling"
-        refused = loop.answer_to(loop.ask(kinds="python", steps="1"))
+        refused = loop.reply_to(loop.send(kinds="python", steps="1"))
 
     assert [reply.is_done for reply in (unknown, missing, refused)] == [False] * 3
     assert "'colours' is invalid. Choose one of: operators, dataloader, python" in unknown.message
@@ -84,11 +84,11 @@ def test_request_to_other_workers_is_ignored() -> None:
     with fake_profilers("python") as fakes, watched() as recorded:
         loop = Loop(recorded)
         elsewhere = [
-            loop.ask(kinds="python", steps="1", workers="1,2"),
-            loop.ask(kinds="python", steps="1", nodes="node-b"),
-            loop.ask(kinds="python", steps="1", workers="0", nodes="node-b"),
+            loop.send(kinds="python", steps="1", workers="1,2"),
+            loop.send(kinds="python", steps="1", nodes="node-b"),
+            loop.send(kinds="python", steps="1", workers="0", nodes="node-b"),
         ]
-        reply = loop.answer_to(loop.ask(kinds="python", steps="1", workers="0", nodes="node-a"))
+        reply = loop.reply_to(loop.send(kinds="python", steps="1", workers="0", nodes="node-a"))
         begun = [call for call in fakes.calls if call[0] == "begin"]
         unanswered = [replies_to(recorded.session.store.backend, request) for request in elsewhere]
 
@@ -100,16 +100,15 @@ def test_request_to_other_workers_is_ignored() -> None:
 def test_requests_from_before_the_start_are_ignored() -> None:
     with fake_profilers("python") as fakes, watched() as recorded:
         loop = Loop(recorded)
-        old = loop.ask(kinds="python", steps="1")
-        of_parent = recorded.session.worker_thread
-        of_parent.close(10.0)
+        old = loop.send(kinds="python", steps="1")
+        recorded.session.worker_thread.close(10.0)
         recorded.session.reset()
         fakes.calls.clear()
         loop.train()
-        loop.answer_to(loop.ask(kinds="python", steps="1"))
-        before = [call for call in fakes.calls if call[0] == "begin"]
+        loop.reply_to(loop.send(kinds="python", steps="1"))
+        begun = [call for call in fakes.calls if call[0] == "begin"]
 
-    assert len(before) == 1
+    assert len(begun) == 1
     assert old.kind is RequestKind.PROFILE
 
 

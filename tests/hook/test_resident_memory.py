@@ -23,10 +23,10 @@ def train(*needed: str) -> Recorded:
 def test_memory_is_recorded_up_to_20_times_per_second() -> None:
     rows = train("resident-memory").observations("resident-memory")
     times_ns = [row["time_ns"] for row in rows]
-    apart = [later - earlier for earlier, later in pairwise(times_ns)]
+    gaps_ns = [later - earlier for earlier, later in pairwise(times_ns)]
     assert rows
     assert all(row["value"] > 1e6 for row in rows)
-    assert min(apart, default=NANOSECONDS) >= NANOSECONDS // 20
+    assert min(gaps_ns, default=NANOSECONDS) >= NANOSECONDS // 20
 
 
 def test_memory_is_not_recorded_if_no_rule_needs_it() -> None:

@@ -25,18 +25,18 @@ from sonde.store.tensors import decode_tensors
 from tests.fakes.profiler import fake_profilers
 
 
-class Watched:
-    """This process as if it were a training process, and what it has written."""
+class RecordedProcess:
+    """A session for this process as if it were a worker, and the recorded data."""
 
-    def __init__(self, folder: Path, *save: str, is_watched: bool = True) -> None:
+    def __init__(self, folder: Path, *save: str, is_recorded: bool = True) -> None:
         self.uri = str(folder / "job")
         collections = tuple(parse_save(text) for text in save)
         settings = HookSettings(collections=collections, profile=())
-        worker = WorkerPlace("node-a", self.uri if is_watched else None)
+        worker = WorkerPlace("node-a", self.uri if is_recorded else None)
         self.session = Session(worker, settings, SystemClock())
 
     def train(self) -> None:
-        """One step, as an adapter sees it."""
+        """Report one step, as an adapter does."""
         now_ns = self.session.clock.now_ns
         self.session.activate()
         self.session.steps.forward(now_ns(), Pass.TRAIN)
@@ -50,7 +50,7 @@ class Watched:
         return [tuple(row[name] for name in columns) for row in reader.rows().to_pylist()]
 
     def values(self) -> dict[str, list[str]]:
-        """The names of saved values, by file name up to the writer."""
+        """Return the names of saved values by mode and step."""
         self.session.close()
         backend = open_backend(self.uri)
         values: dict[str, list[str]] = {}
@@ -62,21 +62,21 @@ class Watched:
 
 
 @pytest.fixture
-def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
-    watched = Watched(tmp_path)
-    monkeypatch.setattr(Session, "_current", watched.session)
+def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordedProcess]:
+    process = RecordedProcess(tmp_path)
+    monkeypatch.setattr(Session, "_current", process.session)
     monkeypatch.setattr(script, "_warned", set())
-    yield watched
-    watched.session.close()
+    yield process
+    process.session.close()
 
 
-def test_logged_number_belongs_to_the_step_that_has_just_ended(watched: Watched) -> None:
+def test_logged_number_belongs_to_the_step_that_has_just_ended(process: RecordedProcess) -> None:
     sonde.log(before=1)
-    watched.train()
+    process.train()
     sonde.log({"top 5": np.float32(0.75)}, accuracy=0.5)
-    watched.session.steps.span("forward", watched.session.clock.now_ns())
+    process.session.steps.span("forward", process.session.clock.now_ns())
     sonde.log({"of the next": True})
-    assert watched.rows(SCALARS, "name", "step", "mode", "value", "source") == [
+    assert process.rows(SCALARS, "name", "step", "mode", "value", "source") == [
         ("before", 0, "train", 1.0, "log"),
         ("top 5", 0, "train", 0.75, "log"),
         ("accuracy", 0, "train", 0.5, "log"),
@@ -84,16 +84,16 @@ def test_logged_number_belongs_to_the_step_that_has_just_ended(watched: Watched)
     ]
 
 
-def test_step_and_mode_of_a_logged_number_can_be_set(watched: Watched) -> None:
+def test_step_and_mode_of_a_logged_number_can_be_set(process: RecordedProcess) -> None:
     sonde.log(score=1, step=70, mode="eval")
     with sonde.mode("predict"):
         sonde.log(score=2)
     sonde.log(score=3)
-    rows = watched.rows(SCALARS, "step", "mode", "value")
+    rows = process.rows(SCALARS, "step", "mode", "value")
     assert rows == [(70, "eval", 1.0), (0, "predict", 2.0), (0, "train", 3.0)]
 
 
-def test_invalid_values_are_ignored_with_one_warning(watched: Watched) -> None:
+def test_invalid_values_are_ignored_with_one_warning(process: RecordedProcess) -> None:
     with pytest.warns(UserWarning, match="ignored loss, expected a number but got str"):
         sonde.log(loss="low", accuracy=1)
     sonde.log(loss="low", accuracy=2)
@@ -109,19 +109,19 @@ def test_invalid_values_are_ignored_with_one_warning(watched: Watched) -> None:
         UserWarning, match="ignored picture, expected an array of numbers but got str"
     ):
         sonde.save("picture", "cat.png")
-    assert [value for (value,) in watched.rows(SCALARS, "value")] == [1, 2, 3, 4]
+    assert [value for (value,) in process.rows(SCALARS, "value")] == [1, 2, 3, 4]
 
 
-def test_warning_never_stops_training(watched: Watched) -> None:
+def test_warning_never_stops_training(process: RecordedProcess) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sonde.log(loss=None)
     sonde.log(loss=10**400)
     sonde.log(loss=-(10**400))
-    assert watched.rows(SCALARS, "value") == [(math.inf,), (-math.inf,)]
+    assert process.rows(SCALARS, "value") == [(math.inf,), (-math.inf,)]
 
 
-def test_phases_belong_to_their_step(watched: Watched) -> None:
+def test_phases_belong_to_their_step(process: RecordedProcess) -> None:
     @sonde.phase("tokenize")
     def tokenize(times: int) -> None:
         if times:
@@ -129,9 +129,9 @@ def test_phases_belong_to_their_step(watched: Watched) -> None:
 
     with sonde.phase("data_wait"):
         tokenize(1)
-    watched.train()
+    process.train()
     named = ("tokenize", "data_wait")
-    rows = watched.rows(EVENTS, "name", "category", "step", "lane")
+    rows = process.rows(EVENTS, "name", "category", "step", "lane")
     assert [row for row in rows if row[0] in named] == [
         ("tokenize", "user", 0, "main"),
         ("tokenize", "user", 0, "main"),
@@ -139,8 +139,8 @@ def test_phases_belong_to_their_step(watched: Watched) -> None:
     ]
 
 
-def test_phase_of_another_thread_has_a_separate_lane(watched: Watched) -> None:
-    watched.session.hook("steps", watched.train, None)()
+def test_phase_of_another_thread_has_a_separate_lane(process: RecordedProcess) -> None:
+    process.session.hook("steps", process.train, None)()
 
     def work() -> None:
         with sonde.phase("fetch"):
@@ -149,19 +149,19 @@ def test_phase_of_another_thread_has_a_separate_lane(watched: Watched) -> None:
     thread = threading.Thread(target=work, name="fetcher")
     thread.start()
     thread.join()
-    rows = watched.rows(EVENTS, "name", "lane")
+    rows = process.rows(EVENTS, "name", "lane")
     assert ("fetch", "thread fetcher") in rows
 
 
-def test_phase_that_raises_is_recorded(watched: Watched) -> None:
+def test_phase_that_raises_is_recorded(process: RecordedProcess) -> None:
     with pytest.raises(KeyError), sonde.phase("fragile"):
         raise KeyError
-    watched.train()
-    assert "fragile" in [name for (name,) in watched.rows(EVENTS, "name")]
+    process.train()
+    assert "fragile" in [name for (name,) in process.rows(EVENTS, "name")]
 
 
-def test_passes_in_a_mode_block_count_as_steps_of_that_mode(watched: Watched) -> None:
-    steps, now_ns = watched.session.steps, watched.session.clock.now_ns
+def test_passes_in_a_mode_block_count_as_steps_of_that_mode(process: RecordedProcess) -> None:
+    steps, now_ns = process.session.steps, process.session.clock.now_ns
 
     @sonde.mode("eval")
     def evaluate() -> None:
@@ -170,130 +170,130 @@ def test_passes_in_a_mode_block_count_as_steps_of_that_mode(watched: Watched) ->
         steps.forward(now_ns(), Pass.TRAIN)
         sonde.log(score=2)
 
-    watched.session.activate()
+    process.session.activate()
     evaluate()
     assert steps.forced_mode is None
     assert steps.counts == {"train": 0, "eval": 2}
-    assert watched.rows(SCALARS, "step", "mode") == [(0, "eval"), (1, "eval")]
+    assert process.rows(SCALARS, "step", "mode") == [(0, "eval"), (1, "eval")]
 
 
-def test_script_can_end_steps_itself(watched: Watched) -> None:
+def test_script_can_end_steps_itself(process: RecordedProcess) -> None:
     for number in range(3):
         sonde.log(loss=number)
         sonde.step()
     with sonde.mode("eval"):
         sonde.step()
-    assert watched.rows(SCALARS, "step", "value") == [(0, 0), (1, 1), (2, 2)]
-    steps = [row[1:] for row in watched.rows(EVENTS, "name", "mode", "step") if row[0] == "step"]
+    assert process.rows(SCALARS, "step", "value") == [(0, 0), (1, 1), (2, 2)]
+    steps = [row[1:] for row in process.rows(EVENTS, "name", "mode", "step") if row[0] == "step"]
     assert steps == [("train", 0), ("train", 1), ("train", 2), ("eval", 0)]
 
 
-def test_detected_step_is_not_counted_twice(watched: Watched) -> None:
+def test_detected_step_is_not_counted_twice(process: RecordedProcess) -> None:
     for _ in range(3):
-        watched.train()
+        process.train()
         sonde.step()
-    assert watched.session.steps.counts == {"train": 3}
+    assert process.session.steps.counts == {"train": 3}
 
 
-def test_saved_array_is_recorded_in_full(watched: Watched) -> None:
+def test_saved_array_is_recorded_in_full(process: RecordedProcess) -> None:
     for number in range(2):
         sonde.save("embedding", np.full(3, number, dtype=np.float32))
         sonde.save("list", [1, 2])
         sonde.step()
-    assert watched.values() == {
+    assert process.values() == {
         "train-0000000000": ["embedding", "list"],
         "train-0000000001": ["embedding", "list"],
     }
-    rows = watched.rows(STATISTICS, "name", "step", "count", "maximum", "histogram")
+    rows = process.rows(STATISTICS, "name", "step", "count", "maximum", "histogram")
     assert [row[:4] for row in rows if row[0] == "embedding"] == [
         ("embedding", 0, 3, 0.0),
         ("embedding", 1, 3, 1.0),
     ]
     assert rows[-1][-1], "a histogram"
-    assert watched.session.store.has_tensor("embedding")
+    assert process.session.store.has_tensor("embedding")
 
 
-def test_saved_array_is_a_copy(watched: Watched) -> None:
+def test_saved_array_is_a_copy(process: RecordedProcess) -> None:
     values = np.zeros(2)
     sonde.save("values", values)
     values += 1
-    assert watched.rows(STATISTICS, "maximum") == [(0.0,)]
+    assert process.rows(STATISTICS, "maximum") == [(0.0,)]
 
 
 def test_collection_schedule_applies_to_saved_arrays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watched = Watched(tmp_path, "all:every=2", "mine:include=^emb,steps=1,values")
-    monkeypatch.setattr(Session, "_current", watched.session)
+    process = RecordedProcess(tmp_path, "all:every=2", "mine:include=^emb,steps=1,values")
+    monkeypatch.setattr(Session, "_current", process.session)
     for _ in range(3):
         sonde.save("embedding", [1.0])
         sonde.save("other", [1.0])
         sonde.step()
-    rows = watched.rows(STATISTICS, "name", "step")
+    rows = process.rows(STATISTICS, "name", "step")
     assert sorted(rows) == [*(("embedding", step) for step in range(3)), ("other", 0), ("other", 2)]
-    assert watched.values() == {"train-0000000001": ["embedding"]}
+    assert process.values() == {"train-0000000001": ["embedding"]}
 
 
 def test_functions_do_nothing_outside_of_a_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watched = Watched(tmp_path, is_watched=False)
-    monkeypatch.setattr(Session, "_current", watched.session)
+    process = RecordedProcess(tmp_path, is_recorded=False)
+    monkeypatch.setattr(Session, "_current", process.session)
     sonde.log(loss=object())
     sonde.save("embedding", object())
     with sonde.phase("think"), sonde.mode("eval"):
         sonde.step()
-    assert not watched.session.state.is_on
+    assert not process.session.state.is_on
     assert list(tmp_path.iterdir()) == []
-    assert watched.session.steps.counts == {"train": 0}
+    assert process.session.steps.counts == {"train": 0}
 
 
 def test_internal_failure_does_not_reach_the_script(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
+    process: RecordedProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
     sonde.log(loss=1)
-    monkeypatch.setattr(watched.session.recorder, "scalar", fail)
+    monkeypatch.setattr(process.session.recorder, "scalar", fail)
     sonde.log(loss=2)
     monkeypatch.undo()
-    assert watched.session.guard.failed == {"sonde.log": "MemoryError: "}
-    assert watched.session.state.is_on
+    assert process.session.guard.failed == {"sonde.log": "MemoryError: "}
+    assert process.session.state.is_on
 
 
-def windows_of(watched: Watched) -> list[tuple[Any, ...]]:
-    rows = watched.rows(EVENTS, "category", "name", "detail")
+def windows_of(process: RecordedProcess) -> list[tuple[Any, ...]]:
+    rows = process.rows(EVENTS, "category", "name", "detail")
     facts = [(name, json.loads(detail)) for category, name, detail in rows if category == "window"]
     return [(name, *fact["steps"], fact["by"]) for name, fact in facts]
 
 
-def test_script_can_profile_its_next_steps(watched: Watched) -> None:
+def test_script_can_profile_its_next_steps(process: RecordedProcess) -> None:
     with fake_profilers("operators", "python") as fakes:
-        watched.train()
+        process.train()
         sonde.profile("python", steps=2)
         while len(fakes.calls) < 2:
-            watched.train()
-        [(name, first, last, by)] = windows_of(watched)
+            process.train()
+        [(name, first, last, by)] = windows_of(process)
 
     assert (name, last, by) == ("python", first + 1, "script")
     assert first >= 1
 
 
-def test_script_can_profile_a_block_or_a_function(watched: Watched) -> None:
+def test_script_can_profile_a_block_or_a_function(process: RecordedProcess) -> None:
     @sonde.profile("operators")
     def decorated() -> None:
-        watched.train()
+        process.train()
 
     with fake_profilers("operators", "python") as fakes:
-        watched.train()
+        process.train()
         with sonde.profile("python", profiler="stacks"):
-            watched.train()
-            watched.train()
+            process.train()
+            process.train()
             with sonde.profile("operators"):  # one at a time
-                watched.train()
+                process.train()
         decorated()
-        windows = windows_of(watched)
+        windows = windows_of(process)
 
     assert [call[:2] for call in fakes.calls] == [
         *(("begin", "python"), ("end", "python")),
@@ -302,32 +302,32 @@ def test_script_can_profile_a_block_or_a_function(watched: Watched) -> None:
     assert windows == [("python", 1, 3, "script"), ("operators", 4, 4, "script")]
 
 
-def test_profiled_block_marks_its_step(watched: Watched) -> None:
+def test_profiled_block_marks_its_step(process: RecordedProcess) -> None:
     with fake_profilers("python"):
-        watched.train()
+        process.train()
         with sonde.phase("tokenize"):
             pass
         with sonde.profile("python"):
             pass
-        watched.train()
-        watched.train()
-        rows = watched.rows(EVENTS, "category", "step", "detail")
+        process.train()
+        process.train()
+        rows = process.rows(EVENTS, "category", "step", "detail")
 
     assert [step for category, step, detail in rows if "profiled" in detail] == [1]
 
 
-def test_invalid_profile_request_emits_a_warning(watched: Watched) -> None:
+def test_invalid_profile_request_emits_a_warning(process: RecordedProcess) -> None:
     with pytest.warns(UserWarning, match=r"'colours' is invalid.*nothing is profiled"):
         sonde.profile("colours", steps=3)
     with pytest.warns(UserWarning, match="steps"), sonde.profile("python", steps=0):
-        watched.train()
-    assert windows_of(watched) == []
+        process.train()
+    assert windows_of(process) == []
 
 
 def test_nothing_is_profiled_outside_of_a_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "_current", Watched(tmp_path, is_watched=False).session)
+    monkeypatch.setattr(Session, "_current", RecordedProcess(tmp_path, is_recorded=False).session)
     with fake_profilers("python") as fakes, sonde.profile("python"):
         sonde.profile("python", steps=1)
     assert fakes.calls == []

@@ -5,7 +5,7 @@ import threading
 from tests.fakes.plain_loop import PlainLoop
 from tests.fakes.session import watched
 
-QUIET_STEPS = 30
+DEFERRED_STEPS = 30
 
 
 def test_session_does_not_begin_while_held() -> None:
@@ -46,21 +46,21 @@ def test_held_session_closes_immediately() -> None:
         recorded.session.hold()
         began = recorded.session.clock.seconds()
         recorded.session.close()
-        took = recorded.session.clock.seconds() - began
+        close_seconds = recorded.session.clock.seconds() - began
         recorded.session.release()
 
-    assert took < 9
+    assert close_seconds < 9
     assert len(recorded.scalars("loss")) == 2
 
 
-def test_a_forked_child_records_nothing_of_its_parent() -> None:
+def test_a_forked_child_records_no_data_of_its_parent() -> None:
     with watched(closely=False) as recorded:
         script = PlainLoop()
-        script.train(QUIET_STEPS)
-        of_parent = recorded.session.worker_thread
+        script.train(DEFERRED_STEPS)
+        parent_thread = recorded.session.worker_thread
         recorded.session.reset()
-        script.train(QUIET_STEPS)
+        script.train(DEFERRED_STEPS)
         recorded.session.state.catch_up()
-        of_parent.close(10.0)
+        parent_thread.close(10.0)
 
-    assert recorded.session.steps.counts["train"] == QUIET_STEPS
+    assert recorded.session.steps.counts["train"] == DEFERRED_STEPS

@@ -12,8 +12,8 @@ from sonde.settings import HookSettings, WorkerPlace
 from tests.fakes.clock import FakeClock
 
 
-class Watched:
-    """A session whose flushes are made by hand, and what it observes."""
+class ManualSession:
+    """A session that the test flushes, with its observations."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = FakeClock()
@@ -29,8 +29,8 @@ class Watched:
     def _observe(self, kind: str, subject: str, value: float = 0.0, detail: str = "") -> None:
         self.observations.append((kind, subject, value, detail))
 
-    def pass_by(self, seconds: float) -> None:
-        """Time passes, with a flush every two seconds."""
+    def wait(self, seconds: float) -> None:
+        """Advance the clock, with a flush every two seconds."""
         for _ in range(int(seconds / 2)):
             self.clock.advance(2.0)
             self.session.listeners.flush()
@@ -39,31 +39,31 @@ class Watched:
 def test_stall_is_sampled_again_after_twice_as_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    watched = Watched(monkeypatch)
-    watched.pass_by(2)
-    assert watched.observations == []
-    watched.pass_by(80)
-    assert [value for _, _, value, _ in watched.observations] == [4.0, 6.0, 12.0, 24.0, 48.0]
-    kind, line, _, detail = watched.observations[0]
+    manual = ManualSession(monkeypatch)
+    manual.wait(2)
+    assert manual.observations == []
+    manual.wait(80)
+    assert [value for _, _, value, _ in manual.observations] == [4.0, 6.0, 12.0, 24.0, 48.0]
+    kind, line, _, detail = manual.observations[0]
     assert kind == "standing-still"
-    assert line.startswith("pass_by (test_stall_stacks.py:")
+    assert line.startswith("wait (test_stall_stacks.py:")
     assert '"in": ""' in detail
 
 
 def test_end_of_a_stall_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
-    watched.pass_by(12)
-    watched.session.steps.counts["train"] += 1
-    watched.pass_by(4)
-    assert [value for _, _, value, _ in watched.observations] == [4.0, 6.0, 12.0, 0.0]
+    manual = ManualSession(monkeypatch)
+    manual.wait(12)
+    manual.session.steps.counts["train"] += 1
+    manual.wait(4)
+    assert [value for _, _, value, _ in manual.observations] == [4.0, 6.0, 12.0, 0.0]
 
 
 def test_steps_of_any_mode_count_as_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+    manual = ManualSession(monkeypatch)
     for step in range(20):
-        watched.pass_by(2)
-        watched.session.steps.counts["eval"] = step
-    assert watched.observations == []
+        manual.wait(2)
+        manual.session.steps.counts["eval"] = step
+    assert manual.observations == []
 
 
 def test_activity_of_the_framework_is_recorded() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Loop:
-    """A training loop in which everything takes a second."""
+    """A training loop in which every operation takes one second."""
 
     def __init__(self, optimizers: int = 1) -> None:
         self.clock = FakeClock()
@@ -44,7 +44,7 @@ class Loop:
         return self
 
     def forward_pass(self, kind: Pass = Pass.TRAIN) -> tuple[tuple[At, ...], list[At]]:
-        """A pass: the steps that it may belong to, and the one it turns out to belong to."""
+        """Run a pass; return the steps it may belong to, and the step once it is certain."""
         possible, settled = self.steps.possible_steps(kind), list[At]()
         self.steps.forward(self._second(), kind, settled.append)
         return possible, settled
@@ -66,7 +66,7 @@ class Loop:
         return self
 
     def finished_steps(self, mode: str = "train") -> list[tuple[int, float]]:
-        """Numbers and lengths of the steps of a mode."""
+        """Return the numbers and durations of the steps of a mode."""
         return [
             (step.number, (step.end_ns - step.start_ns) / NANOSECONDS)
             for step in self.finished

@@ -16,11 +16,11 @@ from tests.fakes.plain_loop import PlainLoop
 from tests.fakes.session import watched
 
 
-def ask(session: Session, kind: RequestKind, arguments: Mapping[str, str]) -> Request:
+def send(session: Session, kind: RequestKind, arguments: Mapping[str, str]) -> Request:
     return send_request(session.store.backend, session.clock, kind, dict(arguments))
 
 
-def answered(session: Session, request: Request) -> str:
+def reply_to(session: Session, request: Request) -> str:
     assert eventually(lambda: replies_to(session.store.backend, request))
     return replies_to(session.store.backend, request)["worker-0"].message
 
@@ -31,8 +31,8 @@ def test_worker_stops_between_two_steps(closely: bool) -> None:
         loop = PlainLoop()
         loop.train(20)
         session = recorded.session
-        request = ask(session, RequestKind.STOP, {LAST_STEP: "0", "by": "LossSpike: too much"})
-        answered(session, request)
+        request = send(session, RequestKind.STOP, {LAST_STEP: "0", "by": "LossSpike: too much"})
+        reply_to(session, request)
         with pytest.raises(StoppedJobError) as stopped:
             loop.train(1000)
         step = session.steps.counts["train"] - 1
@@ -56,11 +56,11 @@ def test_each_of_several_workers_stops_after_the_agreed_step(
         loop.train(5)
         session = recorded.session
         session.requests.last_step.count_workers = lambda: 2
-        progress = json.loads(answered(session, ask(session, RequestKind.PLACE, {})))
+        progress = json.loads(reply_to(session, send(session, RequestKind.PLACE, {})))
         last = progress["step"] + 300
-        answered(session, ask(session, RequestKind.STOP, {LAST_STEP: str(last)}))
-        # whoever comes second changes nothing: not all workers might hear of it in time
-        answered(session, ask(session, RequestKind.STOP, {LAST_STEP: str(last + 50)}))
+        reply_to(session, send(session, RequestKind.STOP, {LAST_STEP: str(last)}))
+        # a second request changes nothing, since some workers might receive it too late
+        reply_to(session, send(session, RequestKind.STOP, {LAST_STEP: str(last + 50)}))
         with pytest.raises(StoppedJobError):
             loop.train(1000)
 
@@ -74,11 +74,11 @@ def test_worker_reports_its_progress_while_hooks_are_deferred() -> None:
         loop = PlainLoop()
         loop.train(50)
         session = recorded.session
-        request = ask(session, RequestKind.PLACE, {})
+        request = send(session, RequestKind.PLACE, {})
         steps = 50
         while not replies_to(session.store.backend, request):
             loop.train(1)
             steps += 1
-        progress = json.loads(answered(session, request))["step"]
+        progress = json.loads(reply_to(session, request))["step"]
 
     assert steps - 200 < progress <= steps

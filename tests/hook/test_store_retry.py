@@ -12,7 +12,7 @@ from tests.fakes.clock import FakeClock
 
 
 class Store:
-    """A store that works or does not."""
+    """A store that fails while it is full."""
 
     def __init__(self) -> None:
         self.is_full = True
@@ -26,34 +26,34 @@ class Store:
 
 def test_failing_store_is_retried_with_growing_pauses() -> None:
     clock, store = FakeClock(), Store()
-    beginning = OpeningAttempts(WorkerPlace("node"), clock)
-    assert beginning.is_due()
-    beginning.attempt(store.begin)
-    assert not beginning.is_due()
+    attempts = OpeningAttempts(WorkerPlace("node"), clock)
+    assert attempts.is_due()
+    attempts.attempt(store.begin)
+    assert not attempts.is_due()
     clock.advance(1.1)
-    assert beginning.is_due()
-    beginning.attempt(store.begin)
+    assert attempts.is_due()
+    attempts.attempt(store.begin)
     clock.advance(1.1)
-    assert not beginning.is_due()
+    assert not attempts.is_due()
     assert store.attempts == 2
 
 
 def test_loss_before_the_store_works_is_recorded() -> None:
     clock, store = FakeClock(), Store()
-    beginning = OpeningAttempts(WorkerPlace("node"), clock)
-    beginning.attempt(store.begin)
+    attempts = OpeningAttempts(WorkerPlace("node"), clock)
+    attempts.attempt(store.begin)
     clock.advance(5.0)
     writer = Writer(Memory("memory://job"), "workers/0", clock)
-    beginning.report_to(writer)
+    attempts.report_to(writer)
     (loss,) = writer._lost
     assert (loss.kind, loss.what) == (NoticeKind.LOST, "training steps")
     assert loss.end_ns - loss.start_ns >= 5_000_000_000
 
 
 def test_failure_other_than_the_store_is_not_retried() -> None:
-    beginning = OpeningAttempts(WorkerPlace("node"), FakeClock())
-    beginning.give_up("ImportError: no such thing")
-    assert not beginning.is_due()
+    attempts = OpeningAttempts(WorkerPlace("node"), FakeClock())
+    attempts.give_up("ImportError: no module named torch")
+    assert not attempts.is_due()
 
 
 def test_losses_reach_the_launcher_without_a_disk() -> None:

@@ -13,7 +13,7 @@ def burn(seconds: float) -> None:
 
 
 def run_in_thread(name: str, threads: SondeThreads, work: Callable[[], None]) -> float:
-    """What our threads cost, while that one still lives."""
+    """Return the CPU time of Sonde's threads while a thread with this name is still alive."""
     worked, over = threading.Event(), threading.Event()
 
     def run() -> None:

@@ -9,8 +9,8 @@ from sonde.hook.worker_thread import WorkerThread
 from tests.fakes.eventually import eventually
 
 
-class Work:
-    """A device's result that is ready when the test says so."""
+class DeviceResult:
+    """A device's result that the test makes ready."""
 
     def __init__(self, on_taken: Callable[[], None]) -> None:
         self.ready = threading.Event()
@@ -21,9 +21,9 @@ class Work:
 
 
 def make_thread(
-    tidy: Callable[[], None] = lambda: None, guard: Guard | None = None, seconds: float = 60.0
+    flush: Callable[[], None] = lambda: None, guard: Guard | None = None, seconds: float = 60.0
 ) -> WorkerThread:
-    thread = WorkerThread(SystemClock(), guard or Guard(), tidy, seconds, lambda _seconds: None)
+    thread = WorkerThread(SystemClock(), guard or Guard(), flush, seconds, lambda _seconds: None)
     thread.start()
     return thread
 
@@ -65,7 +65,9 @@ def test_failing_work_is_disabled_and_the_rest_continues() -> None:
 def test_device_results_are_processed_in_order_when_ready() -> None:
     results: list[int] = []
     thread = make_thread()
-    first, second = (Work(lambda number=number: results.append(number)) for number in (1, 2))  # type: ignore[misc]
+    first, second = (
+        DeviceResult(lambda number=number: results.append(number)) for number in (1, 2)
+    )  # type: ignore[misc]
     thread.expect("first", first)
     thread.expect("second", second)
 
@@ -78,8 +80,8 @@ def test_device_results_are_processed_in_order_when_ready() -> None:
 
 def test_results_that_never_arrive_are_dropped_and_counted() -> None:
     thread = make_thread()
-    thread.expect("never", Work(lambda: None))
-    thread.expect("never", Work(lambda: None))
+    thread.expect("never", DeviceResult(lambda: None))
+    thread.expect("never", DeviceResult(lambda: None))
 
     assert thread.close(0.01) == 2
 

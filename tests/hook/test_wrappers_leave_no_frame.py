@@ -7,14 +7,14 @@ from pathlib import Path
 import sonde
 
 HOOK = Path(sonde.__file__).parent / "hook"
-# what wrappers call the function that they stand for
+# the names of wrapped functions in wrappers
 WRAPPED = {"original", "closure", "compiled", "execute", "bootstrap", "call", "function"}
-# functions of ours that call others in turn, and raise nothing of theirs
+# files whose functions call others without letting their exceptions through
 SHIELDS = {"guard.py", "hidden_operations.py", "bounded_calls.py"}
 
 
-def calls_of_others(function: ast.FunctionDef, names: set[str]) -> Iterator[ast.Call]:
-    """Calls of a wrapped function that no handler with `drop_frame` is around."""
+def uncovered_calls(function: ast.FunctionDef, names: set[str]) -> Iterator[ast.Call]:
+    """Yield calls of a wrapped function outside of `try` blocks that drop the frame."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop()
@@ -29,7 +29,7 @@ def calls_of_others(function: ast.FunctionDef, names: set[str]) -> Iterator[ast.
 
 
 def wrappers(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, set[str]]]:
-    """Functions inside of others, with the names of wrapped functions that they see."""
+    """Yield nested functions with the names of the wrapped functions that they can call."""
     for outer in ast.walk(tree):
         if isinstance(outer, ast.FunctionDef):
             wrapped = {argument.arg for argument in outer.args.args if argument.arg in WRAPPED}
@@ -43,7 +43,7 @@ def uncovered(path: Path) -> list[str]:
     return [
         f"{path.relative_to(HOOK)}:{call.lineno} in {function.name}"
         for function, names in wrappers(tree)
-        for call in calls_of_others(function, names)
+        for call in uncovered_calls(function, names)
     ]
 
 

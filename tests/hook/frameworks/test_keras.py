@@ -17,7 +17,7 @@ VERSION = "keras.src.version"
 
 
 class TorchTrainer(nn.Module):
-    """Computes losses by arithmetic of its own, and names what it measures."""
+    """Computes losses without PyTorch loss functions, and names its metrics."""
 
     metrics_names = ("loss", "mae")
 
@@ -30,7 +30,7 @@ class TorchTrainer(nn.Module):
         return result
 
     def loss(self, points: torch.Tensor) -> torch.Tensor:
-        """Mean of squares, without a loss function of PyTorch."""
+        """Return the mean squared error, computed without a PyTorch loss function."""
         errors: torch.Tensor = self(points) - points.sum(1, keepdim=True)
         return errors.square().mean()
 

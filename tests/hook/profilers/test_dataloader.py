@@ -25,7 +25,7 @@ SOME_TIME = Window(ProfileKind.DATALOADER, duration_seconds=5.0)
 
 
 class Numbers(Dataset[Any]):
-    """Numbers, with noise of three generators."""
+    """Numbers with noise from three random generators."""
 
     def __len__(self) -> int:
         return 64
@@ -36,21 +36,21 @@ class Numbers(Dataset[Any]):
 
 
 class Together(Numbers):
-    """Gives all items of a batch at once."""
+    """Returns all items of a batch in one call."""
 
     def __getitems__(self, indices: list[int]) -> list[torch.Tensor]:
         return [self[index] for index in indices]
 
 
 class Stream(IterableDataset[Any]):
-    """Ten numbers, one after the other."""
+    """An iterable data set of ten numbers."""
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         return (torch.tensor(float(number)) for number in range(10))
 
 
 class Busy:
-    """A transformation that takes its time."""
+    """A transform that takes 20 ms of CPU time."""
 
     def __call__(self, number: torch.Tensor) -> torch.Tensor:
         until = time.perf_counter() + 0.02
@@ -60,7 +60,7 @@ class Busy:
 
 
 class Transformed(Numbers):
-    """Numbers that are transformed."""
+    """Numbers with a transform."""
 
     def __init__(self, transform: Callable[[torch.Tensor], torch.Tensor]) -> None:
         self.transform = transform
@@ -70,10 +70,10 @@ class Transformed(Numbers):
 
 
 class Broken(Numbers):
-    """Has one item less than it says."""
+    """A data set that fails to load an item."""
 
     def __getitem__(self, index: int) -> torch.Tensor:
-        raise ValueError(f"there is no {index}")
+        raise ValueError(f"cannot load item {index}")
 
 
 def rows_of(recorded: Recorded, name: str) -> list[Row]:
@@ -91,7 +91,7 @@ def loader_of(dataset: Any, **options: Any) -> "DataLoader[Any]":
 
 
 def profiled(loader: "DataLoader[Any]", window: Window = ONE_STEP) -> tuple[list[Any], Recorded]:
-    """All batches; profiling starts with the second one."""
+    """Return all batches; profiling starts with the second one."""
     batches = []
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)
@@ -171,10 +171,10 @@ def test_loader_processes_started_before_the_window_report_their_batches() -> No
     lanes = {row["lane"] for row in batches}
     assert lanes == {"loader 0 process 0", "loader 0 process 1"}
     details = [facts_of(row) for row in batches if row["detail"]]
-    assert sum("gap" in detail for detail in details) == 2  # what each process says first
-    close = [row for row in batches if "stacks" in row["detail"]]
-    assert [sum(row["lane"] == lane for row in close) for lane in sorted(lanes)] == [2, 2]
-    assert len(batches) > len(close)  # and what they remember of before
+    assert sum("gap" in detail for detail in details) == 2  # in the first report of each process
+    inspected = [row for row in batches if "stacks" in row["detail"]]
+    assert [sum(row["lane"] == lane for row in inspected) for lane in sorted(lanes)] == [2, 2]
+    assert len(batches) > len(inspected)  # includes the times of earlier batches
     assert len(rows_of(recorded, "items")) == len(rows_of(recorded, "collation")) == 4
     starts = [facts_of(row) for row in rows_of(recorded, "iterator start")]
     assert [detail["persistent_workers"] for detail in starts] == [True, True]
@@ -252,7 +252,7 @@ def test_dataset_exception_shows_no_frame_of_sonde(processes: int) -> None:
     with watched() as recorded:
         profiler = DataLoaders(recorded.session)
         profiler.begin(ONE_STEP)
-        with pytest.raises(ValueError, match="there is no 0") as caught:
+        with pytest.raises(ValueError, match="cannot load item 0") as caught:
             next(iter(loader))
         profiler.end(ONE_STEP)
     text = str(caught.value) + "".join(traceback.format_tb(caught.tb))

@@ -75,15 +75,15 @@ def test_collective_built_on_others_is_one_call(group: str) -> None:
 
 
 def test_asynchronous_collective_returns_its_handle_and_its_wait_is_timed(group: str) -> None:
-    ours, plain = torch.ones(1000), torch.ones(1000)
-    theirs = dist.all_reduce(plain, async_op=True)
+    recorded_tensor, plain_tensor = torch.ones(1000), torch.ones(1000)
+    plain_work = dist.all_reduce(plain_tensor, async_op=True)
     with profiled() as recorded:
-        work = dist.all_reduce(ours, async_op=True)
-        assert type(work) is type(theirs)
+        work = dist.all_reduce(recorded_tensor, async_op=True)
+        assert type(work) is type(plain_work)
         unawaited = dist.all_reduce(torch.ones(2), async_op=True)
-        assert work.wait() is theirs.wait() is True
+        assert work.wait() is plain_work.wait() is True
         assert unawaited.wait() is True
-    assert torch.equal(ours, plain)
+    assert torch.equal(recorded_tensor, plain_tensor)
     first, second = calls(recorded)
     assert first["detail"]["async"] is second["detail"]["async"] is True
     assert (first["lane"], second["lane"]) == ("collectives 2", "collectives 3")
@@ -114,7 +114,7 @@ def test_after_the_window_nothing_is_recorded_and_all_patches_are_removed(group:
         recorded.session.activate()
         profiler, function = Distributed(recorded.session), dist.all_reduce
         profiler.begin(WINDOW)
-        assert dist.all_reduce is function  # a compiled function that calls it stays as it is
+        assert dist.all_reduce is function  # so compiled callers stay valid
         profiler.end(WINDOW)
         dist.all_reduce(torch.ones(1))
     assert recorded.rows["operations"] == []
@@ -152,7 +152,7 @@ def test_compiled_function_is_not_recompiled_and_not_recorded(group: str) -> Non
             return doubled + 1
 
         before = summed(torch.ones(3))
-        assert len(compiled) == 1, "one graph, collective and all"
+        assert len(compiled) == 1, "one graph that includes the collective"
         profiler.begin(WINDOW)
         assert torch.equal(summed(torch.ones(3)), before)
         profiler.end(WINDOW)

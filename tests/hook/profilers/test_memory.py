@@ -1,4 +1,4 @@
-"""Memory profiles by step and by module, and the statistics of the device allocator."""
+"""Memory profiles by step and by module, and statistics of the device allocator."""
 
 import pickle
 from typing import Any
@@ -30,8 +30,8 @@ def modules_of(recorded: Recorded) -> dict[str, ModuleMemory]:
     return {record.module: record for record in memory_of(readers_of(recorded), "module").records}
 
 
-class Holding(nn.Module):
-    """Holds a tensor, and frees a temporary one."""
+class Leaking(nn.Module):
+    """Keeps a new tensor in every pass, and frees a temporary one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,15 +44,15 @@ class Holding(nn.Module):
         return features * self.weight
 
 
-def holding(model: Any) -> Any:
+def with_leak(model: Any) -> Any:
     model.rest.append(nn.Sequential())
-    model.first = nn.Sequential(Holding(), model.first)
+    model.first = nn.Sequential(Leaking(), model.first)
     return model
 
 
 def test_held_and_temporary_memory_of_a_module_are_separate() -> None:
     with watched(profile=(WINDOW,)) as recorded:
-        Script(holding).run()
+        Script(with_leak).run()
 
     module = modules_of(recorded)["first.0"]
     assert (module.worker, module.device, module.calls) == (0, "cpu", 2)
@@ -60,13 +60,13 @@ def test_held_and_temporary_memory_of_a_module_are_separate() -> None:
     assert module.kept_bytes == 2 * (1000 * FLOAT_BYTES + product)
     assert module.held_bytes == 2 * 1000 * FLOAT_BYTES
     assert module.freed_bytes == 2 * 5000 * FLOAT_BYTES
-    # what others free meanwhile lowers it a little
+    # slightly lower, because other modules free memory meanwhile
     assert module.peak_bytes == pytest.approx((2 * 1000 + 5000) * FLOAT_BYTES, rel=0.05)
 
 
 def test_memory_of_an_inner_module_is_not_counted_for_the_outer_one() -> None:
     with watched(profile=(WINDOW,)) as recorded:
-        Script(holding).run()
+        Script(with_leak).run()
 
     modules = modules_of(recorded)
     assert modules["first"].allocated_bytes == 0
@@ -77,14 +77,14 @@ def test_memory_of_an_inner_module_is_not_counted_for_the_outer_one() -> None:
 
 def test_a_leak_grows_from_step_to_step() -> None:
     with watched(profile=(WINDOW,)) as recorded:
-        Script(holding).run()
+        Script(with_leak).run()
 
     rows = memory_of(readers_of(recorded), "step")
     first, second = rows.records
     assert [first.step, second.step] == [2, 3]
     assert second.live_bytes - first.live_bytes >= 1000 * FLOAT_BYTES
     assert first.peak_bytes > 5000 * FLOAT_BYTES
-    assert first.before_bytes != first.before_bytes  # nobody knows, on a processor
+    assert first.before_bytes != first.before_bytes  # NaN: unknown on the CPU
     assert rows.to_arrow().num_rows == 2
     assert isinstance(first, StepMemory)
 
@@ -107,7 +107,7 @@ def test_modules_can_be_turned_off() -> None:
     assert len(memory_of(readers_of(recorded), "step")) == 1
 
 
-def test_missing_memory_profile_error_tells_how_to_get_one() -> None:
+def test_missing_memory_profile_error_explains_how_to_get_one() -> None:
     with watched() as recorded:
         Script().run()
 
@@ -127,7 +127,7 @@ def test_allocator_snapshot_requires_a_device() -> None:
 
 
 class FakeAllocator:
-    """A device whose memory grows by the step."""
+    """A device whose allocated memory grows with every step."""
 
     def __init__(self, patch: pytest.MonkeyPatch, *, is_recorded: bool = False) -> None:
         self.samples = 0
@@ -136,7 +136,7 @@ class FakeAllocator:
         patch.setattr(allocator, "device_in_use", lambda: "cuda:0")
         patch.setattr(allocator, "_memory_statistics", self.sample)
         patch.setattr(allocator, "_is_recorded", lambda: is_recorded)
-        patch.setattr(allocator, "_record", lambda **how: self.calls.append(how))
+        patch.setattr(allocator, "_record", lambda **options: self.calls.append(options))
         patch.setattr(allocator, "_snapshot", lambda: {"segments": [1, 2]})
 
     def sample(self) -> dict[str, Any]:
@@ -187,5 +187,5 @@ def test_snapshot_does_not_disturb_the_scripts_own_memory_history(
         Script().run()
 
     assert snapshot_of(recorded) == {"segments": [1, 2]}
-    is_on = [how.get("enabled", "all") is not None for how in device.calls]
+    is_on = [options.get("enabled", "all") is not None for options in device.calls]
     assert is_on == ([] if is_recorded else [True, False])

@@ -37,7 +37,7 @@ class Model(nn.Module):
 
 
 class Script:
-    """A plain loop, with what a test wants to happen at one of its steps."""
+    """A plain loop that can call functions at given steps."""
 
     def __init__(self, make: Callable[[nn.Module], Any] = lambda model: model) -> None:
         torch.manual_seed(0)
@@ -61,7 +61,7 @@ Trace = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def traces_of(recorded: Recorded, kind: str = "operators") -> list[Trace]:
-    """The facts and the events of all traces, in order."""
+    """Return the facts and the events of all traces, in order."""
     uri = recorded.session.store.worker.job_uri
     assert uri is not None
     backend = open_backend(uri)
@@ -141,12 +141,12 @@ def test_shapes_memory_and_stacks_are_recorded_on_request() -> None:
 
 
 def test_profiling_does_not_change_the_training_result() -> None:
-    without = Script().run()
+    plain_losses = Script().run()
     with watched(profile=(WINDOW,)):
         script = Script()
         losses = script.run()
 
-    assert losses == without
+    assert losses == plain_losses
 
 
 def test_no_hooks_remain_after_a_window() -> None:
@@ -238,7 +238,7 @@ def test_processes_forked_during_a_window_record_nothing() -> None:
 
 
 class Calling(Dataset[Any]):
-    """Says whether a module can be called where nothing of ours is left."""
+    """Returns whether a module call succeeds without Sonde's wrapper."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -261,7 +261,7 @@ def test_operator_window_is_refused_without_pytorch() -> None:
 
 
 class SteppingInBackward(Script):
-    """Each parameter has an optimizer of its own, which steps as soon as its gradient is there."""
+    """Each parameter has its own optimizer, which steps as soon as the gradient is ready."""
 
     def __init__(self) -> None:
         super().__init__()

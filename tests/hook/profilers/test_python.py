@@ -38,7 +38,7 @@ def work() -> None:
     list(numbers())
     recurse(4)
     with contextlib.suppress(ValueError):
-        int("no number")
+        int("not a number")
 
 
 def by_function(profile: PythonProfile) -> dict[str, Amount]:
@@ -84,8 +84,8 @@ def test_calls_of_other_threads_are_not_counted() -> None:
     assert "leaf" in by_function(counted(work))
 
 
-class Hands:
-    """Clocks that a test moves: one on the wall, one of the processor."""
+class ManualClocks:
+    """Wall clock and CPU clock, advanced by the test."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.wall_ns = self.cpu_ns = 0
@@ -114,16 +114,16 @@ class Hands:
 def test_timers_separate_cpu_time_from_waiting(
     timer: PythonTimer, waiting_ns: int, computing_ns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hands = Hands(monkeypatch)
-    amounts = by_function(counted(hands.both, timer))
-    assert amounts["Hands.wait"] == (1, waiting_ns)
-    assert amounts["Hands.compute"] == (1, computing_ns)
-    assert amounts["Hands.both"] == (1, 0)
+    clocks = ManualClocks(monkeypatch)
+    amounts = by_function(counted(clocks.both, timer))
+    assert amounts["ManualClocks.wait"] == (1, waiting_ns)
+    assert amounts["ManualClocks.compute"] == (1, computing_ns)
+    assert amounts["ManualClocks.both"] == (1, 0)
 
 
 def test_profiler_started_by_the_script_stays_active() -> None:
     def script_profiler(*_: object) -> None:
-        """Somebody else's."""
+        """The script's profile function."""
 
     counter = CallCounter(SystemClock(), Guard(), PythonTimer.TOTAL)
     counter.start()
@@ -150,7 +150,7 @@ def test_number_of_call_rows_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
     def work() -> None:
         for _ in range(50):
             leaf()
-            clock.now_ns()  # of ours: here a phase may begin or end
+            clock.now_ns()  # ends the segment: a phase may begin or end in Sonde's code
 
     profile = counted(work)
     assert profile.is_cut
@@ -160,8 +160,8 @@ def test_number_of_call_rows_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
 def test_calls_beyond_the_tree_limit_count_for_their_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rooms = len(counted(leaf).parents) - 2  # without `leaf` and what it calls
-    monkeypatch.setattr(_python_tree, "_MAX_NODES", rooms + 1)
+    max_nodes = len(counted(leaf).parents) - 2  # without `leaf` and its callee
+    monkeypatch.setattr(_python_tree, "_MAX_NODES", max_nodes + 1)
     profile = counted(work)
     amounts = by_function(profile)
     assert profile.is_cut
@@ -170,7 +170,7 @@ def test_calls_beyond_the_tree_limit_count_for_their_caller(
 
 
 class BlockedThread:
-    """A thread that blocks in a function until the block ends."""
+    """A thread that is blocked in a function until the `with` block ends."""
 
     def __init__(self) -> None:
         self.has_started, self._may_end = threading.Event(), threading.Event()
@@ -190,9 +190,9 @@ class BlockedThread:
         self.thread.join()
 
 
-def take_samples(times: int, every_ns: int = 1_000_000) -> PythonProfile:
+def take_samples(count: int, every_ns: int = 1_000_000) -> PythonProfile:
     sampler = StackSampler(SystemClock(), Guard(), every_ns)
-    for tick in range(times):
+    for tick in range(count):
         sampler.sample(sampler.start_ns + (tick + 1) * every_ns, every_ns)
     return sampler.profile()
 
@@ -231,14 +231,14 @@ def test_blocked_thread_takes_one_row() -> None:
 
 def test_frames_of_sonde_are_excluded() -> None:
     profile = take_samples(3)
-    assert 0 not in profile.row_threads  # it is our look that this thread is at
+    assert 0 not in profile.row_threads  # this thread runs the sampler
     assert profile.own_ns == 3_000_000
 
 
 def test_sampling_slows_down_as_samples_accumulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_python_stacks, "_MAX_SAMPLES", 8)
-    alone = {threading.get_ident(): sys._getframe()}  # other tests may have left threads behind
-    monkeypatch.setattr(_python_stacks, "_current_frames", lambda: alone)
+    frames = {threading.get_ident(): sys._getframe()}  # without threads of other tests
+    monkeypatch.setattr(_python_stacks, "_current_frames", lambda: frames)
     sampler = StackSampler(SystemClock(), Guard(), 1000)
     pauses = []
     for tick in range(7):

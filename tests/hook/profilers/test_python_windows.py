@@ -23,7 +23,7 @@ from tests.fakes.session import Recorded, watched
 
 @dataclass
 class Windowed:
-    """Two steps of a training, in a window of Python."""
+    """A training of five steps with a Python window over two of them."""
 
     options: dict[str, str]
     refusal: str | None = None
@@ -32,7 +32,7 @@ class Windowed:
 
     def helper(self, inputs: Any) -> Any:
         self.helped.append(threading.current_thread().name)
-        threading.Event().wait(0.1)  # what is planted here has to take time
+        threading.Event().wait(0.1)  # long enough to be sampled
         return inputs
 
     def train(self) -> None:
@@ -41,13 +41,13 @@ class Windowed:
             profiler = Python(session)
             window = Window(ProfileKind.PYTHON, 1, 2, options=self.options)
 
-            def over(step: FinishedStep) -> None:
+            def after_step(step: FinishedStep) -> None:
                 if step.number == 0:
                     self.refusal = profiler.begin(window)
                 elif step.number == 2:
                     profiler.end(window)
 
-            session.listeners.on_step("the window", over)
+            session.listeners.on_step("the window", after_step)
             model: Any = nn.Linear(4, 2)
             optimizer: Any = torch.optim.SGD(model.parameters(), lr=0.1)
             for _ in range(5):
@@ -75,7 +75,7 @@ def read(session: Session, recorded: Recorded) -> tuple[ReadProfile, ...]:
 
 @contextmanager
 def traced(kind: str) -> Iterator[None]:
-    """Somebody else is running."""
+    """Another tool traces or profiles this thread."""
 
     def trace(*_: object) -> None:
         """Does nothing."""
@@ -135,7 +135,7 @@ def test_window_is_refused_while_another_tool_traces_the_process(
     assert windowed.profiles == ()
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="there are no such tools before")
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in Python 3.12")
 def test_window_is_refused_while_a_monitoring_tool_is_active() -> None:
     if sys.version_info >= (3, 12):
         windowed = Windowed({})

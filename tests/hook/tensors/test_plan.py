@@ -58,24 +58,24 @@ def test_each_mode_has_its_own_schedule() -> None:
 
 def test_histograms_of_budgeted_collections_follow_their_interval() -> None:
     plan = plan_of(statistics=("weights",), histogram_every=10)
-    drawn = [
+    histogram_steps = [
         step
         for step in range(35)
         if plan.request_for("fc.weight", WEIGHT, plan.due(Mode.TRAIN, step))
         == TensorRequest(histogram=True)
     ]
-    assert drawn == [0, 10, 20, 30]
+    assert histogram_steps == [0, 10, 20, 30]
 
 
 def test_histogram_due_between_two_recorded_steps_is_recorded_at_the_next() -> None:
     plan = plan_of(statistics=("weights",), histogram_every=10)
-    drawn, since = [], -1
+    histogram_steps, since = [], -1
     for step in range(0, 50, 7):
         due = plan.due(Mode.TRAIN, step, since)
         request = plan.request_for("fc.weight", WEIGHT, due)
-        drawn += [step] if request and request.histogram else []
+        histogram_steps += [step] if request and request.histogram else []
         since = step
-    assert drawn == [0, 14, 21, 35, 42]
+    assert histogram_steps == [0, 14, 21, 35, 42]
 
 
 def test_zero_means_no_histograms() -> None:
@@ -172,8 +172,8 @@ def test_tensor_is_requested_by_name_only_with_a_regular_expression() -> None:
 
 def test_tensor_lists_built_in_and_custom_collections() -> None:
     plan = plan_of("mine:include=relu", "theirs:include=conv", "activations:include=conv")
-    belongs = plan.collections_of("layer4.1.relu_output_0", RELU)
-    assert belongs == ("activations", "relu_output", "all", "mine")
+    collections = plan.collections_of("layer4.1.relu_output_0", RELU)
+    assert collections == ("activations", "relu_output", "all", "mine")
     assert Plan(HookSettings()).collections_of("loss", (TensorKind.LOSS,)) == (
         *("losses", "all", "default"),
     )
@@ -193,6 +193,6 @@ def test_cache_of_tensor_names_is_limited(monkeypatch: pytest.MonkeyPatch) -> No
 def test_checking_what_is_due_is_fast() -> None:
     plan = plan_of("gradients:every=1000", "weights:start=500", "labels:steps=7+8", "all:every=999")
     assert plan.due(Mode.TRAIN, 3) == ()
-    searches = min(timeit.repeat(lambda: re.match("a*b", "a" * 200), number=2000, repeat=5))
-    questions = min(timeit.repeat(lambda: plan.due(Mode.TRAIN, 3), number=2000, repeat=5))
-    assert questions < 20 * searches
+    search_seconds = min(timeit.repeat(lambda: re.match("a*b", "a" * 200), number=2000, repeat=5))
+    due_seconds = min(timeit.repeat(lambda: plan.due(Mode.TRAIN, 3), number=2000, repeat=5))
+    assert due_seconds < 20 * search_seconds

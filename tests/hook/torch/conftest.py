@@ -1,4 +1,4 @@
-"""What the compiler has learned in one test must not be known in the next."""
+"""Reset the state of the compiler between tests."""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def new_compiler() -> Iterator[None]:
-    """A graph that breaks inside a module makes the compiler skip all modules from then on."""
+    """Reset the compiler, which skips all modules after a graph break inside a module."""
     _forget()
     yield
     _forget()

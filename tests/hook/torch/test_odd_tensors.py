@@ -1,4 +1,4 @@
-"""Parameters and tensors that are not as usual: they survive, and are named right."""
+"""Unusual parameters and tensors are recorded with the right names."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def test_a_sparse_gradient_is_measured_with_the_zeros_that_it_implies() -> None:
     assert (row["count"], row["zeros"], row["sum"]) == (20, 16, 6.0)
 
 
-def test_a_frozen_parameter_has_no_gradient_and_a_shared_one_has_one_name() -> None:
+def test_a_frozen_parameter_has_no_gradient_and_a_shared_parameter_has_one_name() -> None:
     class Tied(nn.Module):
         def __init__(self) -> None:
             super().__init__()

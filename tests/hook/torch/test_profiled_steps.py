@@ -1,4 +1,4 @@
-"""A profile shows what the training does, not what we measure beside it."""
+"""A profile shows the training, not Sonde's measurements."""
 
 import torch
 from torch import nn
@@ -19,8 +19,8 @@ def train(steps: int) -> None:
 
 
 def test_routine_measurements_are_skipped_at_profiled_steps() -> None:
-    free = {"overhead_percent": 1e6, "statistics": ("weights",)}
-    with fake_profilers("operators"), watched(profile=(WINDOW,), **free) as recorded:
+    settings = {"overhead_percent": 1e6, "statistics": ("weights",)}
+    with fake_profilers("operators"), watched(profile=(WINDOW,), **settings) as recorded:
         train(6)
 
     measured = {row["step"] for row in recorded.rows["statistics"]}

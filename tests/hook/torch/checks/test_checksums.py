@@ -1,4 +1,4 @@
-"""Checksums of models tell workers apart whose parameters differ in a single bit."""
+"""Checksums of models differ if a single bit of the parameters differs."""
 
 import re
 from dataclasses import replace
@@ -8,12 +8,12 @@ import torch
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from sonde.hook.torch.checks import checksums as taken
+from sonde.hook.torch.checks import checksums as module
 from tests.fakes.session import Recorded, watched
 
 
 def train(changed: float = 0.0, steps: int = 5, workers: int = 2, **settings: int) -> Recorded:
-    """One of several workers; at step 2 a weight of it is changed."""
+    """Train as one of several workers; a weight changes at step 2."""
     with watched(overhead_percent=1e6, **settings) as recorded:
         recorded.session.store.assign(replace(recorded.session.store.worker, world_size=workers))
         torch.manual_seed(1)
@@ -59,12 +59,12 @@ def test_a_single_worker_records_no_checksums() -> None:
 def test_bit_pattern_sums_cover_every_element_type() -> None:
     for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.complex64, torch.bool):
         values = torch.tensor([1, 0, 1]).to(dtype)
-        total = taken._pattern(values).sum(dtype=torch.int64)
-        assert total != taken._pattern(torch.zeros(3, dtype=dtype)).sum(dtype=torch.int64)
-        assert total == taken._pattern(values.flip(0)).sum(dtype=torch.int64)
+        total = module._pattern(values).sum(dtype=torch.int64)
+        assert total != module._pattern(torch.zeros(3, dtype=dtype)).sum(dtype=torch.int64)
+        assert total == module._pattern(values.flip(0)).sum(dtype=torch.int64)
 
 
-def test_a_model_counts_as_wrapped_after_its_wrapper_is_gone(tmp_path: Path) -> None:
+def test_a_model_counts_as_wrapped_after_its_wrapper_is_deleted(tmp_path: Path) -> None:
     store = f"file://{tmp_path}/store"
     distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
     try:

@@ -1,4 +1,4 @@
-"""Fingerprints of models: every step has one where there are several workers, quiet or not."""
+"""With several workers, every step has a fingerprint of the model, deferred or not."""
 
 import gc
 import weakref
@@ -23,13 +23,13 @@ STEPS = 60
 
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine, too, there are as many quiet steps as there can be."""
+    """Defer as many steps as possible, even on a slow machine."""
     monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
 
 class DistributedDataParallel(nn.Module):
-    """Looks like a wrapper, by its name."""
+    """A module with the name of PyTorch's wrapper."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class DistributedDataParallel(nn.Module):
 
 
 class PostLocalSGDState:
-    """As PyTorch calls it."""
+    """A class with the name of PyTorch's communication hook state."""
 
 
 def network() -> Any:
@@ -56,7 +56,7 @@ def train(
     closely: bool = False,
     **settings: int,
 ) -> Recorded:
-    """One of several workers; something may be done to its model before each step."""
+    """Train as one of several workers; `between` may change the model before each step."""
     with watched(closely=closely, **settings) as recorded:
         recorded.session.store.assign(replace(recorded.session.store.worker, world_size=workers))
         trained = model() if model else network()
@@ -81,11 +81,11 @@ def fingerprints(recorded: Recorded) -> dict[int, float]:
     return {row["step"]: row["value"] for row in rows}
 
 
-def test_every_step_has_a_fingerprint_also_if_hooks_are_deferred() -> None:
-    noted, inspected = train(), train(closely=True)
-    closely = {row["step"] for row in noted.observations("batch-hash")}
-    assert len(closely) < STEPS / 2
-    deferred_fingerprints = fingerprints(noted)
+def test_every_step_has_a_fingerprint_even_if_hooks_are_deferred() -> None:
+    deferred, inspected = train(), train(closely=True)
+    inspected_steps = {row["step"] for row in deferred.observations("batch-hash")}
+    assert len(inspected_steps) < STEPS / 2
+    deferred_fingerprints = fingerprints(deferred)
     assert list(deferred_fingerprints) == list(range(STEPS))
     assert len(set(deferred_fingerprints.values())) == STEPS
     assert deferred_fingerprints == fingerprints(inspected)
@@ -153,9 +153,9 @@ def test_freed_memory_is_not_read() -> None:
 
 
 def test_a_single_worker_records_no_fingerprints() -> None:
-    alone = train(workers=1)
-    assert rows_of(alone) == []
-    adapter: Any = alone.session.frameworks.adapters["torch"]
+    recorded = train(workers=1)
+    assert rows_of(recorded) == []
+    adapter: Any = recorded.session.frameworks.adapters["torch"]
     assert adapter.modules.deferred.update.fingerprints is None
 
 

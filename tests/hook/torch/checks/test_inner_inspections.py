@@ -1,4 +1,4 @@
-"""Looks inside of models: activity, channels and tokens, sparse statistics, no hooks afterwards."""
+"""Inspections of layers: unit activity, channels, tokens and statistics, without lasting hooks."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ EARLY = {0, 1, 2, 3, 5}
 
 
 class Network(nn.Module):
-    """A convolution, an activation of each kind, one of them as a function."""
+    """A model with a convolution, activation modules and an activation function."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,8 +27,8 @@ class Network(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         hidden = self.relu(self.convolution(images)).mean((2, 3))
         hidden = functional.relu(self.middle(hidden))
-        answer: Tensor = self.head(self.tanh(hidden))
-        return answer
+        output: Tensor = self.head(self.tanh(hidden))
+        return output
 
 
 def trained(model: nn.Module, batch: Tensor, steps: int = STEPS) -> None:
@@ -62,7 +62,7 @@ def test_tensors_that_rules_need_have_statistics_at_scheduled_steps() -> None:
     assert names(recorded, 0) == expected
 
 
-def test_only_what_is_needed_is_recorded() -> None:
+def test_only_needed_tensors_are_recorded() -> None:
     with watched(needed=("tanh_input",)) as recorded:
         trained(Network(), torch.randn(4, 2, 5, 5))
 
@@ -147,7 +147,7 @@ def test_channels_of_images_have_means_and_deviations() -> None:
 
 
 class Reader(nn.Module):
-    """Embeds tokens, and the kind of each."""
+    """Embeds tokens and token types."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,8 +157,8 @@ class Reader(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         hidden = self.words(tokens) + self.kinds(torch.zeros_like(tokens))
-        answer: Tensor = self.head(hidden.mean(1))
-        return answer
+        output: Tensor = self.head(hidden.mean(1))
+        return output
 
 
 def test_tokens_are_counted_but_token_types_are_not() -> None:

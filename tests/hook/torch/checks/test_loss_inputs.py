@@ -1,4 +1,4 @@
-"""What loss functions are given: probabilities, hits and labels, in training and evaluation."""
+"""Inputs of loss functions: probabilities, hits and labels, in training and evaluation."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tests.fakes.session import Recorded, Row, watched
 
 
 def trained(classes: int, loss: Callable[[Tensor], Any]) -> Recorded:
-    """One step of a model that gives numbers between 0 and 1."""
+    """Train one step of a model whose outputs are between 0 and 1."""
     with watched(needed=None) as recorded:
         model = nn.Linear(5, classes)
         nn.init.constant_(model.weight, 0.0)
@@ -50,15 +50,15 @@ def test_logits_are_not_recorded_as_probabilities(transform: Callable[[Tensor], 
 
 
 def test_sigmoid_before_a_logit_loss_is_recorded_but_a_linear_layer_is_not() -> None:
-    def of(transform: Callable[[Tensor], Tensor]) -> Recorded:
+    def record(transform: Callable[[Tensor], Tensor]) -> Recorded:
         def loss(out: Tensor) -> Tensor:
-            given_out = transform(out.squeeze(1))
-            return functional.binary_cross_entropy_with_logits(given_out, torch.ones(8))
+            logits = transform(out.squeeze(1))
+            return functional.binary_cross_entropy_with_logits(logits, torch.ones(8))
 
         return trained(1, loss)
 
-    assert probabilities(of(torch.sigmoid))[1] == 1.0
-    name, value, facts = probabilities(of(lambda out: out))
+    assert probabilities(record(torch.sigmoid))[1] == 1.0
+    name, value, facts = probabilities(record(lambda out: out))
     assert (name, value, facts["by"]) == ("binary_cross_entropy_with_logits", 0.0, "Addmm")
 
 
@@ -136,9 +136,9 @@ def test_regression_losses_and_models_with_many_classes_are_skipped() -> None:
     def regression(out: Tensor) -> Any:
         return functional.mse_loss(out, torch.zeros(8, 3))
 
-    def words(out: Tensor) -> Any:
+    def many_classes(out: Tensor) -> Any:
         wide = out.repeat(1, 500)
         return functional.cross_entropy(wide, LABELS)
 
-    for loss in (regression, words):
+    for loss in (regression, many_classes):
         assert trained(3, loss).observations("class-hits") == []

@@ -1,4 +1,4 @@
-"""Samples that come again in an evaluation, and the order in which batches come."""
+"""Training samples reused in an evaluation, and the order of batches."""
 
 import json
 from typing import Any
@@ -102,9 +102,9 @@ def test_batches_that_mix_known_and_new_samples_are_counted() -> None:
         script.train(DATA)
         script.evaluate(mixed)
 
-    apart, together = details(recorded)
-    assert (apart["known"], apart["mixed"]) == (32, 0)
-    assert (together["known"], together["mixed"]) == (32, 8 * 16)
+    separate, mixed_batches = details(recorded)
+    assert (separate["known"], separate["mixed"]) == (32, 0)
+    assert (mixed_batches["known"], mixed_batches["mixed"]) == (32, 8 * 16)
 
 
 def test_duplicate_samples_are_counted_but_second_passes_are_not() -> None:
@@ -263,7 +263,7 @@ UNSUPPORTED = [
     torch.eye(3).to_sparse(),
     torch.ones(2, 3).to_sparse(),
     torch.ones(2, 3).to_mkldnn(),
-    torch._efficientzerotensor((2, 3)),  # it has no memory: to read it would end the process
+    torch._efficientzerotensor((2, 3)),  # it has no memory; reading it would crash the process
 ]
 
 

@@ -1,4 +1,4 @@
-"""Models that are not in the mode of the step they are used in are found, once per change."""
+"""Models that are not in the mode of the step that uses them are recorded, once per change."""
 
 import json
 from typing import Any
@@ -34,12 +34,12 @@ def evaluate_loaded(network: nn.Module) -> None:
         network(batch)
 
 
-@pytest.fixture(params=["every step closely", "quiet steps"])
+@pytest.fixture(params=["inspected", "deferred"])
 def is_close(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """What is said does not depend on it."""
+    """Whether every step is inspected, which does not change the observations."""
     monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
-    return bool(request.param == "every step closely")
+    return bool(request.param == "inspected")
 
 
 def mode_changes(recorded: Recorded) -> list[tuple[str, int, float, dict[str, Any]]]:
@@ -76,7 +76,7 @@ def test_training_in_eval_mode_is_recorded_when_it_begins_and_ends(is_close: boo
 
 
 def fine_tuned(*, is_frozen: bool) -> Recorded:
-    """A trained body goes into eval mode; its last layer learns on under a new optimizer."""
+    """Train a model, then switch it to eval mode and fine-tune it with a new optimizer."""
     with watched() as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
         train(network, torch.optim.SGD(network.parameters(), lr=0.1))
@@ -178,7 +178,7 @@ def test_a_trained_model_that_becomes_a_teacher_records_nothing() -> None:
     assert recorded.observations("module-mode") == []
 
 
-def test_a_wrapped_model_is_the_same_as_the_one_inside() -> None:
+def test_a_wrapper_and_its_inner_model_count_as_one_model() -> None:
     with watched() as recorded:
         network = model()
         wrapper = nn.DataParallel(network)
@@ -199,7 +199,7 @@ def test_a_single_module_in_eval_mode_is_named() -> None:
     assert mode_changes(recorded) == [("train", 0, 1.0, {"is": "train", "modules": ["1"]})]
 
 
-def test_an_evaluation_in_training_mode_is_found() -> None:
+def test_an_evaluation_in_training_mode_is_recorded() -> None:
     with watched() as recorded:
         network = model()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)

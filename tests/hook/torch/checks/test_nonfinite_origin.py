@@ -18,7 +18,7 @@ class Log(nn.Module):
 
 
 class Net(nn.Module):
-    """Goes wrong in one of several places, when it is told to."""
+    """A model with a selectable fault."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def origins(recorded: Recorded) -> list[Source]:
     ]
 
 
-def test_a_healthy_training_is_left_alone() -> None:
+def test_a_healthy_training_records_nothing() -> None:
     assert origins(train({})) == []
 
 
@@ -149,7 +149,7 @@ def test_the_origin_is_recorded_if_the_loop_skips_bad_steps() -> None:
     assert origins(recorded) == [("input 0", 1, 1.0, "inf", "input")]
 
 
-def test_the_hooks_of_a_trace_are_gone_after_it() -> None:
+def test_the_hooks_of_a_trace_are_removed_after_it() -> None:
     with watched():
         network = Net()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.0)

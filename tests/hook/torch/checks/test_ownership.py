@@ -1,4 +1,4 @@
-"""Parameters that do not learn are found; those that do, or need not, are left alone."""
+"""Parameters that do not learn are recorded, unless that is intended."""
 
 import copy
 from typing import Any
@@ -21,23 +21,23 @@ def train(network: nn.Module, optimizer: torch.optim.Optimizer, steps: int = 30)
 
 def subjects(recorded: Recorded, kind: str) -> dict[str, tuple[float, str]]:
     rows = recorded.observations(kind)
-    assert len({row["subject"] for row in rows}) == len(rows), "said more than once"
+    assert len({row["subject"] for row in rows}) == len(rows), "recorded more than once"
     return {row["subject"]: (row["value"], row["detail"]) for row in rows}
 
 
-def nothing_found(recorded: Recorded) -> bool:
+def has_no_observations(recorded: Recorded) -> bool:
     kinds = ("unowned-parameter", "no-gradient", "unmoved-parameter")
     return not any(recorded.observations(kind) for kind in kinds)
 
 
-def test_a_healthy_training_is_left_alone() -> None:
+def test_a_healthy_training_records_nothing() -> None:
     with watched(**PLENTY) as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
         train(network, torch.optim.AdamW(network.parameters(), lr=1e-3))
-    assert nothing_found(recorded)
+    assert has_no_observations(recorded)
 
 
-def test_a_head_that_was_replaced_after_the_optimizer_was_made_is_unowned() -> None:
+def test_a_head_replaced_after_the_optimizer_was_created_is_unowned() -> None:
     with watched(**PLENTY) as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
@@ -66,7 +66,7 @@ def test_parameters_that_the_script_updates_are_not_unowned() -> None:
                 for parameter in network[1].parameters():
                     assert parameter.grad is not None
                     parameter.data -= 0.001 * parameter.grad
-    assert nothing_found(recorded)
+    assert has_no_observations(recorded)
 
 
 def test_a_frozen_layer_records_nothing() -> None:
@@ -74,7 +74,7 @@ def test_a_frozen_layer_records_nothing() -> None:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
         network[0].requires_grad_(False)
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    assert nothing_found(recorded)
+    assert has_no_observations(recorded)
 
 
 def test_a_zero_learning_rate_is_recorded_in_a_short_job_with_a_tiny_budget() -> None:
@@ -92,17 +92,17 @@ class Branches(nn.Module):
         self.used = nn.Linear(3, 2)
         self.other = nn.Linear(3, 2)
         self.is_cut = True
-        self.is_now_and_then = False
+        self.is_occasional = False
         self.passes = 0
 
     def forward(self, x: torch.Tensor) -> Any:
         self.passes += 1
-        is_cut = self.passes % 4 != 0 if self.is_now_and_then else self.is_cut
+        is_cut = self.passes % 4 != 0 if self.is_occasional else self.is_cut
         unused = self.other(x)
         return unused.detach() + self.used(x) if is_cut else unused + self.used(x)
 
 
-def test_a_parameter_that_no_gradient_reaches_is_found_with_the_number_of_steps() -> None:
+def test_a_parameter_without_a_gradient_is_recorded_with_the_number_of_steps() -> None:
     with watched(**PLENTY) as recorded:
         network = Branches()
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
@@ -111,7 +111,7 @@ def test_a_parameter_that_no_gradient_reaches_is_found_with_the_number_of_steps(
 
 
 class Chain(nn.Module):
-    """A layer in front whose output is cut off, run without gradients, or not used."""
+    """A model whose first layer is detached, run without gradients, or not used."""
 
     def __init__(self, use: str) -> None:
         super().__init__()
@@ -193,10 +193,10 @@ def test_a_moving_average_copy_records_nothing() -> None:
                 network.front.parameters(), network.back.parameters(), strict=True
             ):
                 slow.data.mul_(0.9).add_(fast.detach().mean(), alpha=0.1)
-    assert nothing_found(recorded)
+    assert has_no_observations(recorded)
 
 
-def test_what_only_an_evaluation_runs_is_not_under_no_grad_in_training() -> None:
+def test_a_layer_run_only_in_evaluations_is_not_under_no_grad_in_training() -> None:
     with watched(**PLENTY) as recorded:
         network = Chain("unused")
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
@@ -214,9 +214,9 @@ def test_what_only_an_evaluation_runs_is_not_under_no_grad_in_training() -> None
 def test_an_occasionally_used_branch_records_nothing() -> None:
     with watched(**PLENTY) as recorded:
         network = Branches()
-        network.is_now_and_then = True
+        network.is_occasional = True
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    assert nothing_found(recorded)
+    assert has_no_observations(recorded)
 
 
 def test_a_late_gradient_ends_the_observation() -> None:
@@ -230,7 +230,7 @@ def test_a_late_gradient_ends_the_observation() -> None:
     assert [(row["value"], row["detail"]) for row in rows] == [(6.0, "cut"), (0.0, "over")]
 
 
-def test_a_parameter_that_does_not_move_is_found_with_its_learning_rate() -> None:
+def test_an_unmoved_parameter_is_recorded_with_its_learning_rate() -> None:
     with watched(**PLENTY) as recorded:
         network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
         groups = [
@@ -242,7 +242,7 @@ def test_a_parameter_that_does_not_move_is_found_with_its_learning_rate() -> Non
     assert observed == {"1.weight": (5.0, "0"), "1.bias": (5.0, "0")}
 
 
-def test_updates_that_get_lost_in_low_precision_are_found() -> None:
+def test_updates_lost_in_low_precision_are_recorded() -> None:
     with watched(**PLENTY) as recorded:
         network = nn.Linear(3, 4, bias=False).to(torch.bfloat16)
         nn.init.ones_(network.weight)
@@ -267,7 +267,7 @@ def test_weights_held_at_zero_count_as_pruned() -> None:
             train(network, optimizer, 1)
             with torch.no_grad():
                 pruned.weight.mul_(mask)
-    assert nothing_found(recorded)
+    assert has_no_observations(recorded)
 
 
 def test_unusual_parameter_types_cause_no_failure() -> None:
@@ -276,7 +276,7 @@ def test_unusual_parameter_types_cause_no_failure() -> None:
         image = nn.Conv2d(3, 4, 3, padding=1)
         channels_last = torch.channels_last
         image.weight.data = image.weight.data.contiguous(memory_format=channels_last)
-        odd = nn.ParameterList(
+        unusual = nn.ParameterList(
             [
                 torch.tensor(1.0),
                 torch.zeros(0, 3),
@@ -284,16 +284,16 @@ def test_unusual_parameter_types_cause_no_failure() -> None:
                 torch.ones(2, dtype=torch.complex64),
             ]
         )
-        network = nn.ModuleList([words, image, odd])
+        network = nn.ModuleList([words, image, unusual])
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
         picture = torch.randn(1, 3, 4, 4).contiguous(memory_format=channels_last)
         for _ in range(30):
             optimizer.zero_grad()
             loss = words(torch.tensor([1, 2])).sum() + image(picture).sum()
-            loss = loss + sum(parameter.abs().sum() for parameter in odd)
+            loss = loss + sum(parameter.abs().sum() for parameter in unusual)
             loss.backward()
             optimizer.step()
-    assert nothing_found(recorded)
+    assert has_no_observations(recorded)
 
 
 def test_layers_in_a_plain_list_are_unowned_and_named_by_their_index() -> None:

@@ -1,4 +1,4 @@
-"""Gradients that are still there when backward begins: kept, cleared, accumulated, in turns."""
+"""Gradients that exist when a backward pass begins: stale, cleared, accumulated, alternating."""
 
 import json
 from typing import Any
@@ -143,11 +143,11 @@ def test_only_passes_of_its_own_loss_count_for_an_optimizer(
 
 def test_an_optimizer_may_accumulate_while_another_one_steps() -> None:
     with watched(needed=NEEDED) as recorded:
-        often, seldom = nn.Linear(3, 3), nn.Linear(3, 1)
-        first = torch.optim.SGD(often.parameters(), lr=0.01)
-        second = torch.optim.SGD(seldom.parameters(), lr=0.01)
+        frequent, rare = nn.Linear(3, 3), nn.Linear(3, 1)
+        first = torch.optim.SGD(frequent.parameters(), lr=0.01)
+        second = torch.optim.SGD(rare.parameters(), lr=0.01)
         for step in range(12):
-            seldom(often(torch.ones(2, 3))).sum().backward()
+            rare(frequent(torch.ones(2, 3))).sum().backward()
             first.step()
             first.zero_grad()
             if step % 4 == 3:

@@ -1,4 +1,4 @@
-"""The slot for state checks: one file adds a check, and a check is called only at its moments."""
+"""The slot for state checks: one file adds a check, which gets only the calls it overrides."""
 
 import inspect
 import re
@@ -45,7 +45,7 @@ FAILING = LARGEST_BIAS.replace("bias = ", 'raise ValueError("no bias")\n        
 
 @pytest.fixture
 def check_folder(tmp_path: Path) -> Iterator[Path]:
-    """A second folder of the slot: its files are state checks until the test ends."""
+    """A second folder whose files are state checks until the test ends."""
     folders: list[str] = checks.__path__
     folders.append(str(tmp_path))
     yield tmp_path
@@ -80,7 +80,7 @@ def test_a_new_file_in_the_folder_is_a_new_state_check(check_folder: Path) -> No
     assert len(set(biases)) == 3
 
 
-def test_a_state_check_that_raises_is_switched_off_alone(check_folder: Path) -> None:
+def test_only_the_state_check_that_raises_is_disabled(check_folder: Path) -> None:
     (check_folder / "largest_bias.py").write_text(FAILING)
 
     with watched(needed=("kept-gradients",)) as recorded:
@@ -91,18 +91,18 @@ def test_a_state_check_that_raises_is_switched_off_alone(check_folder: Path) -> 
     assert len(recorded.observations("kept-gradients")) == 3
 
 
-def test_moments_that_a_check_does_not_override_are_never_called(
+def test_methods_that_a_check_does_not_override_are_never_called(
     check_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (check_folder / "largest_bias.py").write_text(LARGEST_BIAS)
 
     def fail(*_arguments: object) -> None:
-        raise AssertionError("this moment is not overridden")
+        raise AssertionError("this method is not overridden")
 
-    moments = ["begin", "forward_begins", "forward_ends", "loss_called", "deferred_loss_called"]
-    moments += ["backward_begins", "backward_ends", "before_update", "after_step", "flush", "end"]
-    for moment in moments:
-        monkeypatch.setattr(StateCheck, moment, fail)
+    names = ["begin", "forward_begins", "forward_ends", "loss_called", "deferred_loss_called"]
+    names += ["backward_begins", "backward_ends", "before_update", "after_step", "flush", "end"]
+    for name in names:
+        monkeypatch.setattr(StateCheck, name, fail)
 
     with watched() as recorded:
         train()
@@ -121,6 +121,6 @@ def test_every_state_check_declares_what_it_records(check: type[StateCheck]) -> 
     assert all(kind.meaning for kind in check.observes)
 
 
-def test_state_checks_have_names_of_their_own() -> None:
+def test_state_checks_have_unique_names() -> None:
     names = [check.name for check in check_classes()]
     assert len(set(names)) == len(names)

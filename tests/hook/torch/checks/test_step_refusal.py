@@ -1,4 +1,4 @@
-"""An optimizer is kept from stepping on gradients that are not finite, if that was asked for."""
+"""If requested, optimizers do not step on non-finite gradients."""
 
 import copy
 import json
@@ -22,23 +22,23 @@ STOP = {"stop_on_non_finite": True}
 
 
 @pytest.fixture(autouse=True)
-def nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no launcher whose reply could be waited for."""
+def no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for the reply of a launcher, since there is none."""
     monkeypatch.setattr(stopping, "_REPLY_SECONDS", 0.0)
 
 
 def refused(step: Callable[[], Any]) -> str:
-    """Why a step was refused; scripts that catch all exceptions do not catch that."""
+    """Return the reason for a refused step, which `except Exception` must not catch."""
     try:
         with pytest.raises(RefusedStepError) as caught:
             step()
     except Exception as error:
-        raise AssertionError("this is nothing that a script may swallow") from error
+        raise AssertionError("`except Exception` caught the refusal") from error
     return caught.value.reason
 
 
 class Loop:
-    """A training whose gradients can be spoiled."""
+    """A training loop that can make gradients non-finite."""
 
     def __init__(self) -> None:
         self.network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
@@ -70,7 +70,7 @@ def test_finite_gradients_are_not_refused() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_the_weights_stay_as_they_were_and_the_process_ends(bad: float) -> None:
+def test_the_weights_are_unchanged_and_the_process_ends(bad: float) -> None:
     with watched(**STOP):
         loop = Loop()
         loop.step()

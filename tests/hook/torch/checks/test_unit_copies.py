@@ -1,4 +1,4 @@
-"""Units that are copies of each other, counted in weights of all shapes."""
+"""Identical units, counted in weights of all shapes."""
 
 import json
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def test_convolution_channels_are_units_and_large_layers_are_sampled() -> None:
     }
 
 
-def test_weights_of_low_precision_and_rows_of_one_number() -> None:
+def test_low_precision_weights_are_counted_but_not_rows_with_one_element() -> None:
     def make() -> nn.Module:
         return nn.Sequential(nn.Linear(1, 4), nn.Linear(4, 4)).to(torch.bfloat16)
 

@@ -23,28 +23,28 @@ def find_channel(owner: int = 1) -> Channel:
 
 
 def test_requests_are_visible_to_open_channels_immediately() -> None:
-    trains = Channel.create("a", 1)
-    loads = find_channel()
-    assert (loads.number, loads.batches, loads.is_open) == (0, 0, False)
-    trains.request(5, is_open=True)
-    assert (loads.number, loads.batches, loads.is_open) == (1, 5, True)
-    trains.end()
-    assert (loads.number, loads.is_open) == (1, False)
+    training = Channel.create("a", 1)
+    loader = find_channel()
+    assert (loader.number, loader.batches, loader.is_open) == (0, 0, False)
+    training.request(5, is_open=True)
+    assert (loader.number, loader.batches, loader.is_open) == (1, 5, True)
+    training.end()
+    assert (loader.number, loader.is_open) == (1, False)
 
 
 def test_lines_are_read_once_and_only_when_complete() -> None:
-    trains, pid = Channel.create("a", 1), os.getpid()
-    loads = find_channel()
-    assert trains.read_new() == []
-    loads.write("one")
-    assert trains.read_new() == [(pid, "one")]
+    training, pid = Channel.create("a", 1), os.getpid()
+    loader = find_channel()
+    assert training.read_new() == []
+    loader.write("one")
+    assert training.read_new() == [(pid, "one")]
     with (loader_folder("a", 1) / str(pid)).open("ab") as file:
         file.write(b"two\nthr")
         file.flush()
-        assert trains.read_new() == [(pid, "two")]
+        assert training.read_new() == [(pid, "two")]
         file.write(b"ee\n")
-    assert trains.read_new() == [(pid, "three")]
-    assert trains.read_new() == []
+    assert training.read_new() == [(pid, "three")]
+    assert training.read_new() == []
 
 
 def test_no_channel_is_found_without_a_training_process() -> None:
@@ -52,14 +52,14 @@ def test_no_channel_is_found_without_a_training_process() -> None:
 
 
 def test_closing_a_channel_removes_its_folder(own_folder: Path) -> None:
-    trains = Channel.create("a", 1)
-    loads = find_channel()
-    loads.write("one")
-    trains.close()
+    training = Channel.create("a", 1)
+    loader = find_channel()
+    loader.write("one")
+    training.close()
     assert list(own_folder.iterdir()) == []
-    assert trains.read_new() == []
+    assert training.read_new() == []
     with pytest.raises(FileNotFoundError):
-        loads.write("too late")
+        loader.write("too late")
 
 
 def test_the_folder_of_a_killed_process_is_reused_and_removed(own_folder: Path) -> None:

@@ -19,7 +19,7 @@ from tests.fakes.clock import FakeClock
 
 
 class SlowText(io.StringIO):
-    """A file whose every write takes two milliseconds of a clock."""
+    """A file whose writes each take two milliseconds."""
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class SlowText(io.StringIO):
 
 
 class Timed:
-    """Output that is timed in this thread, and what is told of it."""
+    """A session that times output of this thread, and its observations."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -40,14 +40,14 @@ class Timed:
         self.session.thread.claim()
         self.session.state.switch_on()
         self.patches = Patches()
-        self.told: dict[tuple[str, str], float] = {}
+        self.seconds: dict[tuple[str, str], float] = {}
         vars(self.session.recorder)["observe"] = self._observe
         output = OutputTime(self.session)
         output.attach(self.patches)
         self.session.listeners._begin[-1]()
 
     def _observe(self, _kind: str, subject: str, value: float, detail: str) -> None:
-        self.told[subject.partition(" ")[0], json.loads(detail)["by"]] = value
+        self.seconds[subject.partition(" ")[0], json.loads(detail)["by"]] = value
 
     def flush(self) -> None:
         self.session.listeners.flush()
@@ -56,9 +56,9 @@ class Timed:
 @pytest.fixture
 def timed() -> Iterator[Timed]:
     original = builtins.print
-    made = Timed()
-    yield made
-    made.patches.undo()
+    timed = Timed()
+    yield timed
+    timed.patches.undo()
     assert builtins.print is original
 
 
@@ -79,7 +79,7 @@ def test_printing_and_logging_are_recorded_with_their_lines(timed: Timed) -> Non
     print_slowly(timed.file)
     log_slowly(timed.file)
     timed.flush()
-    assert timed.told == {
+    assert timed.seconds == {
         ("print_slowly", "print"): pytest.approx(5 * 4 * 0.002),  # two words, a space, an end
         ("log_slowly", "logging"): pytest.approx(0.002),
     }
@@ -90,17 +90,17 @@ def test_a_printed_tensor_is_counted_once(timed: Timed) -> None:
     print(torch.ones(2), file=timed.file, end="")
     timed.flush()
     line = "test_a_printed_tensor_is_counted_once"
-    assert timed.told == {(line, "print"): pytest.approx(2 * 0.002)}
+    assert timed.seconds == {(line, "print"): pytest.approx(2 * 0.002)}
 
 
-def test_other_threads_and_times_without_training_are_not_counted(timed: Timed) -> None:
+def test_output_of_other_threads_or_outside_of_training_is_not_counted(timed: Timed) -> None:
     thread = threading.Thread(target=print_slowly, args=(timed.file,))
     thread.start()
     thread.join()
     timed.session.state.switch_off()
     print_slowly(timed.file)
     timed.flush()
-    assert timed.told == {}
+    assert timed.seconds == {}
 
 
 def test_exceptions_in_output_functions_are_raised(timed: Timed) -> None:
@@ -110,4 +110,4 @@ def test_exceptions_in_output_functions_are_raised(timed: Timed) -> None:
     timed.file = SlowText(timed.clock)
     print_slowly(timed.file)
     timed.flush()
-    assert timed.told
+    assert timed.seconds

@@ -14,15 +14,15 @@ from tests.fakes.session import watched
 
 
 class SlowFile(io.BytesIO):
-    """A file that waits at its first byte until it may go on."""
+    """A file whose writes block until `may_continue` is set."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
+        self.has_begun, self.may_continue = threading.Event(), threading.Event()
 
     def write(self, content: Any) -> int:
         self.has_begun.set()
-        self.may_go_on.wait(30)
+        self.may_continue.wait(30)
         return super().write(content)
 
 
@@ -38,7 +38,7 @@ def test_a_checkpoint_is_recorded_while_another_thread_writes_one() -> None:
                 thread.start()
                 assert slow.has_begun.wait(30)
                 torch.save(model.state_dict(), io.BytesIO())
-                slow.may_go_on.set()
+                slow.may_continue.set()
                 thread.join()
             optimizer.step()
 

@@ -183,7 +183,7 @@ def test_an_optimizer_that_never_steps_delays_counting_only_for_a_while() -> Non
 
 
 def test_gradients_without_updates_are_not_counted_as_steps() -> None:
-    """Such as those of an image that somebody wants to explain."""
+    """For example, to explain a prediction by gradients of its input."""
     with watched() as recorded:
         model = nn.Linear(4, 2)
         for _ in range(60):

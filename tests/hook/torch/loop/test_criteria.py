@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy as imported_before
+from torch.nn.functional import cross_entropy as original_cross_entropy
 
 from tests.fakes.session import watched
 
@@ -62,7 +62,7 @@ def test_evaluation_losses_are_recorded_at_their_steps(criterion: Any) -> None:
 
 
 def test_the_loss_returned_by_a_model_is_recorded() -> None:
-    class Answering(nn.Module):
+    class ModelWithLoss(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.layer = nn.Linear(3, 2)
@@ -73,7 +73,7 @@ def test_the_loss_returned_by_a_model_is_recorded() -> None:
             return {"loss": 2 * loss, "logits": logits}
 
     with watched() as recorded:
-        network = Answering()
+        network = ModelWithLoss()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
         network(*batch())["loss"].backward()
         optimizer.step()
@@ -123,8 +123,8 @@ def test_several_losses_of_a_step_are_recorded_separately() -> None:
 def test_a_custom_loss_module_is_recorded_as_one_loss() -> None:
     class FocalLoss(nn.Module):
         def forward(self, outputs: Tensor, labels: Tensor) -> Any:
-            each = functional.cross_entropy(outputs, labels, reduction="none")
-            return (each**2).mean() + functional.mse_loss(outputs, outputs)
+            losses = functional.cross_entropy(outputs, labels, reduction="none")
+            return (losses**2).mean() + functional.mse_loss(outputs, outputs)
 
     with watched() as recorded:
         network, criterion = classifier(), FocalLoss()
@@ -237,10 +237,10 @@ def test_a_repeated_batch_is_recognized(size: int) -> None:
             optimizer.step()
 
     rows = recorded.observations("batch-hash")
-    marks = [row["value"] for row in rows]
+    checksums = [row["value"] for row in rows]
     assert [row["step"] for row in rows] == [0, 1, 2, 3]
-    assert marks[:2] == marks[2:]
-    assert marks[0] != marks[1]
+    assert checksums[:2] == checksums[2:]
+    assert checksums[0] != checksums[1]
 
 
 def test_a_training_batch_used_in_an_evaluation_is_recognized() -> None:
@@ -279,7 +279,7 @@ def test_functions_that_use_losses_can_be_scripted() -> None:
         module = torch.jit.script(nn.CrossEntropyLoss())
         criterion = torch.jit.script(functional.cross_entropy)
 
-        assert float(loss) == pytest.approx(2 * float(imported_before(points, labels)))
+        assert float(loss) == pytest.approx(2 * float(original_cross_entropy(points, labels)))
         assert float(module(points, labels)) == float(criterion(points, labels))
 
 
@@ -291,7 +291,7 @@ def test_loss_functions_can_be_pickled_while_wrapped() -> None:
 
         assert pickle.loads(pickled) is functional.cross_entropy
     assert b"sonde" not in pickled + file.getvalue()
-    assert functional.cross_entropy is imported_before
+    assert functional.cross_entropy is original_cross_entropy
 
 
 def test_losses_can_be_compiled_with_the_model() -> None:

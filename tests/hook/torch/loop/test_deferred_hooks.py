@@ -26,7 +26,7 @@ def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Script:
-    """A plain loop; its own account of what it did."""
+    """A plain loop that keeps the expected losses."""
 
     def __init__(self) -> None:
         torch.manual_seed(0)
@@ -64,8 +64,10 @@ def plain(script: Script) -> None:
 def test_most_steps_of_a_plain_loop_are_deferred() -> None:
     _, recorded = recorded_of(plain)
 
-    closely = {row["step"] for row in recorded.rows["observations"] if row["kind"] == "batch-hash"}
-    assert 0 < len(closely) < STEPS / 2
+    inspected = {
+        row["step"] for row in recorded.rows["observations"] if row["kind"] == "batch-hash"
+    }
+    assert 0 < len(inspected) < STEPS / 2
 
 
 def test_every_step_has_its_loss_and_its_phases() -> None:
@@ -166,7 +168,7 @@ def test_evaluations_between_deferred_steps_have_their_losses() -> None:
     assert recorded.phases(step=50).count("evaluation") == 1
 
 
-def test_evaluations_are_deferred_unless_something_is_requested_of_them() -> None:
+def test_evaluations_are_deferred_unless_tensors_are_requested() -> None:
     def loop(script: Script) -> None:
         for _ in range(30):
             script.step()

@@ -17,9 +17,9 @@ from tests.fakes.session import Recorded, watched
 functional: Any = torch.nn.functional
 
 
-@pytest.fixture(autouse=True, params=[True, False], ids=["every step", "buffered steps"])
+@pytest.fixture(autouse=True, params=[True, False], ids=["inspected", "deferred"])
 def closely(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Both ways in which the hook sees a step give the same results."""
+    """Inspected and deferred steps give the same results."""
     monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
     return bool(request.param)
@@ -35,7 +35,7 @@ def classifier() -> nn.Sequential:
 
 
 class Script:
-    """A plain training loop on a loader."""
+    """A plain training loop with a data loader."""
 
     def __init__(self) -> None:
         torch.manual_seed(0)
@@ -53,7 +53,7 @@ class Script:
             self.optimizer.step()
 
     def evaluate(self, loader: Iterable[Any], model: Any = None) -> float:
-        """The mean over all samples, as scripts compute it."""
+        """Return the mean loss over all samples, as scripts compute it."""
         model = model or self.model
         model.eval()
         total = count = 0.0
@@ -214,7 +214,7 @@ def test_one_data_set_evaluated_twice_between_steps_gives_two_series(closely: bo
         for _ in range(2):
             script.epoch()
             check(script)
-            check(script)  # of attacked inputs, for example
+            check(script)  # with adversarial inputs, for example
 
     names = [result["name"] for result in recorded_of(run, closely)]
     assert names == ["validation", "validation 2"] * 2
@@ -307,7 +307,7 @@ def test_losses_summed_over_a_batch_become_means(closely: bool) -> None:
 
 
 def test_the_last_batch_of_a_prefetching_loader_is_counted(closely: bool) -> None:
-    def one_ahead(loader: Iterable[Any]) -> Iterator[Any]:
+    def prefetched(loader: Iterable[Any]) -> Iterator[Any]:
         iterator = iter(loader)
         current = next(iterator)
         for following in iterator:
@@ -318,7 +318,7 @@ def test_the_last_batch_of_a_prefetching_loader_is_counted(closely: bool) -> Non
     def run(script: Script) -> None:
         for _ in range(2):
             script.epoch()
-            script.evaluate(one_ahead(script.val_loader))
+            script.evaluate(prefetched(script.val_loader))
 
     assert [result["samples"] for result in recorded_of(run, closely)] == [20, 20]
 
@@ -379,7 +379,7 @@ def test_a_model_inside_a_task_and_its_moving_average_have_separate_series(close
 
 
 class Agent(nn.Module):
-    """Is never called itself."""
+    """A module that is never called itself."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -451,7 +451,7 @@ def test_one_loop_over_split_names_gives_a_series_for_each(closely: bool) -> Non
 
 
 def test_a_model_created_in_inference_mode_is_a_reference(closely: bool) -> None:
-    """Such tensors do not count their changes."""
+    """Inference tensors do not count in-place changes."""
 
     def run(script: Script) -> None:
         with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""What inspections cost: measured by comparing steps with hooks and steps without."""
+"""The cost of inspections, measured by comparing steps with and without hooks."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ MICROSECOND = 1_000
 
 
 class Training:
-    """A training thread whose CPU time is moved by hand."""
+    """A training thread with manual clocks."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._cpu_ns = 0

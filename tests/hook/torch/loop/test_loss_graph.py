@@ -32,18 +32,18 @@ def smoothed(output: Tensor, labels: Tensor) -> Tensor:
 
 class FocalLoss(nn.Module):
     def forward(self, output: Tensor, labels: Tensor) -> Tensor:
-        each = functional.cross_entropy(output, labels, reduction="none")
-        return ((1 - torch.exp(-each)) ** 2 * each).mean()
+        losses = functional.cross_entropy(output, labels, reduction="none")
+        return ((1 - torch.exp(-losses)) ** 2 * losses).mean()
 
 
-def inside(recorded: Recorded) -> list[Row]:
+def graph_observations(recorded: Recorded) -> list[Row]:
     rows = recorded.observations("probabilities-as-logits")
     return [row for row in rows if row["subject"] == "log_softmax"]
 
 
 def test_a_softmax_before_a_log_softmax_is_detected() -> None:
     for make_loss in (lambda: smoothed, FocalLoss):
-        rows = inside(train(nn.Softmax(1), make_loss))
+        rows = graph_observations(train(nn.Softmax(1), make_loss))
         assert {row["value"] for row in rows} == {1.0}
         assert {row["detail"] for row in rows} == {'{"rows":5,"classes":4,"by":"Softmax"}'}
         assert [row["step"] for row in rows][:2] == [0, 1]
@@ -51,4 +51,4 @@ def test_a_softmax_before_a_log_softmax_is_detected() -> None:
 
 def test_logits_are_not_reported() -> None:
     for end in (nn.Identity(), nn.LogSoftmax(1), nn.Tanh()):
-        assert inside(train(end, lambda: smoothed)) == []
+        assert graph_observations(train(end, lambda: smoothed)) == []

@@ -1,4 +1,4 @@
-"""The first loss of each kind is reported, also in deferred steps."""
+"""The first loss of each kind is reported, even in deferred steps."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +42,7 @@ def kinds(recorded: Recorded) -> list[tuple[int, str]]:
     return [(row["step"], row["subject"]) for row in recorded.observations("loss-kind")]
 
 
-def rebuilds_then_names(output: Tensor, step: int) -> Tensor:
+def mse_then_cross_entropy(output: Tensor, step: int) -> Tensor:
     if step < 33:
         return functional.mse_loss(output, torch.zeros_like(output))
     return functional.cross_entropy(output, torch.zeros(4, dtype=torch.int64))
@@ -50,7 +50,7 @@ def rebuilds_then_names(output: Tensor, step: int) -> Tensor:
 
 @pytest.mark.parametrize("closely", [True, False])
 def test_a_new_loss_function_is_reported_at_its_first_step(closely: bool) -> None:
-    recorded = train(rebuilds_then_names, closely=closely)
+    recorded = train(mse_then_cross_entropy, closely=closely)
     assert kinds(recorded) == [(0, "MseLossBackward0"), (33, "NllLossBackward0")]
 
 
@@ -61,21 +61,21 @@ def test_scaling_a_loss_is_not_a_new_loss_function() -> None:
 
 
 def test_alternating_losses_are_reported_once() -> None:
-    def now_and_then(output: Tensor, step: int) -> Tensor:
+    def alternating(output: Tensor, step: int) -> Tensor:
         return output.mean() if step % 4 else output.mean() + output.square().sum()
 
-    assert kinds(train(now_and_then)) == [(0, "AddBackward0"), (1, "MeanBackward0")]
+    assert kinds(train(alternating)) == [(0, "AddBackward0"), (1, "MeanBackward0")]
 
 
 def test_losses_of_all_steps_are_recorded_with_changing_loss_functions() -> None:
-    noted, recorded = train(rebuilds_then_names), train(rebuilds_then_names, closely=True)
+    deferred, inspected = train(mse_then_cross_entropy), train(mse_then_cross_entropy, closely=True)
     losses = [
-        [row["value"] for row in record.rows["scalars"] if row["name"] == "loss"]
-        for record in (noted, recorded)
+        [row["value"] for row in recorded.rows["scalars"] if row["name"] == "loss"]
+        for recorded in (deferred, inspected)
     ]
     assert len(losses[0]) == STEPS
     assert losses[0] == losses[1]
 
 
 def test_loss_kinds_are_not_recorded_unless_a_rule_needs_them() -> None:
-    assert kinds(train(rebuilds_then_names, needed=())) == []
+    assert kinds(train(mse_then_cross_entropy, needed=())) == []

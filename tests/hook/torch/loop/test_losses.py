@@ -15,7 +15,7 @@ from sonde.store.format import SCALARS
 
 
 class Bench:
-    """Losses, and what they have recorded of one step."""
+    """Losses, and the numbers recorded for one step."""
 
     def __init__(self, folder: Path) -> None:
         self.session = Session(WorkerPlace("node", str(folder)), HookSettings(), SystemClock())
@@ -67,7 +67,7 @@ def test_the_outermost_framework_wins(bench: Bench) -> None:
     assert bench.recorded()["loss"] == 2.0
 
 
-def test_an_announced_division_ends_with_undivided(bench: Bench) -> None:
+def test_end_division_ends_an_announced_division(bench: Bench) -> None:
     bench.losses.announce_division(4, "a loop")
     bench.losses.end_division()
     bench.losses.root(loss_of(0.5))
@@ -123,7 +123,7 @@ def test_losses_of_undetected_steps_do_not_accumulate(bench: Bench) -> None:
 def test_a_loss_far_out_of_range_is_reported_before_its_backward_pass(bench: Bench) -> None:
     jumps: list[bool] = []
     bench.losses.on_jump.append(lambda: jumps.append(True))
-    bench.losses.root(loss_of(1e9))  # nobody knows yet what is usual
+    bench.losses.root(loss_of(1e9))  # the expected range is not known yet
     for _ in range(64):
         bench.losses.root(loss_of(0.7))
     bench.losses.root(loss_of(15.0))  # a hard batch

@@ -40,21 +40,21 @@ def test_a_trained_model_is_saved_and_copied_without_our_hooks() -> None:
         assert b"sonde" not in file.getvalue() + pickled
 
 
-class WithStateOfItsOwn(nn.Linear):
+class WithCustomState(nn.Linear):
     def __getstate__(self) -> dict[str, Any]:
-        return dict(vars(self), is_told=True)
+        return dict(vars(self), is_custom=True)
 
 
 def test_a_model_with_custom_pickling_is_saved_correctly() -> None:
     with watched("activations"):
-        network = WithStateOfItsOwn(3, 1)
+        network = WithCustomState(3, 1)
         train(network)
         saved = pickle.dumps(network)
         copied = copy.deepcopy(network)
 
     assert b"sonde" not in saved
-    assert vars(pickle.loads(saved))["is_told"]
-    assert vars(copied)["is_told"]
+    assert vars(pickle.loads(saved))["is_custom"]
+    assert vars(copied)["is_custom"]
     assert not copied._forward_hooks
 
 

@@ -24,7 +24,7 @@ STEPS = 300
 
 @pytest.fixture(autouse=True)
 def spent_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hooks rest as soon as they may, and return when something is due."""
+    """Make hooks rest as soon as possible, and return when something is due."""
     monkeypatch.setattr(Budget, "records_every_step", False)
     monkeypatch.setattr(Budget, "inspection_share", lambda *_: 1e9)
     monkeypatch.setattr(Budget, "steps_until_inspection", lambda *_: 20)
@@ -35,7 +35,7 @@ def spent_budget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Script:
-    """A plain loop; its own account of what it did."""
+    """A plain loop that keeps the expected losses."""
 
     def __init__(self) -> None:
         torch.manual_seed(0)
@@ -269,7 +269,7 @@ def test_values_logged_by_the_script_belong_to_the_finished_step(
     assert recorded.scalars("number") == {step: float(step) for step in range(60)}
 
 
-def test_nothing_is_kept_alive_while_hooks_rest() -> None:
+def test_no_object_of_the_script_is_kept_alive_while_hooks_rest() -> None:
     with watched(closely=False, rests=True):
         script = Script()
         script.train(30)

@@ -19,14 +19,14 @@ from tests.hook.torch.loop.test_evaluations import Script, classifier, data, eva
 functional: Any = torch.nn.functional
 
 
-@pytest.fixture(params=[True, False], ids=["every step", "buffered steps"])
+@pytest.fixture(params=[True, False], ids=["inspected", "deferred"])
 def closely(request: pytest.FixtureRequest) -> bool:
-    """Both ways in which the hook sees a step give the same results."""
+    """Inspected and deferred steps give the same results."""
     return bool(request.param)
 
 
 class TitledScript(Script):
-    """Evaluates as a framework does that names its evaluations and reports their numbers."""
+    """Evaluates like a framework that names evaluations and reports their metrics."""
 
     def evaluate_as(self, evaluations: Evaluations, title: str, *loaders: Iterable[Any]) -> float:
         before = evaluations.set_title(title)
@@ -45,7 +45,7 @@ def titled(run: Callable[[TitledScript, Evaluations], None], closely: bool) -> l
 
 
 def test_framework_metrics_are_assigned_to_their_evaluations(closely: bool) -> None:
-    """An evaluation of several named data sets ends with all their numbers once more."""
+    """An evaluation of several named data sets ends by reporting all metrics again."""
 
     def run(script: TitledScript, evaluations: Evaluations) -> None:
         script.epoch()
@@ -75,7 +75,7 @@ def test_each_loader_of_an_evaluation_has_its_own_metrics(closely: bool) -> None
 
 
 def test_a_titled_evaluation_is_one_series_for_all_call_sites(closely: bool) -> None:
-    """A trainer evaluates while it trains, and the script asks it to evaluate at the end."""
+    """A trainer evaluates during training, and again when the script calls it at the end."""
 
     def run(script: TitledScript, evaluations: Evaluations) -> None:
         for _ in range(2):
@@ -94,7 +94,7 @@ def test_a_titled_evaluation_is_one_series_for_all_call_sites(closely: bool) -> 
 def test_the_framework_loss_wins_if_a_pass_has_two_losses(
     closely: bool,
 ) -> None:
-    """A validation step may compute the loss of a moving average beside that of the model."""
+    """A validation step may compute the losses of the model and of its moving average."""
 
     class Step(nn.Module):
         def __init__(self) -> None:
@@ -133,7 +133,7 @@ def test_the_framework_loss_wins_if_a_pass_has_two_losses(
 def test_a_reported_loss_belongs_to_the_trained_model_not_to_the_reference(
     closely: bool,
 ) -> None:
-    """Trainers for preferences compute their loss from both models, and return neither's."""
+    """Preference trainers compute their loss from both models and return neither one's."""
 
     def run(script: TitledScript, evaluations: Evaluations) -> None:
         reference = copy.deepcopy(script.model).requires_grad_(False)

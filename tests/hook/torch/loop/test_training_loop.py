@@ -25,7 +25,7 @@ def test_steps_are_counted_when_recording_tensors_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*_arguments: object) -> None:
-        raise RuntimeError("no such tensor")
+        raise RuntimeError("broken recording")
 
     monkeypatch.setattr(DueTensors, "before_update", broken)
     with watched() as recorded:
@@ -34,7 +34,7 @@ def test_steps_are_counted_when_recording_tensors_fails(
             loss_of(model).backward()
             optimizer.step()
         failed = recorded.session.guard.failed
-        assert failed.pop("tensors") == "RuntimeError: no such tensor"
+        assert failed.pop("tensors") == "RuntimeError: broken recording"
 
     assert len(recorded.scalars("loss")) == 5
 
@@ -107,7 +107,7 @@ def test_steps_are_counted_after_an_optimizer_raises() -> None:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
 
         def closure() -> Any:
-            raise ValueError("a batch that cannot be read")
+            raise ValueError("the batch cannot be read")
 
         with pytest.raises(ValueError, match="cannot be read"):
             optimizer.step(closure)
@@ -121,7 +121,7 @@ def test_steps_are_counted_after_an_optimizer_raises() -> None:
 @pytest.mark.parametrize("closely", [True, False])
 def test_a_backward_pass_that_raises_is_not_counted(closely: bool) -> None:
     def refuse(_gradient: torch.Tensor) -> None:
-        raise ValueError("not this time")
+        raise ValueError("refused")
 
     losses = []
     with watched(closely=closely) as recorded:
@@ -129,7 +129,7 @@ def test_a_backward_pass_that_raises_is_not_counted(closely: bool) -> None:
         for step in range(30):
             if step % 10 == 5:
                 handle = model.weight.register_hook(refuse)
-                with pytest.raises(ValueError, match="not this time"):
+                with pytest.raises(ValueError, match="refused"):
                     (10 * loss_of(model)).backward()
                 handle.remove()
             loss = loss_of(model)
@@ -141,7 +141,7 @@ def test_a_backward_pass_that_raises_is_not_counted(closely: bool) -> None:
     assert list(recorded.scalars("loss").values()) == losses
 
 
-def test_the_recorded_gradient_norm_equals_the_script_s() -> None:
+def test_the_recorded_gradient_norm_equals_the_true_norm() -> None:
     norms = []
     with watched(statistics=("gradients",), overhead_percent=100.0) as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
@@ -198,8 +198,8 @@ def test_detaching_removes_everything() -> None:
     before = [getattr(owner, name) for owner, name in names]
     with watched():
         assert all(
-            getattr(owner, name) is not module
-            for (owner, name), module in zip(names, before, strict=True)
+            getattr(owner, name) is not original
+            for (owner, name), original in zip(names, before, strict=True)
         )
 
     assert [getattr(owner, name) for owner, name in names] == before
@@ -458,7 +458,7 @@ def test_passes_without_ddp_synchronization_are_micro_steps() -> None:
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
         for _ in range(3):
-            model.require_backward_grad_sync = False  # as DDP has it inside of no_sync()
+            model.require_backward_grad_sync = False  # as DDP sets it inside no_sync()
             first = loss_of(model)
             first.backward()
             model.require_backward_grad_sync = True

@@ -17,10 +17,10 @@ Mode: Any = TorchDispatchMode
 class Counter(Mode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
-        self.seen: list[str] = []
+        self.operations: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.append(str(func))
+        self.operations.append(str(func))
         return func(*args, **(kwargs or {}))
 
 
@@ -34,19 +34,19 @@ def train(steps: int) -> None:
 
 
 def test_an_operation_counter_sees_only_operations_of_the_script() -> None:
-    with Counter() as alone:
+    with Counter() as plain:
         train(3)
-    with watched("all:every=1,values,histogram"), Counter() as beside_us:
+    with watched("all:every=1,values,histogram"), Counter() as recorded:
         train(3)
 
-    assert beside_us.seen == alone.seen
+    assert recorded.operations == plain.operations
 
 
 def test_a_default_device_does_not_affect_sonde() -> None:
     with torch.device("meta"):
-        made = hidden_from_modes(lambda: torch.empty(1))()
+        tensor = hidden_from_modes(lambda: torch.empty(1))()
 
-    assert made.device.type == "cpu"
+    assert tensor.device.type == "cpu"
 
 
 def test_training_with_fake_tensors_is_not_recorded() -> None:

@@ -7,19 +7,19 @@ import pytest
 from sonde.hook.torch.patching.identities import IdentityMap, IdentitySet
 
 
-class Contrary:
-    """Says that it equals everything, and cannot be hashed."""
+class Unhashable:
+    """An object that equals every other object and cannot be hashed."""
 
     def __eq__(self, other: object) -> bool:
         return True
 
     def __hash__(self) -> int:
-        raise AttributeError("not made yet")
+        raise AttributeError("not initialized yet")
 
 
 def test_unhashable_objects_are_supported() -> None:
-    items: IdentitySet[Contrary] = IdentitySet()
-    first, second = Contrary(), Contrary()
+    items: IdentitySet[Unhashable] = IdentitySet()
+    first, second = Unhashable(), Unhashable()
 
     items.add(first)
 
@@ -29,8 +29,8 @@ def test_unhashable_objects_are_supported() -> None:
 
 
 def test_deleted_objects_are_removed() -> None:
-    items: IdentityMap[Contrary, int] = IdentityMap()
-    first, second = Contrary(), Contrary()
+    items: IdentityMap[Unhashable, int] = IdentityMap()
+    first, second = Unhashable(), Unhashable()
     items[first], items[second] = 1, 2
 
     del second
@@ -40,11 +40,11 @@ def test_deleted_objects_are_removed() -> None:
     assert len(items) == 1
 
 
-@pytest.mark.parametrize("times", [1, 50])
-def test_a_new_object_with_a_reused_id_is_not_mistaken_for_the_old_one(times: int) -> None:
-    items: IdentityMap[Contrary, int] = IdentityMap()
-    for number in range(times):
-        item = Contrary()
+@pytest.mark.parametrize("count", [1, 50])
+def test_a_new_object_with_a_reused_id_is_not_mistaken_for_the_old_one(count: int) -> None:
+    items: IdentityMap[Unhashable, int] = IdentityMap()
+    for number in range(count):
+        item = Unhashable()
         assert items.get(item) is None
         items[item] = number
         del item

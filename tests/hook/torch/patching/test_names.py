@@ -7,15 +7,15 @@ from sonde.hook.torch.patching.names import callers
 
 
 class Held:
-    """Something that a calling function has in a variable."""
+    """An object in a variable of a calling function."""
 
 
-def ask() -> str:
+def caller_name() -> str:
     return next(callers()).f_code.co_name
 
 
 def test_callers_do_not_include_the_calling_frame() -> None:
-    assert ask() == "test_callers_do_not_include_the_calling_frame"
+    assert caller_name() == "test_callers_do_not_include_the_calling_frame"
 
 
 def test_callers_create_no_reference_cycles() -> None:

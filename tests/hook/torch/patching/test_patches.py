@@ -18,7 +18,7 @@ class Child(Parent):
     pass
 
 
-def louder(original: Callable[..., Any]) -> Callable[..., Any]:
+def in_upper_case(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         return original(*args).upper()
 
@@ -28,7 +28,7 @@ def louder(original: Callable[..., Any]) -> Callable[..., Any]:
 def test_a_replaced_function_is_called_and_can_be_undone() -> None:
     patches = Patches()
 
-    patches.wrap(Parent, "greet", louder)
+    patches.wrap(Parent, "greet", in_upper_case)
     assert Parent().greet() == "PARENT"
 
     patches.undo()
@@ -37,7 +37,7 @@ def test_a_replaced_function_is_called_and_can_be_undone() -> None:
 
 def test_an_inherited_method_is_inherited_again_after_undo() -> None:
     patches = Patches()
-    patches.wrap(Child, "greet", louder)
+    patches.wrap(Child, "greet", in_upper_case)
     assert Child().greet() == "PARENT"
 
     patches.undo()
@@ -51,19 +51,19 @@ def test_functions_replaced_by_others_later_are_not_restored() -> None:
             return "target"
 
     patches = Patches()
-    patches.wrap(Target, "greet", louder)
-    theirs = lambda _self: "theirs"  # noqa: E731
-    Target.greet = theirs  # type: ignore[method-assign]
+    patches.wrap(Target, "greet", in_upper_case)
+    foreign = lambda _self: "foreign"  # noqa: E731
+    Target.greet = foreign  # type: ignore[method-assign]
 
     patches.undo()
 
-    assert Target().greet() == "theirs"
+    assert Target().greet() == "foreign"
 
 
 def test_a_missing_function_is_ignored() -> None:
     patches = Patches()
 
-    patches.wrap(Parent, "wave", louder)
+    patches.wrap(Parent, "wave", in_upper_case)
 
     assert not hasattr(Parent, "wave")
 
@@ -71,7 +71,7 @@ def test_a_missing_function_is_ignored() -> None:
 def test_the_replacement_looks_like_the_original() -> None:
     patches = Patches()
     original = Parent.greet
-    patches.wrap(Parent, "greet", louder)
+    patches.wrap(Parent, "greet", in_upper_case)
 
     assert Parent.greet.__name__ == "greet"
     assert Parent.greet.__wrapped__ is original  # type: ignore[attr-defined]
@@ -81,13 +81,13 @@ def test_the_replacement_looks_like_the_original() -> None:
 def test_replaced_functions_are_listed_with_their_replacements() -> None:
     patches = Patches()
     original = Parent.greet
-    patches.wrap(Parent, "greet", louder)
+    patches.wrap(Parent, "greet", in_upper_case)
 
     assert list(patches.replaced()) == [(original, Parent.greet)]
     patches.undo()
 
 
-def quieter(original: Callable[..., Any]) -> Callable[..., Any]:
+def without_frame(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         try:
             return original(*args)
@@ -98,9 +98,9 @@ def quieter(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class Careless:
+class Noisy:
     def warn(self, level: int) -> None:
-        warnings.warn("careless", stacklevel=level)
+        warnings.warn("noisy", stacklevel=level)
 
     def fail(self, level: int) -> None:
         raise ValueError(level)
@@ -111,12 +111,12 @@ def test_warnings_below_a_wrapper_name_the_same_line_as_without() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for level in (1, 2, 3):
-                Careless().warn(level)
+                Noisy().warn(level)
         return [(warning.filename, warning.lineno) for warning in caught]
 
     patches = Patches()
     lines = []
-    for prepare in (patches.undo, lambda: patches.wrap(Careless, "warn", quieter)):
+    for prepare in (patches.undo, lambda: patches.wrap(Noisy, "warn", without_frame)):
         prepare()
         lines.append(warned_lines())
     patches.undo()
@@ -126,13 +126,13 @@ def test_warnings_below_a_wrapper_name_the_same_line_as_without() -> None:
 def test_exceptions_through_a_wrapper_have_the_same_traceback_as_without() -> None:
     def functions() -> list[str]:
         try:
-            Careless().fail(1)
+            Noisy().fail(1)
         except ValueError as error:
             return [frame.name for frame in traceback.extract_tb(error.__traceback__)]
         return []
 
     patches = Patches()
-    alone = functions()
-    patches.wrap(Careless, "fail", quieter)
-    assert functions() == alone == ["functions", "fail"]
+    plain = functions()
+    patches.wrap(Noisy, "fail", without_frame)
+    assert functions() == plain == ["functions", "fail"]
     patches.undo()

@@ -20,13 +20,13 @@ PREFIX = "sonde.module."
 
 @pytest.fixture(autouse=True)
 def new_compiler() -> Iterator[None]:
-    """What the compiler has learned in one test must not be known in the next."""
+    """Reset the compiler after each test."""
     yield
     torch._dynamo.reset()
 
 
 class Counting:
-    """A compiler that only counts what it is asked to compile."""
+    """A compiler backend that only counts compilations."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -72,15 +72,15 @@ def names_in(recorded: Any) -> set[str]:
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute")  # of the compiler itself
-@pytest.mark.parametrize("how", COMPILED)
+@pytest.mark.parametrize("region", COMPILED)
 @pytest.mark.parametrize("first", [0, 2])  # the first step is the one that compiles
-def test_a_compiled_region_is_not_annotated_or_recompiled(how: str, first: int) -> None:
+def test_a_compiled_region_is_not_annotated_or_recompiled(region: str, first: int) -> None:
     backend = Counting()
     with watched(profile=(Window(ProfileKind.OPERATORS, first, 2),)) as recorded:
-        Script(lambda model: COMPILED[how](model, backend)).run()
+        Script(lambda model: COMPILED[region](model, backend)).run()
 
     assert backend.count == 1
-    assert names_in(recorded) == ({"first", "rest"} if how == "part" else set())
+    assert names_in(recorded) == ({"first", "rest"} if region == "part" else set())
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute")
@@ -102,8 +102,8 @@ def test_a_graph_break_causes_no_extra_compilation() -> None:
             script.run()
         return backend.count
 
-    without = frames(100)
-    assert frames(0) == frames(2) == without
+    unprofiled = frames(100)
+    assert frames(0) == frames(2) == unprofiled
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -183,17 +183,17 @@ def test_a_module_call_replaced_by_the_script_in_a_window_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls = []
-    monkeypatch.setattr(nn.Module, "__call__", nn.Module.__call__)  # and so again afterwards
+    monkeypatch.setattr(nn.Module, "__call__", nn.Module.__call__)  # restored after the test
     monkeypatch.setattr(_Calls, "is_kept", False)
 
     def replace() -> None:
         before: Any = nn.Module.__call__
 
-        def theirs(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        def script_call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             calls.append(module)
             return before(module, *args, **kwargs)
 
-        nn.Module.__call__ = theirs  # type: ignore[method-assign]
+        nn.Module.__call__ = script_call  # type: ignore[method-assign]
 
     later = Window(ProfileKind.OPERATORS, start_step=5, num_steps=1)
     with watched(profile=(WINDOW, later)) as recorded:

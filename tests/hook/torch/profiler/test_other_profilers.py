@@ -58,8 +58,10 @@ def test_scripts_with_a_profiler_are_profiled_only_on_request(by: str) -> None:
         Script().run()
 
     assert len(traces_of(recorded)) == (by == "request")
-    is_said = recorded.notices().get("operators profile") == "the script uses PyTorch's profiler"
-    assert is_said == (by == "plan")
+    is_reported = (
+        recorded.notices().get("operators profile") == "the script uses PyTorch's profiler"
+    )
+    assert is_reported == (by == "plan")
 
 
 def test_a_profiler_started_during_a_window_ends_it_and_records_everything() -> None:
@@ -79,21 +81,21 @@ def test_a_profiler_in_another_thread_waits_for_the_window_to_end(
 ) -> None:
     recorded_events, is_waiting, wait = [], threading.Event(), Kineto.wait
 
-    def noted(waited_for: Kineto, seconds: float) -> bool:
+    def noting_wait(kineto: Kineto, seconds: float) -> bool:
         is_waiting.set()
-        return wait(waited_for, seconds)
+        return wait(kineto, seconds)
 
     def start() -> None:
         thread.start()
         is_waiting.wait()
 
-    def profile_itself() -> None:
+    def profile_in_thread() -> None:
         with script_profiler() as theirs:
             torch.ones(3).add(1)
         recorded_events.append(count(theirs, "aten::add"))
 
-    thread = threading.Thread(target=profile_itself)
-    monkeypatch.setattr(Kineto, "wait", noted)
+    thread = threading.Thread(target=profile_in_thread)
+    monkeypatch.setattr(Kineto, "wait", noting_wait)
     with watched(profile=(WINDOW,)) as recorded:
         Script().run({2: start})
         thread.join()

@@ -1,4 +1,4 @@
-"""Inputs and outputs of models and modules: named, copied in time, at the right step, once."""
+"""Inputs and outputs of models and modules are recorded once, with their names and steps."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -41,8 +41,8 @@ class Block(nn.Module):
 
     def forward(self, batch: Tensor) -> Tensor:
         hidden = self.relu(self.first(batch))
-        answer: Tensor = self.relu(self.inner(hidden) - 0.1) * self.gate(batch)
-        return answer
+        output: Tensor = self.relu(self.inner(hidden) - 0.1) * self.gate(batch)
+        return output
 
 
 def test_activations_are_named_after_their_modules_and_counted_within_the_step() -> None:
@@ -102,7 +102,7 @@ def test_schedules_hold_per_mode() -> None:
 
 
 class Answer(NamedTuple):
-    """An answer of several tensors."""
+    """An output of several tensors."""
 
     logits: Tensor
     states: list[Tensor]
@@ -110,7 +110,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Wide:
-    """An answer of another kind."""
+    """An output that is a dataclass."""
 
     answer: Answer
     more: dict[str, Tensor]
@@ -170,7 +170,7 @@ def test_passes_between_two_optimizers_end_up_at_their_step() -> None:
         assert np.array_equal(values["output_1"], outputs[2 * step + 1])
 
 
-def test_a_pass_without_gradients_is_recorded_where_it_turns_out_to_belong() -> None:
+def test_a_pass_without_gradients_is_recorded_at_the_step_that_uses_it() -> None:
     with watched("outputs:values") as recorded:
         teacher, student = nn.Linear(3, 3), nn.Linear(3, 3)
         optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
@@ -189,7 +189,7 @@ def test_a_pass_without_gradients_is_recorded_where_it_turns_out_to_belong() -> 
 
 
 @pytest.mark.parametrize("use_reentrant", [True, False])
-def test_what_checkpointing_computes_again_is_recorded_once(use_reentrant: bool) -> None:
+def test_tensors_recomputed_by_checkpointing_are_recorded_once(use_reentrant: bool) -> None:
     class Checkpointed(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -242,7 +242,7 @@ def test_mapped_and_functional_calls_are_not_recorded() -> None:
 
 
 def compiled_steps(network: Any, model: nn.Module) -> int:
-    """Trains, and counts the graphs that are made."""
+    """Train a model and return the number of compiled graphs."""
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -252,7 +252,7 @@ def compiled_steps(network: Any, model: nn.Module) -> int:
     return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 
 
-def test_of_a_compiled_model_only_inputs_and_outputs_are_recorded() -> None:
+def test_only_inputs_and_outputs_of_a_compiled_model_are_recorded() -> None:
     with watched("all") as recorded:
         model = Block()
         graphs = compiled_steps(torch.compile(model, backend="aot_eager", fullgraph=True), model)
@@ -264,7 +264,7 @@ def test_of_a_compiled_model_only_inputs_and_outputs_are_recorded() -> None:
     assert recorded.notices() == {"activations of *": "inside a compiled region"}
 
 
-def test_of_a_model_compiled_in_place_only_inputs_and_outputs_are_recorded() -> None:
+def test_only_inputs_and_outputs_of_a_model_compiled_in_place_are_recorded() -> None:
     with watched("all") as recorded:
         model = Block()
         model.compile(backend="aot_eager", fullgraph=True)

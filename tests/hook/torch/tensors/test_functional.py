@@ -1,4 +1,4 @@
-"""Activation functions that are called as functions: seen where asked for, and nobody disturbed."""
+"""Activation functions called as functions are recorded on request, without side effects."""
 
 import io
 import pickle
@@ -36,7 +36,7 @@ class Inner(nn.Module):
 
 
 class Model(nn.Module):
-    """Calls functions itself, and has a module that does."""
+    """Calls functions itself and through a submodule."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ def test_functions_are_replaced_only_if_activations_are_requested() -> None:
     assert "tanh" not in vars(Tensor)
 
 
-def test_the_input_of_a_function_that_works_in_place_was_copied_before() -> None:
+def test_the_input_of_an_in_place_function_is_copied_before_the_call() -> None:
     class InPlace(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -115,7 +115,7 @@ def test_calls_outside_of_models_are_not_recorded() -> None:
     assert recorded.rows["statistics"] == []
 
 
-def test_torchscript_compiles_the_functions_themselves() -> None:
+def test_torchscript_compiles_the_original_functions() -> None:
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     points = torch.randn(3)
     expected = scripted.activated(points.clone())
@@ -174,7 +174,7 @@ def test_compiled_models_are_one_graph_with_the_same_results(backend: str) -> No
     assert all(map(torch.equal, outputs, expected))
 
 
-def test_the_graphs_of_compiled_functions_are_made_of_the_functions_themselves() -> None:
+def test_the_graphs_of_compiled_functions_contain_the_original_functions() -> None:
     def compute(points: Tensor) -> Any:
         return functional.mse_loss(functional.gelu(torch.relu(points)), points)
 
@@ -195,14 +195,14 @@ def test_the_graphs_of_compiled_functions_are_made_of_the_functions_themselves()
     assert graph_targets == targets()
 
 
-def test_mapped_and_differentiated_calls_go_through() -> None:
-    def each(point: Tensor) -> Tensor:
-        answer: Tensor = functional.gelu(torch.relu(point)).sum() + point.tanh().sum()
-        return answer
+def test_mapped_and_differentiated_calls_still_work() -> None:
+    def function_of(point: Tensor) -> Tensor:
+        output: Tensor = functional.gelu(torch.relu(point)).sum() + point.tanh().sum()
+        return output
 
     points = torch.randn(4, 3)
-    expected = vmap(grad(each))(points)
+    expected = vmap(grad(function_of))(points)
     with watched(*ALL):
         model = Model()
         train(model, model)
-        assert torch.equal(vmap(grad(each))(points), expected)
+        assert torch.equal(vmap(grad(function_of))(points), expected)

@@ -1,4 +1,4 @@
-"""What optimizers remember tells how large gradients were at steps that nobody looked at."""
+"""Optimizer state reveals gradient norms at steps without an inspection."""
 
 from collections.abc import Callable
 from math import sqrt
@@ -23,17 +23,17 @@ def parameters(**options: Any) -> list[torch.nn.Parameter]:
 
 
 def train(optimizer: Optimizer, norms: list[float]) -> None:
-    """Steps with gradients of these norms; the last ones are left, as they are before a step."""
+    """Step with gradients of these norms; the last gradients are set but not used yet."""
     for norm in norms:
         optimizer.step()
-        give(optimizer, norm)
+        set_gradients(optimizer, norm)
 
 
-def give(optimizer: Optimizer, norm: float) -> None:
+def set_gradients(optimizer: Optimizer, norm: float) -> None:
     owned = optimizer.param_groups[0]["params"]
-    drawn = [torch.randn(4, 3) for _ in owned]
-    length = sqrt(sum(float(values.square().sum()) for values in drawn))
-    for parameter, gradient in zip(owned, drawn, strict=True):
+    gradients = [torch.randn(4, 3) for _ in owned]
+    length = sqrt(sum(float(values.square().sum()) for values in gradients))
+    for parameter, gradient in zip(owned, gradients, strict=True):
         parameter.grad = (gradient * norm / length).to(parameter.dtype)
 
 
@@ -41,16 +41,16 @@ def give(optimizer: Optimizer, norm: float) -> None:
 def test_the_mean_norm_since_the_last_sample_is_returned(
     kind: Callable[..., Optimizer],
 ) -> None:
-    optimizer, remembered = kind(parameters(), lr=1e-3), OptimizerMemory()
-    give(optimizer, 5.0)
+    optimizer, memory = kind(parameters(), lr=1e-3), OptimizerMemory()
+    set_gradients(optimizer, 5.0)
     train(optimizer, [7.0] * 3)
-    assert remembered.norm_since(optimizer) is None
+    assert memory.norm_since(optimizer) is None
 
     norms = [1.0, 2.0, 3.0, 4.0] * 5
     train(optimizer, norms)
-    used = [7.0, *norms[:-1]]  # the last one is not yet
+    used = [7.0, *norms[:-1]]  # the last one is not used yet
 
-    mean_norm = remembered.norm_since(optimizer)
+    mean_norm = memory.norm_since(optimizer)
     group = optimizer.param_groups[0]
     decay = group["betas"][1] if "betas" in group else group["alpha"]
     weights = [decay ** (len(used) - 1 - index) for index in range(len(used))]
@@ -59,26 +59,26 @@ def test_the_mean_norm_since_the_last_sample_is_returned(
 
 
 def test_one_gradient_spike_is_returned_once() -> None:
-    optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
-    give(optimizer, 1.0)
+    optimizer, memory = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
+    set_gradients(optimizer, 1.0)
     train(optimizer, [1.0] * 10)
-    remembered.norm_since(optimizer)
+    memory.norm_since(optimizer)
     train(optimizer, [1.0] * 30 + [1e4] + [1.0] * 30)
-    mean_norm = remembered.norm_since(optimizer)
+    mean_norm = memory.norm_since(optimizer)
     assert mean_norm is not None
     assert 1e3 < mean_norm < 1e4
 
     train(optimizer, [1.0] * 30)
-    assert (remembered.norm_since(optimizer) or 0.0) < 30
+    assert (memory.norm_since(optimizer) or 0.0) < 30
 
 
 def test_samples_close_to_each_other_are_merged() -> None:
-    optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
-    give(optimizer, 1.0)
+    optimizer, memory = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
+    set_gradients(optimizer, 1.0)
     norms = []
     for _ in range(21):
         train(optimizer, [1.0])
-        norms.append(remembered.norm_since(optimizer))
+        norms.append(memory.norm_since(optimizer))
     assert [index for index, norm in enumerate(norms) if norm is not None] == [8, 16]
 
 
@@ -86,22 +86,22 @@ def test_optimizers_without_precise_averages_return_nothing() -> None:
     plain = torch.optim.SGD(parameters(), lr=0.1, momentum=0.9)
     coarse = torch.optim.Adam(parameters(dtype=torch.bfloat16), lr=1e-3)
     for optimizer in (plain, coarse):
-        remembered = OptimizerMemory()
-        give(optimizer, 1.0)
+        memory = OptimizerMemory()
+        set_gradients(optimizer, 1.0)
         for _ in range(3):
             train(optimizer, [1.0] * 20)
-            assert remembered.norm_since(optimizer) is None
+            assert memory.norm_since(optimizer) is None
 
 
 def test_parameters_without_gradients_for_a_while_are_not_compared() -> None:
     owned = parameters()
-    optimizer, remembered = torch.optim.Adam(owned, lr=1e-3), OptimizerMemory()
-    give(optimizer, 1.0)
+    optimizer, memory = torch.optim.Adam(owned, lr=1e-3), OptimizerMemory()
+    set_gradients(optimizer, 1.0)
     train(optimizer, [1.0] * 20)
-    remembered.norm_since(optimizer)
+    memory.norm_since(optimizer)
     train(optimizer, [1.0] * 20)
     owned[0].grad = None
-    assert remembered.norm_since(optimizer) is None
+    assert memory.norm_since(optimizer) is None
 
 
 def test_a_spike_between_two_inspections_is_recorded() -> None:

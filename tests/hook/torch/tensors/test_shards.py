@@ -1,4 +1,4 @@
-"""The part of a tensor that a process can read alone."""
+"""The part of a tensor that a process can read without other workers."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +20,7 @@ from sonde.hook.torch.tensors.statistics import measure
 
 @pytest.fixture
 def mesh() -> Iterator[DeviceMesh]:
-    """Two workers, of which this is the first; the other one never answers."""
+    """A mesh of two workers, of which only this one runs."""
     distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=2)
     yield init_device_mesh("cpu", (2,))
     distributed.destroy_process_group()
@@ -74,30 +74,30 @@ def test_statistics_and_checks_of_a_shard_need_no_other_worker(
     assert bad_value(distributed_tensor(mesh, Shard(0), 1.0, 2.0)) is None
 
 
-def test_the_norm_that_adam_remembers_is_that_of_the_shard(
+def test_the_norm_derived_from_adam_is_that_of_the_shard(
     mesh: DeviceMesh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weight = nn.Parameter(distributed_tensor(mesh, Shard(0), 1.0, 2.0))
     optimizer = torch.optim.Adam([weight], lr=0.0, foreach=False)
-    remembered = OptimizerMemory()
+    memory = OptimizerMemory()
     for step in range(12):
         weight.grad = distributed_tensor(mesh, Shard(0), 3.0, 4.0)
         if step:
             with monkeypatch.context() as patched:
                 forbid_collectives(patched)
-                result = remembered.norm_since(optimizer)
+                result = memory.norm_since(optimizer)
                 if result is not None:
                     assert result == pytest.approx(5.0, rel=1e-5)
                     return
         optimizer.step()
-    pytest.fail("no norm was remembered")
+    pytest.fail("no norm was derived")
 
 
 _METADATA = ("__get__", "dim", "is_complex", "is_floating_point", "numel", "size")
 
 
 def forbid_collectives(patched: pytest.MonkeyPatch) -> None:
-    """Makes every operation on a distributed tensor fail: any of them may start a collective."""
+    """Make all operations on distributed tensors fail, since any of them may start a collective."""
 
     def refuse(_class: type, function: Callable[..., Any], *rest: Any) -> Any:
         _types, args, kwargs = (*rest, {})[:3]

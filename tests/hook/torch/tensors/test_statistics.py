@@ -1,4 +1,4 @@
-"""The processor's statistics engine against numpy: every element type, shape and nasty value."""
+"""CPU statistics match NumPy for every element type, shape and special value."""
 
 import math
 import threading
@@ -24,7 +24,7 @@ from sonde.store.format import STATISTICS
 from sonde.store.statistics import BINS, COLUMNS, bin_of, decode_histogram, encode_histogram
 from sonde.store.tensors import encode_tensors
 
-NASTY = (0.0, -0.0, 1.0, -1.0, 1e-45, -1e-40, 3e38, -3e38, math.nan, math.inf, -math.inf, 6e-8)
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 1e-45, -1e-40, 3e38, -3e38, math.nan, math.inf, -math.inf, 6e-8)
 FLOATS = (
     *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
     *(torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz),
@@ -66,10 +66,10 @@ def row_of(measured: Measured, number: int = 0) -> dict[str, Any]:
 
 def assert_same(statistics: dict[str, Any], values: "np.ndarray[Any, Any]") -> None:
     expected = expected_of(values)
-    slack = 1e-12 * expected["sum_of_absolutes"]
+    tolerance = 1e-12 * expected["sum_of_absolutes"]
     for name, value in expected.items():
         if name.startswith("sum"):
-            assert statistics[name] == pytest.approx(value, rel=1e-12, abs=slack), name
+            assert statistics[name] == pytest.approx(value, rel=1e-12, abs=tolerance), name
         elif name in COLUMNS:
             np.testing.assert_equal(statistics[name] + 0.0, value + 0.0, name)  # minus zero is zero
         else:
@@ -77,7 +77,7 @@ def assert_same(statistics: dict[str, Any], values: "np.ndarray[Any, Any]") -> N
 
 
 def by_operators(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measured:
-    """What a GPU without our kernel does, which any device can do."""
+    """Measure with torch operators, as on a GPU without Triton."""
     return ByOperators(tensors, with_histogram).measured()
 
 
@@ -86,7 +86,7 @@ ENGINES = (measure, by_operators)
 
 def assert_measured(tensor: torch.Tensor) -> None:
     for engine in ENGINES:
-        measured = engine({"one": tensor}, True)
+        measured = engine({"tensor": tensor}, True)
 
         assert measured.left_out == {}
         assert_same(row_of(measured), tensor.detach().to_dense().to(torch.float64).numpy())
@@ -94,14 +94,14 @@ def assert_measured(tensor: torch.Tensor) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @settings(max_examples=30)
-@given(values=st.lists(st.sampled_from(NASTY) | st.floats(width=32)))
+@given(values=st.lists(st.sampled_from(SPECIAL) | st.floats(width=32)))
 def test_every_kind_of_float_is_measured(dtype: torch.dtype, values: list[float]) -> None:
     assert_measured(torch.tensor(values, dtype=torch.float64).to(dtype))
 
 
 @given(
     st.lists(
-        st.lists(st.sampled_from(NASTY) | st.floats(width=32), min_size=3, max_size=4),
+        st.lists(st.sampled_from(SPECIAL) | st.floats(width=32), min_size=3, max_size=4),
         min_size=2,
         max_size=9,
     )
@@ -114,12 +114,12 @@ def test_tensors_of_one_size_are_measured_together(lists: list[list[float]]) -> 
     assert measured.names == list(tensors)
     for index, tensor in enumerate(tensors.values()):
         values = tensor.numpy()
-        histogram = expected_of(values)["histogram"]  # which nobody asked for
+        histogram = expected_of(values)["histogram"]  # not requested, so not compared
         assert_same(row_of(measured, index) | {"histogram": histogram}, values)
 
 
 @given(values=st.lists(st.floats(allow_subnormal=True)))
-def test_doubles_that_no_single_can_hold_are_measured(values: list[float]) -> None:
+def test_doubles_outside_the_float32_range_are_measured(values: list[float]) -> None:
     assert_measured(torch.tensor(values, dtype=torch.float64))
 
 
@@ -143,7 +143,7 @@ def test_every_shape_is_measured(shape: tuple[int, ...]) -> None:
     assert_measured(torch.randn(shape, generator=generator))
 
 
-def nasty_matrix() -> torch.Tensor:
+def matrix_with_special_values() -> torch.Tensor:
     matrix = torch.randn(700, 300, generator=torch.Generator().manual_seed(3))
     matrix[5, 7], matrix[650, 2], matrix[333, 299] = math.nan, math.inf, 0.0
     return matrix
@@ -165,7 +165,7 @@ def nasty_matrix() -> torch.Tensor:
     ],
 )
 def test_views_are_measured_by_their_visible_elements(view: Any) -> None:
-    assert_measured(view(nasty_matrix()))
+    assert_measured(view(matrix_with_special_values()))
 
 
 def test_complex_numbers_count_as_pairs() -> None:
@@ -197,16 +197,16 @@ def test_sparse_tensors_are_measured_with_the_zeros_they_imply(kind: str) -> Non
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[None]:
-    meeting_place = f"file://{tmp_path}/meeting"
-    dist.init_process_group("gloo", init_method=meeting_place, rank=0, world_size=1)
+def process_group(tmp_path: Path) -> Iterator[None]:
+    init_method = f"file://{tmp_path}/store"
+    dist.init_process_group("gloo", init_method=init_method, rank=0, world_size=1)
     yield
     dist.destroy_process_group()
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("process_group")
 def test_the_local_shard_of_a_distributed_tensor_is_measured() -> None:
-    local = nasty_matrix()
+    local = matrix_with_special_values()
     tensor = DTensor.from_local(local, init_device_mesh("cpu", (1,)), [Shard(0)])
 
     for engine in ENGINES:
@@ -245,10 +245,10 @@ def test_an_uncoalesced_sparse_gradient_is_summed_without_waiting() -> None:
 def test_tensors_larger_than_a_slice_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics_operators, "_SLICE", 1000)
 
-    assert_measured(nasty_matrix())
+    assert_measured(matrix_with_special_values())
 
 
-def test_a_launch_keeps_the_values_of_its_moment() -> None:
+def test_a_launch_measures_the_values_at_its_time() -> None:
     tensor = torch.tensor([1.0, 2.0])
 
     pending = launch({"x": tensor}, with_histogram=True)
@@ -267,7 +267,7 @@ def test_combined_launches_are_ready_when_all_are() -> None:
     assert both.measured().names == ["a", "b"]
 
 
-def test_nothing_depends_on_the_defaults_of_the_script() -> None:
+def test_results_do_not_depend_on_defaults_of_the_script() -> None:
     tensor = torch.tensor([1.0, 2.0], dtype=torch.bfloat16)
     torch.set_default_dtype(torch.float16)
     torch.set_default_device("meta")
@@ -298,7 +298,7 @@ def test_a_thread_that_measures_starts_no_others() -> None:
 
     def work() -> None:
         before = _threads()
-        measure({"flat": tensor, "turned": tensor.view(2, -1).T}, with_histogram=True)
+        measure({"flat": tensor, "transposed": tensor.view(2, -1).T}, with_histogram=True)
         started.append(_threads() - before)
 
     thread = threading.Thread(target=work)
@@ -329,7 +329,7 @@ def test_columns_are_ready_to_be_written() -> None:
     assert decode_histogram(rows[-1][0]) == {bin_of(1.0): 2}
 
 
-def test_without_histograms_the_texts_are_empty() -> None:
+def test_histograms_are_empty_unless_requested() -> None:
     assert measure({"a": torch.ones(2)}, with_histogram=False).histograms == [""]
 
 
@@ -354,17 +354,17 @@ STORED = (
 def test_the_safetensors_library_reads_every_kind_of_tensor(dtype: torch.dtype) -> None:
     tensor = (torch.arange(6).reshape(2, 3) % 4).to(dtype)
 
-    data = encode_tensors({"t": raw_tensor(tensor), "turned": raw_tensor(tensor.T)}, {})
+    data = encode_tensors({"t": raw_tensor(tensor), "transposed": raw_tensor(tensor.T)}, {})
 
     results = safetensors.torch.load(data)
-    for name, expected in (("t", tensor), ("turned", tensor.T)):
+    for name, expected in (("t", tensor), ("transposed", tensor.T)):
         assert results[name].dtype is dtype
         assert results[name].shape == expected.shape
         assert results[name].tolist() == expected.tolist()
 
 
 def test_large_views_and_sparse_tensors_keep_their_values() -> None:
-    matrix = nasty_matrix()
+    matrix = matrix_with_special_values()
     tensors = {"view": matrix.T[:, ::2], "sparse": matrix.nan_to_num().to_sparse()}
 
     data = encode_tensors({name: raw_tensor(tensor) for name, tensor in tensors.items()}, {})

@@ -1,4 +1,4 @@
-"""The loss of a step whose gradients are computed twice: SAM, and what only looks like it."""
+"""The loss of a step whose gradients are computed twice, as in SAM and similar loops."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,8 +18,8 @@ def loss_of(model: nn.Module) -> Any:
 
 
 @torch.no_grad()
-def moved(parameters: Iterable[Tensor], sign: float = 1.0) -> list[Tensor]:
-    """Moves weights along their gradients; returns by how much."""
+def move(parameters: Iterable[Tensor], sign: float = 1.0) -> list[Tensor]:
+    """Move weights along their gradients; return the changes."""
     changes = []
     for parameter in parameters:
         assert parameter.grad is not None
@@ -35,7 +35,7 @@ def move_back(parameters: Iterable[Tensor], changes: list[Tensor]) -> None:
 
 
 class SharpnessAware(torch.optim.Optimizer):
-    """An optimizer around another one, as libraries write it."""
+    """An optimizer that wraps another one, as libraries implement SAM."""
 
     def __init__(self, parameters: Any) -> None:
         super().__init__(parameters, {})
@@ -43,7 +43,7 @@ class SharpnessAware(torch.optim.Optimizer):
         self.param_groups = self.base.param_groups
 
     def first_step(self) -> None:
-        self._changes = moved(self.param_groups[0]["params"])
+        self._changes = move(self.param_groups[0]["params"])
         self.zero_grad()
 
     def second_step(self) -> None:
@@ -66,7 +66,7 @@ def test_the_loss_of_a_sharpness_aware_step_is_that_of_its_first_pass(
                 loss = loss_of(model) / micro_steps
                 loss.backward()
             losses.append(loss.item() * micro_steps)
-            changes = moved(model.parameters())
+            changes = move(model.parameters())
             model.zero_grad()
             for _ in range(micro_steps):
                 (loss_of(model) / micro_steps).backward()
@@ -132,7 +132,7 @@ def test_several_updates_by_hand_before_a_step_leave_the_loss_of_the_last_pass(
         for _ in range(30):
             for _ in range(inner_steps):
                 loss_of(model).backward()
-                moved(model.parameters(), sign=-1.0)
+                move(model.parameters(), sign=-1.0)
                 model.zero_grad()
             loss = loss_of(model)
             losses.append(loss.item())

@@ -1,4 +1,4 @@
-"""Samples of another size, and optimizers that begin to step, are recorded with their step."""
+"""Changed sample sizes and new optimizers are recorded at their first step."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ NEEDED = ("samples-again", "input-size", "new-optimizer")
 
 @pytest.fixture(autouse=True)
 def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine, too, as many steps are buffered as can be."""
+    """Defer as many steps as possible, even on a slow machine."""
     monkeypatch.setattr(deferred_hooks, "_MAX_DELAY_NS", 10**15)
     monkeypatch.setattr(deferral_policy, "_INSPECTION_INTERVAL_SECONDS", 1000.0)
 
@@ -60,7 +60,7 @@ def test_sequences_of_varying_length_are_not_a_size_change() -> None:
 
 
 @pytest.mark.parametrize("closely", [True, False])
-def test_an_optimizer_made_early_is_recorded_at_its_first_step(closely: bool) -> None:
+def test_an_optimizer_created_early_is_recorded_at_its_first_step(closely: bool) -> None:
     recorded = train([5] * 40, closely=closely, second_optimizer_at=25)
     rows = recorded.observations("new-optimizer")
     assert [(row["subject"], row["step"]) for row in rows] == [("0", 0), ("1", 25)]
