@@ -61,5 +61,5 @@ class Profile(Command):
             arguments["seconds"] = f"{parse_duration(text, '--seconds'):g}"
         else:
             arguments["steps"] = options.steps or "1"
-        requested_windows(arguments, "sonde profile:")
+        requested_windows(arguments, "profile:")
         return send_and_print(options, RequestKind.PROFILE, arguments)

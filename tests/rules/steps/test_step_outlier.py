@@ -82,7 +82,7 @@ def paused(phase: str, seconds: float = 10.0, line: str = "", section: str = "")
 def test_a_single_step_of_ten_seconds_is_found_with_the_worker_that_stood_still() -> None:
     [episode] = judged(paused("between")).episodes
     assert (episode.finding.worker, episode.first_step) == (1, 400)
-    assert "took 10 s, mostly in between (median: 8 ms)" in (episode.finding.message)
+    assert "took 10 s, mostly in phase between (median: 8 ms)" in (episode.finding.message)
 
 
 def test_a_single_long_step_is_found_with_the_line_that_it_stood_in() -> None:

@@ -193,7 +193,7 @@ def test_larger_batches_take_longer_to_load(late: tuple[int, ...]) -> None:
 def test_batches_as_before_that_take_longer_to_load_are_found(late: tuple[int, ...]) -> None:
     [episode] = loads(lambda _: 100, (*EARLY, *late)).episodes
     assert episode.first_step == 300
-    assert "mostly in data_wait" in episode.finding.message
+    assert "mostly in phase data_wait" in episode.finding.message
 
 
 def test_batches_that_grow_while_the_machine_is_busy_are_meant() -> None:

@@ -225,7 +225,7 @@ class StepOutlier(Rule):
             yield self._finding(table, outliers, state)
 
     def _pause_finding(self, pause: Pause) -> Finding:
-        where = f" in {pause.line}" if pause.line else f", mostly in {pause.phase}"
+        where = f" in {pause.line}" if pause.line else f", mostly in phase {pause.phase}"
         return self.finding(
             f"Step {pause.step} of worker {pause.worker} took {format_duration(pause.seconds)}"
             f"{where} (median: {format_duration(pause.median)}), {100 * pause.share:.0f}% of the "
@@ -283,7 +283,7 @@ class StepOutlier(Rule):
         }
         return self.finding(
             f"{state['count']} {table.mode} steps of worker {table.worker} took much longer than "
-            f"the median of {format_duration(outliers.median)}{every}, most of it in {phase}. "
+            f"the median of {format_duration(outliers.median)}{every}, most of it in phase {phase}. "
             f"This costs {share:.1f}% of the training time.",
             step=(int(outliers.steps[0]), int(outliers.steps[-1])),
             worker=table.worker,

@@ -151,7 +151,7 @@ class Straggler(Rule):
         hours = {"gpu_hours_lost": remaining_names * state["lost"] / 3600} if on_gpu else {}
         return self.finding(
             f"Worker {slow.worker}{index} takes {format_duration(slow.excess)} longer per step "
-            f"than the others, mostly in {slow.phase}; {count} for it.",
+            f"than the others, mostly in phase {slow.phase}; {count} for it.",
             step=(int(state["since"]), int(steps[-1])),
             worker=slow.worker,
             node=node,

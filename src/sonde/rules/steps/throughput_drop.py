@@ -214,7 +214,7 @@ class ThroughputDrop(Rule):
     def _finding(
         self, table: StepTable, before: float, now: float, phase: str, state: State
     ) -> Finding:
-        where = f"mostly in {phase}" if phase else "in all phases"
+        where = f"mostly in phase {phase}" if phase else "in all phases"
         return self.finding(
             f"Since step {state['since']}, steps of worker {table.worker} take "
             f"{format_duration(now)} instead of {format_duration(before)}: "

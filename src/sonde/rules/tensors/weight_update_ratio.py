@@ -205,7 +205,7 @@ class WeightUpdateRatio(Rule):
         unit = "" if self.is_classic else " per step"
         return self.finding(
             f"{first_and_count(names)} did not move from step {steps[0]} to {steps[1]}: the update "
-            f"is {ratio:.3g} of its norm{unit}.",
+            f"is {ratio:.3g} of the norm{unit}.",
             step=steps,
             tensor=names[0],
             subject=f"{subject} does not change",
