@@ -15,7 +15,7 @@ STEPS, EVERY = 800, 20
 
 
 def both_splits(train: Level, validation: Level, *, right: tuple[float, float]) -> FakeJob:
-    """Evaluates both splits after every 20 steps; `right`: accuracy on each at the end."""
+    """Evaluate both splits after every 20 steps; `right`: accuracy on each at the end."""
     job = FakeJob()
     worker = job.worker()
     rng = np.random.default_rng(0)

@@ -59,7 +59,7 @@ def test_layer_that_never_runs_is_info_after_200_steps(use: str) -> None:
     assert (episode.is_open, episode.severity) == (True, Severity.INFO)
 
 
-def test_frozen_layer_without_repeated_report_is_not_reported() -> None:
+def test_layer_that_runs_without_gradients_occasionally_is_not_reported() -> None:
     result = check(training("frozen"))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 

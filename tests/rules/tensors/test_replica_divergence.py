@@ -109,7 +109,7 @@ def test_unsynchronized_workers_are_reported_later() -> None:
 
 
 def test_unsynchronized_workers_are_reported_at_the_end_of_a_short_job() -> None:
-    def apart(since: int) -> FakeJob:
+    def diverging_workers(since: int) -> FakeJob:
         job = FakeJob()
         start_ns = job.clock.now_ns()
         for rank in range(2):
@@ -122,9 +122,9 @@ def test_unsynchronized_workers_are_reported_at_the_end_of_a_short_job() -> None
             worker.flush()
         return job.end()
 
-    [episode] = check(apart(since=1)).episodes
+    [episode] = check(diverging_workers(since=1)).episodes
     assert (episode.severity, episode.first_step) == (Severity.WARNING, 1)
-    assert check(apart(since=200)).episodes == ()
+    assert check(diverging_workers(since=200)).episodes == ()
 
 
 def test_wrapped_models_that_differ_from_the_start_are_a_warning() -> None:
@@ -193,8 +193,8 @@ def test_finding_is_resolved_when_fingerprints_are_equal_again() -> None:
     def comes_back(rank: int, step: int) -> int:
         return step + 1000 * rank * (303 <= step < 350)
 
-    back = at_every_step(comes_back, lambda rank, step: f"{comes_back(rank, step):08x}")
-    [episode] = check(back).episodes
+    job = at_every_step(comes_back, lambda rank, step: f"{comes_back(rank, step):08x}")
+    [episode] = check(job).episodes
     assert (episode.first_step, episode.is_open) == (303, False)
 
 

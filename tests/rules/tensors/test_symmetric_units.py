@@ -21,7 +21,7 @@ def training(
     *,
     units: int = 64,
     gradient: float = 0.1,
-    first: int = 0,
+    first_inspected: int = 0,
     layers: tuple[str, ...] = ("fc1",),
     optimizers: tuple[int, ...] = (0,),
 ) -> FakeJob:
@@ -33,7 +33,7 @@ def training(
     for step in range(60):
         if step in optimizers:
             worker.observation("new-optimizer", str(step), step, {})
-        for layer in layers if step in INSPECTED_STEPS and step >= first else ():
+        for layer in layers if step in INSPECTED_STEPS and step >= first_inspected else ():
             detail = {"units": units}
             worker.observation("unit-copies", f"{layer}.weight", step, detail, value=distinct(step))
             worker.statistics(f"gradient/{layer}.weight", step, [gradient, -gradient])
@@ -54,7 +54,9 @@ def test_units_that_stay_copies_are_reported(groups: int) -> None:
 def test_copies_in_a_network_widened_later_are_reported_with_a_new_optimizer(
     start: int, is_reported: bool
 ) -> None:
-    results = check(training(lambda _: 4, units=32, first=12, optimizers=(0, start))).episodes
+    results = check(
+        training(lambda _: 4, units=32, first_inspected=12, optimizers=(0, start))
+    ).episodes
     assert [result.first_step for result in results] == ([12] if is_reported else [])
 
 
@@ -70,8 +72,8 @@ def test_layers_of_zeros_without_gradients_are_reported() -> None:
 
 HEALTHY = {
     "random": (lambda _: 64, 0.1, 0),
-    "zero at first": (lambda step: 1 if step == 0 else 64, 0.1, 0),
-    "zero, and a learning rate of zero at the first step": (
+    "zero at first_inspected": (lambda step: 1 if step == 0 else 64, 0.1, 0),
+    "zero, and a learning rate of zero at the first_inspected step": (
         lambda step: 1 if step < 2 else 64,
         0.1,
         0,
@@ -84,6 +86,6 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_layers_are_not_reported(name: str) -> None:
-    distinct, gradient, first = HEALTHY[name]
-    result = check(training(distinct, gradient=gradient, first=first))
+    distinct, gradient, first_inspected = HEALTHY[name]
+    result = check(training(distinct, gradient=gradient, first_inspected=first_inspected))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())

@@ -15,7 +15,7 @@ def test_variance_outside_its_bounds_is_reported() -> None:
     tensors = {
         "wide": ("weights", lambda _: [-9.0, 9.0]),
         "narrow": ("weights", lambda _: [-0.001, 0.001]),
-        "usual": ("weights", lambda _: [-1.0, 1.0]),
+        "normal": ("weights", lambda _: [-1.0, 1.0]),
         "single": ("weights", lambda _: [1.0]),
     }
     job = with_tensors(tensors, 60)

@@ -167,7 +167,9 @@ def test_pass_over_the_training_set_is_info_without_a_loss() -> None:
 
 
 @pytest.mark.parametrize(("folds", "is_reported"), [(1, True), (4, False)])
-def test_folds_seen_by_the_same_model_are_reported(folds: int, is_reported: bool) -> None:
+def test_folds_are_reported_only_if_the_same_model_has_seen_them(
+    folds: int, is_reported: bool
+) -> None:
     """A model that is created anew for each fold has not seen the others."""
 
     def recorded(epoch: int) -> dict[str, int]:

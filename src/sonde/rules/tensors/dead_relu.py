@@ -30,7 +30,7 @@ class Calibration:
     # the first steps of a high learning rate may silence units briefly
     inspections_in_a_row: int = 3
     span_steps: int = 5
-    full_batch: int = 32  # samples, which usually show a unit that is active in 1 of 50
+    full_batch: int = 32  # samples; enough to usually see a unit that is active in 1 of 50
     min_batch: int = 8  # samples
     small_batch_percent: float = 90.0  # of a layer, if the batch is smaller
     sigmas: float = 2.0  # standard errors of the share of dead units

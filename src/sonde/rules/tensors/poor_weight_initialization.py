@@ -69,7 +69,7 @@ class _Signal:
 
     @property
     def has_vanished(self) -> bool:
-        """Whether the signal has nearly vanished at the weakest layer; biases may follow."""
+        """Whether the signal has nearly vanished at the weakest layer, even if biases follow it."""
         minimum = self.variances[self.weakest]
         return minimum < LIMITS.vanish_factor * self.first and minimum < LIMITS.min_deviation**2
 
