@@ -283,8 +283,8 @@ class StepOutlier(Rule):
         }
         return self.finding(
             f"{state['count']} {table.mode} steps of worker {table.worker} took much longer than "
-            f"the median of {format_duration(outliers.median)}{every}, most of it in phase {phase}. "
-            f"This costs {share:.1f}% of the training time.",
+            f"the median of {format_duration(outliers.median)}{every}, most of it in phase "
+            f"{phase}. This costs {share:.1f}% of the training time.",
             step=(int(outliers.steps[0]), int(outliers.steps[-1])),
             worker=table.worker,
             subject=f"{table.mode}/{table.worker}",
