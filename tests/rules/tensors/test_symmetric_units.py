@@ -72,8 +72,8 @@ def test_layers_of_zeros_without_gradients_are_reported() -> None:
 
 HEALTHY = {
     "random": (lambda _: 64, 0.1, 0),
-    "zero at first_inspected": (lambda step: 1 if step == 0 else 64, 0.1, 0),
-    "zero, and a learning rate of zero at the first_inspected step": (
+    "zero at first": (lambda step: 1 if step == 0 else 64, 0.1, 0),
+    "zero, and a learning rate of zero at the first step": (
         lambda step: 1 if step < 2 else 64,
         0.1,
         0,
