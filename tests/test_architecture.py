@@ -1,4 +1,4 @@
-"""The laws of the code base, one test each: imports, sizes, names, and what an import may cost."""
+"""Rules of the code base: imports, sizes, names, and the cost of imports."""
 
 import ast
 import subprocess
@@ -85,7 +85,7 @@ VAGUE_WORDS = {
     *("part", "parts", "most", "least", "much", "few", "many", "likely", "likes", "alike"),
     *("other", "others", "again", "beside", "among", "stands"),
 }
-MAX_VAGUE_PERCENT = 0.5  # of all names; what is left are keys of recorded files
+MAX_VAGUE_PERCENT = 0.5  # of all names; the rest are keys of recorded files
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -104,7 +104,7 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def nodes() -> Iterator[tuple[Path, ast.AST]]:
-    """Every node of every file."""
+    """Yield every AST node of every file."""
     for path in FILES:
         for node in ast.walk(tree_of(path)):
             yield path, node
@@ -119,7 +119,7 @@ def dotted(path: Path) -> str:
 
 
 def assert_none(violations: list[str]) -> None:
-    """Fail with all violations of a law at once."""
+    """Fail with a list of all violations."""
     assert not violations, f"{len(violations)} violations:\n" + "\n".join(violations)
 
 
@@ -130,7 +130,7 @@ def package_of(parts: tuple[str, ...]) -> str:
 
 
 def imports_of(tree: ast.AST) -> Iterator[str]:
-    """Every module that is imported anywhere in a file, also inside functions."""
+    """Yield all modules imported in a file, including inside functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -174,7 +174,7 @@ def test_files_and_functions_are_short() -> None:
 
 
 def attributes_of(definition: ast.ClassDef) -> set[str]:
-    """Fields in the body of a class, and what its methods assign to `self`."""
+    """Return the fields in the body of a class and the attributes that its methods assign."""
     fields = {
         statement.target.id
         for statement in definition.body

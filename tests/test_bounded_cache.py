@@ -1,4 +1,4 @@
-"""A bounded cache evicts what was not used for the longest time."""
+"""A bounded cache evicts the least recently used values."""
 
 import numpy as np
 

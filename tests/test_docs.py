@@ -1,4 +1,4 @@
-"""Documentation cannot drift: generated pages are current, maps are true."""
+"""Documentation is current: generated pages, links, maps and documented costs."""
 
 import json
 import re
@@ -26,7 +26,7 @@ PAGES = sorted(
 WITH_EXAMPLES = sorted(
     [ROOT / "README.md", *(ROOT / "docs/start").glob("*.md"), *(ROOT / "docs/how-to").glob("*.md")]
 )
-_COSTS = (  # the rows of the page on how it works: which benchmark, and which row of it
+_COSTS = (  # rows of the page "How it works": the benchmark and its row
     ("sampler", r"all collectors at 500 ms"),
     ("h200", r"all collectors, including all GPU metrics, at 100 ms"),
     ("startup", r"sonde run true, with report: time added"),
@@ -50,7 +50,7 @@ def test_the_generated_reference_is_current() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+def test_links_of_a_page_have_a_target(page: Path) -> None:
     for target in _LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), target
 
@@ -125,7 +125,7 @@ def test_rules_with_unchanged_names_exist() -> None:
 
 
 def test_documented_costs_match_benchmarks() -> None:
-    """Near enough for another run of the same benchmark, unlike an old or a wrong figure."""
+    """The tolerance accepts another run of the same benchmark, but no outdated figure."""
     page = (ROOT / "docs/concepts/how-it-works.md").read_text()
     rows = re.findall(r"^\|[^|]+\|([^|]+)\| (?:H200|2 cores) \|$", page, re.MULTILINE)
     for figure, (benchmark, row) in zip(rows, _COSTS, strict=True):

@@ -14,7 +14,7 @@ def fail() -> int:
     raise ValueError("broken")
 
 
-def fail_unheard() -> None:
+def fail_with_another_message() -> None:
     raise ValueError("broken too")
 
 
@@ -110,7 +110,7 @@ def test_a_log_handler_that_fails_does_not_reach_the_caller() -> None:
 
 
 def test_a_failing_component_does_not_raise_even_without_stack_left() -> None:
-    guard = Guard(lambda _component, _error: fail_unheard())
+    guard = Guard(lambda _component, _error: fail_with_another_message())
 
     def descend(depth: int) -> int:
         try:

@@ -39,7 +39,7 @@ def _source(name: str) -> str:
     return f"from tests.test_plugins import Animal\nclass {name}(Animal): pass\n"
 
 
-def test_names_are_those_of_the_files_and_nothing_is_imported(slot: Slot[Animal]) -> None:
+def test_listing_names_imports_nothing(slot: Slot[Animal]) -> None:
     assert slot.names() == ("broken", "empty", "gray_wolf", "import")
     assert "zoo_animals.broken" not in sys.modules
 
@@ -50,7 +50,7 @@ def test_loading_imports_that_one_file(slot: Slot[Animal]) -> None:
     assert "zoo_animals.broken" not in sys.modules
 
 
-def test_a_name_that_python_reserves_is_written_with_a_line_below(slot: Slot[Animal]) -> None:
+def test_a_reserved_name_has_a_trailing_underscore_in_its_file_name(slot: Slot[Animal]) -> None:
     assert slot.load("import").__name__ == "Import"
 
 
@@ -65,7 +65,9 @@ def test_a_file_without_a_class_of_the_slot_is_an_error(slot: Slot[Animal]) -> N
         slot.load("empty")
 
 
-def test_other_packages_add_to_a_slot(slot: Slot[Animal], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entry_points_add_plugins_to_a_slot(
+    slot: Slot[Animal], monkeypatch: pytest.MonkeyPatch
+) -> None:
     points = [
         EntryPoint("outsider", "tests.test_plugins:Outsider", "zoo_animals"),
         EntryPoint("stranger", "tests.test_plugins:_source", "zoo_animals"),

@@ -13,7 +13,7 @@ from sonde.agent.environment import find_environment, find_interpreter, variable
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
-    """A virtual environment made of files."""
+    """Return the interpreter of a fake virtual environment."""
     site = tmp_path / "venv" / "lib" / "python3.12" / "site-packages"
     for name in ("torch-2.5.1+cu124", "tokenizers-0.21.0", "my_package-1.0"):
         (site / f"{name}.dist-info").mkdir(parents=True)
@@ -69,21 +69,21 @@ def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
 
 
 def test_variables_of_another_process_are_read() -> None:
-    # A process has its variables once its program runs: the first line it writes says so.
+    # the variables are readable once the program runs, which its first line of output shows
     command = ["/bin/sh", "-c", "echo runs; read end"]
     with subprocess.Popen(
-        command, env={"FOO": "theirs"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        command, env={"FOO": "bar"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"runs\n"
-        assert variables_of(process.pid)["FOO"] == "theirs"
+        assert variables_of(process.pid)["FOO"] == "bar"
         process.kill()
     assert variables_of(2**22 + 1) == {}
 
 
 def git(folder: Path, *words: str) -> None:
-    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+    author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
 
 
 def test_the_commit_of_a_repository_and_whether_it_is_clean(tmp_path: Path) -> None:

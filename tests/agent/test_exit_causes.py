@@ -18,7 +18,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return open_backend(f"memory://{request.node.nodeid}/job")
 
 
-def say(backend: Backend, key: str, message: str, time_ns: int, rank: int = -1) -> None:
+def record_failure(backend: Backend, key: str, message: str, time_ns: int, rank: int = -1) -> None:
     failure = Failure(rank, time_ns, ExitReason.EXCEPTION, message, "")
     backend.write(key, encode_facts(failure))
 
@@ -37,56 +37,58 @@ def test_no_recorded_failure_means_no_cause(backend: Backend) -> None:
 
 
 def test_first_failed_worker_is_the_cause(backend: Backend) -> None:
-    say(backend, worker_key(0, 2, 0, "failure"), "died of the other", 200, rank=0)
-    say(backend, worker_key(1, 2, 0, "failure"), "the cause", 100, rank=1)
+    record_failure(backend, worker_key(0, 2, 0, "failure"), "a later failure", 200, rank=0)
+    record_failure(backend, worker_key(1, 2, 0, "failure"), "the cause", 100, rank=1)
     assert cause(backend) == "the cause"
 
 
 def test_failures_of_earlier_restarts_and_attempts_are_ignored(backend: Backend) -> None:
-    say(backend, worker_key(0, 1, 0, "failure"), "before the resume", 1, rank=0)
-    say(backend, worker_key(0, 2, 0, "failure"), "before the restart", 2, rank=0)
-    say(backend, worker_key(0, 2, 1, "failure"), "the cause", 3, rank=0)
+    record_failure(backend, worker_key(0, 1, 0, "failure"), "before the resume", 1, rank=0)
+    record_failure(backend, worker_key(0, 2, 0, "failure"), "before the restart", 2, rank=0)
+    record_failure(backend, worker_key(0, 2, 1, "failure"), "the cause", 3, rank=0)
     assert cause(backend) == "the cause"
 
 
 def test_last_restart_is_not_explained_by_an_earlier_failure(backend: Backend) -> None:
-    say(backend, worker_key(0, 2, 0, "failure"), "before the restart", 2, rank=0)
+    record_failure(backend, worker_key(0, 2, 0, "failure"), "before the restart", 2, rank=0)
     backend.write(worker_key(0, 2, 1, "start"), b"{}")
     assert cause(backend) is None
 
 
 def test_failed_helper_is_not_the_cause(backend: Backend) -> None:
-    say(backend, by_process(11, parent=COMMAND_PID), "a probe", 100)
-    say(backend, by_process(COMMAND_PID), "the cause", 200)
+    record_failure(backend, by_process(11, parent=COMMAND_PID), "a probe", 100)
+    record_failure(backend, by_process(COMMAND_PID), "the cause", 200)
     assert cause(backend) == "the cause"
 
 
 def test_failure_of_a_worker_takes_precedence_over_a_helper(backend: Backend) -> None:
-    say(backend, by_process(11), "a probe", 300)
-    say(backend, worker_key(1, 2, 0, "failure"), "the cause", 100, rank=1)
+    record_failure(backend, by_process(11), "a probe", 300)
+    record_failure(backend, worker_key(1, 2, 0, "failure"), "the cause", 100, rank=1)
     assert cause(backend) == "the cause"
 
 
-def test_under_a_shell_the_last_process_that_failed_is_the_cause(backend: Backend) -> None:
-    say(backend, by_process(11), "a probe", 100)
-    say(backend, by_process(12), "the cause", 200)
+def test_last_failed_process_of_a_shell_is_the_cause(backend: Backend) -> None:
+    record_failure(backend, by_process(11), "a probe", 100)
+    record_failure(backend, by_process(12), "the cause", 200)
     assert cause(backend) == "the cause"
 
 
-def test_a_process_that_dies_of_its_children_points_to_the_first_of_them(backend: Backend) -> None:
-    say(backend, attempt_key(*ATTEMPT, "handed-on-20"), "a child of mine died", 400)
-    say(backend, by_process(21, parent=20), "the cause", 200)
-    say(backend, by_process(22, parent=20), "the second", 250)
-    say(backend, by_process(23, parent=99), "somebody else", 300)
+def test_first_failed_child_is_the_cause_of_a_parent_that_reports_children(
+    backend: Backend,
+) -> None:
+    record_failure(backend, attempt_key(*ATTEMPT, "handed-on-20"), "a child failed", 400)
+    record_failure(backend, by_process(21, parent=20), "the cause", 200)
+    record_failure(backend, by_process(22, parent=20), "the second", 250)
+    record_failure(backend, by_process(23, parent=99), "another process", 300)
     assert cause(backend) == "the cause"
 
 
 def test_reported_failure_of_a_child_is_used_as_a_fallback(backend: Backend) -> None:
-    say(backend, attempt_key(*ATTEMPT, "handed-on-20"), "worker 1 exited", 400, rank=1)
+    record_failure(backend, attempt_key(*ATTEMPT, "handed-on-20"), "worker 1 exited", 400, rank=1)
     assert cause(backend) == "worker 1 exited"
 
 
 def test_damaged_failure_file_is_skipped(backend: Backend) -> None:
     backend.write(by_process(COMMAND_PID), b"{")
-    say(backend, by_process(12), "the cause", 200)
+    record_failure(backend, by_process(12), "the cause", 200)
     assert cause(backend) == "the cause"

@@ -10,7 +10,7 @@ from sonde.records.job import ExitReason, JobState
 from sonde.records.worker import Failure
 from tests.fakes.machine import FakeMachine
 
-NOTHING = Kills()
+NO_KILLS = Kills()
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def fake(tmp_path: Path) -> FakeMachine:
 
 
 def count(fake: FakeMachine, kernel: int, group: int | None = None) -> None:
-    """Sets the counters of out-of-memory kills."""
+    """Set the counters of out-of-memory kills."""
     fake.write("proc/vmstat", f"nr_free_pages 1\noom_kill {kernel}\n")
     if group is not None:
         fake.write("proc/self/cgroup", "0::/job\n")
@@ -28,25 +28,25 @@ def count(fake: FakeMachine, kernel: int, group: int | None = None) -> None:
 
 
 def test_success_needs_no_message() -> None:
-    exit_ = explain(Ending(0, 5), NOTHING)
+    exit_ = explain(Ending(0, 5), NO_KILLS)
     assert (exit_.state, exit_.reason) == (JobState.COMPLETED, ExitReason.EXIT)
     assert (exit_.code, exit_.signal, exit_.message) == (0, None, None)
 
 
-def test_a_code_is_a_failure_with_that_code() -> None:
-    exit_ = explain(Ending(3, 5), NOTHING)
+def test_a_nonzero_exit_code_is_a_failure() -> None:
+    exit_ = explain(Ending(3, 5), NO_KILLS)
     assert (exit_.state, exit_.reason) == (JobState.FAILED, ExitReason.EXIT)
     assert (exit_.code, exit_.message) == (3, "exit code 3")
 
 
 def test_a_signal_is_named() -> None:
-    exit_ = explain(Ending(-signal.SIGSEGV, 5), NOTHING)
+    exit_ = explain(Ending(-signal.SIGSEGV, 5), NO_KILLS)
     assert (exit_.reason, exit_.signal) == (ExitReason.SIGNAL, "SIGSEGV")
     assert (exit_.code, exit_.message) == (139, "killed by SIGSEGV")
 
 
 def test_kill_counted_in_the_control_group_is_out_of_memory() -> None:
-    for code in (-9, 137):  # killed itself, or a shell that says so of its child
+    for code in (-9, 137):  # killed directly, or reported by a shell for its child
         exit_ = explain(Ending(code, 5), Kills(in_group=1, anywhere=1))
         assert exit_.reason is ExitReason.HOST_OUT_OF_MEMORY
         assert exit_.state is JobState.FAILED
@@ -79,8 +79,8 @@ def test_stopped_job_is_stopped_with_any_exit_code() -> None:
         assert exit_.message == "stopped by me"
 
 
-def test_a_problem_with_the_start_is_the_message() -> None:
-    exit_ = explain(Ending(127, 5), NOTHING, "x: no such file or directory")
+def test_a_failed_start_is_explained() -> None:
+    exit_ = explain(Ending(127, 5), NO_KILLS, "x: no such file or directory")
     assert (exit_.code, exit_.message) == (127, "x: no such file or directory")
 
 
@@ -123,27 +123,27 @@ RAISED = Failure(-1, 4, ExitReason.EXCEPTION, "ValueError: x", "Traceback …")
 
 
 def test_failure_of_a_worker_is_the_reason_with_its_traceback() -> None:
-    exit_ = explain(Ending(1, 5), NOTHING, failure=OUT_OF_DEVICE_MEMORY)
+    exit_ = explain(Ending(1, 5), NO_KILLS, failure=OUT_OF_DEVICE_MEMORY)
     assert (exit_.reason, exit_.message) == (ExitReason.DEVICE_OUT_OF_MEMORY, "no room")
     assert (exit_.worker, exit_.traceback) == (3, "Traceback …\nthe allocator")
     assert exit_.code == 1
 
 
 def test_process_without_a_rank_is_not_a_worker() -> None:
-    exit_ = explain(Ending(1, 5), NOTHING, failure=RAISED)
+    exit_ = explain(Ending(1, 5), NO_KILLS, failure=RAISED)
     assert (exit_.reason, exit_.worker) == (ExitReason.EXCEPTION, None)
     assert exit_.traceback == "Traceback …"
 
 
 def test_signal_is_the_reason_and_the_earlier_failure_is_included() -> None:
-    exit_ = explain(Ending(-signal.SIGABRT, 5), NOTHING, failure=RAISED)
+    exit_ = explain(Ending(-signal.SIGABRT, 5), NO_KILLS, failure=RAISED)
     assert exit_.reason is ExitReason.SIGNAL
     assert exit_.message == "killed by SIGABRT; ValueError: x"
     assert exit_.traceback == "Traceback …"
 
 
-def test_stop_and_out_of_memory_need_no_other_reason() -> None:
-    stopped = explain(Ending(1, 5, "somebody"), NOTHING, failure=RAISED)
+def test_stops_and_out_of_memory_kills_have_no_other_reason() -> None:
+    stopped = explain(Ending(1, 5, "somebody"), NO_KILLS, failure=RAISED)
     killed = explain(Ending(-9, 5), Kills(in_group=1), failure=RAISED)
     assert (stopped.reason, stopped.traceback) == (ExitReason.STOPPED, None)
     assert (killed.reason, killed.traceback) == (ExitReason.HOST_OUT_OF_MEMORY, None)
@@ -151,7 +151,7 @@ def test_stop_and_out_of_memory_need_no_other_reason() -> None:
 
 def test_interrupt_is_not_reported_twice() -> None:
     interrupted = Failure(-1, 4, ExitReason.SIGNAL, "KeyboardInterrupt", "Traceback …")
-    exit_ = explain(Ending(-signal.SIGINT, 5), NOTHING, failure=interrupted)
+    exit_ = explain(Ending(-signal.SIGINT, 5), NO_KILLS, failure=interrupted)
     assert (exit_.message, exit_.traceback) == ("killed by SIGINT", "Traceback …")
 
 
@@ -159,7 +159,7 @@ def test_job_that_stops_itself_is_stopped_and_not_failed() -> None:
     refused = Failure(
         1, 4, ExitReason.STOPPED, "non-finite gradients in w at step 5", "Traceback …"
     )
-    exit_ = explain(Ending(1, 5), NOTHING, failure=refused)
+    exit_ = explain(Ending(1, 5), NO_KILLS, failure=refused)
     assert (exit_.state, exit_.reason) == (JobState.STOPPED, ExitReason.STOPPED)
     assert exit_.message == "stopped by non-finite gradients in w at step 5"
     assert exit_.traceback is None

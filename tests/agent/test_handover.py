@@ -14,11 +14,11 @@ from sonde.records.job import Exit, ExitReason, JobState, Overhead
 from sonde.settings import RunSettings
 from sonde.store.backends import open_backend
 
-DEAD_PID = 2**22 + 1  # above the largest number that Linux gives
+DEAD_PID = 2**22 + 1  # above the largest PID of Linux
 
 
 class Finished:
-    """Stands in for a recording that is over."""
+    """A fake recording that has ended."""
 
     def finish(self, _exit: Exit) -> Outcome:
         """The outcome of a recording without losses."""

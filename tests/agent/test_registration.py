@@ -36,7 +36,7 @@ def on(run_request: RunRequest, node: str, **placement: object) -> RunRequest:
 
 
 def start(registration: Registration, launcher: Launcher | None = None) -> None:
-    """Write what a launcher writes first."""
+    """Write the start of an attempt like a launcher."""
     who = launcher or Launcher(1, "0", "elsewhere")
     attempt = Attempt(
         registration.node, registration.number, FakeClock().now_ns(), COMMAND, "/", 1, who, 0.5

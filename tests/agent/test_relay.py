@@ -21,7 +21,7 @@ from tests.fakes.eventually import eventually
 
 
 class Fickle(Memory):
-    """A store in memory that can be made to refuse writes."""
+    """A store in memory that rejects writes on request."""
 
     refuses = False
 
@@ -47,7 +47,7 @@ def relay(target: Fickle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.fixture
 def writer(relay: Relay) -> Writer:
-    """A worker's."""
+    """Return the writer of a worker."""
     return Writer(relay.source, worker_folder(0), FakeClock())
 
 
@@ -108,7 +108,7 @@ def test_complete_files_are_deleted_locally(relay: Relay, target: Fickle, writer
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
     relay.send()
     here = [entry.key for entry in relay.source.entries("")]
-    assert len(here) == 1  # the segment that still grows
+    assert len(here) == 1  # the growing segment
     assert target.read("workers/0/values/train-0000000001-abc.safetensors") == b"tensors"
     assert target.read("workers/0/profiles/operators-0000000005-abc.json.gz") == b"a trace"
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9) + 1)
@@ -171,7 +171,7 @@ def test_truncated_segment_is_sent_again(relay: Relay, target: Fickle, writer: W
     write_rows(writer, 3)
     relay.send()
     target.delete([first.key])
-    target.append(first.key, 0, early)  # of a process that was killed, later than ours
+    target.append(first.key, 0, early)  # a delayed write of a killed process
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
     relay.send()
     assert relay.source.exists(first.key)

@@ -45,7 +45,7 @@ class Counting(Collector):
 
 
 class Failing(Counting):
-    """Works twice, then never again."""
+    """Fails from its third reading on."""
 
     def read(self, seconds: float) -> Sequence[float]:
         if self.reads >= 2:
@@ -64,25 +64,25 @@ class Growing(Counting):
 
 
 class Wrong(Counting):
-    """Forgets a value."""
+    """Returns no values."""
 
     def read(self, seconds: float) -> Sequence[float]:
         return ()
 
 
 class Blocking(Counting):
-    """Returns its value when it is released."""
+    """Blocks in its first read until it is released."""
 
     is_slow = True
 
-    def __init__(self, name: str, let_go: list[bool]) -> None:
+    def __init__(self, name: str, released: list[bool]) -> None:
         super().__init__(name)
-        self._let_go = let_go
+        self._released = released
 
     def read(self, seconds: float) -> Sequence[float]:
         if self.reads:
             return (UNKNOWN,)
-        eventually(lambda: bool(self._let_go))
+        eventually(lambda: bool(self._released))
         self.reads = 1
         return (7.0,)
 
@@ -191,7 +191,7 @@ def test_interval_increases_up_to_a_minute() -> None:
 
 
 def real_sampler(collector: Counting, interval_seconds: float) -> tuple[Sampler, Bench]:
-    """A sampler that runs in its thread."""
+    """Return a sampler that runs in its thread."""
     bench = Bench(collector)
     return Sampler({"count": collector}, bench.writer, SystemClock(), interval_seconds), bench
 
@@ -202,17 +202,17 @@ def stopped(sampler: Sampler) -> bool:
 
 
 class Hanging(Counting):
-    """Its second read hangs until it is released."""
+    """Blocks in its second read until it is released."""
 
     def __init__(self) -> None:
         super().__init__()
         self.hangs = threading.Event()
-        self.let_go = threading.Event()
+        self.released = threading.Event()
 
     def read(self, seconds: float) -> Sequence[float]:
         if self.reads:
             self.hangs.set()
-            self.let_go.wait(120)
+            self.released.wait(120)
         return super().read(seconds)
 
 
@@ -226,7 +226,7 @@ def test_hanging_collector_does_not_delay_the_end() -> None:
     sampler.stop(0.2)
     assert clock.seconds() - started < 60
     assert not collector.is_closed
-    collector.let_go.set()
+    collector.released.set()
 
 
 def test_sampler_runs_until_stopped_with_a_last_sample() -> None:
@@ -263,14 +263,14 @@ def test_nothing_is_read_while_monitoring_is_off() -> None:
 
 
 def test_slow_collector_does_not_delay_sampling() -> None:
-    let_go: list[bool] = []
-    slow = Blocking("slow", let_go)
+    released: list[bool] = []
+    slow = Blocking("slow", released)
     quick = Counting("quick")
     bench = Bench(slow, quick)
     sampler = Sampler({"slow": slow, "quick": quick}, bench.writer, SystemClock(), 0.1)
     sampler.start(flush_seconds=60)
     assert eventually(lambda: quick.reads >= 3)
-    let_go.append(True)
+    released.append(True)
     assert eventually(lambda: bench.values("slow.value") == [7])
     assert stopped(sampler)
 

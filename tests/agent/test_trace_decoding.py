@@ -54,7 +54,7 @@ def test_a_trace_becomes_operations_on_the_clock_of_the_job() -> None:
         operator("sonde.anchor.0", 1000, 2, "user_annotation"),
         operator("aten::add", 1501, 10),
         operator("sonde.anchor.1", 2000, 2, "user_annotation"),
-        # by our clock twice as much time passed between the anchors
+        # on the job's clock, twice as much time passed between the anchors
         anchors=[["sonde.anchor.0", now_ns], ["sonde.anchor.1", now_ns + 2_000_000]],
     )
     assert decode_waiting(job.backend, 0, job.clock) == 1
@@ -108,7 +108,7 @@ def test_profiles_of_other_kinds_are_left_alone() -> None:
 @pytest.mark.parametrize(
     "content",
     [b"", b"no trace", gzip.compress(b'{"traceEvents": 3}')],
-    ids=["empty", "text", "no events"],  # a packed content has its time in it
+    ids=["empty", "text", "no events"],  # compressed contents include a time stamp
 )
 def test_invalid_trace_is_reported_once(content: bytes) -> None:
     job = FakeJob()

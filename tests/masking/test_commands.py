@@ -1,4 +1,4 @@
-"""Secrets never reach the store; everything else does."""
+"""Secrets in command lines and texts are masked; other words are kept."""
 
 import base64
 import string
@@ -89,7 +89,7 @@ def test_ordinary_words_are_kept(word: str) -> None:
         "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY0",
     ],
 )
-def test_known_kinds_of_tokens_are_masked_wherever_they_are(secret: str) -> None:
+def test_tokens_of_known_formats_are_masked_anywhere(secret: str) -> None:
     for text in (secret, f"echo {secret} now", f"'{secret}'", f"--note={secret}", f"x:{secret}"):
         assert secret not in mask_command(["x", text])[1]
     assert secret not in mask_environment({"SONDE_NOTE": f"see {secret}"})["SONDE_NOTE"]
@@ -131,7 +131,7 @@ def test_known_kinds_of_tokens_are_masked_wherever_they_are(secret: str) -> None
         ("--proxy-user=me:pa:55", f"--proxy-user=me:{MASK}"),
     ],
 )
-def test_secrets_inside_a_text_are_masked_and_the_rest_is_kept(text: str, masked: str) -> None:
+def test_only_secrets_inside_a_text_are_masked(text: str, masked: str) -> None:
     assert mask_command(["x", text]) == ("x", masked)
 
 
@@ -149,34 +149,34 @@ def test_an_option_after_a_secret_flag_is_an_option() -> None:
     assert mask_command(words) == words
 
 
-def test_bytes_that_are_no_text_become_printable() -> None:
+def test_invalid_bytes_become_printable() -> None:
     assert mask_command(["x", "a\udcffb"]) == ("x", "a\ufffdb")
 
 
 @given(st.sampled_from(SECRET_NAMES), plain_secrets)
-def test_whatever_the_secret_it_is_gone(name: str, secret: str) -> None:
+def test_any_value_of_a_secret_name_is_masked(name: str, secret: str) -> None:
     for words in (["x", f"--{name}={secret}"], ["env", f"{name}={secret}"]):
         assert mask_command(words)[1].endswith(f"={MASK}")
 
 
 @given(st.binary(min_size=30, max_size=64))
-def test_random_bytes_in_base64_are_gone_or_look_like_words(data: bytes) -> None:
+def test_random_base64_is_masked(data: bytes) -> None:
     word = base64.b64encode(data).decode().replace("/", "_").replace("+", "-")
     masked = mask_command(["x", word])[1]
     is_varied = len(set(word)) >= 24 and any(c.isdigit() for c in word)
-    has_long_piece = max(map(len, word.rstrip("=").replace("-", "_").split("_"))) >= 12
-    if is_varied and has_long_piece:
+    has_long_segment = max(map(len, word.rstrip("=").replace("-", "_").split("_"))) >= 12
+    if is_varied and has_long_segment:
         assert masked == MASK
 
 
 @given(st.lists(st.text(max_size=30), max_size=6))
-def test_any_command_line_can_be_masked_word_by_word(words: list[str]) -> None:
+def test_masking_keeps_the_number_of_words_and_is_idempotent(words: list[str]) -> None:
     masked = mask_command(words)
     assert len(masked) == len(words)
     assert mask_command(masked) == masked
 
 
-def test_a_long_class_path_is_no_trouble() -> None:
+def test_a_long_class_path_is_kept() -> None:
     path = ":".join(f"/opt/jars/number{n}.jar" for n in range(5000))
     assert mask_command(["java", "-cp", path])[2] == path
 
@@ -191,7 +191,7 @@ def test_a_long_class_path_is_no_trouble() -> None:
         ["run", "a=token=hunter2"],
     ],
 )
-def test_secrets_in_odd_places_are_masked(words: list[str]) -> None:
+def test_secrets_in_unusual_places_are_masked(words: list[str]) -> None:
     assert "hunter2" not in " ".join(mask_command(words))
 
 
@@ -224,11 +224,11 @@ def test_the_password_after_p_is_masked(words: list[str]) -> None:
         ("patch", "-p1"),
     ],
 )
-def test_ports_paths_and_parts_after_p_are_kept(words: tuple[str, ...]) -> None:
+def test_ports_paths_and_patch_levels_after_p_are_kept(words: tuple[str, ...]) -> None:
     assert mask_command(words) == words
 
 
-def test_the_names_of_keys_in_capitals_are_those_of_secrets() -> None:
+def test_values_of_key_variables_in_upper_case_are_masked() -> None:
     for name in ("KEY1", "MYKEY", "SSH_KEY_DATA", "HF_TOKENS", "SSHKEY2", "STORAGE_KEYS"):
         assert mask_command([f"{name}=hunter2"]) == (f"{name}={MASK}",)
         assert mask_command([f"{name}=abc,def"]) == (f"{name}={MASK}",)

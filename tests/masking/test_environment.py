@@ -1,10 +1,10 @@
-"""Of the environment only what helps is recorded; of all else the names alone."""
+"""Recorded environment variables: values from an allowlist, only the names of others."""
 
 import pytest
 
 from sonde.masking import MASK, mask_environment
 
-HELPFUL = {
+RECORDED = {
     "CUDA_VISIBLE_DEVICES": "0,1",
     "NCCL_DEBUG": "INFO",
     "OMP_NUM_THREADS": "8",
@@ -27,9 +27,9 @@ HELPFUL = {
 }
 
 
-@pytest.mark.parametrize("name", HELPFUL)
-def test_what_says_how_a_training_was_set_up_is_recorded(name: str) -> None:
-    assert mask_environment({name: HELPFUL[name]}) == {name: HELPFUL[name]}
+@pytest.mark.parametrize("name", RECORDED)
+def test_variables_that_describe_the_setup_are_recorded(name: str) -> None:
+    assert mask_environment({name: RECORDED[name]}) == {name: RECORDED[name]}
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_what_says_how_a_training_was_set_up_is_recorded(name: str) -> None:
         *("SLURM_JWT", "TORCH_API_KEY", "SONDE_PASSWORD", "NCCL_SECRET"),
     ],
 )
-def test_of_other_variables_only_the_name_is_recorded(name: str) -> None:
+def test_values_of_other_variables_are_masked(name: str) -> None:
     assert mask_environment({name: "plain words"}) == {name: MASK}
 
 
-def test_secrets_in_helpful_variables_are_masked_too() -> None:
+def test_secrets_in_recorded_values_are_masked() -> None:
     store = "s3://" + "user:" + "hunter2" + "@bucket"
     assert mask_environment({"SONDE_STORE": store}) == {"SONDE_STORE": f"s3://user:{MASK}@bucket"}
 
@@ -52,7 +52,7 @@ def test_secrets_in_helpful_variables_are_masked_too() -> None:
 @pytest.mark.parametrize(
     "name", ["BASH_FUNC_x%%", "A\udcff", "", "a b", "ghp_" + "Ab1Cd2Ef3" * 4, "X" * 200]
 )
-def test_a_name_that_is_no_usual_one_is_left_out(name: str) -> None:
+def test_variables_with_unusual_names_are_omitted(name: str) -> None:
     assert mask_environment({name: "x", "RANK": "0"}) == {"RANK": "0"}
 
 
@@ -60,7 +60,7 @@ def test_empty_values_stay_empty() -> None:
     assert mask_environment({"HF_TOKEN": "", "RANK": ""}) == {"HF_TOKEN": "", "RANK": ""}
 
 
-def test_variables_are_sorted_printable_and_not_endless() -> None:
+def test_variables_are_sorted_printable_and_limited_in_length() -> None:
     masked = mask_environment({"RANK": "\udcfe", "PATH": "/bin:" * 10_000, "LANG": "C"})
     assert list(masked) == ["LANG", "PATH", "RANK"]
     assert masked["RANK"] == "\ufffd"

@@ -1,4 +1,4 @@
-"""Texts of others that are recorded pass the mask: rules, actions, notices, exceptions."""
+"""Secrets are masked in texts of rules, actions, notices and exceptions."""
 
 from collections.abc import Iterator
 
@@ -19,8 +19,8 @@ from tests.fakes.training import with_losses
 SECRET = "hf_" + "AbCdEfGh0123456789XyZ"
 
 
-class Talkative(sonde.Rule):
-    """A rule that repeats what it has read."""
+class Leaking(sonde.Rule):
+    """A rule that reports a secret."""
 
     needs = (sonde.Losses(),)
     window_steps = 10
@@ -29,37 +29,37 @@ class Talkative(sonde.Rule):
         yield self.finding(f"found {SECRET}", subject="loss")
 
 
-class Failing(Talkative):
-    """A rule that fails with what it has read."""
+class Failing(Leaking):
+    """A rule that fails with a secret in its message."""
 
     def check(self, window: Window, state: State) -> Iterator[sonde.Finding]:
         raise RuntimeError(f"not found: {SECRET}")
 
 
-def assert_nowhere(job: FakeJob) -> None:
+def assert_not_stored(job: FakeJob) -> None:
     for key in job.stored(""):
         assert SECRET.encode() not in bytes(job.backend.read(key)), key
 
 
-def test_what_rules_say_and_how_they_fail_is_masked() -> None:
+def test_findings_and_failures_of_rules_are_masked() -> None:
     job = with_losses([1.0] * 60)
-    Recorder(job.backend, job.clock, [Talkative(), Failing()]).advance()
-    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [Talkative(), Failing()])
+    Recorder(job.backend, job.clock, [Leaking(), Failing()]).advance()
+    runner = Runner(JobData(OpenJob(job.backend, job.clock)), [Leaking(), Failing()])
     runner.advance()
-    talkative, failing = runner.evaluations
-    assert talkative.episodes[0].finding.message == "found ***"
+    leaking, failing = runner.evaluations
+    assert leaking.episodes[0].finding.message == "found ***"
     assert failing.reason is not None
     assert failing.reason.endswith("RuntimeError: not found: ***")
     assert "not found: ***" in str(failing.traceback)
-    assert_nowhere(job)
+    assert_not_stored(job)
 
 
-def test_what_actions_answer_and_how_they_fail_is_masked() -> None:
+def test_failures_of_actions_are_masked() -> None:
     job, action = FakeJob(), recording_action(failures=[ValueError(f"401 for {SECRET}")])
     act(open_dispatch(job, action), now(job))
     (entry,) = log_of(job)
     assert entry.message == "ValueError: 401 for ***"
-    assert_nowhere(job)
+    assert_not_stored(job)
 
 
 def test_notices_are_masked() -> None:
@@ -71,5 +71,5 @@ def test_notices_are_masked() -> None:
     assert reasons == {"401 for ***", "no access with ***"}
 
 
-def test_the_reason_of_a_stop_is_masked() -> None:
+def test_the_reason_for_stopping_is_masked() -> None:
     assert describe(StoppedJobError(f"found {SECRET}"), 0, 0).message == "found ***"

@@ -1,4 +1,4 @@
-"""Columns of texts that are recorded: secrets are masked, everything else stays as it is."""
+"""Secrets in columns of recorded rows are masked; other texts are unchanged."""
 
 import json
 
@@ -16,12 +16,12 @@ SECRETS = (
     "AKIAIOSFODNN7EXAMPLQ",
     "ghp_0123456789abcdefABCDEF0123456789abcd",
 )
-CHOSEN = ("name", "subject", "module", "lane", "detail")
+TEXT_COLUMNS = ("name", "subject", "module", "lane", "detail")
 WORDS = st.text(alphabet="abcdefghijklmnop _./:(){}[]\"',-", max_size=30)
 
 
 @given(WORDS, st.sampled_from(SECRETS), WORDS, st.booleans())
-def test_a_secret_in_a_text_or_a_document_does_not_survive(
+def test_a_secret_in_a_text_or_a_json_document_is_masked(
     before: str, secret: str, after: str, is_document: bool
 ) -> None:
     text = f"{before} {secret} {after}"
@@ -34,13 +34,13 @@ def test_a_secret_in_a_text_or_a_document_does_not_survive(
 
 
 @given(st.lists(st.from_regex(r"[0-9a-f]{8,64}|layers\.[0-9]+\.key_proj\.weight", fullmatch=True)))
-def test_names_and_checksums_stay_as_they_are(texts: list[str]) -> None:
+def test_names_and_checksums_are_unchanged(texts: list[str]) -> None:
     documents = [json.dumps({"checksum": text, "count": 3}) for text in texts]
     assert mask_texts([*texts, *documents]) == [*texts, *documents]
 
 
 @pytest.mark.parametrize("text", ["half \ud800 a sign", "[" * 900 + '"x"' + "]" * 900])
-def test_a_text_that_cannot_be_written_or_is_nested_without_end_raises_nothing(text: str) -> None:
+def test_invalid_or_deeply_nested_texts_are_accepted(text: str) -> None:
     (masked,) = mask_texts([text])
     masked.encode()
 
@@ -50,10 +50,11 @@ def test_a_text_that_cannot_be_written_or_is_nested_without_end_raises_nothing(t
 def test_no_row_with_a_secret_is_written(family: Family, secret: str) -> None:
     job = FakeJob()
     columns = [
-        [secret if name in CHOSEN else ""] if code == TEXT else [1] for name, code in family.columns
+        [secret if name in TEXT_COLUMNS else ""] if code == TEXT else [1]
+        for name, code in family.columns
     ]
     job.writer.add_columns(family, columns, 1, 1)
     job.flush()
     (row,) = job.reader(family).rows().to_pylist()
     assert secret not in str(row)
-    assert {row[name] for name, _ in family.columns if name in CHOSEN} == {"***"}
+    assert {row[name] for name, _ in family.columns if name in TEXT_COLUMNS} == {"***"}

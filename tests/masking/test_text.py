@@ -1,4 +1,4 @@
-"""One function masks every text that is recorded. Test secrets are put together when they run."""
+"""Masking of any text. Test secrets are assembled at run time, so that no scanner reports them."""
 
 import random
 import string
@@ -15,59 +15,61 @@ from sonde.masking import MASK, mask_text
 
 ROOT = Path(__file__).parents[2]
 LETTERS = string.ascii_letters + string.digits
-LONGEST = 100_000  # of a traceback that is recorded
+MAX_LENGTH = 100_000  # of a recorded traceback
 SECONDS = 2.0
 
 
-def made(prefix: str, length: int, alphabet: str = LETTERS, suffix: str = "") -> str:
-    """A secret of a known shape that was never issued."""
+def random_secret(prefix: str, length: int, alphabet: str = LETTERS, suffix: str = "") -> str:
+    """Return a random secret of a known format."""
     numbers = random.Random(f"{prefix}{length}")
     return prefix + "".join(numbers.choices(alphabet, k=length)) + suffix
 
 
 UPPER, HEX = string.ascii_uppercase + string.digits, "0123456789abcdef"
 TOKENS = {
-    "AWS access key": made("AK" + "IA", 16, UPPER),
-    "AWS temporary key": made("AS" + "IA", 16, UPPER),
-    "GitHub personal": made("gh" + "p_", 36),
-    "GitHub app": made("gh" + "s_", 36),
-    "GitHub fine-grained": made("github" + "_pat_", 60),
-    "GitLab personal": made("gl" + "pat-", 20),
-    "GitLab runner": made("gl" + "rt-", 20),
-    "Slack bot": made("xo" + "xb-", 24),
-    "Slack app": made("xa" + "pp-1-", 30),
-    "Stripe live": made("sk" + "_live_", 24),
-    "Stripe restricted": made("rk" + "_test_", 24),
-    "OpenAI": made("sk" + "-", 48),
-    "OpenAI project": made("sk" + "-proj-", 60),
-    "Anthropic": made("sk" + "-ant-api03-", 80),
-    "Hugging Face": made("h" + "f_", 34),
-    "Google API": made("AI" + "za", 35),
-    "Google OAuth": made("ya" + "29.", 60),
-    "Google client": made("GOC" + "SPX-", 28),
-    "NVIDIA": made("nv" + "api-", 60),
-    "Replicate": made("r" + "8_", 37),
-    "Groq": made("gs" + "k_", 50),
-    "npm": made("np" + "m_", 36),
-    "PyPI": made("py" + "pi-AgEI", 80),
-    "Docker Hub": made("dck" + "r_pat_", 27),
-    "DigitalOcean": made("do" + "p_v1_", 64, HEX),
-    "Databricks": made("da" + "pi", 32, HEX),
-    "SendGrid": made("S" + "G.", 22) + made(".", 43),
-    "Twilio": made("S" + "K", 32, HEX),
-    "Mailgun": made("ke" + "y-", 32, HEX),
-    "Shopify": made("shp" + "at_", 32, HEX),
-    "Vault": made("hv" + "s.", 90),
-    "Atlassian": made("ATA" + "TT3", 60),
-    "Linear": made("lin" + "_api_", 40),
-    "Tailscale": made("ts" + "key-auth-", 30),
-    "Grafana": made("gl" + "sa_", 40),
-    "New Relic": made("NR" + "AK-", 27, UPPER),
-    "Azure client": made("a1B" + "8Q~", 34),
-    "Telegram": made("123456789:" + "AA", 33),
-    "JSON web token": ".".join((made("ey" + "J", 30), made("ey" + "J", 40), made("", 43))),
-    "base64": made("", 60, LETTERS + "+/", "=="),
-    "random": made("Ab1", 40),
+    "AWS access key": random_secret("AK" + "IA", 16, UPPER),
+    "AWS temporary key": random_secret("AS" + "IA", 16, UPPER),
+    "GitHub personal": random_secret("gh" + "p_", 36),
+    "GitHub app": random_secret("gh" + "s_", 36),
+    "GitHub fine-grained": random_secret("github" + "_pat_", 60),
+    "GitLab personal": random_secret("gl" + "pat-", 20),
+    "GitLab runner": random_secret("gl" + "rt-", 20),
+    "Slack bot": random_secret("xo" + "xb-", 24),
+    "Slack app": random_secret("xa" + "pp-1-", 30),
+    "Stripe live": random_secret("sk" + "_live_", 24),
+    "Stripe restricted": random_secret("rk" + "_test_", 24),
+    "OpenAI": random_secret("sk" + "-", 48),
+    "OpenAI project": random_secret("sk" + "-proj-", 60),
+    "Anthropic": random_secret("sk" + "-ant-api03-", 80),
+    "Hugging Face": random_secret("h" + "f_", 34),
+    "Google API": random_secret("AI" + "za", 35),
+    "Google OAuth": random_secret("ya" + "29.", 60),
+    "Google client": random_secret("GOC" + "SPX-", 28),
+    "NVIDIA": random_secret("nv" + "api-", 60),
+    "Replicate": random_secret("r" + "8_", 37),
+    "Groq": random_secret("gs" + "k_", 50),
+    "npm": random_secret("np" + "m_", 36),
+    "PyPI": random_secret("py" + "pi-AgEI", 80),
+    "Docker Hub": random_secret("dck" + "r_pat_", 27),
+    "DigitalOcean": random_secret("do" + "p_v1_", 64, HEX),
+    "Databricks": random_secret("da" + "pi", 32, HEX),
+    "SendGrid": random_secret("S" + "G.", 22) + random_secret(".", 43),
+    "Twilio": random_secret("S" + "K", 32, HEX),
+    "Mailgun": random_secret("ke" + "y-", 32, HEX),
+    "Shopify": random_secret("shp" + "at_", 32, HEX),
+    "Vault": random_secret("hv" + "s.", 90),
+    "Atlassian": random_secret("ATA" + "TT3", 60),
+    "Linear": random_secret("lin" + "_api_", 40),
+    "Tailscale": random_secret("ts" + "key-auth-", 30),
+    "Grafana": random_secret("gl" + "sa_", 40),
+    "New Relic": random_secret("NR" + "AK-", 27, UPPER),
+    "Azure client": random_secret("a1B" + "8Q~", 34),
+    "Telegram": random_secret("123456789:" + "AA", 33),
+    "JSON web token": ".".join(
+        (random_secret("ey" + "J", 30), random_secret("ey" + "J", 40), random_secret("", 43))
+    ),
+    "base64": random_secret("", 60, LETTERS + "+/", "=="),
+    "random": random_secret("Ab1", 40),
 }
 CONTEXTS = (
     "{}",
@@ -79,7 +81,7 @@ CONTEXTS = (
 
 
 @pytest.mark.parametrize("kind", TOKENS)
-def test_what_secret_scanners_look_for_is_masked_wherever_it_stands(kind: str) -> None:
+def test_tokens_of_known_formats_are_masked_anywhere(kind: str) -> None:
     for context in CONTEXTS:
         assert TOKENS[kind] not in mask_text(context.format(TOKENS[kind], TOKENS[kind]))
 
@@ -132,7 +134,7 @@ def test_what_secret_scanners_look_for_is_masked_wherever_it_stands(kind: str) -
     ],
 )
 @pytest.mark.parametrize("secret", ["hunter2x", "S3cr3tWithoutAnyShape"])
-def test_a_secret_is_masked_by_what_stands_before_it(text: str, secret: str) -> None:
+def test_a_secret_is_masked_because_of_its_name(text: str, secret: str) -> None:
     masked = mask_text(text.format(*[secret] * text.count("{}")))
     assert secret not in masked
     assert MASK in masked
@@ -148,7 +150,7 @@ def test_a_secret_is_masked_by_what_stands_before_it(text: str, secret: str) -> 
         "Command '['/usr/bin/sshpass', '-p', '{}', 'ssh']' returned non-zero exit status 1.",
     ],
 )
-def test_a_word_is_a_password_after_the_p_of_a_program_that_takes_one(text: str) -> None:
+def test_the_password_after_p_is_masked_for_programs_that_take_one(text: str) -> None:
     assert mask_text(text.format("hunter")).count("hunter") == 0
 
 
@@ -157,12 +159,12 @@ def test_only_the_lines_of_a_secret_block_are_masked() -> None:
     assert mask_text(text) == f"db:\n  password: {MASK}\n  host: x\nlr: 1"
 
 
-def test_what_follows_a_private_key_is_kept() -> None:
+def test_text_after_a_private_key_is_kept() -> None:
     key = "-----BEGIN EC " + "PRIVATE KEY-----\nMIIEpA\n-----END EC " + "PRIVATE KEY-----"
     assert mask_text(f"before {key} after") == f"before {MASK} after"
 
 
-def test_a_failed_subprocess_tells_its_arguments_without_secrets() -> None:
+def test_secrets_in_the_arguments_of_a_failed_subprocess_are_masked() -> None:
     secret = "hunter2" + "x"
     with pytest.raises(subprocess.CalledProcessError) as caught:
         subprocess.run(
@@ -218,11 +220,11 @@ def test_a_failed_subprocess_tells_its_arguments_without_secrets() -> None:
         "ampere_sgemm_128x64_tn, nvjet_hsh_192x192_64x4_2x1_v_bz_coopB_NNT",
     ],
 )
-def test_healthy_text_stays_as_it_is(text: str) -> None:
+def test_text_without_secrets_is_unchanged(text: str) -> None:
     assert mask_text(text) == text
 
 
-def test_the_pages_about_rules_and_metrics_stay_as_they_are() -> None:
+def test_reference_pages_are_unchanged() -> None:
     for name in ("rules", "metrics", "charts", "records"):
         for line in (ROOT / "docs" / "reference" / f"{name}.md").read_text().splitlines():
             assert mask_text(line) == line
@@ -267,13 +269,13 @@ def test_the_pages_about_rules_and_metrics_stay_as_they_are() -> None:
     ],
     ids=lambda text: repr(text[:16]),
 )
-def test_a_long_line_takes_no_longer_than_its_length(text: str) -> None:
+def test_masking_time_is_linear_in_the_length(text: str) -> None:
     start = time.process_time()
-    mask_text(text[:LONGEST])
+    mask_text(text[:MAX_LENGTH])
     assert time.process_time() - start < SECONDS
 
 
 @given(st.text(max_size=200))
-def test_any_text_can_be_masked_and_masking_again_changes_nothing(text: str) -> None:
+def test_masking_is_idempotent(text: str) -> None:
     masked = mask_text(text)
     assert mask_text(masked) == masked

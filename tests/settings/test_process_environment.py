@@ -182,7 +182,7 @@ def test_hook_settings_are_passed_in_a_variable(monkeypatch: pytest.MonkeyPatch)
     assert hook_settings() == settings
 
 
-def test_announced_variables_can_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_can_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "mine")
     monkeypatch.delenv("SONDE_JOB", raising=False)
     before = set_variables({"PYTHONPATH": "ours:mine", "SONDE_JOB": "job"})

@@ -42,7 +42,7 @@ def _cpu_stat_v2(periods: int, throttled: int, microseconds: int) -> str:
     )
 
 
-def test_limits_use_and_throttling_of_a_version_2_group(fake: FakeMachine) -> None:
+def test_limits_usage_and_throttling_of_a_version_2_group(fake: FakeMachine) -> None:
     _unified(fake, {"job": ("5000\n", "250000 100000\n")}, "/job")
     cgroup = Cgroup(fake.machine(job_pid=10))
     cgroup.open()
@@ -63,7 +63,7 @@ def test_limits_use_and_throttling_of_a_version_2_group(fake: FakeMachine) -> No
     cgroup.close()
 
 
-def test_the_tightest_limit_around_the_group_counts_with_the_use_of_its_group(
+def test_lowest_limit_of_all_parent_groups_is_recorded_with_the_usage_of_its_group(
     fake: FakeMachine,
 ) -> None:
     limits = {"pod": ("7000\n", "100000 100000\n"), "pod/job": ("max\n", "max 100000\n")}
@@ -87,7 +87,7 @@ def test_limits_that_are_not_set_have_no_series(fake: FakeMachine) -> None:
     }
 
 
-def test_version_1_controllers_are_found_together_with_others_and_beside_version_2(
+def test_version_1_controllers_are_found_in_combined_mounts_and_hybrid_setups(
     fake: FakeMachine,
 ) -> None:
     fake.write("proc/10/cgroup", "9:cpu,cpuacct:/a\n4:memory:/b\n0::/\n")
@@ -120,7 +120,7 @@ def test_version_1_controllers_are_found_together_with_others_and_beside_version
     assert oom_kills(fake.machine(job_pid=10)) == {"kernel": 4, "cgroup": 7}
 
 
-def test_version_1s_huge_number_is_no_limit(fake: FakeMachine) -> None:
+def test_huge_limit_of_version_1_counts_as_no_limit(fake: FakeMachine) -> None:
     fake.write("proc/10/cgroup", "4:memory:/b\n1:cpu:/\n")
     fake.write("sys/fs/cgroup/memory/b/memory.limit_in_bytes", _NO_LIMIT_V1)
     fake.write("sys/fs/cgroup/memory/b/memory.usage_in_bytes", "1024\n")
@@ -135,22 +135,22 @@ def test_version_1s_huge_number_is_no_limit(fake: FakeMachine) -> None:
 
 
 @pytest.mark.parametrize("path", ["/docker/0123", "/../../elsewhere", "/"])
-def test_in_a_container_the_mounted_group_is_the_jobs(fake: FakeMachine, path: str) -> None:
+def test_in_a_container_the_mounted_group_is_used(fake: FakeMachine, path: str) -> None:
     _unified(fake, {".": ("5000\n", "max 100000\n")}, path)
     assert oom_kills(fake.machine(job_pid=10)) == {"kernel": 4, "cgroup": 2}
 
 
-def test_when_the_jobs_process_has_ended_our_own_group_is_asked(fake: FakeMachine) -> None:
+def test_own_group_is_used_after_the_job_process_has_exited(fake: FakeMachine) -> None:
     _unified(fake, {"job": ("5000\n", "max 100000\n")}, "/job")
     fake.write("proc/self/cgroup", "0::/job\n")
     assert oom_kills(fake.machine(job_pid=11))["cgroup"] == 2
 
 
-def test_cores_that_are_allowed_but_offline_do_not_count(fake: FakeMachine) -> None:
+def test_offline_cores_do_not_count(fake: FakeMachine) -> None:
     assert cpus_available(fake.machine(job_pid=10)) == 5
 
 
-def test_a_group_that_is_removed_is_unknown(fake: FakeMachine) -> None:
+def test_values_of_a_removed_group_are_unknown(fake: FakeMachine) -> None:
     _unified(fake, {"job": ("5000\n", "100000 100000\n")}, "/job")
     cgroup = Cgroup(fake.machine(job_pid=10))
     cgroup.open()
@@ -163,12 +163,12 @@ def test_a_group_that_is_removed_is_unknown(fake: FakeMachine) -> None:
     }
 
 
-def test_a_machine_without_control_groups_has_nothing_to_collect(fake: FakeMachine) -> None:
+def test_collector_is_not_available_without_control_groups(fake: FakeMachine) -> None:
     with pytest.raises(NothingToCollectError, match="control groups"):
         Cgroup(fake.machine(job_pid=10)).open()
 
 
-def test_on_this_machine_at_least_part_of_a_core_is_available() -> None:
+def test_this_machine_has_available_cores() -> None:
     machine = Machine(job_pid=os.getpid())
     assert 0 < cpus_available(machine) <= (os.cpu_count() or 1)
     assert all(count >= 0 for count in oom_kills(machine).values())

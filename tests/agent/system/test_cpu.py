@@ -20,7 +20,7 @@ def fake(tmp_path: Path) -> FakeMachine:
     return fake
 
 
-def test_shares_of_the_node_add_up_and_cores_are_told_apart(fake: FakeMachine) -> None:
+def test_shares_of_the_node_add_up_and_each_core_has_its_utilization(fake: FakeMachine) -> None:
     fake.write(
         "proc/stat", _stat("cpu  0 0 0 0 0 0 0 0 0 0", "cpu0" + " 0" * 10, "cpu1" + " 0" * 10)
     )
@@ -50,7 +50,7 @@ def test_shares_of_the_node_add_up_and_cores_are_told_apart(fake: FakeMachine) -
     }
 
 
-def test_the_first_reading_knows_no_shares_but_the_load(fake: FakeMachine) -> None:
+def test_first_reading_has_only_the_load(fake: FakeMachine) -> None:
     fake.write("proc/stat", _stat("cpu  1 1 1 1 1 1 1 1 1 1", "cpu0 1 1 1 1 1 1 1 1 1 1"))
     cpu = Cpu(fake.machine())
     cpu.open()
@@ -60,7 +60,7 @@ def test_the_first_reading_knows_no_shares_but_the_load(fake: FakeMachine) -> No
     assert values["cpu.load_1m"] == 1.25
 
 
-def test_a_waiting_time_that_falls_does_not_push_utilization_over_100(fake: FakeMachine) -> None:
+def test_decreasing_iowait_does_not_raise_utilization_above_100(fake: FakeMachine) -> None:
     fake.write("proc/stat", _stat("cpu  0 0 0 100 50 0 0 0 0 0", "cpu0 0 0 0 100 50 0 0 0 0 0"))
     cpu = Cpu(fake.machine())
     cpu.open()
@@ -71,7 +71,7 @@ def test_a_waiting_time_that_falls_does_not_push_utilization_over_100(fake: Fake
     assert values["cpu.iowait_percent"] == 0.0
 
 
-def test_a_core_that_comes_gets_a_series(fake: FakeMachine) -> None:
+def test_an_added_core_gets_a_series(fake: FakeMachine) -> None:
     fake.write("proc/stat", _stat("cpu  1 1 1 1 1 1 1 1 1 1", "cpu0 1 1 1 1 1 1 1 1 1 1"))
     cpu = Cpu(fake.machine())
     cpu.open()
@@ -86,12 +86,12 @@ def test_a_core_that_comes_gets_a_series(fake: FakeMachine) -> None:
     assert "cpu.utilization_percent/cpu4" in values
 
 
-def test_a_machine_without_proc_has_nothing_to_collect(fake: FakeMachine) -> None:
+def test_collector_is_not_available_without_proc(fake: FakeMachine) -> None:
     with pytest.raises(NothingToCollectError, match="stat"):
         Cpu(fake.machine()).open()
 
 
-def test_this_machine_has_processors() -> None:
+def test_this_machine_has_cores() -> None:
     cpu = Cpu(Machine())
     cpu.open()
     cpu.read(0.0)

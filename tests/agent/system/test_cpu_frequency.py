@@ -8,7 +8,7 @@ from sonde.errors import NothingToCollectError
 from tests.fakes.machine import FakeMachine
 
 
-def test_frequencies_come_from_cpufreq_where_it_is(tmp_path: Path) -> None:
+def test_frequencies_are_read_from_cpufreq(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     for core, khz in enumerate((1_000_000, 2_000_000, 3_600_000)):
         fake.write(f"sys/devices/system/cpu/cpufreq/policy{core}/scaling_cur_freq", f"{khz}\n")
@@ -19,7 +19,7 @@ def test_frequencies_come_from_cpufreq_where_it_is(tmp_path: Path) -> None:
     assert collector.read(0.0) == (2200.0, 1000.0, 3600.0)
 
 
-def test_frequencies_come_from_cpuinfo_where_there_is_no_cpufreq(tmp_path: Path) -> None:
+def test_frequencies_are_read_from_cpuinfo_without_cpufreq(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     fake.write("proc/cpuinfo", "cpu MHz\t\t: 2000.5\nflags: a\ncpu MHz\t\t: 3000.5\n")
     collector = CpuFrequency(fake.machine())
@@ -27,12 +27,12 @@ def test_frequencies_come_from_cpuinfo_where_there_is_no_cpufreq(tmp_path: Path)
     assert collector.read(0.0) == (2500.5, 2000.5, 3000.5)
 
 
-def test_a_machine_that_tells_no_frequency_has_nothing_to_collect(tmp_path: Path) -> None:
+def test_collector_is_not_available_without_frequencies(tmp_path: Path) -> None:
     with pytest.raises(NothingToCollectError, match="clock frequency"):
         CpuFrequency(FakeMachine(tmp_path).machine()).open()
 
 
-def test_this_machine_tells_its_frequencies_or_why_not() -> None:
+def test_this_machine_reports_frequencies_or_a_reason() -> None:
     collector = CpuFrequency(Machine())
     try:
         collector.open()

@@ -39,19 +39,19 @@ def test_sectors_requests_and_busy_time_become_rates(tmp_path: Path) -> None:
     disk.close()
 
 
-def test_whole_disks_are_kept_and_their_partitions_left_out(tmp_path: Path) -> None:
+def test_partitions_of_listed_disks_are_excluded(tmp_path: Path) -> None:
     names = "sda sda1 sdaa nvme0n1 nvme0n1p2 mmcblk0p1 md1 md12 dm-1 dm-12 sdp sdp1 xvda1"
     disk = _opened(FakeMachine(tmp_path), *map(_row, names.split()))
     retained = "sda sdaa nvme0n1 mmcblk0p1 md1 md12 dm-1 dm-12 sdp xvda1"
     assert _devices(disk) == set(retained.split())
 
 
-def test_loops_memory_disks_and_disks_never_used_are_left_out(tmp_path: Path) -> None:
+def test_loop_devices_memory_disks_and_unused_disks_are_excluded(tmp_path: Path) -> None:
     rows = (_row("loop0"), _row("ram0"), _row("zram0"), _row("sr0"), _row("nbd0", reads=0))
     assert _devices(_opened(FakeMachine(tmp_path), *rows, _row("vda"))) == {"vda"}
 
 
-def test_a_disk_that_comes_is_new_and_the_others_go_on(tmp_path: Path) -> None:
+def test_an_added_disk_starts_unknown_and_the_others_continue(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     disk = _opened(fake, _row("sda"), _row("sdb"))
     disk.read(0.0)
@@ -62,14 +62,14 @@ def test_a_disk_that_comes_is_new_and_the_others_go_on(tmp_path: Path) -> None:
     assert math.isnan(values["disk.reads_per_second/sdc"])
 
 
-def test_series_stay_the_same_object_while_the_disks_stay(tmp_path: Path) -> None:
+def test_series_are_the_same_object_while_the_disks_are_unchanged(tmp_path: Path) -> None:
     disk = _opened(FakeMachine(tmp_path), _row("sda"))
     before = disk.series
     disk.read(0.0)
     assert disk.series is before
 
 
-def test_a_machine_without_disks_has_nothing_to_collect(tmp_path: Path) -> None:
+def test_collector_is_not_available_without_disks(tmp_path: Path) -> None:
     with pytest.raises(NothingToCollectError, match="diskstats"):
         Disk(FakeMachine(tmp_path).machine()).open()
     (tmp_path / "other").mkdir()
@@ -77,7 +77,7 @@ def test_a_machine_without_disks_has_nothing_to_collect(tmp_path: Path) -> None:
         _opened(FakeMachine(tmp_path / "other"), _row("loop0"))
 
 
-def test_the_disks_of_this_machine_are_read_or_it_says_why_not() -> None:
+def test_this_machine_reports_disks_or_a_reason() -> None:
     disk = Disk(Machine())
     try:
         disk.open()

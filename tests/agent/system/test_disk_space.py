@@ -10,7 +10,7 @@ from sonde.errors import NothingToCollectError
 from tests.fakes.machine import named
 
 
-def test_a_file_system_is_shown_once_however_many_paths_lie_on_it(tmp_path: Path) -> None:
+def test_a_file_system_with_several_paths_is_recorded_once(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     space = DiskSpace(Machine(paths=(tmp_path, tmp_path / "a", tmp_path / "not" / "yet")))
     space.open()
@@ -19,7 +19,7 @@ def test_a_file_system_is_shown_once_however_many_paths_lie_on_it(tmp_path: Path
     assert Path(mount).is_mount()
 
 
-def test_free_space_is_what_programs_can_fill(tmp_path: Path) -> None:
+def test_free_space_excludes_reserved_blocks(tmp_path: Path) -> None:
     space = DiskSpace(Machine(paths=(tmp_path,)))
     space.open()
     free, percent = space.read(0.0)
@@ -27,13 +27,13 @@ def test_free_space_is_what_programs_can_fill(tmp_path: Path) -> None:
     assert 0 <= percent <= 100
 
 
-def test_a_file_system_that_vanishes_is_unknown(tmp_path: Path) -> None:
+def test_values_of_a_removed_file_system_are_unknown(tmp_path: Path) -> None:
     space = DiskSpace(Machine(paths=(tmp_path,)))
     space.open()
     space._mounts = (tmp_path / "gone",)
     assert all(math.isnan(value) for value in named(space, list(space.read(0.0))).values())
 
 
-def test_without_paths_there_is_nothing_to_collect() -> None:
+def test_collector_is_not_available_without_paths() -> None:
     with pytest.raises(NothingToCollectError, match="no paths"):
         DiskSpace(Machine()).open()

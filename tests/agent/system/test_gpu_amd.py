@@ -15,7 +15,7 @@ def _card(fake: FakeMachine, number: int, **files: str) -> None:
         fake.write(f"sys/class/drm/card{number}/device/{path}", f"{content}\n")
 
 
-def test_a_gpu_is_read_in_the_units_of_the_others(tmp_path: Path) -> None:
+def test_values_have_the_same_units_as_those_of_other_vendors(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     _card(
         fake,
@@ -48,7 +48,7 @@ def test_a_gpu_is_read_in_the_units_of_the_others(tmp_path: Path) -> None:
     collector.close()
 
 
-def test_cards_are_numbered_in_order_after_those_of_nvidia(tmp_path: Path) -> None:
+def test_cards_are_numbered_after_nvidia_gpus(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     for number in (10, 2):
         _card(fake, number, gpu_busy_percent=str(number))
@@ -61,7 +61,7 @@ def test_cards_are_numbered_in_order_after_those_of_nvidia(tmp_path: Path) -> No
     }
 
 
-def test_a_sensor_that_stops_answering_is_unknown(tmp_path: Path) -> None:
+def test_a_failing_sensor_is_unknown(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     _card(fake, 0, gpu_busy_percent="1", hwmon_power1_input="9000000")
     collector = GpuAmd(fake.machine())
@@ -72,14 +72,14 @@ def test_a_sensor_that_stops_answering_is_unknown(tmp_path: Path) -> None:
     assert values["gpu.power_watts/gpu0"] == pytest.approx(9.0)
 
 
-def test_other_makers_cards_are_nothing_to_collect(tmp_path: Path) -> None:
+def test_collector_is_not_available_for_cards_of_other_vendors(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     _card(fake, 0, vendor="0x8086")
     with pytest.raises(NothingToCollectError, match="no AMD GPU"):
         GpuAmd(fake.machine()).open()
 
 
-def test_this_machines_gpus_are_read_or_it_says_why_not() -> None:
+def test_this_machine_reports_gpus_or_a_reason() -> None:
     collector = GpuAmd(Machine())
     try:
         collector.open()

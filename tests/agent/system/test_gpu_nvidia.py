@@ -58,7 +58,7 @@ def test_all_metrics_of_all_gpus(machine: Machine, monkeypatch: pytest.MonkeyPat
     ("reasons", "expected"),
     [(0x01, (0, 0, 0)), (0x20, (1, 0, 0)), (0x48, (1, 0, 1)), (0x04, (0, 1, 0)), (0x88, (0, 1, 1))],
 )
-def test_reasons_to_throttle_are_told_apart(
+def test_throttling_reasons_have_separate_metrics(
     machine: Machine,
     monkeypatch: pytest.MonkeyPatch,
     reasons: int,
@@ -72,7 +72,7 @@ def test_reasons_to_throttle_are_told_apart(
     assert tuple(values[f"gpu.throttled_{kind}/gpu0"] for kind in kinds) == expected
 
 
-def test_what_a_gpu_does_not_support_has_no_series(
+def test_unsupported_metrics_have_no_series(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nvml = _install(monkeypatch, FakeGpu())
@@ -85,7 +85,7 @@ def test_what_a_gpu_does_not_support_has_no_series(
     assert values["gpu.utilization_percent/gpu0"] == 80
 
 
-def test_a_call_that_fails_later_is_unknown_and_the_others_go_on(
+def test_a_failing_call_is_unknown_and_the_others_continue(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nvml = _install(monkeypatch, FakeGpu())
@@ -110,7 +110,7 @@ def test_memory_errors_are_read_every_ten_seconds(
     assert expected == [True, False, False, True, False]
 
 
-def test_a_library_that_cannot_start_says_why(
+def test_failed_initialization_is_reported_with_its_reason(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nvml = _install(monkeypatch, FakeGpu())
@@ -119,7 +119,7 @@ def test_a_library_that_cannot_start_says_why(
         GpuNvidia(machine).open()
 
 
-def test_a_driver_without_gpus_has_nothing_to_collect(
+def test_collector_is_not_available_without_gpus(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _install(monkeypatch)
@@ -127,7 +127,7 @@ def test_a_driver_without_gpus_has_nothing_to_collect(
         GpuNvidia(machine).open()
 
 
-def test_this_machines_gpus_are_read_or_it_says_why_not() -> None:
+def test_this_machine_reports_gpus_or_a_reason() -> None:
     collector = GpuNvidia(Machine())
     try:
         collector.open()

@@ -30,7 +30,7 @@ def _opened(machine: Machine) -> GpuNvidiaLinks:
     return links
 
 
-def test_traffic_of_the_links(fake: FakeMachine, nvml: FakeNvml) -> None:
+def test_link_traffic_becomes_rates(fake: FakeMachine, nvml: FakeNvml) -> None:
     links = _opened(fake.machine())
     links.read(0.0)
     nvml.gpus[0].nvlink_kib = {138: 5000, 139: 10_000}
@@ -52,7 +52,7 @@ def test_a_gpu_without_nvlink_has_no_series_for_it(fake: FakeMachine, nvml: Fake
     assert not any("nvlink" in key for key in named(links, links.read(0.0)))
 
 
-def test_a_gpu_that_tells_nothing_of_its_links_has_nothing_to_collect(
+def test_collector_is_not_available_without_link_counters(
     fake: FakeMachine, nvml: FakeNvml
 ) -> None:
     nvml.unsupported = {
@@ -65,7 +65,7 @@ def test_a_gpu_that_tells_nothing_of_its_links_has_nothing_to_collect(
     assert nvml.opened == 0
 
 
-def test_this_machines_links_are_read_or_it_says_why_not() -> None:
+def test_this_machine_reports_links_or_a_reason() -> None:
     links = GpuNvidiaLinks(Machine())
     try:
         links.open()

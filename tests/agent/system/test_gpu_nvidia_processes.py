@@ -34,9 +34,7 @@ def processes(fake: FakeMachine, nvml: FakeNvml) -> GpuNvidiaProcesses:
     return collector
 
 
-def test_memory_of_the_jobs_processes_and_of_no_others(
-    processes: GpuNvidiaProcesses, nvml: FakeNvml
-) -> None:
+def test_only_processes_of_the_job_count(processes: GpuNvidiaProcesses, nvml: FakeNvml) -> None:
     nvml.gpus[0].processes = [gpu_process(10, 100), gpu_process(11, 20), gpu_process(99, 3)]
     values = named(processes, processes.read(0.0))
     assert values["gpu.job_memory_bytes/gpu0"] == 120
@@ -48,7 +46,7 @@ def test_memory_of_the_jobs_processes_and_of_no_others(
     assert nvml.opened == 0
 
 
-def test_a_process_that_left_the_gpu_is_unknown_and_keeps_its_series(
+def test_a_process_that_released_the_gpu_is_unknown_and_keeps_its_series(
     processes: GpuNvidiaProcesses, nvml: FakeNvml
 ) -> None:
     nvml.gpus[1].processes = [gpu_process(11, 7)]
@@ -61,7 +59,7 @@ def test_a_process_that_left_the_gpu_is_unknown_and_keeps_its_series(
     assert [math.isnan(value) for key, value in values.items() if "process" in key] == [True]
 
 
-def test_process_numbers_of_another_namespace_or_hidden_sizes_are_unknown(
+def test_pids_of_another_namespace_and_hidden_sizes_are_unknown(
     processes: GpuNvidiaProcesses, nvml: FakeNvml
 ) -> None:
     for listed in ([gpu_process(555_555, 100)], [gpu_process(10, None)]):
@@ -70,7 +68,7 @@ def test_process_numbers_of_another_namespace_or_hidden_sizes_are_unknown(
         assert math.isnan(values["gpu.job_memory_bytes/gpu0"])
 
 
-def test_without_a_job_there_is_nothing_to_collect(fake: FakeMachine, nvml: FakeNvml) -> None:
+def test_collector_is_not_available_without_a_job(fake: FakeMachine, nvml: FakeNvml) -> None:
     with pytest.raises(NothingToCollectError, match="no job"):
         GpuNvidiaProcesses(fake.machine()).open()
     with pytest.raises(NothingToCollectError, match="no process"):

@@ -40,7 +40,7 @@ def test_counts_become_rates(tmp_path: Path) -> None:
     network.close()
 
 
-def test_loopback_links_of_other_containers_and_silent_interfaces_are_left_out(
+def test_loopback_container_interfaces_and_unused_interfaces_are_excluded(
     tmp_path: Path,
 ) -> None:
     rows = (_row("lo"), _row("veth1a2b"), _row("cali77"), _row("docker0", 0), _row("ib0"))
@@ -57,7 +57,7 @@ def test_an_interface_appears_with_its_first_packet(tmp_path: Path) -> None:
     assert len(network.read(1.0)) == len(network.series) == 6
 
 
-def test_a_machine_with_loopback_only_has_nothing_to_collect(tmp_path: Path) -> None:
+def test_collector_is_not_available_with_loopback_only(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     with pytest.raises(NothingToCollectError, match="net/dev"):
         Network(fake.machine()).open()
@@ -65,7 +65,7 @@ def test_a_machine_with_loopback_only_has_nothing_to_collect(tmp_path: Path) -> 
         _opened(fake, _row("lo"))
 
 
-def test_the_interfaces_of_this_machine_are_read_or_it_says_why_not() -> None:
+def test_this_machine_reports_interfaces_or_a_reason() -> None:
     network = Network(Machine())
     try:
         network.open()

@@ -8,7 +8,7 @@ from sonde.errors import NothingToCollectError
 from tests.fakes.machine import FakeMachine, named
 
 
-def test_memory_that_the_kernel_can_give_back_is_not_used(tmp_path: Path) -> None:
+def test_reclaimable_memory_does_not_count_as_used(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     fake.write(
         "proc/meminfo",
@@ -30,7 +30,7 @@ def test_memory_that_the_kernel_can_give_back_is_not_used(tmp_path: Path) -> Non
     memory.close()
 
 
-def test_a_machine_without_proc_has_nothing_to_collect(tmp_path: Path) -> None:
+def test_collector_is_not_available_without_proc(tmp_path: Path) -> None:
     with pytest.raises(NothingToCollectError, match="meminfo"):
         Memory(FakeMachine(tmp_path).machine()).open()
 

@@ -12,17 +12,17 @@ from tests.fakes.machine import named
 
 
 def _elsewhere(folder: Path, job_pid: int | None = None) -> Machine:
-    """This machine without /proc."""
+    """Return this machine without /proc."""
     return Machine(proc=folder / "none", job_pid=job_pid)
 
 
-def test_linux_is_left_to_the_other_collectors(tmp_path: Path) -> None:
+def test_collector_is_not_used_on_linux(tmp_path: Path) -> None:
     (tmp_path / "stat").write_text("cpu\n")
     with pytest.raises(NothingToCollectError, match="not used on Linux"):
         Portable(Machine(proc=tmp_path)).open()
 
 
-def test_without_psutil_there_is_nothing_to_collect(
+def test_collector_is_not_available_without_psutil(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "psutil", None)
@@ -45,19 +45,19 @@ def test_a_machine_without_proc_is_read_through_psutil(tmp_path: Path) -> None:
     portable.close()
 
 
-def test_without_a_job_its_processes_have_no_series(tmp_path: Path) -> None:
+def test_job_metrics_have_no_series_without_a_job(tmp_path: Path) -> None:
     portable = Portable(_elsewhere(tmp_path))
     portable.open()
     assert not any("process_tree" in key for key in named(portable, portable.read(0.0)))
 
 
-def test_a_job_that_has_ended_has_no_processes(tmp_path: Path) -> None:
+def test_an_ended_job_has_no_processes(tmp_path: Path) -> None:
     portable = Portable(_elsewhere(tmp_path, job_pid=2**30))
     portable.open()
     assert named(portable, portable.read(0.0))["process_tree.processes"] == 0
 
 
-def test_metrics_are_those_of_the_other_collectors(tmp_path: Path) -> None:
+def test_metrics_equal_those_of_the_other_collectors(tmp_path: Path) -> None:
     portable = Portable(_elsewhere(tmp_path, os.getpid()))
     portable.open()
     rest: set[object] = set()

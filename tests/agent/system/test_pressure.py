@@ -16,7 +16,7 @@ def _lines(mean: float, total: int) -> str:
     )
 
 
-def test_the_share_since_the_last_reading_stands_beside_the_kernels_mean(tmp_path: Path) -> None:
+def test_share_since_the_last_reading_and_kernel_average_are_recorded(tmp_path: Path) -> None:
     fake = FakeMachine(tmp_path)
     for resource in ("cpu", "memory", "io"):
         fake.write(f"proc/pressure/{resource}", _lines(1.5, 1_000_000))
@@ -34,12 +34,12 @@ def test_the_share_since_the_last_reading_stands_beside_the_kernels_mean(tmp_pat
     pressure.close()
 
 
-def test_a_kernel_without_pressure_has_nothing_to_collect(tmp_path: Path) -> None:
+def test_collector_is_not_available_without_pressure_files(tmp_path: Path) -> None:
     with pytest.raises(NothingToCollectError, match="pressure"):
         Pressure(FakeMachine(tmp_path).machine()).open()
 
 
-def test_this_machine_tells_its_pressure_or_why_not() -> None:
+def test_this_machine_reports_pressure_or_a_reason() -> None:
     pressure = Pressure(Machine())
     try:
         pressure.open()

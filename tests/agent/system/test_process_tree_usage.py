@@ -28,7 +28,7 @@ def _cpu(usage: ProcessTreeUsage, seconds: float) -> float:
     return named(usage, usage.read(seconds))["process_tree.cpu_percent"]
 
 
-def test_the_tree_is_counted_together(fake: FakeMachine) -> None:
+def test_usage_is_summed_over_the_tree(fake: FakeMachine) -> None:
     fake.process(10, threads=3, rss_pages=100)
     fake.process(11, parent=10, threads=2, rss_pages=50)
     fake.traffic(10, 0, 0)
@@ -58,7 +58,7 @@ def test_the_tree_is_counted_together(fake: FakeMachine) -> None:
     usage.close()
 
 
-def test_waiting_for_a_core_is_a_share_of_the_time_that_was_wanted(fake: FakeMachine) -> None:
+def test_cpu_wait_is_a_share_of_runnable_time(fake: FakeMachine) -> None:
     fake.process(10)
     fake.process(11, parent=10)
     fake.write("proc/10/schedstat", "5000000000 1000000000 70")
@@ -84,7 +84,7 @@ def test_open_files_are_counted_every_five_seconds(fake: FakeMachine) -> None:
     assert [not math.isnan(count) for count in counts] == [True, False, True, False]
 
 
-def test_the_time_of_a_child_that_was_waited_for_counts_once(fake: FakeMachine) -> None:
+def test_cpu_time_of_a_waited_for_child_counts_once(fake: FakeMachine) -> None:
     fake.process(10)
     fake.process(11, parent=10, ticks=5 * _TICKS)
     usage = _opened(fake)
@@ -94,7 +94,7 @@ def test_the_time_of_a_child_that_was_waited_for_counts_once(fake: FakeMachine) 
     assert _cpu(usage, 1.0) == pytest.approx(100.0)
 
 
-def test_a_parent_that_waits_after_it_was_read_makes_no_peak_later(fake: FakeMachine) -> None:
+def test_waiting_for_a_child_after_a_reading_causes_no_peak(fake: FakeMachine) -> None:
     fake.process(10)
     fake.process(11, parent=10, ticks=50 * _TICKS)
     usage = _opened(fake)
@@ -107,7 +107,9 @@ def test_a_parent_that_waits_after_it_was_read_makes_no_peak_later(fake: FakeMac
     assert _cpu(usage, 3.0) == pytest.approx(100.0)
 
 
-def test_a_parent_that_never_waits_owes_nothing_for_long(fake: FakeMachine) -> None:
+def test_count_of_a_child_that_is_never_waited_for_is_dropped_after_one_reading(
+    fake: FakeMachine,
+) -> None:
     fake.process(10)
     fake.process(11, parent=10, ticks=50 * _TICKS)
     usage = _opened(fake)
@@ -119,7 +121,7 @@ def test_a_parent_that_never_waits_owes_nothing_for_long(fake: FakeMachine) -> N
     assert _cpu(usage, 3.0) == pytest.approx(100.0)
 
 
-def test_a_child_and_its_parent_that_end_together_count_once(fake: FakeMachine) -> None:
+def test_a_child_and_a_parent_that_exit_together_count_once(fake: FakeMachine) -> None:
     fake.process(10)
     fake.process(11, parent=10, ticks=_TICKS)
     fake.process(12, parent=11, ticks=3 * _TICKS)
@@ -139,7 +141,7 @@ def test_short_lived_processes_count_through_their_parent(fake: FakeMachine) -> 
     assert _cpu(usage, 1.0) == pytest.approx(200.0)
 
 
-def test_a_process_that_ended_but_was_not_waited_for_is_no_process_in_use(
+def test_zombies_do_not_count_as_processes(
     fake: FakeMachine,
 ) -> None:
     fake.process(10)
@@ -148,14 +150,14 @@ def test_a_process_that_ended_but_was_not_waited_for_is_no_process_in_use(
     assert named(usage, usage.read(0.0))["process_tree.processes"] == 1
 
 
-def test_disk_traffic_of_another_users_processes_is_unknown(fake: FakeMachine) -> None:
+def test_disk_traffic_of_processes_of_another_user_is_unknown(fake: FakeMachine) -> None:
     fake.process(10)
     usage = _opened(fake)
     usage.read(0.0)
     assert math.isnan(named(usage, usage.read(1.0))["process_tree.read_bytes_per_second"])
 
 
-def test_only_processes_that_live_long_get_series_of_their_own(fake: FakeMachine) -> None:
+def test_only_long_lived_processes_get_series(fake: FakeMachine) -> None:
     fake.process(10, name="make")
     usage = _opened(fake)
     usage.read(0.0)
@@ -170,7 +172,7 @@ def test_only_processes_that_live_long_get_series_of_their_own(fake: FakeMachine
     assert values["process.rss_bytes/10 make"] == 10 * _PAGE
 
 
-def test_at_most_32_processes_get_series_and_those_that_have_them_keep_them(
+def test_up_to_32_processes_get_series_and_keep_them(
     fake: FakeMachine,
 ) -> None:
     fake.process(10)
@@ -189,7 +191,7 @@ def test_at_most_32_processes_get_series_and_those_that_have_them_keep_them(
     assert usage.series is series
 
 
-def test_a_shown_process_that_ends_is_unknown_until_its_series_go(fake: FakeMachine) -> None:
+def test_an_exited_process_is_unknown_until_its_series_are_removed(fake: FakeMachine) -> None:
     fake.process(10, name="sh")
     fake.process(11, parent=10, name="a")
     usage = _opened(fake)
@@ -200,7 +202,7 @@ def test_a_shown_process_that_ends_is_unknown_until_its_series_go(fake: FakeMach
     assert "process.rss_bytes/11 a" not in named(usage, usage.read(40.0))
 
 
-def test_when_all_have_ended_nothing_is_left(fake: FakeMachine) -> None:
+def test_usage_is_zero_or_unknown_after_all_processes_have_exited(fake: FakeMachine) -> None:
     fake.process(10)
     usage = _opened(fake)
     usage.read(0.0)
@@ -211,14 +213,14 @@ def test_when_all_have_ended_nothing_is_left(fake: FakeMachine) -> None:
     assert values["process_tree.cpu_percent"] == 0
 
 
-def test_without_a_jobs_process_there_is_nothing_to_collect(fake: FakeMachine) -> None:
+def test_collector_is_not_available_without_a_job_process(fake: FakeMachine) -> None:
     with pytest.raises(NothingToCollectError, match="no job process"):
         ProcessTreeUsage(fake.machine()).open()
     with pytest.raises(NothingToCollectError, match="no process 77"):
         _opened(fake, pid=77)
 
 
-def test_this_process_is_a_tree() -> None:
+def test_usage_of_this_process_is_measured() -> None:
     usage = ProcessTreeUsage(Machine(job_pid=os.getpid()))
     usage.open()
     usage.read(0.0)
@@ -228,5 +230,5 @@ def test_this_process_is_a_tree() -> None:
     usage.close()
 
 
-def test_the_slot_finds_the_collector_by_its_files_name() -> None:
+def test_collector_is_found_by_its_file_name() -> None:
     assert COLLECTORS.load("process_tree") is ProcessTreeUsage

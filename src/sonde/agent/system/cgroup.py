@@ -103,11 +103,12 @@ class Cgroup(Collector):
             _after(stat, b"throttled_usec "),
             _after(stat, b"throttled_time "),
         )
-        stopped = _number(microseconds) / 1e6 if microseconds else _number(nanoseconds) / 1e9
+        throttled = _number(microseconds) / 1e6 if microseconds else _number(nanoseconds) / 1e9
         counts = (_number(_after(stat, b"nr_periods ")), _number(_after(stat, b"nr_throttled ")))
-        periods, throttled, stopping = self._rates.per_second(seconds, (*counts, stopped))
+        rates = self._rates.per_second(seconds, (*counts, throttled))
+        periods, throttled_periods, throttled_seconds = rates
         # no period passes while the group is idle
-        return (100 * throttled / periods if periods else 0.0), stopping
+        return (100 * throttled_periods / periods if periods else 0.0), throttled_seconds
 
 
 def _open_first(groups: Sequence[Path], names: Sequence[str]) -> KernelFile | None:

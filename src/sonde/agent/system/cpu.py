@@ -57,7 +57,7 @@ class Cpu(Collector):
         self.series = (*map(Series, METRICS), *cores)
 
     def _load(self, seconds: float) -> tuple[float, float]:
-        """Read at most once a second: the kernel updates its average every 5 seconds."""
+        """Read up to once a second: the kernel updates its average every 5 seconds."""
         if seconds - self._load_seconds < 1:
             return UNKNOWN, UNKNOWN
         self._load_seconds = seconds
@@ -73,9 +73,8 @@ def _lines(stat: bytes) -> list[list[bytes]]:
 def _utilization(now: list[int], before: list[int]) -> float:
     if not before:
         return UNKNOWN
-    idle = max(
-        now[3] + now[4] - before[3] - before[4], 0
-    )  # iowait may decrease, according to the kernel
+    # according to the kernel's documentation, iowait may decrease
+    idle = max(now[3] + now[4] - before[3] - before[4], 0)
     busy = sum(now) - now[3] - now[4] - sum(before) + before[3] + before[4]
     total = busy + idle
     return 100 * busy / total if total > 0 else UNKNOWN

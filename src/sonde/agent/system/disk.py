@@ -61,7 +61,7 @@ class Disk(Collector):
         names = [row[2] for row in rows]
         if names != self._names:
             self._names = names
-            self._disks = frozenset(names) - _left_out(names)
+            self._disks = frozenset(names) - _excluded(names)
         self._last = {
             row[2].decode(): _counters(row)
             for row in rows
@@ -80,7 +80,7 @@ def _counters(row: list[bytes]) -> tuple[float, ...]:
     )
 
 
-def _left_out(names: list[bytes]) -> set[bytes]:
+def _excluded(names: list[bytes]) -> set[bytes]:
     """Partitions of a listed disk, and devices that are not disks."""
     listed = set(names)
     return {name for name in names if name.startswith(_NOT_A_DISK) or _disk_of(name) in listed}

@@ -28,8 +28,8 @@ class DiskSpace(Collector):
     def open(self) -> None:
         mounts: dict[int, Path] = {}
         for path in self.machine.paths:
-            there = _existing(path)
-            mounts.setdefault(there.stat().st_dev, _mount_point(there))
+            existing = _existing(path)
+            mounts.setdefault(existing.stat().st_dev, _mount_point(existing))
         if not mounts:
             raise NothingToCollectError("no paths to check")
         self._mounts = tuple(mounts.values())

@@ -39,9 +39,9 @@ class GpuNvidiaProcesses(Collector):
         totals: list[float] = []
         sizes: dict[str, float] = {}
         for index, gpu in enumerate(self._nvml.gpus):
-            total, each = self._of(gpu)
+            total, by_process = self._job_memory(gpu)
             totals.append(total)
-            sizes |= {f"gpu{index} {process}": size for process, size in each.items()}
+            sizes |= {f"gpu{index} {process}": size for process, size in by_process.items()}
         if not sizes.keys() <= set(self._devices):
             self._rename((*self._devices, *(new for new in sizes if new not in self._devices)))
         return [*totals, *(sizes.get(device, UNKNOWN) for device in self._devices)]
@@ -57,23 +57,24 @@ class GpuNvidiaProcesses(Collector):
             *(Series(gpus.PROCESS_MEMORY, device) for device in devices),
         )
 
-    def _of(self, gpu: Any) -> tuple[float, dict[str, float]]:
-        """The memory of the job on a GPU, in total and per process."""
+    def _job_memory(self, gpu: Any) -> tuple[float, dict[str, float]]:
+        """Return the memory of the job on a GPU, in total and per process."""
         try:
             processes = self._nvml.library.nvmlDeviceGetComputeRunningProcesses(gpu)
         except self._nvml.error:
             return UNKNOWN, {}
-        ours = [process for process in processes if process.pid in self._tree.members]
-        if any(process.usedGpuMemory is None for process in ours):
+        job_processes = [process for process in processes if process.pid in self._tree.members]
+        if any(process.usedGpuMemory is None for process in job_processes):
             return UNKNOWN, {}
-        is_our_space = bool(ours) or any(
+        # in a container, the driver may report PIDs of the host
+        is_pid_namespace_shared = bool(job_processes) or any(
             (self.machine.proc / str(process.pid)).exists() for process in processes
         )
-        if processes and not is_our_space:
+        if processes and not is_pid_namespace_shared:
             return UNKNOWN, {}
         members = self._tree.members
-        each = {
+        by_process = {
             f"{process.pid} {members[process.pid].name}": float(process.usedGpuMemory)
-            for process in ours
+            for process in job_processes
         }
-        return sum(each.values()), each
+        return sum(by_process.values()), by_process

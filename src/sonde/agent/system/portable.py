@@ -84,7 +84,7 @@ class Portable(Collector):
             self.series = series
 
     def _processors(self, seconds: float) -> tuple[list[float], list[float]]:
-        """The node's utilization, user, system and idle percent, and each core's utilization."""
+        """Return the node's utilization, user, system and idle percent, and cores' utilization."""
         counts: list[float] = []
         for core in self._psutil.cpu_times(percpu=True):
             counts += (core.user + getattr(core, "nice", 0.0), core.system, core.idle)
@@ -113,8 +113,8 @@ class Portable(Collector):
         before, self._job_seconds = self._job_seconds, used
         if before is None:
             return len(used), threads, UNKNOWN, rss
-        grown = sum(max(now - before.get(key, 0.0), 0.0) for key, now in used.items())
-        return len(used), threads, 100 * grown / elapsed if elapsed > 0 else UNKNOWN, rss
+        spent = sum(max(now - before.get(key, 0.0), 0.0) for key, now in used.items())
+        return len(used), threads, 100 * spent / elapsed if elapsed > 0 else UNKNOWN, rss
 
     def _job_processes(self) -> list[Any]:
         try:

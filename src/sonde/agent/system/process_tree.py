@@ -75,7 +75,7 @@ class ProcessTreeUsage(Collector):
         elapsed, self._seconds = seconds - self._seconds, seconds
         self._io.keep_only(members)
         self._schedules.keep_only(members)
-        self._note_ages(seconds)
+        self._update_ages(seconds)
         alive = [member for member in members.values() if member.is_alive]
         total = {pid: member.ticks + member.waited_ticks for pid, member in members.items()}
         cpu = self._ticks.of(total, before) * _TICKS_TO_PERCENT
@@ -108,7 +108,7 @@ class ProcessTreeUsage(Collector):
         return self._read.of(read, before), self._written.of(written, before)
 
     def _cpu_wait(self) -> float:
-        """The share of runnable time in which main threads waited for a core."""
+        """Return the share of runnable time in which main threads waited for a core."""
         before, self._scheduled = self._scheduled, {}
         ran, waited = 0, 0
         for pid in self._tree.members:
@@ -126,7 +126,7 @@ class ProcessTreeUsage(Collector):
         self._files_seconds = seconds
         return sum(len(names_in(f"{self.machine.proc}/{pid}/fd")) for pid in self._tree.members)
 
-    def _note_ages(self, seconds: float) -> None:
+    def _update_ages(self, seconds: float) -> None:
         """Record when each process was first seen; periodically choose processes with series."""
         first_seen = self._first_seen
         self._first_seen = {pid: first_seen.get(pid, seconds) for pid in self._tree.members}
@@ -169,45 +169,52 @@ class _TreeCounter:
 
     def __init__(self) -> None:
         self._before: dict[int, int] | None = None
-        self._owed: dict[int, int] = {}
+        self._carried_over: dict[int, int] = {}
 
-    def of(self, counts: dict[int, int], family: Mapping[int, Process]) -> float:
-        """Growth since the last call, UNKNOWN at first.
+    def of(self, counts: dict[int, int], previous_members: Mapping[int, Process]) -> float:
+        """Return the growth since the last call; UNKNOWN at first.
 
         Args:
             counts: The count of each member, including children it waited for.
-            family: The members at the last call.
+            previous_members: The members at the last call.
         """
         before, self._before = self._before, counts
         if before is None:
             return UNKNOWN
-        past = self._past_of_the_gone(before, counts, family)
-        owed, self._owed = self._owed, {}
-        grown = sum(
-            count - was for pid, count in counts.items() if count > (was := before.get(pid, 0))
+        exited = self._exited_counts(before, counts, previous_members)
+        carried_over, self._carried_over = self._carried_over, {}
+        growth = sum(
+            count - last_count
+            for pid, count in counts.items()
+            if count > (last_count := before.get(pid, 0))
         )
-        for pid in counts.keys() & (past.keys() | owed.keys()):
-            gained = max(counts[pid] - before.get(pid, 0), 0)
-            debt = past.get(pid, 0) + owed.get(pid, 0)
-            grown -= min(gained, debt)
-            if pid in past and debt > gained:
-                # a parent that had not waited yet gains at the next reading, or never: so the
-                # debt is kept for one reading
-                self._owed[pid] = min(past[pid], debt - gained)
-        return grown
+        for pid in counts.keys() & (exited.keys() | carried_over.keys()):
+            increase = max(counts[pid] - before.get(pid, 0), 0)
+            counted = exited.get(pid, 0) + carried_over.get(pid, 0)
+            growth -= min(increase, counted)
+            if pid in exited and counted > increase:
+                # a parent that has not waited yet increases at the next reading, or never: keep
+                # the rest for one reading
+                self._carried_over[pid] = min(exited[pid], counted - increase)
+        return growth
 
-    def _past_of_the_gone(
-        self, before: dict[int, int], counts: dict[int, int], family: Mapping[int, Process]
+    def _exited_counts(
+        self,
+        before: dict[int, int],
+        counts: dict[int, int],
+        previous_members: Mapping[int, Process],
     ) -> dict[int, int]:
-        """The counts of exited members, by their nearest remaining ancestor."""
-        past: dict[int, int] = {}
+        """Return the counts of exited members, by their nearest remaining ancestor."""
+        exited: dict[int, int] = {}
         for pid in before.keys() - counts.keys():
-            heir = family[pid].parent if pid in family else 0
-            while heir not in counts and heir in family:
-                heir = family[heir].parent
-            if heir in counts:
-                past[heir] = past.get(heir, 0) + before[pid] + self._owed.get(pid, 0)
-        return past
+            ancestor = previous_members[pid].parent if pid in previous_members else 0
+            while ancestor not in counts and ancestor in previous_members:
+                ancestor = previous_members[ancestor].parent
+            if ancestor in counts:
+                exited[ancestor] = (
+                    exited.get(ancestor, 0) + before[pid] + self._carried_over.get(pid, 0)
+                )
+        return exited
 
 
 def _per_second(amount: float, elapsed: float) -> float:
