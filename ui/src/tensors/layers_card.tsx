@@ -94,7 +94,7 @@ export function LayersCard({ names }: { names: TensorNames }): JSX.Element {
         </label>
         {reduction.value === "update_ratio" && (
           <span class="sub">
-            Lower bound of the relative change since the previous recorded step, from the norms
+            Lower bound of the relative change since the previous recorded step, computed from norms
           </span>
         )}
         <span class="end">
