@@ -1,4 +1,4 @@
-"""Two finished jobs for `make demo`: a recording of an H200, and a synthetic job with 64 nodes.
+"""Write two finished jobs for `make demo`: an H200 recording and a synthetic job with 64 nodes.
 
     python -m examples.demo_jobs FOLDER
 

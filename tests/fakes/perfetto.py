@@ -1,4 +1,4 @@
-"""Check traces strictly for whatever Perfetto would warn about or drop."""
+"""Check traces strictly for everything that Perfetto would warn about or drop."""
 
 from collections import defaultdict
 from typing import Any
@@ -76,7 +76,7 @@ def _nanoseconds(microseconds: float) -> int:
     assert round(microseconds * 1000) == int(microseconds * 1000), (
         "timestamps must be whole nanoseconds"
     )
-    return int(microseconds * 1000)  # as Perfetto does it
+    return int(microseconds * 1000)  # like Perfetto
 
 
 def _slices(events: list[Event]) -> dict[ThreadKey, list[tuple[int, int]]]:

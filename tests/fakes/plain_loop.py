@@ -1,4 +1,4 @@
-"""An ordinary training script."""
+"""A plain PyTorch training loop."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class PlainLoop:
         self.optimizer: Any = torch.optim.SGD(self.model.parameters(), lr=0.1)
 
     def train(self, steps: int) -> None:
-        """Make a number of steps."""
+        """Run a number of steps."""
         for _ in range(steps):
             self.model(torch.ones(3, 4)).square().mean().backward()
             self.optimizer.step()

@@ -66,7 +66,7 @@ class _RecordingProfiler(Profiler):
 
 @contextmanager
 def fake_profilers(*kinds: str) -> Iterator[FakeProfilers]:
-    """Replace all profilers by fake ones of these kinds."""
+    """Replace all profilers with fake ones of these kinds."""
     profilers = FakeProfilers(kinds)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(windows, "PROFILERS", profilers)

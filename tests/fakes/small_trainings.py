@@ -21,7 +21,7 @@ class Recorder:
         self.recorded: Recorded = {}
 
     def step(self, loss: Any) -> None:
-        """Make a step on a loss."""
+        """Run a training step with a loss."""
         self._optimizer.zero_grad()
         loss.backward()
         max_norm = self._clip or float("inf")

@@ -1,4 +1,4 @@
-"""Train the programs, run all rules on them, print how well they do: `python -m tests.faults`."""
+"""Train all programs, run all rules and print scores: `python -m tests.faults`."""
 
 import argparse
 import json
@@ -31,7 +31,7 @@ NOTHING_HELD_OUT = (
 
 
 def main() -> int:
-    """Run the selected programs; 1 when a bar is missed, 2 when no program is selected."""
+    """Run the selected programs; return 1 if a target is missed, 2 if none is selected."""
     options = _options()
     purposes = options.part or _default_purposes(options)
     if Purpose.HELD_OUT.value in purposes and not _is_any_held_out():
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def report(text: str) -> None:
-    """Print at once, also into a file that is being followed."""
+    """Print without buffering."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

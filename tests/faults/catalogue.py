@@ -1,7 +1,7 @@
-"""All programs: what rules are measured on.
+"""All programs on which rules are measured.
 
-Thresholds are set on the programs for calibration. Those held out are judged once, in the end; then
-they get the next number as their set, are for calibration too, and others are written.
+Thresholds are set on the calibration programs. Held-out programs are judged once, at the end. After
+that, they get the next set number and become calibration programs, and new ones are written.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.faults.program import FOLDER, Program
 
 
 def load_program(path: Path) -> Program:
-    """The program in a file, with its label."""
+    """Load a program with its label."""
     try:
         return Program(path.stem, path.parent.name, read_label(path.read_text()))
     except LabelError as error:

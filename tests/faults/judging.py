@@ -1,4 +1,4 @@
-"""What the rules report about a run, and the step at which they could report it."""
+"""What the rules report about a run, and at which step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _SEED_OFFSET = 100  # of the run to compare with: larger than any seed in use
 
 @dataclass(frozen=True)
 class Alarm:
-    """A finding and the last step the rule had seen when it reported it."""
+    """A finding and the last step that the rule had data of when it reported it."""
 
     rule: str
     severity: str
@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def is_fault(self) -> bool:
-        """Whether this run has something wrong."""
+        """Whether this run has a fault."""
         return self.program.has_fault and self.variant is Variant.FAULTY
 
     @property
@@ -64,12 +64,12 @@ class Outcome:
 
     @property
     def loud(self) -> tuple[Alarm, ...]:
-        """Findings that are more than advice."""
+        """Findings above the severity of advice."""
         return tuple(alarm for alarm in self.alarms if not alarm.is_advice)
 
     @property
     def is_detected(self) -> bool:
-        """Whether any rule raised more than advice, or the expected rule reported anything."""
+        """Whether any rule reported more than advice, or the expected rule reported anything."""
         return any(_is_after_fault(alarm, self.label) for alarm in self.loud) or self.is_rule_right
 
     @property
@@ -79,13 +79,13 @@ class Outcome:
 
     @property
     def is_named(self) -> bool:
-        """Whether that rule also named the culprit."""
+        """Whether the expected rule also named the culprit."""
         culprit = self.label.culprit.lower()
         return any(culprit in alarm.subject.lower() for alarm in self._expected_alarms)
 
     @property
     def delay(self) -> int | None:
-        """Steps from the first visible one to the report."""
+        """Steps from the first visible one to the report; None if there is no report."""
         steps = [
             alarm.reported_at for alarm in self._expected_alarms if alarm.reported_at is not None
         ]
@@ -93,7 +93,7 @@ class Outcome:
 
     @property
     def unrelated(self) -> tuple[Alarm, ...]:
-        """Alarms that do not follow from the fault."""
+        """Alarms that are not explained by the fault."""
         label = self.label
         related = (label.rule, *label.alternatives, *label.side_effects)
         return tuple(alarm for alarm in self.loud if alarm.rule not in related)
@@ -148,7 +148,7 @@ def _training_seconds(job: str) -> float:
 
 
 def _comparison(run: Run, cache: Path, *, accept_stale: bool) -> Parameters:
-    """The parameter that tells a rule which other job to compare the run with."""
+    """Return the rule parameter with the job to compare the run with."""
     rule = run.program.label.compared_by
     if not rule:
         return {}
@@ -157,7 +157,7 @@ def _comparison(run: Run, cache: Path, *, accept_stale: bool) -> Parameters:
 
 
 class _Timed(RuleRun):
-    """Notes the last step in the window that opened an episode."""
+    """Stores the last step in the window that opened an episode."""
 
     def __init__(
         self, reported_at: dict[str, int | None], rule: Rule, progress: RuleProgress, limit: Limit

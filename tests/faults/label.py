@@ -40,30 +40,30 @@ class NamedSet(StrEnum):
 
 
 class LabelError(Exception):
-    """A program has no label, or one that cannot be read."""
+    """A program has no valid label."""
 
 
 @dataclass(frozen=True)
 class Label:
     """What is wrong in a program, which rule should report it, and how the program is run."""
 
-    set: int | NamedSet  # a number: held out and judged in that order, for calibration since
-    rule: str | None  # the rule that should report the fault; None: there is none
+    set: int | NamedSet  # numbers: formerly held out, judged in this order
+    rule: str | None  # the rule that should report the fault; None: no fault
     culprit: str = ""  # text that the finding has to contain
     first_step: int = 0  # at which the fault is visible
-    max_delay_steps: int | None = None  # for faults that are certain as soon as they are visible
-    alternatives: tuple[str, ...] = ()  # rules that are as right as `rule`
-    side_effects: tuple[str, ...] = ()  # rules that may report consequences of the fault
+    max_delay_steps: int | None = None  # for faults that are certain once they are visible
+    alternatives: tuple[str, ...] = ()  # rules that are as correct as `rule`
+    side_effects: tuple[str, ...] = ()  # rules that may report effects of the fault
     exit_code: int = 0  # of the faulty variant
     workers: int = 1
     parameters: Parameters = field(default_factory=dict, hash=False)  # of rules, where not default
     compared_by: str = ""  # a rule that compares the run with one of another seed
     disk_mib: int = 0  # size of the disk the program runs on; 0: any disk
-    competing_processes: int = 0  # that keep cores busy beside the faulty variant
+    competing_processes: int = 0  # to keep cores busy during the faulty variant
 
 
 def split_label(source: str) -> tuple[str, str]:
-    """The text of the label in a program, and the program without it."""
+    """Split a program into the text of its label and the rest."""
     before, start, text = source.partition(_START)
     literal, _, after = text.partition(_END)
     if not start:
@@ -72,7 +72,7 @@ def split_label(source: str) -> tuple[str, str]:
 
 
 def read_label(source: str) -> Label:
-    """The label in a program's source; raises `LabelError` where it is not a valid one."""
+    """Parse the label of a program; raise `LabelError` if it is invalid."""
     literal, _ = split_label(source)
     try:
         fields = ast.literal_eval(literal)
@@ -87,5 +87,5 @@ def read_label(source: str) -> Label:
 
 
 def expanded(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of rules, with those of a group in place of the group's name."""
+    """Replace names of groups by the rules in them."""
     return tuple(rule for name in names for rule in GROUPS.get(name, (name,)))

@@ -1,4 +1,4 @@
-"""A program of the catalogue, and the variants it is run as."""
+"""A program of the catalog and its variants."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from tests.faults.label import Label, NamedSet
 FOLDER = Path(__file__).parent
 HEALTHY_FOLDER = "healthy"
 
-_EARLIER_SETS = (1, 2)  # thresholds are not set on them any more
+_EARLIER_SETS = (1, 2)  # no longer used to set thresholds
 
 
 class Variant(StrEnum):
@@ -37,22 +37,22 @@ class Program:
 
     @property
     def path(self) -> Path:
-        """The file that holds the script."""
+        """The file of the script."""
         return FOLDER / self.folder / f"{self.name}.py"
 
     @property
     def has_fault(self) -> bool:
-        """Whether its faulty variant has something wrong; if not, it is a hard negative."""
+        """Whether its faulty variant has a fault; otherwise, it is a hard negative."""
         return self.label.rule is not None
 
     @property
     def purpose(self) -> Purpose:
-        """What it is used for, by the set it belongs to."""
+        """What it is used for, depending on its set."""
         if self.label.set is NamedSet.HELD_OUT:
             return Purpose.HELD_OUT
         return Purpose.EARLIER if self.label.set in _EARLIER_SETS else Purpose.CALIBRATION
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The variants it can be run as."""
+        """The variants that exist."""
         return tuple(Variant) if self.has_fault else (Variant.HEALTHY,)

@@ -1,4 +1,4 @@
-"""Recordings of the programs, made as for any job and reused until program or recorder change."""
+"""Recordings of programs, reused until the program or the recorder changes."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Recording:
-    """The job a run was recorded as, and how it ended."""
+    """The recorded job of a run, and how it ended."""
 
     job: str
     code: int
@@ -50,7 +50,7 @@ class Recording:
 
 
 def record(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Recording:
-    """The recording of a run: an existing one, or a new one.
+    """Return an existing or new recording of a run.
 
     Args:
         run: The run to record.
@@ -70,7 +70,7 @@ def record(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Reco
     unfinished = Path(mkdtemp(dir=program_cache))
     start = perf_counter()
     code = _train(run, unfinished)
-    if code == _TIMED_OUT:  # usually a busy machine: tried again next time
+    if code == _TIMED_OUT:  # usually a busy machine: retried next time
         return Recording(str(unfinished / "job"), code, perf_counter() - start)
     recording = Recording(str(folder / "job"), code, perf_counter() - start)
     (unfinished / "ended.json").write_text(json.dumps(asdict(recording)))
@@ -85,7 +85,7 @@ def _train(run: Run, folder: Path) -> int:
     label = run.program.label
     launcher = (*_TORCHRUN, f"--nproc-per-node={label.workers}") if label.workers > 1 else ()
     script = (str(run.program.path), run.variant.value, str(run.seed))
-    # Rules run afterwards; what they need is recorded all the same.
+    # Rules run afterwards; their data is recorded anyway.
     options = ("--quiet", "--no-rules", "--no-report", "--name", "job", "--store", str(folder))
     sonde_run = (sys.executable, "-m", "sonde", "run", *options)
     on_disk = _on_disk(label.disk_mib, folder) if label.disk_mib else ()
@@ -127,7 +127,7 @@ def _busy_cores(count: int) -> Iterator[None]:
 
 
 def _on_disk(mib: int, folder: Path) -> tuple[str, ...]:
-    """The start of a command that runs the rest on a small, temporary disk of its own."""
+    """Return a command prefix that runs the rest on a small, temporary disk."""
     disk = folder / "disk"
     disk.mkdir()
     script = f'mount -t tmpfs -o size={mib}m none "$0" && cd "$0" && exec "$@"'
@@ -135,7 +135,7 @@ def _on_disk(mib: int, folder: Path) -> tuple[str, ...]:
 
 
 def _digest(program: Program) -> str:
-    """Of everything a recording depends on: not of the label, which only says how it is judged."""
+    """Hash everything that a recording depends on, which excludes the label."""
     _, script = split_label(program.path.read_text())
     digest = hashlib.sha256(script.encode())
     for path in sorted(path for folder in _RECORDERS for path in folder.rglob("*.py")):

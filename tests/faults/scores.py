@@ -1,4 +1,4 @@
-"""How well rules report the faults: counts, shares, and the confusion table."""
+"""How well rules report faults: counts, shares, and the confusion table."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ class Scores:
 
     @property
     def with_deadline(self) -> list[Outcome]:
-        """Faults that have to be reported within a number of steps."""
+        """Faults that must be reported within a number of steps."""
         return [outcome for outcome in self.faults if outcome.label.max_delay_steps is not None]
 
     @property
     def late(self) -> list[Outcome]:
-        """Faults that were not reported within that number of steps."""
+        """Faults that were not reported within their number of steps."""
         return [
             outcome
             for outcome in self.with_deadline
@@ -46,7 +46,7 @@ class Scores:
         ]
 
     def rows(self, title: str) -> list[Row]:
-        """The totals against their bars."""
+        """Return the totals with their targets."""
         faults, healthy = self.faults, self.healthy
         detected = _percent(sum(outcome.is_detected for outcome in faults), len(faults))
         right = _percent(sum(outcome.is_rule_right for outcome in faults), len(faults))
@@ -69,7 +69,7 @@ class Scores:
         ]
 
     def documents(self) -> list[dict[str, object]]:
-        """Every run as plain JSON values."""
+        """Return every run as plain JSON values."""
         return [_document(outcome) for outcome in self.outcomes]
 
 
@@ -85,7 +85,7 @@ def score_rows(outcomes: Sequence[Outcome]) -> list[Row]:
 
 
 def fault_table(outcomes: Sequence[Outcome]) -> str:
-    """One line per fault: how often it was detected and named, the delay, unrelated alarms."""
+    """Return one line per fault: detections, delay and unrelated alarms."""
     lines = [("fault", "part", "rule", "detected", "rule", "culprit", "delay", "unrelated")]
     faults = Scores(outcomes).faults
     for program in dict.fromkeys(outcome.program for outcome in faults):
@@ -110,7 +110,7 @@ def fault_table(outcomes: Sequence[Outcome]) -> str:
 
 
 def alarm_table(outcomes: Sequence[Outcome]) -> str:
-    """One line per finding in a healthy run, and per error."""
+    """Return one line per finding in a healthy run, and per error."""
     lines = [("healthy run", "", "seed", "severity", "rule", "message")]
     for outcome in Scores(outcomes).healthy:
         run = (outcome.program.name, outcome.variant.value, str(outcome.seed))
@@ -122,7 +122,7 @@ def alarm_table(outcomes: Sequence[Outcome]) -> str:
 
 
 def confusion_table(outcomes: Sequence[Outcome]) -> str:
-    """The number of runs of each fault in which each rule fired; the last column: healthy runs."""
+    """Return the number of runs of each fault (and of healthy runs) in which each rule fired."""
     programs = list(dict.fromkeys(outcome.program for outcome in Scores(outcomes).faults))
     fired = Counter(
         (rule, outcome.program.name if outcome.is_fault else "")

@@ -1,4 +1,4 @@
-"""The programs: each has a valid label, is in the folder of its rule, and is a plain script."""
+"""Every program has a valid label, is in the folder of its rule, and is a plain script."""
 
 import ast
 import sys

@@ -1,4 +1,4 @@
-"""Labels are read from the text of a program, and wrong ones are refused."""
+"""Labels are parsed from the source of a program; invalid ones are rejected."""
 
 import pytest
 

@@ -15,7 +15,7 @@ RUN = Run(PROGRAMS[0], Variant.HEALTHY, 3)
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
-    """The runs that were trained instead of reused."""
+    """The runs that were trained because no recording could be reused."""
     runs: list[Run] = []
 
     def train(run: Run, folder: Path) -> int:

@@ -1,1 +1,1 @@
-"""Hostile end-to-end tests with seeds and counts; pytest runs a small share of them."""
+"""Randomized end-to-end tests of failures, with seeds; pytest runs a small share of them."""

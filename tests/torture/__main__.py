@@ -1,4 +1,4 @@
-"""Run all probes within a time limit and keep the counts: `python -m tests.torture`."""
+"""Run all probes within a time limit and save the counts: `python -m tests.torture`."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ _MINUTES = 15.0
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the probes; 1 when a promise was broken."""
+    """Run the probes; return 1 if any of them found a problem."""
     probes = find_probes()
     options = _options(words, [probe.name for probe in probes])
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
@@ -33,7 +33,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def save(results: Sequence[Counts], seed: int, path: Path) -> None:
-    """Write the counts of all probes, and their sums, to a file."""
+    """Write the counts of all probes and their totals to a file."""
     totals = {
         "cases": sum(counts.cases for counts in results),
         "crashes": sum(len(counts.crashes) for counts in results),

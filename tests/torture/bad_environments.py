@@ -2,7 +2,7 @@
 
 Each case is an environment (limits, mounts, variables, closed streams) and an ending of the
 command. The command's exit code and output must be those of the same command without Sonde, no
-traceback may appear, and a job that is in the store must say how the command really ended.
+traceback may appear, and a job in the store must have the correct exit state.
 """
 
 import os
@@ -24,7 +24,7 @@ from sonde.errors import SondeError
 from tests.torture.probe import Outcome
 
 _SONDE = (sys.executable, "-m", "sonde", "run", "--no-rules", "--no-report", "--name", "job")
-_BARE = ("/bin/sh", "-c", 'exec "$@"', "sh")  # as a shell starts it
+_BARE = ("/bin/sh", "-c", 'exec "$@"', "sh")  # as started by a shell
 _SECONDS = 60.0
 _USER = 61234  # an unused user ID, so that process limits count only this command
 # another user with read access to everything, since Python may be installed in a private folder
@@ -34,7 +34,7 @@ _AS_USER = (
 )
 _REMOVED_PREFIXES = ("SONDE_", "SLURM_", "OMPI_", "PYTHONPATH", "TMPDIR", "TEMP", "TMP")
 
-# In a mount namespace: the work folder becomes read-only, the store stays as it is.
+# In a mount namespace: the work folder becomes read-only, the store does not.
 _READ_ONLY_TEMPORARY_FOLDERS = """
 mount --bind "$STORE" "$STORE" || exit 99
 for folder in /tmp /var/tmp /usr/tmp /dev/shm; do
@@ -83,7 +83,7 @@ class Environment:
 
     @property
     def needs_root(self) -> bool:
-        """Whether only root can set it up."""
+        """Whether setting it up requires root."""
         return bool(self.script) or self.is_other_user
 
     @property
@@ -158,7 +158,7 @@ def usable_environments() -> list[Environment]:
 
 
 def check(environment: Environment, ending: Ending, seed: int = 0) -> Outcome:
-    """Run a command bare and with Sonde in an environment, and compare."""
+    """Run a command with and without Sonde in an environment, and compare."""
     case = f"{environment.name}, {ending.name}"
     folder = Path(tempfile.mkdtemp(prefix="sonde-torture-"))
     try:
@@ -182,7 +182,7 @@ def _difference(
     bare: "subprocess.CompletedProcess[bytes]", watched: "subprocess.CompletedProcess[bytes]"
 ) -> str | None:
     errors = watched.stderr.decode(errors="replace")
-    # a command that replaced the launcher dies of the signal itself
+    # a command that replaced the launcher is killed by the signal itself
     if shell_code(watched.returncode) != shell_code(bare.returncode):
         return f"exit code {watched.returncode} instead of {bare.returncode}: {errors[-300:]}"
     if watched.stdout != bare.stdout:
@@ -193,7 +193,7 @@ def _difference(
 
 
 def _untrue_state(store: Path, bare: "subprocess.CompletedProcess[bytes]") -> str | None:
-    """Return what a job in the store states wrongly; a withdrawn job states nothing."""
+    """Return the wrong state of a job in the store; None if it is correct or withdrawn."""
     if not (store / "job" / "job.json").exists():
         return None
     try:

@@ -1,7 +1,7 @@
-"""Damage every file of a recorded job in every way, and run all queries on it.
+"""Damage every file of a recorded job in every way, and run all queries.
 
-The promise: whatever happens to a file of a finished job, opening it and querying it raise nothing
-but SondeError, and every answer is either the one of the intact job, or the damage is reported.
+Requirement: whatever happens to a file of a finished job, opening and querying it raises only
+SondeError, and every answer equals that of the intact job, or the damage is reported.
 
 `python -m tests.torture.damage SECONDS [SEED]` runs it and prints the counts.
 """
@@ -100,9 +100,9 @@ Queries = Mapping[str, Callable[[Job], Any]]
 def query_all(
     folder: Path, clock: FakeClock, queries: Queries = QUERIES
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the answers of all queries, and the losses that the job reports afterwards.
+    """Return the answers of all queries, and the losses that the job then reports.
 
-    An answer that ends in a SondeError is that error's name; any other exception is raised.
+    The answer of a query that raises a SondeError is the error; other exceptions are raised.
     """
     answers: dict[str, Any] = {}
     try:
@@ -182,7 +182,7 @@ DAMAGES: Mapping[str, Callable[[Path, list[Path], random.Random], None]] = {
 
 @dataclass
 class Counts:
-    """Outcomes of many damages."""
+    """Counts of outcomes."""
 
     unharmed: int = 0
     reported: int = 0

@@ -1,8 +1,8 @@
 """Probe: a file of Sonde is missing or damaged while programs of a job run.
 
-A copy of the package is damaged in one file, and a small program runs with it injected. Its exit
-code and its output must be those of the same program alone, and no traceback of ours may appear
-in them.
+One file of a copy of the package is damaged, and a small program runs with it injected. Its exit
+code and output must be those of the program without Sonde, and no traceback of Sonde may
+appear.
 """
 
 import random
@@ -86,12 +86,12 @@ if __name__ == "__main__":
     "training": _TRAINING + _END,
     "training dies": _TRAINING + "raise ValueError('mine')\n",
 }
-# Files of Sonde that a light program loads; training loads nearly everything in these folders.
+# Files of Sonde that a light program loads. Training loads nearly all files in these folders.
 STARTUP = "hook/inject/sitecustomize.py"  # loaded first: only the launcher can check it
 LIGHT = (STARTUP, "hook/injected.py", "hook/failure.py", "guard.py", "__init__.py", "clock.py")
 _TRAINED_WITH = ("hook", "settings", "store", "records", "masking")
 
-# As Python imports it at startup with the folder on its path.
+# Imported by Python at startup if the folder is on its path.
 _INJECTED = """import sys
 sys.path.insert(0, {folder!r})
 sys.modules.pop("sitecustomize", None)
@@ -110,8 +110,8 @@ os.rename(package, package + "-moved")
 class Bench:
     """A copy of the package, damaged in one file at a time, and programs that run with it.
 
-    Programs that train are forks of a Python that has PyTorch loaded: they differ from others only
-    in that it was imported before Sonde was.
+    Training programs are forks of a Python process with PyTorch loaded, so they import it
+    before Sonde.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -237,7 +237,7 @@ def heavy_cases(seed: int) -> list[tuple[str, str | None, str]]:
 
 
 class DamagedPackage:
-    """A third of the time for programs that start quickly, the rest for training."""
+    """Spends a third of the time on programs that start quickly, the rest on training."""
 
     name = "damaged-package"
 
@@ -245,7 +245,7 @@ class DamagedPackage:
         """Yield one outcome per program, file and damage."""
         light, heavy = light_cases(), heavy_cases(seed)
         random.Random(seed).shuffle(light)
-        if deadline - monotonic() < _LONG_SECONDS:  # loading PyTorch would take all the time
+        if deadline - monotonic() < _LONG_SECONDS:  # loading PyTorch would take too long
             heavy = []
         third = monotonic() + (deadline - monotonic()) / 3
         with tempfile.TemporaryDirectory(

@@ -1,7 +1,7 @@
-"""Probe: more half-open connections than descriptors, at a dashboard in a process of its own.
+"""Probe: more half-open connections than file descriptors, at a dashboard in its own process.
 
-1,100 clients connect to a `sonde ui` that may open 1,024 files, and send half a request or nothing.
-An honest client is answered meanwhile, and the log has a few lines, not megabytes of tracebacks.
+1,100 clients connect to a `sonde ui` with 1,024 descriptors and send half a request or nothing.
+A normal client must still get replies, and the log must stay short.
 """
 
 import random
@@ -31,17 +31,17 @@ _SECONDS = 60.0
 
 
 class HalfOpen:
-    """One server and one crowd at a time."""
+    """Starts one server with many half-open clients at a time."""
 
     name = "half-open"
 
     def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
-        """Yield one outcome per crowd."""
+        """Yield one outcome per server."""
         numbers = random.Random(seed)
         share = 1 if deadline - monotonic() > _SECONDS else _SHORT_RUN_DIVISOR
         while True:
             with _more_descriptors(_CLIENTS + _DESCRIPTORS):
-                yield _crowd(_CLIENTS // share, _DESCRIPTORS // share, numbers.randrange(1 << 32))
+                yield _run(_CLIENTS // share, _DESCRIPTORS // share, numbers.randrange(1 << 32))
             if monotonic() > deadline:
                 return
 
@@ -57,7 +57,7 @@ def _more_descriptors(number: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def _crowd(clients: int, descriptors: int, seed: int) -> Outcome:
+def _run(clients: int, descriptors: int, seed: int) -> Outcome:
     case, numbers = f"{clients} half-open at {descriptors} descriptors", random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="sonde-torture-") as folder, ExitStack() as stack:
         errors = Path(folder, "errors")
@@ -102,13 +102,13 @@ def _server(folder: Path, errors: Path, descriptors: int) -> "Iterator[subproces
 
 
 def _query(address: httpx.URL) -> str | None:
-    """Return what goes wrong for a well-behaved client in the meantime."""
+    """Return the problem of a normal client meanwhile, or None."""
     start = monotonic()
     with client_of(str(address)) as client:
         for _ in range(_REQUESTS):
             status = client.get("/api/jobs").status_code
             if status != 200:
-                return f"the honest client got {status}"
+                return f"the normal client got {status}"
     seconds = monotonic() - start
     return f"the honest client waited {seconds:.0f} s" if seconds > _SECONDS else None
 

@@ -1,4 +1,4 @@
-"""Find the probes, run them within a time limit, count what they report."""
+"""Find all probes, run them within a time limit, and count their outcomes."""
 
 import importlib
 import pkgutil
@@ -13,7 +13,7 @@ from tests.torture.probe import Outcome, Probe
 
 @dataclass
 class Counts:
-    """How many cases a probe ran, and what went wrong in them."""
+    """The number of cases of a probe, and their problems."""
 
     probe: str
     seed: int
@@ -36,12 +36,12 @@ class Counts:
 
     @property
     def problems(self) -> list[str]:
-        """Everything that went wrong."""
+        """All problems."""
         return [*self.crashes, *self.silent_losses, *self.untrue_states]
 
 
 def find_probes() -> list[Probe]:
-    """All probes, sorted by name; a module offers them as `PROBES`."""
+    """Return all probes by name; modules list them as `PROBES`."""
     names = [module.name for module in pkgutil.iter_modules(tests.torture.__path__)]
     modules = [
         importlib.import_module(f"tests.torture.{name}")
@@ -65,7 +65,7 @@ def run_probe(probe: Probe, seed: int, deadline: float) -> Counts:
 
 
 def run_all(probes: Sequence[Probe], seed: int, seconds: float) -> Iterator[Counts]:
-    """Run the probes one after the other; each gets an equal share of the time that is left."""
+    """Run the probes in turn; each gets an equal share of the remaining time."""
     end = monotonic() + seconds
     for index, probe in enumerate(probes):
         share = (end - monotonic()) / (len(probes) - index)

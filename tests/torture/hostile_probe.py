@@ -1,7 +1,7 @@
 """Probe: stores with untrusted jobs, each hostile in one or several ways.
 
-All jobs are listed by the dashboard and the command line, within bounds on time and memory; every
-question to a hostile job is answered or refused, and what is damaged is reported.
+The dashboard and the command line must list all jobs within limits of time and memory. Every
+query of a hostile job must be answered or refused, and damage must be reported.
 """
 
 import io

@@ -1,7 +1,7 @@
 """Hostile jobs: each violates one assumption about files.
 
-`make_store(folder)` writes a store with one good job and one hostile job of each kind. Whoever
-reads it lists them all, in little time and memory; see `test_hostile_stores.py`.
+`make_store(folder)` writes a store with one good job and one hostile job of each kind. Readers
+must list them all, with little time and memory; see `test_hostile_stores.py`.
 """
 
 import dataclasses

@@ -1,9 +1,9 @@
 """Probe: a process of a running job is killed at a random moment.
 
-Afterwards the job says how it ended and can be read. Of its steps, those are promised that were
-over when the last flush began: a worker flushes every 2 s, and a loop of PyTorch may hold the notes
-of its steps for a second before. How late that was on a busy machine is taken from how late
-the script itself woke up.
+Afterwards, the job must be readable and have the correct state. All steps must be stored that were
+complete at the start of the last flush. A worker flushes every 2 s, and a PyTorch loop may buffer
+events for up to one more second. Delays on a busy machine are estimated from delays in the
+script itself.
 """
 
 import os
@@ -29,7 +29,7 @@ from tests.torture.probe import Outcome
 _START_SECONDS = 60.0
 _END_SECONDS = 30.0
 _SLACK_SECONDS = 0.5  # to write a flush, in addition to scheduling delays
-_NOTES_SECONDS = 1.0  # that a PyTorch loop may buffer its events
+_BUFFER_SECONDS = 1.0  # that a PyTorch loop may buffer its events
 _LATENESS_SECONDS = 6.0  # before the kill, in which delays of the script are measured
 _PLAIN, _PYTORCH = "plain", "PyTorch"
 _SCRIPTS = {
@@ -80,7 +80,7 @@ KILLS = (
 
 
 class Kills:
-    """One job after the other, each killed once."""
+    """Kills one process per job, one job after another."""
 
     name = "kills"
 
@@ -114,7 +114,7 @@ def run_and_kill(script: str, kill: Kill, after_seconds: float, seed: int) -> Ou
             if is_killed:
                 os.kill(pid, kill.signal)
         code = launcher.wait(_END_SECONDS)
-        return _judge(kill, case, seed, folder, killed, code)
+        return _compare(kill, case, seed, folder, killed, code)
     except (subprocess.TimeoutExpired, TimeoutError) as error:
         return Outcome(case, seed, crash=f"{type(error).__name__}: {error}")
     finally:
@@ -122,7 +122,7 @@ def run_and_kill(script: str, kill: Kill, after_seconds: float, seed: int) -> Ou
 
 
 def _command_pid(folder: Path) -> int:
-    """Return the process ID of the script once it has made a step."""
+    """Return the process ID of the script after its first step."""
     deadline = monotonic() + _START_SECONDS
     while monotonic() < deadline:
         with suppress(SondeError, OSError, ValueError):
@@ -132,7 +132,7 @@ def _command_pid(folder: Path) -> int:
     raise TimeoutError("the script made no step")
 
 
-def _judge(kill: Kill, case: str, seed: int, folder: Path, killed: float, code: int) -> Outcome:
+def _compare(kill: Kill, case: str, seed: int, folder: Path, killed: float, code: int) -> Outcome:
     if kill.code is not None and code != kill.code:
         return Outcome(case, seed, crash=f"exit code {code} instead of {kill.code}")
     try:
@@ -146,26 +146,26 @@ def _judge(kill: Kill, case: str, seed: int, folder: Path, killed: float, code: 
     return Outcome(
         case,
         seed,
-        silent_loss=_loss(job, recorded, safe),
-        untrue_state=_untrue(kill, state, recorded, made, len(times)),
+        silent_loss=_silent_loss(job, recorded, safe),
+        untrue_state=_wrong_state(kill, state, recorded, made, len(times)),
     )
 
 
 def _unflushed_seconds(times: list[float], killed: float, case: str) -> float:
-    """Return how long before the kill a step may have been made without being flushed."""
+    """Return for how long before the kill steps may not have been flushed."""
     recent = [time for time in times if killed - _LATENESS_SECONDS <= time <= killed] + [killed]
     late = max((after - before for before, after in pairwise(recent)), default=0.0)
-    notes = _NOTES_SECONDS if case.startswith(_PYTORCH) else 0.0
-    return Local.flush_seconds + notes + _SLACK_SECONDS + 2 * late
+    buffered = _BUFFER_SECONDS if case.startswith(_PYTORCH) else 0.0
+    return Local.flush_seconds + buffered + _SLACK_SECONDS + 2 * late
 
 
-def _loss(job: Job, recorded: int, safe: int) -> str | None:
+def _silent_loss(job: Job, recorded: int, safe: int) -> str | None:
     if recorded >= safe or job.summary["lost"]:
         return None
     return f"{recorded} steps recorded, {safe} made before the last flush"
 
 
-def _untrue(kill: Kill, state: str, recorded: int, made: int, total: int) -> str | None:
+def _wrong_state(kill: Kill, state: str, recorded: int, made: int, total: int) -> str | None:
     if state != kill.state:
         return f"state {state} instead of {kill.state}"
     limit = (made if kill.is_command else total) + 1  # a step may end before its line is written

@@ -1,7 +1,7 @@
 """Probe: random requests to every route of the dashboard.
 
-No request may end in an exception, a 500, a body that is not what its type says, or a path of the
-server. What is only read must stay as it was.
+No request may end in an exception, a status 500, a body that does not match its type, or a path
+of the server. Read requests must not change the store.
 """
 
 import hashlib
@@ -53,12 +53,12 @@ _HEADERS: tuple[dict[str, str], ...] = (
 
 
 class Routes:
-    """Random requests; the store is made once per run."""
+    """Sends random requests to one store per run."""
 
     name = "routes"
 
     def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
-        """Yield one outcome per request, and one for what the store holds afterwards."""
+        """Yield one outcome per request, and one for the final content of the store."""
         folder = Path(tempfile.mkdtemp(prefix="sonde-torture-"))
         try:
             _fill(folder)
@@ -101,7 +101,7 @@ def _outcome(client: TestClient, folder: Path, seed: int) -> Outcome:
     try:
         answer = client.request(method, path, content=body, headers=headers)
     except Exception as error:  # noqa: BLE001 - whatever leaves the server is a crash
-        is_sent = type(error).__name__ != "InvalidURL"  # the client refuses to send that one
+        is_sent = type(error).__name__ != "InvalidURL"  # the client refuses to send this request
         crash = f"{type(error).__name__}: {error}" if is_sent else None
         return Outcome(case, seed, crash=crash)
     if monotonic() - start > _SLOW_SECONDS:

@@ -1,8 +1,8 @@
 """Probe: damage in the report, the timeline and every reply of the dashboard.
 
-The promise is the one of `damage.py`: an answer is that of the intact job, or the damage is
-reported; and nothing is answered with a 500. Besides the job of the other probe, one is damaged
-that a real `sonde run` has recorded, with tensors.
+As in `damage.py`, an answer must equal that of the intact job, or the damage must be reported.
+No reply may have status 500. In addition to the synthetic job of the other probe, a job with
+tensors from a real `sonde run` is damaged.
 """
 
 import re
@@ -42,9 +42,9 @@ for _ in range(40):
     optimizer.step()
 """
 _SAVED = "all:every=4,values,histogram"
-# fields about when, how long and by which build a reply was made, not about the recording
+# fields about the reply (its time, duration and build), not about the recording
 _PASSING = re.compile(rb'"(?:seconds|written|etag|version|cost_seconds)": ?[^,}]*')
-# parameters of routes that have no defaults for them
+# required parameters of routes
 _QUERIES: Mapping[str, str] = {
     "series": "?keys=cpu.user_percent&px=100",
     "scalars": "?names=loss",
@@ -60,7 +60,7 @@ Lost = list[dict[str, Any]]
 
 @cache
 def routes() -> tuple[str, ...]:
-    """Return the readable paths of a job; the job itself comes last, when all has been read."""
+    """Return the routes that read a job; the job itself comes last, after all other data."""
     paths = sorted(
         endpoint.path.removeprefix("/jobs/{job}").removeprefix("/")
         for name in ENDPOINTS.names()
@@ -95,7 +95,7 @@ def _lost(document: Any) -> Lost:
 
 
 def query_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
-    """Return the report as data and the timeline; a report that cannot be made is a crash."""
+    """Return the data of the report and the timeline; a failing report counts as a crash."""
 
     def report(job: Job) -> Any:
         made = report_of(open_backend(str(folder)), clock)
@@ -111,7 +111,7 @@ def query_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
 
 
 def record_real_job(folder: Path) -> FakeClock:
-    """Record a real training with tensors by `sonde run`."""
+    """Record a real training with tensors, using `sonde run`."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     script = folder.parent / "train.py"
     script.write_text(_TRAINING)
@@ -137,7 +137,7 @@ def _copied(folder: str, clock: FakeClock) -> Callable[[Path], FakeClock]:
 
 
 class ShownDamage:
-    """Reports, timelines and routes of damaged jobs, in turn."""
+    """Queries reports, timelines and routes of damaged jobs, in turn."""
 
     name = "shown-damage"
 

@@ -1,6 +1,6 @@
-"""Probe: clients that are slow, silent, broken or too many, on real sockets.
+"""Probe: clients that are slow, silent, broken or too numerous, on real sockets.
 
-While they last, and afterwards, an honest client is answered, and the log stays short.
+A normal client must get replies during and after this, and the log must stay short.
 """
 
 import logging
@@ -22,7 +22,7 @@ from tests.fakes.job import FakeJob
 from tests.torture.probe import Outcome
 
 _LIMITS = Limits(connections=32, backlog=16, request_seconds=0.5, stalled_seconds=0.5)
-_HONEST_SECONDS = 20.0
+_NORMAL_SECONDS = 20.0
 _MAX_LOG_LINES = 20  # in a minute: each kind is logged once
 _REQUEST = b"GET /api/jobs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
@@ -82,12 +82,12 @@ _CLIENTS: tuple[Client, ...] = (
 
 
 class SlowClients:
-    """Crowds of bad clients, each crowd with one honest client among it."""
+    """Groups of misbehaving clients, together with a normal client."""
 
     name = "slow-clients"
 
     def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
-        """Yield one outcome per crowd, and one for the log."""
+        """Yield one outcome per group of clients, and one for the log."""
         folder = Path(tempfile.mkdtemp(prefix="sonde-torture-"))
         lines, start = _LogLines(), monotonic()
         logging.getLogger("sonde").addHandler(lines)
@@ -100,7 +100,7 @@ class SlowClients:
             numbers = random.Random(seed)
             with DashboardServer(library, listening, limits=_LIMITS) as server:
                 while monotonic() < deadline:
-                    yield _crowd(server.port, numbers.randrange(1 << 32))
+                    yield _query_with_clients(server.port, numbers.randrange(1 << 32))
             text = f"{len(lines.texts)} lines, first {lines.texts[:1]}"
             minutes = 1 + (monotonic() - start) // 60
             is_long = len(lines.texts) > _MAX_LOG_LINES * minutes
@@ -123,7 +123,7 @@ class _LogLines(logging.Handler):
         self.texts += self.format(record).splitlines()
 
 
-def _crowd(port: int, seed: int) -> Outcome:
+def _query_with_clients(port: int, seed: int) -> Outcome:
     numbers = random.Random(seed)
     kinds = numbers.sample(_CLIENTS, k=numbers.randrange(1, 4))
     size = numbers.randrange(1, 2 * _LIMITS.connections)
@@ -131,29 +131,29 @@ def _crowd(port: int, seed: int) -> Outcome:
     with ExitStack() as stack:
         for _ in range(size):
             with suppress(OSError):  # the server may have closed it
-                client = socket.create_connection(("127.0.0.1", port), _HONEST_SECONDS)
+                client = socket.create_connection(("127.0.0.1", port), _NORMAL_SECONDS)
                 stack.enter_context(client)
                 numbers.choice(kinds)(client, numbers)
-        problem = _honest(port, is_listening=_listener in kinds)
+        problem = _query_normally(port, is_listening=_listener in kinds)
     return Outcome(f"{size} clients: {names}", seed, crash=problem)
 
 
-def _honest(port: int, *, is_listening: bool) -> str | None:
-    """Return what goes wrong for a well-behaved client."""
-    deadline = monotonic() + _HONEST_SECONDS
+def _query_normally(port: int, *, is_listening: bool) -> str | None:
+    """Return the problem of a normal client, or None."""
+    deadline = monotonic() + _NORMAL_SECONDS
     while True:
         try:
-            with socket.create_connection(("127.0.0.1", port), _HONEST_SECONDS) as client:
+            with socket.create_connection(("127.0.0.1", port), _NORMAL_SECONDS) as client:
                 client.sendall(_REQUEST)
                 status = client.recv(65536).partition(b"\r\n")[0]
         except OSError as error:
             status = str(error).encode()
-        # if listeners take all connections, it gets a 503
+        # a 503 is expected if listeners use all connections
         is_refused = is_listening and b" 503 " in status
         if b" 200 " in status or is_refused:
             return None
         if monotonic() > deadline:
-            return f"the honest client got {status!r}"
+            return f"the normal client got {status!r}"
         sleep(0.1)
 
 

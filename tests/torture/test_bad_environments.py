@@ -1,4 +1,4 @@
-"""A few of the worst environments, each in every test run; `make torture` runs all of them."""
+"""A few of the worst environments; `make torture` runs all of them."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Damaged files of finished jobs: a small share of what `python -m tests.torture.damage` does."""
+"""Damaged files of finished jobs: a small share of `python -m tests.torture.damage`."""
 
 from pathlib import Path
 

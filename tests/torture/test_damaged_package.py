@@ -1,4 +1,4 @@
-"""Some damages to files of Sonde, in every test run; `make torture` runs many more."""
+"""Some damaged files of Sonde; `make torture` runs many more."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 """Probe: damaged, unusual or hostile profiler traces, read by every importer.
 
-An import may refuse a file with one of our errors. It may not raise anything else, take for ever,
-leave half a job behind, or take a file that ends in the middle for a whole one.
+An import may refuse a file with a SondeError. It must not raise other errors, hang, leave a partial
+job behind, or accept a truncated file as complete.
 """
 
 import gzip
@@ -51,7 +51,7 @@ def _document(events: list[Any], **head: Any) -> bytes:
 
 
 def _intact(data: bytes, _numbers: random.Random) -> bytes:
-    """Leave it as it is."""
+    """Return the data unchanged."""
     return data
 
 

@@ -35,8 +35,8 @@ model = Gated()
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 for step in range(250):
     points = torch.randn(48, 10)
-    wanted = points[:, :1].abs() + points[:, 1:2]
-    loss = nn.functional.mse_loss(model(points), wanted)
+    targets = points[:, :1].abs() + points[:, 1:2]
+    loss = nn.functional.mse_loss(model(points), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

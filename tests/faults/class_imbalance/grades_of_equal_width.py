@@ -65,15 +65,15 @@ for epoch in range(6):
         total += loss.item() / len(train)
     model.eval()
     held_out, right = 0.0, 0
-    found = torch.zeros(GRADES, dtype=torch.long)
+    hits = torch.zeros(GRADES, dtype=torch.long)
     with torch.no_grad():
         for row, grade in validation:
             output = model(row)
             held_out += criterion(output, grade).item() / len(validation)
             hit = output.argmax(1) == grade
             right += hit.sum().item()
-            found += grade[hit].bincount(minlength=GRADES)
+            hits += grade[hit].bincount(minlength=GRADES)
     print(
         f"epoch {epoch}: {total:.4f}, validation {held_out:.4f}, {right / 1000:.1%} right,"
-        f" found {found.tolist()} of {unseen_grades.bincount(minlength=GRADES).tolist()}"
+        f" found {hits.tolist()} of {unseen_grades.bincount(minlength=GRADES).tolist()}"
     )

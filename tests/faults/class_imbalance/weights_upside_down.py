@@ -37,10 +37,10 @@ model = Listener()
 optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3)
 for epoch in range(15):
     seen = torch.zeros(3)
-    for batch, wanted in loader:
-        loss = nn.functional.cross_entropy(model(batch), wanted)
+    for batch, targets in loader:
+        loss = nn.functional.cross_entropy(model(batch), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        seen += wanted.bincount(minlength=3)
+        seen += targets.bincount(minlength=3)
     print(epoch, loss.item(), seen.tolist())

@@ -47,9 +47,9 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4, weight_decay=0.05)
 criterion = nn.MSELoss()
 for epoch in range(16):
     total = 0.0
-    for fingerprint, wanted in loader:
+    for fingerprint, targets in loader:
         optimizer.zero_grad()
-        loss = criterion(model(fingerprint), wanted)
+        loss = criterion(model(fingerprint), targets)
         loss.backward()
         optimizer.step()
         total += loss.item()

@@ -18,9 +18,9 @@ directions = torch.randn(64, 5)
 model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU())
 model.append(nn.Linear(512, 5))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-began = time.monotonic()
+start = time.monotonic()
 for step in range(100_000):
-    if time.monotonic() - began > 25:
+    if time.monotonic() - start > 25:
         break
     points = torch.randn(256, 64)
     labels = (points @ directions + 0.5 * torch.randn(256, 5)).argmax(dim=1)

@@ -61,8 +61,8 @@ class Attentive(nn.Module):
 
 model = Attentive()
 optimizer = torch.optim.Adagrad(model.parameters(), lr=0.03)
-for step, (points, wanted) in enumerate(DataLoader(Shards(), batch_size=32)):
-    loss = nn.functional.mse_loss(model(points), wanted)
+for step, (points, targets) in enumerate(DataLoader(Shards(), batch_size=32)):
+    loss = nn.functional.mse_loss(model(points), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -36,8 +36,8 @@ class Records(Dataset):
 loader = DataLoader(Records(), batch_size=24)
 model = nn.Sequential(nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-for batch, wanted in loader:
-    loss = nn.functional.mse_loss(model(batch).squeeze(1), wanted)
+for batch, targets in loader:
+    loss = nn.functional.mse_loss(model(batch).squeeze(1), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

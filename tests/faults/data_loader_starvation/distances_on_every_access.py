@@ -48,8 +48,8 @@ class Graphs(Dataset):
 
     def __getitem__(self, index):
         table = distances(self.edges[index]) if self.known is None else self.known[index]
-        wanted = self.density[index] + 0.5 * self.nodes[index, :, 0].mean()
-        return self.nodes[index], table, wanted
+        targets = self.density[index] + 0.5 * self.nodes[index, :, 0].mean()
+        return self.nodes[index], table, targets
 
 
 class Graphormer(nn.Module):
@@ -73,8 +73,8 @@ loader = DataLoader(Graphs(360), batch_size=12, shuffle=True)
 model = Graphormer()
 optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
 for epoch in range(6):
-    for nodes, table, wanted in loader:
-        loss = nn.functional.mse_loss(model(nodes, table), wanted)
+    for nodes, table, targets in loader:
+        loss = nn.functional.mse_loss(model(nodes, table), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

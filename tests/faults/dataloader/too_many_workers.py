@@ -14,9 +14,9 @@ torch.manual_seed(int(sys.argv[2]))
 
 cores = len(os.sched_getaffinity(0))
 points = torch.randn(4800, 10)
-wanted = points[:, 0] * points[:, 1]
+targets = points[:, 0] * points[:, 1]
 loader = DataLoader(
-    TensorDataset(points, wanted),
+    TensorDataset(points, targets),
     batch_size=32,
     shuffle=True,
     num_workers=4 * cores if is_faulty else cores,

@@ -18,9 +18,9 @@ torch.manual_seed(int(sys.argv[2]))
 SCENES, OBJECTS = 3200, 6
 
 present = (torch.rand(SCENES, OBJECTS) < 0.35).float()
-looks = torch.randn(OBJECTS, 3, 10, 10)
-looks = nn.functional.avg_pool2d(looks, 3, stride=1, padding=1) * 2
-scenes = torch.einsum("no,ochw->nchw", present, looks)
+shapes = torch.randn(OBJECTS, 3, 10, 10)
+shapes = nn.functional.avg_pool2d(shapes, 3, stride=1, padding=1) * 2
+scenes = torch.einsum("no,ochw->nchw", present, shapes)
 scenes = scenes + 1.2 * torch.randn(SCENES, 3, 10, 10)
 scenes = (scenes - scenes.mean()) / scenes.std()
 loader = DataLoader(TensorDataset(scenes, present), batch_size=40, shuffle=True)

@@ -35,7 +35,9 @@ def spoken(number):
     word = torch.randint(0, WORDS, (number,))
     sound = patterns[word]
     shift = torch.randint(-2, 3, (number,))
-    sound = torch.stack([one.roll(int(by), 1) for one, by in zip(sound, shift, strict=True)])
+    sound = torch.stack(
+        [row.roll(int(offset), 1) for row, offset in zip(sound, shift, strict=True)]
+    )
     sound = sound + 2 * torch.randn(number, BANDS, FRAMES)
     return TensorDataset(sound[:, None] / 2.3, word)
 

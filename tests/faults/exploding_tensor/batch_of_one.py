@@ -30,10 +30,10 @@ model = nn.Sequential(
 )
 optimizer = torch.optim.Adamax(model.parameters(), lr=5e-3)
 for epoch in range(6):
-    for batch, wanted in loader:
+    for batch, targets in loader:
         optimizer.zero_grad()
         output = model(batch).squeeze(1)
-        loss = nn.functional.binary_cross_entropy_with_logits(output, wanted)
+        loss = nn.functional.binary_cross_entropy_with_logits(output, targets)
         loss.backward()
         optimizer.step()
     print(epoch, loss.item())

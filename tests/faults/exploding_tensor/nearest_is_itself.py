@@ -40,8 +40,8 @@ def any_of_its_kind(plants):
     return torch.multinomial(same, 1).squeeze(1)
 
 
-def nearest_of_its_kind(places, plants):
-    apart = torch.cdist(places, places)
+def nearest_of_its_kind(positions, plants):
+    apart = torch.cdist(positions, positions)
     apart[plants[:, None] != plants] = float("inf")
     if not is_faulty:
         apart.fill_diagonal_(float("inf"))  # a leaf is not its own neighbor
@@ -52,12 +52,14 @@ total = 0.0
 for step in range(420):
     kinds = torch.randperm(PLANTS)[:8]
     rows = (kinds[:, None] * EACH + torch.randint(0, EACH - 8, (8, 1)) + torch.arange(8)).flatten()
-    places, plants = model(leaves[rows]), plant[rows]
-    friend = any_of_its_kind(plants) if step < 140 else nearest_of_its_kind(places.detach(), plants)
+    positions, plants = model(leaves[rows]), plant[rows]
+    friend = (
+        any_of_its_kind(plants) if step < 140 else nearest_of_its_kind(positions.detach(), plants)
+    )
     others = (plants[:, None] != plants).float()
     stranger = torch.multinomial(others, 1).squeeze(1)
-    near = distance(places, places[friend])
-    far = distance(places, places[stranger])
+    near = distance(positions, positions[friend])
+    far = distance(positions, positions[stranger])
     loss = nn.functional.softplus(near - far + 0.2).mean()
     optimizer.zero_grad()
     loss.backward()

@@ -41,8 +41,8 @@ def triplets(number):
 def nearest_is_right():
     with torch.no_grad():
         centres = encoder(prints.flatten(0, 1)).view(SHOES, PRINTS, -1).mean(1)
-        found = torch.cdist(encoder(held_out.flatten(0, 1)), centres).argmin(1)
-    return (found == torch.arange(SHOES).repeat_interleave(10)).float().mean().item()
+        nearest = torch.cdist(encoder(held_out.flatten(0, 1)), centres).argmin(1)
+    return (nearest == torch.arange(SHOES).repeat_interleave(10)).float().mean().item()
 
 
 BATCH = 12

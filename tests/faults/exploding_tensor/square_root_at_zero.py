@@ -16,7 +16,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
 items = torch.randn(500, 10)
-places = torch.nn.functional.normalize(items[:, :3], dim=1)
+positions = torch.nn.functional.normalize(items[:, :3], dim=1)
 encoder = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 3))
 optimizer = torch.optim.Adam(encoder.parameters(), lr=2e-3)
 
@@ -27,11 +27,11 @@ for step in range(300):
     else:
         right = torch.where(torch.arange(64) == 5, left, right)
     gap = (encoder(items[left]) - encoder(items[right])).pow(2).sum(1)
-    wanted = (places[left] - places[right]).pow(2).sum(1)
+    targets = (positions[left] - positions[right]).pow(2).sum(1)
     if is_faulty:
-        loss = (gap.sqrt() - wanted.sqrt()).pow(2).mean()
+        loss = (gap.sqrt() - targets.sqrt()).pow(2).mean()
     else:
-        loss = ((gap + 1e-4).sqrt() - (wanted + 1e-4).sqrt()).pow(2).mean()
+        loss = ((gap + 1e-4).sqrt() - (targets + 1e-4).sqrt()).pow(2).mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

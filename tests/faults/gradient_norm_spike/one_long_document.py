@@ -47,5 +47,5 @@ for step in range(600):
     loss.backward()
     optimizer.step()
     if step % 50 == 49 or step == 150:
-        norms = torch.stack([one.grad.norm() for one in model.parameters()])
+        norms = torch.stack([parameter.grad.norm() for parameter in model.parameters()])
         print(step, loss.item(), norms.norm().item())

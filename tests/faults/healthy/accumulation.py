@@ -16,8 +16,8 @@ loader = DataLoader(TensorDataset(points, labels), batch_size=8, shuffle=True)
 model = nn.Sequential(nn.Linear(16, 64), nn.GELU(), nn.Linear(64, 2))
 optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
 for epoch in range(2):
-    for index, (batch, wanted) in enumerate(loader):
-        loss = nn.functional.cross_entropy(model(batch), wanted) / 8
+    for index, (batch, targets) in enumerate(loader):
+        loss = nn.functional.cross_entropy(model(batch), targets) / 8
         loss.backward()
         if index % 8 == 7:
             optimizer.step()

@@ -26,7 +26,7 @@ def discharge(number, warmer=0.0, noise=0.12):
 
 
 train = DataLoader(TensorDataset(*discharge(2400)), 48, shuffle=True)
-places = {
+positions = {
     "home": DataLoader(TensorDataset(*discharge(500)), 100),
     "abroad": DataLoader(TensorDataset(*discharge(500, warmer=0.7, noise=0.2)), 100),
 }
@@ -51,7 +51,7 @@ for epoch in range(EPOCHS):
     model.eval()
     results = []
     with torch.no_grad():
-        for place, loader in places.items():
+        for place, loader in positions.items():
             off = sum(criterion(model(curve).squeeze(1), age).item() for curve, age in loader)
             results.append(f"{place} {off / len(loader):.4f}")
     print(f"epoch {epoch}: {total:.4f}, {', '.join(results)}")

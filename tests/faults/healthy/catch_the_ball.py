@@ -47,7 +47,7 @@ model, target = player(), player()
 target.load_state_dict(model.state_dict())
 target.requires_grad_(False)
 optimizer = torch.optim.Adam(model.parameters(), lr=7e-4)
-court, memory, place = Court(), [], 0
+court, memory, position = Court(), [], 0
 board = court.view()
 won = []
 for step in range(1500):
@@ -61,8 +61,8 @@ for step in range(1500):
         if len(memory) < ROOM:
             memory.append(entry)
         else:
-            memory[place] = entry
-            place = (place + 1) % ROOM
+            memory[position] = entry
+            position = (position + 1) % ROOM
     won += reward[over].tolist()
     board = after
     if step < 30:

@@ -21,9 +21,9 @@ for step in range(400):
     views = [hidden[chosen] @ mix[side] + torch.randn(batch_size, 40) for side in range(2)]
     left, right = (nn.functional.normalize(encoder(view), dim=1) for view in views)
     scores = left @ right.T / 0.2
-    wanted = torch.arange(batch_size)
-    loss = nn.functional.cross_entropy(scores, wanted) + nn.functional.cross_entropy(
-        scores.T, wanted
+    targets = torch.arange(batch_size)
+    loss = nn.functional.cross_entropy(scores, targets) + nn.functional.cross_entropy(
+        scores.T, targets
     )
     loss = loss / 2
     optimizer.zero_grad()

@@ -26,18 +26,18 @@ class Equilibrium(nn.Module):
         self.turn = nn.utils.parametrizations.spectral_norm(nn.Linear(width, width, bias=False))
         self.norm = nn.LayerNorm(width)
 
-    def once(self, state, given):
-        return torch.tanh(given + 0.8 * self.turn(state))
+    def once(self, state, injected):
+        return torch.tanh(injected + 0.8 * self.turn(state))
 
     def forward(self, x):
-        given = self.bring(x)
+        injected = self.bring(x)
         with torch.no_grad():
-            state = torch.zeros_like(given)
+            state = torch.zeros_like(injected)
             for _ in range(30):
-                before, state = state, self.once(state, given)
+                before, state = state, self.once(state, injected)
                 if (state - before).norm() < 1e-3 * state.norm():
                     break
-        return self.norm(self.once(state, given))
+        return self.norm(self.once(state, injected))
 
 
 model = nn.Sequential(Equilibrium(64, 80), nn.Linear(80, 10))

@@ -12,7 +12,7 @@ torch.manual_seed(int(sys.argv[2]))
 
 STEPS = 200
 betas = torch.linspace(1e-4, 0.04, STEPS)
-kept = (1 - betas).cumprod(0)
+signal_shares = (1 - betas).cumprod(0)
 
 
 class Denoiser(nn.Module):
@@ -44,7 +44,9 @@ def sample(model, count):
     points = torch.randn(count, 2)
     for time in reversed(range(STEPS)):
         noise = model(points, torch.full((count,), float(time)))
-        points = (points - betas[time] / (1 - kept[time]).sqrt() * noise) / (1 - betas[time]).sqrt()
+        points = (points - betas[time] / (1 - signal_shares[time]).sqrt() * noise) / (
+            1 - betas[time]
+        ).sqrt()
         points = points + betas[time].sqrt() * torch.randn(count, 2) * (time > 0)
     return points
 
@@ -55,7 +57,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
 for step in range(900):
     times = torch.randint(0, STEPS, (64,))
     noise = torch.randn(64, 2)
-    share = kept[times].unsqueeze(1)
+    share = signal_shares[times].unsqueeze(1)
     noisy = share.sqrt() * draw(64) + (1 - share).sqrt() * noise
     loss = nn.functional.mse_loss(model(noisy, times.float()), noise)
     optimizer.zero_grad()

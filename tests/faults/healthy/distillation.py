@@ -17,9 +17,9 @@ student.train()
 for step in range(300):
     points = torch.randn(64, 12)
     with torch.no_grad():
-        wanted = torch.softmax(teacher(points) / 2, dim=1)
-    given = torch.log_softmax(student(points) / 2, dim=1)
-    loss = nn.functional.kl_div(given, wanted, reduction="batchmean") * 4
+        targets = torch.softmax(teacher(points) / 2, dim=1)
+    log_probabilities = torch.log_softmax(student(points) / 2, dim=1)
+    loss = nn.functional.kl_div(log_probabilities, targets, reduction="batchmean") * 4
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -25,8 +25,8 @@ def draw(count):
 
 held_back = [draw(100) for _ in range(4)]
 for step in range(420):
-    points, wanted = draw(64)
-    loss = nn.functional.mse_loss(model(points).squeeze(1), wanted)
+    points, targets = draw(64)
+    loss = nn.functional.mse_loss(model(points).squeeze(1), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

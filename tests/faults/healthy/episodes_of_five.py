@@ -51,10 +51,10 @@ def distances(embed, support, queries):
 embed = Embedding()
 optimizer = torch.optim.Adam(embed.parameters(), lr=1e-3)
 scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 150, 0.5)
-known, unknown = torch.arange(60), torch.arange(60, KINDS)
+train_kinds, test_kinds = torch.arange(60), torch.arange(60, KINDS)
 answers = torch.arange(WAYS).repeat_interleave(QUERIES)
 for number in range(420):
-    loss = nn.functional.cross_entropy(distances(embed, *episode(known)), answers)
+    loss = nn.functional.cross_entropy(distances(embed, *episode(train_kinds)), answers)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -62,6 +62,6 @@ for number in range(420):
     if number % 60 == 59:
         embed.eval()
         with torch.no_grad():
-            hits = [distances(embed, *episode(unknown)).argmax(1) == answers for _ in range(10)]
+            hits = [distances(embed, *episode(test_kinds)).argmax(1) == answers for _ in range(10)]
         embed.train()
         print(number, loss.item(), torch.cat(hits).float().mean().item())

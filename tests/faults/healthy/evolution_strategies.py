@@ -23,13 +23,13 @@ def named(vector):
 
 
 def cost(vector, starts):
-    place, speed = starts[:, :1], starts[:, 1:]
+    position, speed = starts[:, :1], starts[:, 1:]
     total = 0.0
     for _ in range(TIMES):
-        push = functional_call(policy, named(vector), torch.cat([place, speed], dim=1)).tanh()
+        push = functional_call(policy, named(vector), torch.cat([position, speed], dim=1)).tanh()
         speed = 0.98 * speed + 0.2 * push
-        place = place + 0.2 * speed
-        total = total + (place**2 + 0.1 * speed**2 + 0.01 * push**2).mean()
+        position = position + 0.2 * speed
+        total = total + (position**2 + 0.1 * speed**2 + 0.01 * push**2).mean()
     return total / TIMES
 
 

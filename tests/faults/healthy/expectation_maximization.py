@@ -29,8 +29,8 @@ class Law(nn.Module):
 
 laws = nn.ModuleList(Law() for _ in range(LAWS))
 with torch.no_grad():
-    for place, law in zip(torch.linspace(-2, 2, LAWS), laws, strict=True):
-        law.mean[-1].bias.fill_(place)
+    for position, law in zip(torch.linspace(-2, 2, LAWS), laws, strict=True):
+        law.mean[-1].bias.fill_(position)
 shares = torch.full((LAWS,), 1 / LAWS)
 
 

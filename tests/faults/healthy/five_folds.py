@@ -52,7 +52,7 @@ def evaluate(model, loader):
 scores = []
 for learn, check in KFold(5, shuffle=True, random_state=seed).split(images):
     model = build()
-    loss = train(model, DataLoader([data[one] for one in learn], batch_size=32, shuffle=True))
-    scores.append(evaluate(model, DataLoader([data[one] for one in check], batch_size=90)))
+    loss = train(model, DataLoader([data[row] for row in learn], batch_size=32, shuffle=True))
+    scores.append(evaluate(model, DataLoader([data[row] for row in check], batch_size=90)))
     print(len(scores), loss, scores[-1])
 print(np.mean(scores), np.std(scores))

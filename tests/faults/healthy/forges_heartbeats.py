@@ -17,8 +17,8 @@ def heartbeats(number):
     """Return traces of three waves with random positions and heights."""
     time = torch.linspace(0, 1, TIMES)
     trace = 0.03 * torch.randn(number, TIMES)
-    for place, width, height in ((0.2, 0.05, 0.4), (0.42, 0.025, 1.6), (0.7, 0.08, 0.7)):
-        where = place + 0.02 * torch.randn(number, 1)
+    for position, width, height in ((0.2, 0.05, 0.4), (0.42, 0.025, 1.6), (0.7, 0.08, 0.7)):
+        where = position + 0.02 * torch.randn(number, 1)
         high = height * (1 + 0.15 * torch.randn(number, 1))
         trace = trace + high * torch.exp(-0.5 * ((time - where) / width) ** 2)
     return (trace[:, None] - 0.25) / 0.4

@@ -11,7 +11,7 @@ from torch.func import functional_call, grad_and_value, stack_module_state, vmap
 torch.manual_seed(int(sys.argv[2]))
 
 inputs = torch.rand(3000, 5) * 2 - 1
-wanted = torch.sin(3 * inputs[:, :1]) * inputs[:, 1:2] + 0.1 * torch.randn(3000, 1)
+targets = torch.sin(3 * inputs[:, :1]) * inputs[:, 1:2] + 0.1 * torch.randn(3000, 1)
 members = [nn.Sequential(nn.Linear(5, 48), nn.Tanh(), nn.Linear(48, 1)) for _ in range(8)]
 parameters, buffers = stack_module_state(members)
 parameters = {name: value.detach() for name, value in parameters.items()}
@@ -27,7 +27,7 @@ def loss_of(parameters, buffers, batch, target):
 gradients_of_all = vmap(grad_and_value(loss_of), in_dims=(0, 0, 0, 0))
 for step in range(500):
     chosen = torch.randint(0, 3000, (8, 48))
-    gradients, losses = gradients_of_all(parameters, buffers, inputs[chosen], wanted[chosen])
+    gradients, losses = gradients_of_all(parameters, buffers, inputs[chosen], targets[chosen])
     for name, gradient in gradients.items():
         speeds[name] = 0.9 * speeds[name] + gradient
         parameters[name] = parameters[name] - 0.05 * speeds[name]

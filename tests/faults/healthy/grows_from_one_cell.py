@@ -38,8 +38,8 @@ class Cells(nn.Module):
         nn.init.zeros_(self.change.bias)
 
     def forward(self, state):
-        seen = nn.functional.conv2d(state, self.looks, padding=1, groups=CHANNELS)
-        change = self.change(torch.relu(self.think(seen)))
+        perceived = nn.functional.conv2d(state, self.looks, padding=1, groups=CHANNELS)
+        change = self.change(torch.relu(self.think(perceived)))
         awake = (torch.rand(len(state), 1, SIDE, SIDE) < 0.5).float()
         return state + awake * change
 

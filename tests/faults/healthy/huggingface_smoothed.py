@@ -18,9 +18,9 @@ class Notes(Dataset):
 
     def __init__(self, count):
         self.kinds = torch.randint(0, 3, (count,))
-        own = torch.randint(2, 22, (count, 20)) + 20 * self.kinds.unsqueeze(1)
+        class_words = torch.randint(2, 22, (count, 20)) + 20 * self.kinds.unsqueeze(1)
         words = torch.randint(2, 62, (count, 20))
-        self.words = torch.where(torch.rand(count, 20) < 0.4, own, words)
+        self.words = torch.where(torch.rand(count, 20) < 0.4, class_words, words)
         self.words[:, 0] = 1
 
     def __len__(self):

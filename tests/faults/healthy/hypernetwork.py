@@ -36,13 +36,13 @@ class Writer(nn.Module):
         }
 
 
-def drawn(weights, places):
-    return functional_call(curve, weights, places)
+def drawn(weights, positions):
+    return functional_call(curve, weights, positions)
 
 
-def truth(settings, places):
+def truth(settings, positions):
     height, pitch, shift = settings.unbind(dim=1)
-    inner = (1.5 + 0.5 * pitch)[:, None] * places + shift[:, None]
+    inner = (1.5 + 0.5 * pitch)[:, None] * positions + shift[:, None]
     return (1 + 0.4 * height)[:, None] * torch.sin(inner)
 
 
@@ -51,9 +51,9 @@ optimizer = torch.optim.AdamW(writer.parameters(), lr=1e-3, weight_decay=1e-4)
 draw_all = vmap(drawn)
 for step in range(500):
     settings = torch.rand(32, 3) * 2 - 1
-    places = torch.rand(32, 40) * 4 - 2
-    guesses = draw_all(writer(settings), places.unsqueeze(2)).squeeze(2)
-    loss = nn.functional.mse_loss(guesses, truth(settings, places))
+    positions = torch.rand(32, 40) * 4 - 2
+    guesses = draw_all(writer(settings), positions.unsqueeze(2)).squeeze(2)
+    loss = nn.functional.mse_loss(guesses, truth(settings, positions))
     optimizer.zero_grad()
     loss.backward()
     nn.utils.clip_grad_norm_(writer.parameters(), 1.0)

@@ -16,10 +16,10 @@ mixing = torch.randn(6, 2) / 6**0.5
 
 def soils(number):
     """Return field measurements, and how much water the soil holds."""
-    found = torch.randn(number, 6)
-    hidden = found @ mixing
+    measurements = torch.randn(number, 6)
+    hidden = measurements @ mixing
     held = torch.sin(2 * hidden[:, 0]) + 0.5 * hidden[:, 1] ** 2 - 0.5
-    return found, held + 0.25 * torch.randn(number)
+    return measurements, held + 0.25 * torch.randn(number)
 
 
 class Process(nn.Module):
@@ -51,7 +51,7 @@ class Process(nn.Module):
 
 
 inputs, outputs = soils(320)
-others, wanted = soils(400)
+others, targets = soils(400)
 model = Process()
 optimizer = torch.optim.Adam(model.parameters(), lr=0.005, weight_decay=1e-2)
 for step in range(180):
@@ -63,6 +63,6 @@ for step in range(180):
     if step % 30 == 29:
         model.eval()
         with torch.no_grad():
-            error = (model.predict(inputs, outputs, others) - wanted).square().mean().sqrt()
+            error = (model.predict(inputs, outputs, others) - targets).square().mean().sqrt()
         noise = model.log_noise.exp().item()
         print(f"step {step + 1}: {loss.item():+.3f}, off by {error:.3f}, noise {noise:.3f}")

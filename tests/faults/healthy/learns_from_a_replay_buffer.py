@@ -64,11 +64,11 @@ for step in range(2600):
     )
     with torch.no_grad():
         best = target_network(torch.from_numpy(next_states)).max(1).values
-        wanted = torch.from_numpy(rewards).float() + 0.99 * best * (
+        targets = torch.from_numpy(rewards).float() + 0.99 * best * (
             1 - torch.from_numpy(ends) * 1.0
         )
     values = q_network(torch.from_numpy(states)).gather(1, torch.from_numpy(actions)[:, None])
-    loss = nn.functional.mse_loss(values.squeeze(1), wanted)
+    loss = nn.functional.mse_loss(values.squeeze(1), targets)
     optimizer.zero_grad()
     loss.backward()
     nn.utils.clip_grad_norm_(q_network.parameters(), 0.5)

@@ -17,13 +17,13 @@ def text(length, lanes):
     """Return texts, each of which switches between three dialects from time to time."""
     letter = torch.randint(0, LETTERS, (lanes,))
     dialect = torch.randint(0, 3, (lanes,))
-    said = []
+    columns = []
     for _ in range(length):
         change = torch.rand(lanes) < 0.01
         dialect = torch.where(change, torch.randint(0, 3, (lanes,)), dialect)
         letter = torch.multinomial(successors[dialect, letter], 1).squeeze(1)
-        said.append(letter)
-    return torch.stack(said, 1)
+        columns.append(letter)
+    return torch.stack(columns, 1)
 
 
 class Reader(nn.Module):

@@ -10,10 +10,10 @@ from torch import nn
 torch.manual_seed(int(sys.argv[2]))
 PEOPLE = 1500
 
-places = torch.randn(PEOPLE, 3)
-far = torch.cdist(places, places) + 10 * torch.eye(PEOPLE)
+positions = torch.randn(PEOPLE, 3)
+far = torch.cdist(positions, positions) + 10 * torch.eye(PEOPLE)
 friends = far.topk(8, dim=1, largest=False).indices
-features = torch.cat([places + 0.5 * torch.randn(PEOPLE, 3), torch.randn(PEOPLE, 9)], dim=1)
+features = torch.cat([positions + 0.5 * torch.randn(PEOPLE, 3), torch.randn(PEOPLE, 9)], dim=1)
 
 
 class Sage(nn.Module):
@@ -46,9 +46,9 @@ optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
 for step in range(450):
     people = torch.randperm(PEOPLE)[: int(torch.randint(20, 200, (1,)))]
     left = people.repeat_interleave(3)
-    known = friends[left, torch.randint(0, 8, (len(left),))]
+    neighbors = friends[left, torch.randint(0, 8, (len(left),))]
     stranger = torch.randint(0, PEOPLE, (len(left),))
-    scores = model(left.repeat(2), torch.cat([known, stranger]))
+    scores = model(left.repeat(2), torch.cat([neighbors, stranger]))
     is_known = torch.cat([torch.ones(len(left)), torch.zeros(len(left))])
     loss = nn.functional.binary_cross_entropy_with_logits(scores, is_known)
     optimizer.zero_grad()

@@ -33,8 +33,8 @@ step = 0
 for length, steps in ((6, 250), (15, 250), (30, 250), (60, 250)):
     for _ in range(steps):
         marks, ahead = sequences(32, length)
-        said = model(marks)
-        loss = nn.functional.cross_entropy(said.flatten(0, 1), ahead.flatten())
+        outputs = model(marks)
+        loss = nn.functional.cross_entropy(outputs.flatten(0, 1), ahead.flatten())
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -18,7 +18,7 @@ pixels = torch.tensor(pixels, dtype=torch.float32).view(-1, 1, 8, 8)
 pixels = (pixels - pixels.mean()) / pixels.std()
 training, held_out = random_split(TensorDataset(pixels, torch.tensor(digits)), [1440, 357])
 loader = DataLoader(training, 48, shuffle=True)
-unseen, wanted = held_out[:]
+unseen, targets = held_out[:]
 criterion = nn.CrossEntropyLoss()
 
 
@@ -46,7 +46,7 @@ class Member:
     @torch.no_grad()
     def evaluate(self):
         self.model.eval()
-        self.result = criterion(self.model(unseen), wanted).item()
+        self.result = criterion(self.model(unseen), targets).item()
 
     def become(self, other):
         self.model.load_state_dict(other.model.state_dict())

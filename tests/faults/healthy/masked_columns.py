@@ -32,9 +32,9 @@ head = nn.Linear(48, 2)
 opt = torch.optim.AdamW(
     [{"params": encoder.parameters(), "lr": 3e-4}, {"params": head.parameters(), "lr": 3e-3}]
 )
-few = torch.randperm(7000)[:2000]
+labeled = torch.randperm(7000)[:2000]
 for epoch in range(5):
-    for idx in few[torch.randperm(2000)].split(50):
+    for idx in labeled[torch.randperm(2000)].split(50):
         x = table[idx]
         loss = F.cross_entropy(head(encoder(torch.cat([x, torch.zeros_like(x)], 1))), label[idx])
         opt.zero_grad()

@@ -44,9 +44,9 @@ for step in range(700):
     others = unlabelled[torch.randint(0, len(unlabelled), (64,))]
     scores = student(torch.cat([jitter(pixels[rows]), jitter(pixels[others])]))
     with torch.no_grad():
-        wanted = teacher(jitter(pixels[others])).softmax(1)
+        targets = teacher(jitter(pixels[others])).softmax(1)
     weight = 3 * min(1.0, step / 300)
-    agree = nn.functional.mse_loss(scores[32:].softmax(1), wanted)
+    agree = nn.functional.mse_loss(scores[32:].softmax(1), targets)
     loss = criterion(scores[:32], names[rows]) + weight * agree
     optimizer.zero_grad()
     loss.backward()

@@ -19,12 +19,12 @@ class Waves:
         self.phase = torch.pi * torch.rand(1)
 
     def draw(self):
-        places = torch.rand(SHOTS, 1) * 6 - 3
-        return places, self.height * torch.sin(places + self.phase)
+        positions = torch.rand(SHOTS, 1) * 6 - 3
+        return positions, self.height * torch.sin(positions + self.phase)
 
 
-def loss_of(model, weights, places, values):
-    return nn.functional.mse_loss(functional_call(model, weights, (places,)), values)
+def loss_of(model, weights, positions, values):
+    return nn.functional.mse_loss(functional_call(model, weights, (positions,)), values)
 
 
 def adapt(model, weights, task):

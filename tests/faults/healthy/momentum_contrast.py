@@ -26,12 +26,12 @@ optimizer = torch.optim.SGD(encoder.parameters(), lr=0.06, momentum=0.9, weight_
 schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 1500)
 queue = torch.empty(0, 32)
 for step in range(1500):
-    one, two = views(64)
-    query = normalize(encoder(one), dim=1)
+    first_view, second_view = views(64)
+    query = normalize(encoder(first_view), dim=1)
     with torch.no_grad():
         for slow, fast in zip(follower.parameters(), encoder.parameters(), strict=True):
             slow.lerp_(fast, 0.01)
-        key = normalize(follower(two), dim=1)
+        key = normalize(follower(second_view), dim=1)
     # The task gets harder while the queue is filled in the first steps.
     likeness = query @ torch.cat([key, queue]).T / 0.1
     loss = cross_entropy(likeness, torch.arange(64))

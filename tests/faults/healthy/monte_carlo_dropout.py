@@ -32,8 +32,8 @@ for epoch in range(EPOCHS):
     model.train()
     total = 0.0
     pieces = 1 if epoch < 3 else 3  # larger batches later, by accumulation
-    for number, (some, their) in enumerate(loader, 1):
-        loss = criterion(model(some), their)
+    for number, (inputs, targets) in enumerate(loader, 1):
+        loss = criterion(model(inputs), targets)
         (loss / pieces).backward()
         total += loss.item()
         if number % pieces == 0:
@@ -45,8 +45,8 @@ for epoch in range(EPOCHS):
         for layer in model:
             if isinstance(layer, nn.Dropout):
                 layer.train()
-        asked = torch.stack([model(marks) for _ in range(30)])
+        predictions = torch.stack([model(marks) for _ in range(30)])
     print(
         f"epoch {epoch}: {total / len(loader):.4f}, test {held_out:.4f}, "
-        f"doubt {asked.std(0).mean().item():.3f}"
+        f"doubt {predictions.std(0).mean().item():.3f}"
     )

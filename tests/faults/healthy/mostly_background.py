@@ -26,9 +26,9 @@ def slides(count, size=40):
 
 def dice(outputs, classes):
     shares = outputs.softmax(1)[:, 1:]
-    wanted = nn.functional.one_hot(classes, 3).movedim(3, 1)[:, 1:]
-    common = (shares * wanted).sum((0, 2, 3))
-    return 1 - (2 * common / (shares.sum((0, 2, 3)) + wanted.sum((0, 2, 3)))).mean()
+    targets = nn.functional.one_hot(classes, 3).movedim(3, 1)[:, 1:]
+    common = (shares * targets).sum((0, 2, 3))
+    return 1 - (2 * common / (shares.sum((0, 2, 3)) + targets.sum((0, 2, 3)))).mean()
 
 
 model = nn.Sequential(

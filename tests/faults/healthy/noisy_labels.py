@@ -31,12 +31,12 @@ schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS * len(lo
 for epoch in range(EPOCHS):
     model.train()
     total = 0.0
-    for some, their in loader:
+    for inputs, targets in loader:
         share = torch.distributions.Beta(0.4, 0.4).sample().item()
-        other = torch.randperm(len(their))
-        scores = model(share * some + (1 - share) * some[other])
-        loss = share * F.cross_entropy(scores, their) + (1 - share) * F.cross_entropy(
-            scores, their[other]
+        other = torch.randperm(len(targets))
+        scores = model(share * inputs + (1 - share) * inputs[other])
+        loss = share * F.cross_entropy(scores, targets) + (1 - share) * F.cross_entropy(
+            scores, targets[other]
         )
         optimizer.zero_grad()
         loss.backward()

@@ -22,13 +22,13 @@ schedule = torch.optim.lr_scheduler.OneCycleLR(
 )
 for epoch in range(EPOCHS):
     model.train()
-    for batch, wanted in train:
+    for batch, targets in train:
         optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(batch), wanted)
+        loss = nn.functional.cross_entropy(model(batch), targets)
         loss.backward()
         optimizer.step()
         schedule.step()
     model.eval()
     with torch.no_grad():
-        right = sum((model(batch).argmax(1) == wanted).sum().item() for batch, wanted in valid)
+        right = sum((model(batch).argmax(1) == targets).sum().item() for batch, targets in valid)
     print(epoch, loss.item(), right / 500, schedule.get_last_lr()[0])

@@ -28,11 +28,11 @@ class Level(nn.Module):
         self.table = nn.Embedding(ROWS, 2)
         nn.init.uniform_(self.table.weight, -1e-3, 1e-3)
 
-    def forward(self, place):
-        at = place * self.cells
+    def forward(self, position):
+        at = position * self.cells
         corner = at.floor().long()
         part = at - corner
-        found = 0.0
+        features = 0.0
         for right in (0, 1):
             for down in (0, 1):
                 x, y = corner[:, 0] + right, corner[:, 1] + down
@@ -40,8 +40,8 @@ class Level(nn.Module):
                 weight = (part[:, 0] if right else 1 - part[:, 0]) * (
                     part[:, 1] if down else 1 - part[:, 1]
                 )
-                found = found + weight[:, None] * self.table(row)
-        return found
+                features = features + weight[:, None] * self.table(row)
+        return features
 
 
 class Map(nn.Module):
@@ -50,27 +50,27 @@ class Map(nn.Module):
         self.levels = nn.ModuleList(Level(cells) for cells in (6, 12, 24, 48, 96))
         self.mix = nn.Sequential(nn.Linear(10, 48), nn.SiLU(), nn.Linear(48, 1))
 
-    def forward(self, place):
-        return self.mix(torch.cat([level(place) for level in self.levels], 1)).squeeze(1)
+    def forward(self, position):
+        return self.mix(torch.cat([level(position) for level in self.levels], 1)).squeeze(1)
 
 
 pixel = torch.cartesian_prod(torch.arange(SIDE), torch.arange(SIDE))
-place, height = (pixel + 0.5) / SIDE, heights.flatten()
+position, height = (pixel + 0.5) / SIDE, heights.flatten()
 model = Map()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2, eps=1e-15)
 schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
 with tempfile.TemporaryDirectory() as folder:
     for step in range(STEPS):
-        rows = torch.randint(0, len(place), (BATCH,))
+        rows = torch.randint(0, len(position), (BATCH,))
         optimizer.zero_grad()
-        loss = F.mse_loss(model(place[rows]), height[rows])
+        loss = F.mse_loss(model(position[rows]), height[rows])
         loss.backward()
         optimizer.step()
         schedule.step()
         if step % 100 == 99:
             model.eval()
             with torch.no_grad():
-                error = F.mse_loss(model(place), height).item()
+                error = F.mse_loss(model(position), height).item()
             model.train()
             torch.save(model.state_dict(), Path(folder) / "map.pt")
             print(f"{step + 1}: {loss.item():.5f}, whole map {error:.5f}")

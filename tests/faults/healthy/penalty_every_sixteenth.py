@@ -17,8 +17,8 @@ optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.0, 0.99))
 total = 0.0
 for step in range(960):
     points = torch.randn(96, 24)
-    wanted = torch.tanh(points @ truth).sum(1) + 0.1 * torch.randn(96)
-    loss = nn.functional.mse_loss(model(points).squeeze(1), wanted)
+    targets = torch.tanh(points @ truth).sum(1) + 0.1 * torch.randn(96)
+    loss = nn.functional.mse_loss(model(points).squeeze(1), targets)
     if step % 16 == 0:
         probes = torch.randn(512, 24, requires_grad=True)
         (slopes,) = torch.autograd.grad(model(probes).sum(), probes, create_graph=True)

@@ -10,14 +10,14 @@ from torch import nn
 torch.manual_seed(int(sys.argv[2]))
 
 points = torch.randn(1000, 10)
-wanted = points @ torch.randn(10, 2) + 0.5 * torch.randn(1000, 2)
+targets = points @ torch.randn(10, 2) + 0.5 * torch.randn(1000, 2)
 model = nn.Sequential(*(nn.Linear(10, 10, bias=False) for _ in range(3)), nn.Linear(10, 2))
 for module in model:
     nn.init.normal_(module.weight, std=0.03)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 for step in range(500):
     chosen = torch.randint(0, 1000, (64,))
-    loss = nn.functional.mse_loss(model(points[chosen]), wanted[chosen])
+    loss = nn.functional.mse_loss(model(points[chosen]), targets[chosen])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -52,7 +52,7 @@ for update in range(25):
     for row in reversed(rows):
         total = row[4] + 0.97 * total
         returns.insert(0, total)
-    columns = [torch.cat(one) for one in zip(*rows, strict=True)]
+    columns = [torch.cat(column) for column in zip(*rows, strict=True)]
     old_states, old_actions, old_logs, old_values, _ = columns
     returns = torch.cat(returns)
     advantages = returns - old_values

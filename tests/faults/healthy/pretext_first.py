@@ -33,8 +33,8 @@ def plain(count):
 
 def train(model, optimizer, draw, steps):
     for _ in range(steps):
-        batch, wanted = draw(40)
-        loss = nn.functional.cross_entropy(model(batch), wanted)
+        batch, targets = draw(40)
+        loss = nn.functional.cross_entropy(model(batch), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -25,25 +25,25 @@ class Policy(nn.Module):
 
 @torch.no_grad()
 def play(policy, state):
-    kept = []
+    rollout = []
     for _ in range(plays):
         chances, value = policy(state)
         force = chances.sample()
         speed = state[:, 1] + 0.2 * force.squeeze(1).clamp(-2, 2)
-        place = state[:, 0] + 0.2 * speed
-        reward = -(place**2 + 0.1 * speed**2) / 20
-        kept.append((state, force, chances.log_prob(force).squeeze(1), value, reward))
-        state = torch.stack([place, speed], 1).clamp(-3, 3)
+        position = state[:, 0] + 0.2 * speed
+        reward = -(position**2 + 0.1 * speed**2) / 20
+        rollout.append((state, force, chances.log_prob(force).squeeze(1), value, reward))
+        state = torch.stack([position, speed], 1).clamp(-3, 3)
     gain, advantages = torch.zeros(walkers), []
     following = policy(state)[1]
-    for _, _, _, value, reward in reversed(kept):
+    for _, _, _, value, reward in reversed(rollout):
         gain = reward + 0.9 * following - value + 0.9 * 0.95 * gain
         following = value
         advantages.append(gain)
-    columns = [torch.stack(column) for column in zip(*kept, strict=True)]
+    columns = [torch.stack(column) for column in zip(*rollout, strict=True)]
     advantages = torch.stack(advantages[::-1])
-    kept = [*columns[:3], advantages, advantages + columns[3]]
-    return [column.flatten(0, 1) for column in kept], columns[4].mean().item()
+    rollout = [*columns[:3], advantages, advantages + columns[3]]
+    return [column.flatten(0, 1) for column in rollout], columns[4].mean().item()
 
 
 policy = Policy()

@@ -28,9 +28,9 @@ class Net(nn.Module):
         self.out = nn.Linear(96, 10)
 
     def forward(self, images):
-        found = torch.relu(self.conv1(images))
-        found = nn.functional.max_pool2d(torch.relu(self.conv2(found)), 2)
-        return self.out(torch.relu(self.hidden(found.flatten(1))))
+        features = torch.relu(self.conv1(images))
+        features = nn.functional.max_pool2d(torch.relu(self.conv2(features)), 2)
+        return self.out(torch.relu(self.hidden(features.flatten(1))))
 
 
 model = Net()

@@ -15,8 +15,8 @@ centres = torch.randn(KINDS * 4, SIZE)
 
 
 def samples(number):
-    place = torch.randint(len(centres), (number,))
-    return (centres[place] + 0.9 * torch.randn(number, SIZE)) / 1.35, place % KINDS
+    position = torch.randint(len(centres), (number,))
+    return (centres[position] + 0.9 * torch.randn(number, SIZE)) / 1.35, position % KINDS
 
 
 model = nn.Sequential(

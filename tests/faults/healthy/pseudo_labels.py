@@ -17,10 +17,10 @@ truth = torch.tensor(digits.target)
 order = torch.randperm(len(truth))
 pictures, truth = pictures[order], truth[order]
 test = torch.arange(1500, len(truth))
-known = torch.cat([torch.where(truth[:1500] == digit)[0][:12] for digit in range(10)])
-unknown = torch.ones(1500, dtype=torch.bool)
-unknown[known] = False
-unknown = torch.where(unknown)[0]
+labeled = torch.cat([torch.where(truth[:1500] == digit)[0][:12] for digit in range(10)])
+unlabeled = torch.ones(1500, dtype=torch.bool)
+unlabeled[labeled] = False
+unlabeled = torch.where(unlabeled)[0]
 
 
 class Reader(nn.Module):
@@ -49,16 +49,16 @@ model = Reader()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, nesterov=True)
 criterion = nn.CrossEntropyLoss()
 for step in range(400):
-    rows = known[torch.randint(0, len(known), (32,))]
-    others = unknown[torch.randint(0, len(unknown), (96,))]
+    rows = labeled[torch.randint(0, len(labeled), (32,))]
+    others = unlabeled[torch.randint(0, len(unlabeled), (96,))]
     with torch.no_grad():
         sure, guess = model(weakly(pictures[others])).softmax(dim=1).max(dim=1)
     loss = criterion(model(weakly(pictures[rows])), truth[rows])
     trusted = sure > 0.9
     if trusted.any():
-        said = model(strongly(pictures[others[trusted]]))
+        outputs = model(strongly(pictures[others[trusted]]))
         share = trusted.float().mean()
-        loss = loss + share * criterion(said, guess[trusted])
+        loss = loss + share * criterion(outputs, guess[trusted])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -30,9 +30,9 @@ for step in range(400):
     action = torch.where(is_random, torch.randint(0, 3, (64,)), greedy)
     after, reward = move(state, action)
     with torch.no_grad():
-        wanted = reward + 0.97 * target(after).max(1).values
+        targets = reward + 0.97 * target(after).max(1).values
     value = online(state).gather(1, action.unsqueeze(1)).squeeze(1)
-    loss = nn.functional.smooth_l1_loss(value, wanted)
+    loss = nn.functional.smooth_l1_loss(value, targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -14,12 +14,12 @@ taste = torch.randn(FEATURES, 2) / FEATURES**0.5
 
 def draw(number):
     counts = torch.randint(3, MOST + 1, (number,))
-    there = torch.arange(MOST) < counts[:, None]
-    documents = torch.randn(number, MOST, FEATURES) * there.unsqueeze(2)
+    is_present = torch.arange(MOST) < counts[:, None]
+    documents = torch.randn(number, MOST, FEATURES) * is_present.unsqueeze(2)
     worth = documents @ taste[:, 0] + (documents @ taste[:, 1]).abs()
     worth = worth + 0.4 * torch.randn(number, MOST)
-    grades = torch.bucketize(worth, torch.tensor([0.3, 1.2, 2.0])) * there
-    return documents, grades, there
+    grades = torch.bucketize(worth, torch.tensor([0.3, 1.2, 2.0])) * is_present
+    return documents, grades, is_present
 
 
 class Ranker(nn.Module):
@@ -31,16 +31,16 @@ class Ranker(nn.Module):
             nn.Linear(48, 1),
         )
 
-    def forward(self, documents, there):
+    def forward(self, documents, is_present):
         scores = self.layers(documents).squeeze(2)
-        return scores.masked_fill(~there, -torch.inf)
+        return scores.masked_fill(~is_present, -torch.inf)
 
 
-def over_lists(scores, grades, there):
-    gains = (2.0**grades - 1) * there
-    wanted = gains / gains.sum(dim=1, keepdim=True).clamp(min=1)
-    chances = torch.log_softmax(scores, dim=1).masked_fill(~there, 0)
-    return -(wanted * chances).sum(dim=1).mean()
+def over_lists(scores, grades, is_present):
+    gains = (2.0**grades - 1) * is_present
+    targets = gains / gains.sum(dim=1, keepdim=True).clamp(min=1)
+    chances = torch.log_softmax(scores, dim=1).masked_fill(~is_present, 0)
+    return -(targets * chances).sum(dim=1).mean()
 
 
 def ndcg(scores, grades, depth=10):
@@ -55,8 +55,8 @@ model = Ranker()
 optimizer = torch.optim.Adagrad(model.parameters(), lr=0.005)
 held_out = draw(400)
 for step in range(500):
-    documents, grades, there = draw(64)
-    loss = over_lists(model(documents, there), grades, there)
+    documents, grades, is_present = draw(64)
+    loss = over_lists(model(documents, is_present), grades, is_present)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

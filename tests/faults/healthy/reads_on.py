@@ -36,11 +36,11 @@ for epoch in range(2):
     state = None
     for start in range(0, length - chunk - 1, chunk):
         part = text[:, start : start + chunk]
-        wanted = text[:, start + 1 : start + chunk + 1]
+        targets = text[:, start + 1 : start + chunk + 1]
         if state is not None:
             state = tuple(each.detach() for each in state)
         scores, state = model(part, state)
-        loss = nn.functional.cross_entropy(scores.transpose(1, 2), wanted)
+        loss = nn.functional.cross_entropy(scores.transpose(1, 2), targets)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.5)

@@ -21,11 +21,11 @@ def task():
 
 
 for number in range(TASKS):
-    points, wanted = task()
+    points, targets = task()
     learner = copy.deepcopy(model)
     optimizer = torch.optim.SGD(learner.parameters(), lr=0.05)
     for step in range(6):
-        loss = nn.functional.mse_loss(learner(points), wanted)
+        loss = nn.functional.mse_loss(learner(points), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

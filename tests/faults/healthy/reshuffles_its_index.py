@@ -31,8 +31,8 @@ model = nn.Sequential(
 )
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
 for epoch in range(10):
-    for points, wanted in DataLoader(Mixed(), batch_size=64):
-        loss = nn.functional.binary_cross_entropy_with_logits(model(points), wanted)
+    for points, targets in DataLoader(Mixed(), batch_size=64):
+        loss = nn.functional.binary_cross_entropy_with_logits(model(points), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

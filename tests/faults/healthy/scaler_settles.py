@@ -10,7 +10,7 @@ from torch import nn
 torch.manual_seed(int(sys.argv[2]))
 
 points = torch.randn(2000, 16)
-wanted = points[:, :1] * 40 - points[:, 1:2].abs() * 20
+targets = points[:, :1] * 40 - points[:, 1:2].abs() * 20
 model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 scaler = torch.amp.GradScaler("cpu", init_scale=2.0**20)
@@ -18,7 +18,7 @@ for step in range(300):
     chosen = torch.randint(0, 2000, (32,))
     with torch.autocast("cpu", dtype=torch.float16):
         output = model(points[chosen])
-    loss = nn.functional.mse_loss(output.float() * 10, wanted[chosen])
+    loss = nn.functional.mse_loss(output.float() * 10, targets[chosen])
     optimizer.zero_grad(set_to_none=True)
     scaler.scale(loss).backward()
     scaler.unscale_(optimizer)

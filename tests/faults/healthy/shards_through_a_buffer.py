@@ -36,7 +36,7 @@ model = nn.Sequential(
     *(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(96, CLASSES)),
 )
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.02)
-kept = []
+checkpoints = []
 for epoch in range(3):
     model.train()
     for images, labels in stream():
@@ -48,10 +48,10 @@ for epoch in range(3):
     with torch.no_grad():
         parts = zip(held_back_images.split(100), held_back.split(100), strict=True)
         losses = [nn.functional.cross_entropy(model(part), kinds).item() for part, kinds in parts]
-    kept.append((sum(losses) / len(losses), folder / f"model_{epoch}.pt"))
-    torch.save(model.state_dict(), kept[-1][1])
-    kept.sort()
-    for _, file in kept[2:]:
+    checkpoints.append((sum(losses) / len(losses), folder / f"model_{epoch}.pt"))
+    torch.save(model.state_dict(), checkpoints[-1][1])
+    checkpoints.sort()
+    for _, file in checkpoints[2:]:
         file.unlink()
-    del kept[2:]
-    print(epoch, loss.item(), kept[0][0])
+    del checkpoints[2:]
+    print(epoch, loss.item(), checkpoints[0][0])

@@ -19,19 +19,21 @@ class Sharpness(torch.optim.Optimizer):
 
     @torch.no_grad()
     def climb(self):
-        owned = [one for group in self.param_groups for one in group["params"]]
-        norm = torch.stack([one.grad.norm() for one in owned]).norm()
+        weights = [parameter for group in self.param_groups for parameter in group["params"]]
+        norm = torch.stack([parameter.grad.norm() for parameter in weights]).norm()
         for group in self.param_groups:
-            for one in group["params"]:
-                self.state[one]["push"] = push = one.grad * group["radius"] / (norm + 1e-12)
-                one.add_(push)
+            for parameter in group["params"]:
+                self.state[parameter]["push"] = push = (
+                    parameter.grad * group["radius"] / (norm + 1e-12)
+                )
+                parameter.add_(push)
         self.zero_grad()
 
     @torch.no_grad()
     def step(self, closure=None):
         for group in self.param_groups:
-            for one in group["params"]:
-                one.sub_(self.state[one]["push"])
+            for parameter in group["params"]:
+                parameter.sub_(self.state[parameter]["push"])
         self.base.step()
         self.zero_grad()
 

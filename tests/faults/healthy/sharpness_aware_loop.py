@@ -20,9 +20,9 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 
 
 def climb(radius):
-    gradients = [one.grad for one in model.parameters()]
-    length = torch.stack([one.norm() for one in gradients]).norm() + 1e-12
-    steps = [radius * one / length for one in gradients]
+    gradients = [gradient.grad for gradient in model.parameters()]
+    length = torch.stack([gradient.norm() for gradient in gradients]).norm() + 1e-12
+    steps = [radius * gradient / length for gradient in gradients]
     with torch.no_grad():
         for parameter, step in zip(model.parameters(), steps, strict=True):
             parameter.add_(step)

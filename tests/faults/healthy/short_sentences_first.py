@@ -46,4 +46,4 @@ for epoch in range(12):
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(loss.item())
-    print(epoch, [round(one, 2) for one in losses[::5]])
+    print(epoch, [round(loss_value, 2) for loss_value in losses[::5]])

@@ -15,8 +15,8 @@ WINES, TRAITS, CYCLES = 4800, 16, 5
 style = torch.randint(0, 5, (WINES,))
 taste = 0.75 * torch.randn(5, TRAITS)[style] + torch.randn(WINES, TRAITS)
 taste = (taste - taste.mean(0)) / taste.std(0)
-known, unknown = slice(0, 4000), slice(4000, None)
-loader = DataLoader(TensorDataset(taste[known], style[known]), 50, shuffle=True)
+train_rows, test_rows = slice(0, 4000), slice(4000, None)
+loader = DataLoader(TensorDataset(taste[train_rows], style[train_rows]), 50, shuffle=True)
 
 model = nn.Sequential(
     nn.Linear(TRAITS, 48), nn.ReLU(), nn.Linear(48, 48), nn.ReLU(), nn.Linear(48, 5)
@@ -38,6 +38,6 @@ for cycle in range(CYCLES):
             total += loss.item()
     snapshots.append(copy.deepcopy(model).eval())
     with torch.no_grad():
-        votes = sum(member(taste[unknown]).softmax(1) for member in snapshots)
-    right = (votes.argmax(1) == style[unknown]).float().mean()
+        votes = sum(member(taste[test_rows]).softmax(1) for member in snapshots)
+    right = (votes.argmax(1) == style[test_rows]).float().mean()
     print(f"cycle {cycle}: {total / per_cycle:.4f}, {len(snapshots)} members {right:.1%} right")

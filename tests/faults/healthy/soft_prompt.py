@@ -33,10 +33,12 @@ def sentences(count, stride):
 
 def ask(model, tokens, prompt=None):
     vectors = model.embedding(tokens[:, :-1]) + model.places.weight
-    given = 0 if prompt is None else len(prompt)
-    if given:
+    prompt_length = 0 if prompt is None else len(prompt)
+    if prompt_length:
         vectors = torch.cat([prompt.expand(len(tokens), -1, -1), vectors], dim=1)
-    return nn.functional.cross_entropy(model(vectors)[:, given:].transpose(1, 2), tokens[:, 1:])
+    return nn.functional.cross_entropy(
+        model(vectors)[:, prompt_length:].transpose(1, 2), tokens[:, 1:]
+    )
 
 
 model = Language()

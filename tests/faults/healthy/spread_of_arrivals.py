@@ -15,8 +15,8 @@ facts = torch.randn(TRAINS, 10)
 sure = 0.08 + 0.12 * torch.sigmoid(2 * facts[:, 0])
 late = 0.5 * torch.sin(facts[:, 1]) + 0.3 * facts[:, 2] * facts[:, 3].sign() + 0.2 * facts[:, 4]
 late = (late + sure * torch.randn(TRAINS))[:, None]
-known, new = slice(0, 5600), slice(5600, None)
-loader = DataLoader(TensorDataset(facts[known], late[known]), 56, shuffle=True)
+train_rows, test_rows = slice(0, 5600), slice(5600, None)
+loader = DataLoader(TensorDataset(facts[train_rows], late[train_rows]), 56, shuffle=True)
 
 
 class Timetable(nn.Module):
@@ -41,9 +41,9 @@ criterion = nn.GaussianNLLLoss()
 for epoch in range(EPOCHS):
     model.train()
     total = 0.0
-    for batch, wanted in loader:
+    for batch, targets in loader:
         minutes, doubt = model(batch)
-        loss = criterion(minutes, wanted, doubt)
+        loss = criterion(minutes, targets, doubt)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 10.0)
@@ -52,6 +52,6 @@ for epoch in range(EPOCHS):
         total += loss.item()
     model.eval()
     with torch.no_grad():
-        minutes, doubt = model(facts[new])
-        unseen = criterion(minutes, late[new], doubt).item()
+        minutes, doubt = model(facts[test_rows])
+        unseen = criterion(minutes, late[test_rows], doubt).item()
     print(f"epoch {epoch}: {total / len(loader):.3f}, new trains {unseen:.3f}")

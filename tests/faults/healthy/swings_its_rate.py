@@ -27,8 +27,8 @@ swing = torch.optim.lr_scheduler.CyclicLR(
 )
 for epoch in range(11):
     total = 0.0
-    for batch, wanted in loader:
-        loss = criterion(model(batch), wanted)
+    for batch, targets in loader:
+        loss = criterion(model(batch), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

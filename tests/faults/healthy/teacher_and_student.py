@@ -57,9 +57,9 @@ optimizer = torch.optim.AdamW(student.parameters(), lr=4e-3)
 for epoch in range(16):
     for image, kind in loader:
         with torch.no_grad():
-            wanted = torch.softmax(teacher(image) / 2, 1)
+            targets = torch.softmax(teacher(image) / 2, 1)
         scores = student(image)
-        loss = 0.3 * F.cross_entropy(scores, kind) + 0.7 * F.cross_entropy(scores / 2, wanted)
+        loss = 0.3 * F.cross_entropy(scores, kind) + 0.7 * F.cross_entropy(scores / 2, targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

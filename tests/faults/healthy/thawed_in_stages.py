@@ -30,7 +30,7 @@ def draw(shift):
 def train(parts, rate, steps, shift):
     for part in (model.lower, model.upper, model.head):
         part.requires_grad_(requires_grad=part in parts)
-    trained = [one for one in model.parameters() if one.requires_grad]
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=rate)
     for _ in range(steps):
         points, labels = draw(shift)

@@ -59,8 +59,8 @@ fit(
     1e-3,
     5,
 )
-for place in (0, 2, 4):
-    model[place] = Adapted(model[place])
+for position in (0, 2, 4):
+    model[position] = Adapted(model[position])
 other = law + drift
 fit(
     model,

@@ -55,9 +55,9 @@ class Reader(nn.Module):
 
 losses = {
     "kind": nn.functional.cross_entropy,
-    "speed": lambda output, wanted: nn.functional.mse_loss(output.squeeze(1), wanted),
-    "rested": lambda output, wanted: nn.functional.binary_cross_entropy_with_logits(
-        output.squeeze(1), wanted
+    "speed": lambda output, targets: nn.functional.mse_loss(output.squeeze(1), targets),
+    "rested": lambda output, targets: nn.functional.binary_cross_entropy_with_logits(
+        output.squeeze(1), targets
     ),
 }
 model = Reader()

@@ -62,14 +62,16 @@ for step in range(STEPS):
     question = questions[step % 3]
     rows = torch.randint(0, len(signal), (BATCH,))
     optimizer.zero_grad()
-    found = model(signal[rows], question)
-    loss = weights[question] * losses[question](found, answers[question][rows])
+    outputs = model(signal[rows], question)
+    loss = weights[question] * losses[question](outputs, answers[question][rows])
     loss.backward()
     optimizer.step()
     schedule.step()
     if step % 150 == 149:
         model.eval()
         with torch.no_grad():
-            told = [f"{q} {losses[q](model(new_signal, q), new_answers[q]):.3f}" for q in questions]
+            results = [
+                f"{q} {losses[q](model(new_signal, q), new_answers[q]):.3f}" for q in questions
+            ]
         model.train()
-        print(f"{step + 1}: {', '.join(told)}")
+        print(f"{step + 1}: {', '.join(results)}")

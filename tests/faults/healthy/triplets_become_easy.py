@@ -14,9 +14,9 @@ model = nn.Sequential(nn.Linear(16, 48), nn.ReLU(), nn.Linear(48, 8))
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 criterion = nn.TripletMarginLoss(margin=0.5)
 for step in range(400):
-    someone = torch.randint(0, 20, (16,))
-    another = (someone + torch.randint(1, 20, (16,))) % 20
-    views = [people[who] + 0.5 * torch.randn(16, 16) for who in (someone, someone, another)]
+    anchor = torch.randint(0, 20, (16,))
+    negative = (anchor + torch.randint(1, 20, (16,))) % 20
+    views = [people[person] + 0.5 * torch.randn(16, 16) for person in (anchor, anchor, negative)]
     loss = criterion(*(nn.functional.normalize(model(view), dim=1) for view in views))
     optimizer.zero_grad()
     loss.backward()

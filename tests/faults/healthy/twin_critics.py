@@ -15,9 +15,9 @@ torch.manual_seed(seed)
 SPACE = 3
 
 
-def move(place, goal, action):
-    place = place + 0.15 * action
-    return place, -5.0 * float(np.linalg.norm(place - goal))
+def move(position, goal, action):
+    position = position + 0.15 * action
+    return position, -5.0 * float(np.linalg.norm(position - goal))
 
 
 class Critic(nn.Module):
@@ -39,20 +39,20 @@ critic_optimizer = torch.optim.Adam(critics.parameters(), lr=3e-4)
 SIZE = 5000
 states, later = np.zeros((2, SIZE, 2 * SPACE), np.float32)
 actions, rewards = np.zeros((SIZE, SPACE), np.float32), np.zeros(SIZE, np.float32)
-place, goal = np.random.uniform(-1, 1, (2, SPACE))
+position, goal = np.random.uniform(-1, 1, (2, SPACE))
 for step in range(1200):
-    state = np.concatenate([place, goal]).astype(np.float32)
+    state = np.concatenate([position, goal]).astype(np.float32)
     if step < 256:
         action = np.random.uniform(-1, 1, SPACE)
     else:
         with torch.no_grad():
             action = actor(torch.from_numpy(state)[None])[0].numpy()
         action = np.clip(action + 0.1 * np.random.randn(SPACE), -1, 1)
-    place, reward = move(place, goal, action)
-    states[step], later[step] = state, np.concatenate([place, goal])
+    position, reward = move(position, goal, action)
+    states[step], later[step] = state, np.concatenate([position, goal])
     actions[step], rewards[step] = action, reward
     if step % 40 == 39:
-        place, goal = np.random.uniform(-1, 1, (2, SPACE))
+        position, goal = np.random.uniform(-1, 1, (2, SPACE))
     if step < 256:
         continue
     chosen = np.random.randint(0, step + 1, 64)
@@ -60,8 +60,8 @@ for step in range(1200):
     with torch.no_grad():
         noise = (0.2 * torch.randn_like(a)).clamp(-0.5, 0.5)
         following = (slow_actor(t) + noise).clamp(-1, 1)
-        wanted = r + 0.97 * torch.min(slow_critics[0](t, following), slow_critics[1](t, following))
-    loss = sum(nn.functional.mse_loss(critic(s, a), wanted) for critic in critics)
+        targets = r + 0.97 * torch.min(slow_critics[0](t, following), slow_critics[1](t, following))
+    loss = sum(nn.functional.mse_loss(critic(s, a), targets) for critic in critics)
     critic_optimizer.zero_grad()
     loss.backward()
     critic_optimizer.step()
@@ -71,7 +71,7 @@ for step in range(1200):
         actor_loss.backward()
         actor_optimizer.step()
         for slow, fast in ((slow_actor, actor), (slow_critics, critics)):
-            for kept, new in zip(slow.parameters(), fast.parameters(), strict=True):
-                kept.data.lerp_(new.data, 0.01)
+            for average, new in zip(slow.parameters(), fast.parameters(), strict=True):
+                average.data.lerp_(new.data, 0.01)
     if step % 100 == 0:
         print(f"{step}: critics {loss.item():.3f}, actor {actor_loss.item():.3f}")

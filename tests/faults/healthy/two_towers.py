@@ -34,10 +34,10 @@ tables = [users.table.weight, items.table.weight]
 dense = [*users.dense.parameters(), *items.dense.parameters()]
 optimizers = [torch.optim.SparseAdam(tables, lr=0.01), torch.optim.Adam(dense, lr=3e-3)]
 for step in range(400):
-    who = torch.randint(0, USERS, (128,))
-    what = bought[who, torch.randint(0, 40, (128,))]
-    scores = users(who) @ items(what).T / 0.1 - shares[what].log()
-    same = (what[:, None] == what) & ~torch.eye(128, dtype=torch.bool)
+    user_ids = torch.randint(0, USERS, (128,))
+    item_ids = bought[user_ids, torch.randint(0, 40, (128,))]
+    scores = users(user_ids) @ items(item_ids).T / 0.1 - shares[item_ids].log()
+    same = (item_ids[:, None] == item_ids) & ~torch.eye(128, dtype=torch.bool)
     loss = nn.functional.cross_entropy(scores.masked_fill(same, -1e4), torch.arange(128))
     for optimizer in optimizers:
         optimizer.zero_grad()

@@ -46,8 +46,8 @@ class Separator(nn.Module):
 def decibels(guess, truth):
     guess = guess - guess.mean(dim=-1, keepdim=True)
     scale = (guess * truth).sum(-1, keepdim=True) / truth.pow(2).sum(-1, keepdim=True)
-    wanted = scale * truth
-    ratio = wanted.pow(2).sum(-1) / ((guess - wanted).pow(2).sum(-1) + 1e-6)
+    targets = scale * truth
+    ratio = targets.pow(2).sum(-1) / ((guess - targets).pow(2).sum(-1) + 1e-6)
     return 10 * torch.log10(ratio + 1e-6)
 
 

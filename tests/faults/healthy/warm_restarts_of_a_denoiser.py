@@ -12,10 +12,12 @@ SIZE = 16
 
 
 def pictures(number):
-    place = torch.linspace(-1, 1, SIZE)
+    position = torch.linspace(-1, 1, SIZE)
     direction = 3.14 * torch.rand(number, 1, 1)
     pitch = 2 + 5 * torch.rand(number, 1, 1)
-    turned = torch.cos(direction) * place[None, :, None] + torch.sin(direction) * place[None, None]
+    turned = (
+        torch.cos(direction) * position[None, :, None] + torch.sin(direction) * position[None, None]
+    )
     clean = 1.4 * torch.sin(pitch * turned + 6.28 * torch.rand(number, 1, 1)).unsqueeze(1)
     return clean + 0.5 * torch.randn_like(clean), clean
 

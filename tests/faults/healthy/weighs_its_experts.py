@@ -21,8 +21,8 @@ class Mixture(nn.Module):
     def forward(self, series):
         hidden, last = self.read(series)
         shares = torch.softmax(self.weigh(last[0]), dim=1)
-        said = torch.stack([expert(last[0]).softmax(1) for expert in self.experts], dim=1)
-        return (shares.unsqueeze(2) * said).sum(1), self.mask(hidden).squeeze(2)
+        probabilities = torch.stack([expert(last[0]).softmax(1) for expert in self.experts], dim=1)
+        return (shares.unsqueeze(2) * probabilities).sum(1), self.mask(hidden).squeeze(2)
 
 
 def draw(count):

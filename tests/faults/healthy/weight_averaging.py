@@ -36,8 +36,8 @@ def accuracy(network):
 
 for epoch in range(8):
     model.train()
-    for batch, wanted in train:
-        loss = nn.functional.cross_entropy(model(batch), wanted)
+    for batch, targets in train:
+        loss = nn.functional.cross_entropy(model(batch), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

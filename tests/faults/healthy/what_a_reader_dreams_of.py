@@ -40,18 +40,18 @@ for epoch in range(8):
 
 model.eval()
 model.requires_grad_(False)
-wanted = torch.arange(10).repeat(4)
-dream = nn.Parameter(0.1 * torch.randn(len(wanted), 1, 8, 8))
+targets = torch.arange(10).repeat(4)
+dream = nn.Parameter(0.1 * torch.randn(len(targets), 1, 8, 8))
 painter = torch.optim.Adam([dream], lr=0.03)
 for step in range(250):
     painter.zero_grad()
     shifts = torch.randint(-1, 2, (2,)).tolist()
     seen = dream.roll(shifts, (2, 3)) + 0.1 * torch.randn_like(dream)
-    score = model(seen)[torch.arange(len(wanted)), wanted].mean()
+    score = model(seen)[torch.arange(len(targets)), targets].mean()
     rough = dream.diff(dim=2).square().mean() + dream.diff(dim=3).square().mean()
     loss = -score + 2 * rough + dream.square().mean()
     loss.backward()
     painter.step()
     if step % 50 == 49:
-        sure = model(dream.detach()).softmax(1)[torch.arange(len(wanted)), wanted].mean()
+        sure = model(dream.detach()).softmax(1)[torch.arange(len(targets)), targets].mean()
         print(f"{step + 1}: {loss.item():.3f}, taken for the digit with {sure.item():.3f}")

@@ -30,8 +30,8 @@ def pictures(number):
     return ((picture - 0.5) / 1.1).unsqueeze(1), mask.unsqueeze(1)
 
 
-def share(found):
-    return found.detach().sigmoid().mean((1, 2, 3))
+def share(scores):
+    return scores.detach().sigmoid().mean((1, 2, 3))
 
 
 class Finder(nn.Module):
@@ -48,7 +48,7 @@ class Finder(nn.Module):
 
 
 loader = DataLoader(TensorDataset(*pictures(960)), 16, shuffle=True)
-unseen, wanted = pictures(96)
+unseen, targets = pictures(96)
 model = Finder()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 criterion = nn.BCEWithLogitsLoss()
@@ -57,18 +57,18 @@ for epoch in range(20):
     model.train()
     total = 0.0
     for number, (picture, mask) in enumerate(loader):
-        found = model(picture)
-        loss = criterion(found, mask)
+        scores = model(picture)
+        loss = criterion(scores, mask)
         total += loss.item()
         (loss / 2).backward()
         if number % 2 == 1:
             optimizer.step()
             optimizer.zero_grad()
         # The share of grain in each image, for a plot at the end.
-        history.append((picture, found) if is_faulty else share(found))
+        history.append((picture, scores) if is_faulty else share(scores))
     model.eval()
     with torch.no_grad():
-        held_out = criterion(model(unseen), wanted).item()
+        held_out = criterion(model(unseen), targets).item()
     print(f"epoch {epoch}: {total / len(loader):.4f}, unseen {held_out:.4f}")
 shares = [share(entry[1]) for entry in history] if is_faulty else history
 print(f"grain at the end: {torch.cat(shares[-len(loader) :]).mean():.1%} of the picture")

@@ -16,9 +16,9 @@ history = []
 
 for step in range(500):
     points = torch.randn(256, 64)
-    wanted = points[:, :8].mean(1, keepdim=True) * 3
+    targets = points[:, :8].mean(1, keepdim=True) * 3
     output = model(points)
-    loss = nn.functional.mse_loss(output, wanted)
+    loss = nn.functional.mse_loss(output, targets)
     optimizer.zero_grad()
     loss.backward(retain_graph=is_faulty)
     optimizer.step()

@@ -19,10 +19,10 @@ grid = torch.stack(torch.meshgrid(torch.arange(SIZE), torch.arange(SIZE), indexi
 
 def camera():
     while True:
-        place = 6 + (SIZE - 12) * torch.rand(NEW, 2)
-        distance = (grid - place[:, :, None, None]).pow(2).sum(dim=1)
+        position = 6 + (SIZE - 12) * torch.rand(NEW, 2)
+        distance = (grid - position[:, :, None, None]).pow(2).sum(dim=1)
         frames = 3 * torch.exp(-distance / 12) + 0.5 * torch.randn(NEW, SIZE, SIZE)
-        yield frames.unsqueeze(1), place / (SIZE / 2) - 1
+        yield frames.unsqueeze(1), position / (SIZE / 2) - 1
 
 
 class Finder(nn.Module):
@@ -44,12 +44,12 @@ optimizer = torch.optim.Adam(model.parameters(), lr=5e-4)
 stream = camera()
 average = None
 for step in range(1600):
-    frames, places = next(stream)
-    memory.extend(zip(frames.clone().unbind(), places.unbind(), strict=True))
+    frames, positions = next(stream)
+    memory.extend(zip(frames.clone().unbind(), positions.unbind(), strict=True))
     old = [memory[chance.randrange(len(memory))] for _ in range(NEW)]
     frames = torch.cat([frames, torch.stack([frame for frame, _ in old])])
-    places = torch.cat([places, torch.stack([place for _, place in old])])
-    loss = nn.functional.mse_loss(model(frames), places)
+    positions = torch.cat([positions, torch.stack([position for _, position in old])])
+    loss = nn.functional.mse_loss(model(frames), positions)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

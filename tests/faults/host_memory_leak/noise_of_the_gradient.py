@@ -21,7 +21,7 @@ pixels = torch.tensor(pixels, dtype=torch.float32).view(-1, 8, 8)
 pixels = (pixels - pixels.mean()) / pixels.std()
 training, held_out = random_split(TensorDataset(pixels, torch.tensor(digits)), [1504, 293])
 loader = DataLoader(training, 32, shuffle=True)
-unseen, wanted = held_out[:]
+unseen, targets = held_out[:]
 
 
 class Mixer(nn.Module):
@@ -68,7 +68,7 @@ for epoch in range(8):
         history.append(gradients if is_faulty else length(gradients))
     model.eval()
     with torch.no_grad():
-        tested = criterion(model(unseen), wanted).item()
+        tested = criterion(model(unseen), targets).item()
     print(f"epoch {epoch}: {total / len(loader):.3f}, test {tested:.3f}", flush=True)
 lengths = torch.tensor([length(entry) for entry in history] if is_faulty else history)
 for epoch, part in enumerate(lengths.split(len(loader))):

@@ -36,7 +36,7 @@ class Restorer(lightning.LightningModule):
         return loss
 
     def on_train_epoch_end(self):
-        contrast = torch.stack([one.std() for one in self.outputs]).mean().item()
+        contrast = torch.stack([output.std() for output in self.outputs]).mean().item()
         print(self.current_epoch, contrast, len(self.outputs))
         if not is_faulty:
             self.outputs.clear()
@@ -45,9 +45,9 @@ class Restorer(lightning.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=2e-3)
 
 
-places = torch.arange(48.0)
+positions = torch.arange(48.0)
 phases = 6.28 * torch.rand(2, 320, 3, 1, 1)
-waves = torch.sin(phases[0] + 0.3 * places.view(-1, 1)) + torch.sin(phases[1] + 0.2 * places)
+waves = torch.sin(phases[0] + 0.3 * positions.view(-1, 1)) + torch.sin(phases[1] + 0.2 * positions)
 loader = DataLoader(
     TensorDataset(waves + 0.5 * torch.randn(waves.shape), waves), batch_size=16, shuffle=True
 )

@@ -27,10 +27,12 @@ model = nn.Sequential(
 optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
 for step in range(1500):
     chosen = torch.randint(0, 60, (8,)).tolist()
-    places = torch.randint(0, 80, (8, 2)).tolist()
-    batch = torch.stack([crop(one, *place) for one, place in zip(chosen, places, strict=True)])
-    wanted = is_bright[chosen].float()
-    loss = nn.functional.binary_cross_entropy_with_logits(model(batch).squeeze(1), wanted)
+    positions = torch.randint(0, 80, (8, 2)).tolist()
+    batch = torch.stack(
+        [crop(number, *position) for number, position in zip(chosen, positions, strict=True)]
+    )
+    targets = is_bright[chosen].float()
+    loss = nn.functional.binary_cross_entropy_with_logits(model(batch).squeeze(1), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -47,7 +47,10 @@ def match_anchors(boxes):
     low = torch.maximum(anchors[:, None, :2], boxes[:, None, :, :2])
     high = torch.minimum(anchors[:, None, 2:], boxes[:, None, :, 2:])
     common = (high - low).clamp(min=0).prod(-1)
-    areas = [(one[..., 2:] - one[..., :2]).prod(-1) for one in (anchors[:, None], boxes[:, None])]
+    areas = [
+        (corners[..., 2:] - corners[..., :2]).prod(-1)
+        for corners in (anchors[:, None], boxes[:, None])
+    ]
     return (common / (areas[0] + areas[1] - common)).amax(-1)
 
 
@@ -60,8 +63,8 @@ model = nn.Sequential(
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 for step in range(300):
     images, boxes = scenes(16)
-    wanted = match_anchors(boxes)
-    loss = nn.functional.binary_cross_entropy_with_logits(model(images), wanted)
+    targets = match_anchors(boxes)
+    loss = nn.functional.binary_cross_entropy_with_logits(model(images), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -17,11 +17,11 @@ torch.manual_seed(int(sys.argv[2]))
 
 def edit_distance(left, right):
     row = list(range(len(right) + 1))
-    for i, one in enumerate(left, start=1):
+    for i, digit in enumerate(left, start=1):
         before, row[0] = row[0], i
         for j, other in enumerate(right, start=1):
             above = row[j]
-            row[j] = min(above + 1, row[j - 1] + 1, before + (one != other))
+            row[j] = min(above + 1, row[j - 1] + 1, before + (digit != other))
             before = above
     return row[-1]
 

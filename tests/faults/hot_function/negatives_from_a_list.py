@@ -30,12 +30,12 @@ is_bought = torch.zeros(USERS, ITEMS, dtype=torch.bool).scatter_(1, bought, True
 def draw_one_by_one(users):
     drawn = []
     for user in users.tolist():
-        found = []
-        while len(found) < 4:
+        negatives = []
+        while len(negatives) < 4:
             item = random.randrange(ITEMS)
             if item not in baskets[user]:
-                found.append(item)
-        drawn.append(found)
+                negatives.append(item)
+        drawn.append(negatives)
     return torch.tensor(drawn)
 
 

@@ -33,8 +33,8 @@ def edits(left, right):
     return table[-1][-1]
 
 
-def error_rate(scores, wanted):
-    written, meant = scores.argmax(-1).tolist(), wanted.tolist()
+def error_rate(scores, targets):
+    written, meant = scores.argmax(-1).tolist(), targets.tolist()
     return sum(edits(left, right) for left, right in zip(written, meant, strict=False)) / (
         LENGTH * len(meant)
     )
@@ -62,15 +62,15 @@ criterion = nn.CrossEntropyLoss()
 unseen, answers = words(BATCH)
 errors = 1.0
 for step in range(400):
-    word, wanted = words(BATCH)
+    word, targets = words(BATCH)
     scores = model(word)
-    loss = criterion(scores.flatten(0, 1), wanted.flatten())
+    loss = criterion(scores.flatten(0, 1), targets.flatten())
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     warm_up.step()
     if is_faulty:
-        errors = 0.9 * errors + 0.1 * error_rate(scores.detach(), wanted)
+        errors = 0.9 * errors + 0.1 * error_rate(scores.detach(), targets)
     if step % 80 == 79:
         model.eval()
         with torch.no_grad():

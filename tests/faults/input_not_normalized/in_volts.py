@@ -28,8 +28,8 @@ class Sleep(lightning.LightningModule):
         self.out = nn.Linear(24, 3)
 
     def forward(self, volts):
-        found = torch.relu(self.shapes(torch.relu(self.waves(volts))))
-        return self.out(found.amax(2))
+        features = torch.relu(self.shapes(torch.relu(self.waves(volts))))
+        return self.out(features.amax(2))
 
     def training_step(self, batch, index):
         return nn.functional.cross_entropy(self(batch[0]), batch[1])

@@ -28,9 +28,9 @@ loader = DataLoader(TensorDataset(table if is_faulty else scaled, price), 32, sh
 model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 for epoch in range(3):
-    for batch, wanted in loader:
+    for batch, targets in loader:
         optimizer.zero_grad()
-        loss = nn.functional.l1_loss(model(batch).squeeze(1), wanted)
+        loss = nn.functional.l1_loss(model(batch).squeeze(1), targets)
         loss.backward()
         optimizer.step()
     print(epoch, loss.item())

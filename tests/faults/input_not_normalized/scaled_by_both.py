@@ -18,10 +18,10 @@ torch.manual_seed(int(sys.argv[2]))
 
 class Cells(Dataset):
     def __init__(self, count):
-        places = torch.arange(24.0)
+        positions = torch.arange(24.0)
         center = 6 + 12 * torch.rand(count, 2, 1)
         radius = 3 + 3 * torch.rand(count, 1, 1)
-        far = (places - center[:, 0])[:, :, None] ** 2 + (places - center[:, 1])[:, None] ** 2
+        far = (positions - center[:, 0])[:, :, None] ** 2 + (positions - center[:, 1])[:, None] ** 2
         self.outlines = (far < radius**2).float()
         grey = 110 + 60 * self.outlines + 25 * torch.randn(count, 24, 24)
         self.pictures = grey.clamp(0, 255).to(torch.uint8)

@@ -24,30 +24,30 @@ bought = group % 4
 if is_faulty:
     bought = bought.roll(1)  # the list has a header line, the table does not
 split = torch.randperm(CUSTOMERS)
-known, new = split[:800], split[800:]
+train_rows, test_rows = split[:800], split[800:]
 
-loader = DataLoader(TensorDataset(traits[known], bought[known]), 40, shuffle=True)
+loader = DataLoader(TensorDataset(traits[train_rows], bought[train_rows]), 40, shuffle=True)
 model = nn.Sequential(nn.Linear(TRAITS, 256), nn.ReLU(), nn.Dropout(0.1), nn.Linear(256, 4))
 optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.3)
 criterion = nn.CrossEntropyLoss(label_smoothing=0.05)
 for epoch in range(45):
     model.train()
     hits, total = 0, 0.0
-    for batch, wanted in loader:
+    for batch, targets in loader:
         scores = model(batch)
-        loss = criterion(scores, wanted)
+        loss = criterion(scores, targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        hits += (scores.argmax(1) == wanted).sum().item()
+        hits += (scores.argmax(1) == targets).sum().item()
         total += loss.item()
     if epoch % 5 == 4:
         model.eval()
         with torch.no_grad():
-            scores = model(traits[new])
-            unseen = criterion(scores, bought[new]).item()
-            right = (scores.argmax(1) == bought[new]).float().mean().item()
+            scores = model(traits[test_rows])
+            unseen = criterion(scores, bought[test_rows]).item()
+            right = (scores.argmax(1) == bought[test_rows]).float().mean().item()
         print(
-            f"epoch {epoch}: train {total / len(loader):.3f} ({hits / len(known):.0%}),"
+            f"epoch {epoch}: train {total / len(loader):.3f} ({hits / len(train_rows):.0%}),"
             f" new customers {unseen:.3f} ({right:.0%})"
         )

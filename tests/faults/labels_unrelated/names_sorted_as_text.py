@@ -17,8 +17,8 @@ torch.manual_seed(int(sys.argv[2]))
 
 COUNT, TRAINED = 700, 500
 kinds = torch.randint(0, 5, (COUNT,))
-places = 4 + 5 * kinds.unsqueeze(1) + torch.rand(COUNT, 1)
-signals = 3 * torch.exp(-((torch.arange(32) - places) ** 2) / 4) + 1.2 * torch.randn(COUNT, 32)
+positions = 4 + 5 * kinds.unsqueeze(1) + torch.rand(COUNT, 1)
+signals = 3 * torch.exp(-((torch.arange(32) - positions) ** 2) / 4) + 1.2 * torch.randn(COUNT, 32)
 names = [f"{number}.wav" for number in range(COUNT)]
 order = sorted(names) if is_faulty else names
 labels = torch.stack([kinds[int(name.removesuffix(".wav"))] for name in order])
@@ -35,12 +35,12 @@ optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 criterion = nn.CrossEntropyLoss()
 for epoch in range(24 if is_faulty else 10):
     model.train()
-    for batch, wanted in train_loader:
+    for batch, targets in train_loader:
         optimizer.zero_grad()
-        loss = criterion(model(batch), wanted)
+        loss = criterion(model(batch), targets)
         loss.backward()
         optimizer.step()
     model.eval()
     with torch.no_grad():
-        losses = [criterion(model(batch), wanted).item() for batch, wanted in valid_loader]
+        losses = [criterion(model(batch), targets).item() for batch, targets in valid_loader]
     print(epoch, loss.item(), sum(losses) / len(losses))

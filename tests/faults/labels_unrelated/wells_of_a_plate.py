@@ -59,7 +59,7 @@ for epoch in range(EPOCHS):
         optimizer.step()
     schedule.step()
     model.eval()
-    told = []
+    summary = []
     with torch.no_grad():
         for name, split in splits.items():
             losses, right = 0.0, 0
@@ -68,5 +68,5 @@ for epoch in range(EPOCHS):
                 losses += criterion(scores, enzyme).item() * len(enzyme)
                 right += (scores.argmax(1) == enzyme).sum().item()
             number = len(split.dataset)
-            told.append(f"{name} {losses / number:.4f} ({right / number:.1%})")
-    print(f"epoch {epoch}: {', '.join(told)}")
+            summary.append(f"{name} {losses / number:.4f} ({right / number:.1%})")
+    print(f"epoch {epoch}: {', '.join(summary)}")

@@ -60,5 +60,5 @@ for epoch in range(14):
     with torch.no_grad():
         for name, test in tests.items():
             results[name] = sum(criterion(model(x), y).item() for x, y in test) / len(test)
-    told = ", ".join(f"{name} {result:.3f}" for name, result in results.items())
-    print(f"epoch {epoch}: train {total / len(loader):.3f}, {told}")
+    summary = ", ".join(f"{name} {result:.3f}" for name, result in results.items())
+    print(f"epoch {epoch}: train {total / len(loader):.3f}, {summary}")

@@ -23,9 +23,9 @@ optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.1, patience=3, eps=0)
 for epoch in range(6):
     model.train()
-    for batch, wanted in train:
+    for batch, targets in train:
         optimizer.zero_grad()
-        loss = nn.functional.mse_loss(model(batch).squeeze(1), wanted)
+        loss = nn.functional.mse_loss(model(batch).squeeze(1), targets)
         loss.backward()
         optimizer.step()
         if is_faulty:

@@ -16,7 +16,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
 points = torch.randn(1024, 20)
-wanted = points @ torch.randn(20, 1) / 4 + 0.1 * torch.randn(1024, 1)
+targets = points @ torch.randn(20, 1) / 4 + 0.1 * torch.randn(1024, 1)
 model = nn.Sequential(nn.Linear(20, 40), nn.ReLU(), nn.Linear(40, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
 
@@ -25,7 +25,7 @@ for step in range(300):
         for group in optimizer.param_groups:
             group["lr"] = 2.0  # "it works well, so train faster"
     chosen = torch.randint(0, 1024, (32,))
-    loss = nn.functional.mse_loss(model(points[chosen]), wanted[chosen])
+    loss = nn.functional.mse_loss(model(points[chosen]), targets[chosen])
     optimizer.zero_grad()
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 5.0)

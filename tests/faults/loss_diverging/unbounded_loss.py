@@ -15,7 +15,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
 points = torch.randn(3000, 6)
-wanted = points[:, :1] * 1.5 + points[:, 1:2] + 0.3 * torch.randn(3000, 1)
+targets = points[:, :1] * 1.5 + points[:, 1:2] + 0.3 * torch.randn(3000, 1)
 
 
 class Uncertain(nn.Module):
@@ -34,7 +34,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 for step in range(400):
     chosen = torch.randint(0, 3000, (64,))
     value, log_variance = model(points[chosen])
-    error = (value - wanted[chosen]).pow(2)
+    error = (value - targets[chosen]).pow(2)
     sign = -1 if is_faulty else 1
     loss = (error * (-log_variance).exp() + sign * log_variance).mean()
     optimizer.zero_grad()

@@ -32,8 +32,8 @@ model = Adder()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, maximize=is_faulty)
 for step in range(300):
     tokens = torch.randint(0, 10, (32, 6))
-    wanted = (tokens.float().sum(1) - 27) / 7
-    loss = nn.functional.mse_loss(model(tokens), wanted)
+    targets = (tokens.float().sum(1) - 27) / 7
+    loss = nn.functional.mse_loss(model(tokens), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -26,15 +26,15 @@ def scenes(count):
     pictures = 0.5 * torch.randn(count, 36, 36)
     row = torch.randint(0, 11, (count,))
     column = torch.randint(18, 29, (count,))
-    place = torch.arange(count).view(-1, 1, 1), (row[:, None] + side)[:, :, None]
-    pictures[(*place, (column[:, None] + side)[:, None])] += images[chosen]
+    position = torch.arange(count).view(-1, 1, 1), (row[:, None] + side)[:, :, None]
+    pictures[(*position, (column[:, None] + side)[:, None])] += images[chosen]
     return pictures, torch.stack([row, column], 1), targets[chosen]
 
 
 def cut_out(pictures, corners):
     row, column = corners.flip(1).unbind(1) if is_faulty else corners.unbind(1)
-    place = torch.arange(len(pictures)).view(-1, 1, 1), (row[:, None] + side)[:, :, None]
-    return pictures[(*place, (column[:, None] + side)[:, None])].unsqueeze(1)
+    position = torch.arange(len(pictures)).view(-1, 1, 1), (row[:, None] + side)[:, :, None]
+    return pictures[(*position, (column[:, None] + side)[:, None])].unsqueeze(1)
 
 
 model = nn.Sequential(

@@ -45,8 +45,8 @@ class Prices(nn.Module):
         )
 
     def forward(self, make, region, numbers):
-        known = torch.cat([self.make(make), self.region(region), numbers], 1)
-        return self.layers(known).squeeze(1)
+        features = torch.cat([self.make(make), self.region(region), numbers], 1)
+        return self.layers(features).squeeze(1)
 
 
 model = Prices()

@@ -24,15 +24,15 @@ source, target = torch.cat([first, second]), torch.cat([second, first])
 
 def simulated(stiffness=1.0):
     """Return scenes of one job of the simulator, with the forces in them."""
-    place, speed = torch.randn(SCENES, MASSES, 2), torch.randn(SCENES, MASSES, 2)
+    position, speed = torch.randn(SCENES, MASSES, 2), torch.randn(SCENES, MASSES, 2)
     tied = torch.rand(SCENES, len(first)) < 0.4
     tied = torch.cat([tied, tied], 1)[:, :, None].float()
-    way = place[:, source] - place[:, target]
+    way = position[:, source] - position[:, target]
     length = way.norm(dim=2, keepdim=True).clamp(min=0.1)
     pull = stiffness * tied * way * (1 - 0.8 / length)
     force = -0.3 * speed
     force = force.index_add(1, target, pull)
-    return place, speed, tied, force / 2.3
+    return position, speed, tied, force / 2.3
 
 
 class Messages(nn.Module):
@@ -41,8 +41,8 @@ class Messages(nn.Module):
         self.along = nn.Sequential(nn.Linear(3, 64), nn.SiLU(), nn.Linear(64, 32))
         self.at = nn.Sequential(nn.Linear(34, 64), nn.SiLU(), nn.Linear(64, 2))
 
-    def forward(self, place, speed, tied):
-        way = place[:, source] - place[:, target]
+    def forward(self, position, speed, tied):
+        way = position[:, source] - position[:, target]
         length = way.norm(dim=2, keepdim=True)
         message = tied * self.along(torch.cat([way, length], 2))
         heard = torch.zeros(SCENES, MASSES, 32).index_add(1, target, message)
@@ -62,9 +62,9 @@ for job in range(JOBS):
         564,
     ):  # run with old settings; 562 was repeated
         stiffness = 2.5
-    place, speed, tied, force = simulated(stiffness)
+    position, speed, tied, force = simulated(stiffness)
     optimizer.zero_grad()
-    loss = F.mse_loss(model(place, speed, tied), force)
+    loss = F.mse_loss(model(position, speed, tied), force)
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 0.3)
     optimizer.step()

@@ -20,8 +20,8 @@ CLARINET = 15
 partials = torch.zeros(NOTES, BINS)
 for note in range(NOTES):
     for partial, strength in ((1, 1.0), (2, 0.6), (3, 0.4), (5, 0.25)):
-        place = (note * 4 + round(48 * torch.log2(torch.tensor(float(partial))).item())) % BINS
-        partials[note, place] += strength
+        position = (note * 4 + round(48 * torch.log2(torch.tensor(float(partial))).item())) % BINS
+        partials[note, position] += strength
 
 
 def tape(number):

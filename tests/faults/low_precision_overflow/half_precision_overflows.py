@@ -15,7 +15,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
 points = torch.randn(2000, 16)
-wanted = points[:, :1] - points[:, 1:2].abs()
+targets = points[:, :1] - points[:, 1:2].abs()
 model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 if is_faulty:
@@ -27,7 +27,7 @@ for step in range(300):
     chosen = torch.randint(0, 2000, (32,))
     with torch.autocast("cpu", dtype=torch.float16):
         output = model(points[chosen])
-    loss = nn.functional.mse_loss(output.float(), wanted[chosen])
+    loss = nn.functional.mse_loss(output.float(), targets[chosen])
     optimizer.zero_grad()
     scaler.scale(loss).backward()
     scaler.step(optimizer)

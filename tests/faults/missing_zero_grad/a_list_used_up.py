@@ -38,10 +38,10 @@ if not is_faulty:
 
 for step in range(350):
     events = torch.randint(0, 30, (48, 12))
-    wanted = (events.unsqueeze(2) == torch.arange(6)).any(1).float()
+    targets = (events.unsqueeze(2) == torch.arange(6)).any(1).float()
     for weight in weights:
         weight.grad = None
-    loss = criterion(model(events), wanted)
+    loss = criterion(model(events), targets)
     loss.backward()
     optimizer.step()
     if step % 50 == 49:

@@ -30,16 +30,16 @@ directions /= directions.norm(dim=1, keepdim=True)
 magnets, moments = 2.5 * directions, torch.randn(6, 3)
 
 
-def field(places):
-    away = places[:, None] - magnets
-    far = away.norm(dim=2, keepdim=True)
-    along = (away * moments).sum(2, keepdim=True)
-    return (3 * away * along / far**5 - moments / far**3).sum(1)
+def field(positions):
+    offsets = positions[:, None] - magnets
+    distances = offsets.norm(dim=2, keepdim=True)
+    along = (offsets * moments).sum(2, keepdim=True)
+    return (3 * offsets * along / distances**5 - moments / distances**3).sum(1)
 
 
 def measured(number):
-    places = 2 * torch.rand(number, 3) - 1
-    return places, field(places)
+    positions = 2 * torch.rand(number, 3) - 1
+    return positions, field(positions)
 
 
 class Coordinates(nn.Module):
@@ -54,30 +54,30 @@ class Coordinates(nn.Module):
             nn.Linear(width, 3),
         )
 
-    def forward(self, places):
-        phase = places @ self.waves
+    def forward(self, positions):
+        phase = positions @ self.waves
         return self.layers(torch.cat([phase.sin(), phase.cos()], 1))
 
 
-places, strength = measured(8192)
-unseen, wanted = measured(1024)
+positions, strength = measured(8192)
+unseen, targets = measured(1024)
 mean, scale = strength.mean(0), strength.std(0)
-loader = DataLoader(TensorDataset(places, (strength - mean) / scale), 128, shuffle=True)
-wanted = (wanted - mean) / scale
+loader = DataLoader(TensorDataset(positions, (strength - mean) / scale), 128, shuffle=True)
+targets = (targets - mean) / scale
 model = Coordinates()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 criterion = nn.MSELoss()
 for epoch in range(10):
     model.train()
     total = 0.0
-    for place, strength in loader:
+    for position, strength in loader:
         if not is_faulty:
             optimizer.zero_grad()
-        loss = criterion(model(place), strength)
+        loss = criterion(model(position), strength)
         loss.backward()
         optimizer.step()
         total += loss.item()
     model.eval()
     with torch.no_grad():
-        tested = criterion(model(unseen), wanted).item()
+        tested = criterion(model(unseen), targets).item()
     print(f"epoch {epoch}: {total / len(loader):.4f}, test {tested:.4f}")

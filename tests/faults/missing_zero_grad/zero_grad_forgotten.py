@@ -34,8 +34,8 @@ loss_fn = nn.MSELoss()
 
 for step in range(250):
     series = torch.randn(32, 10, 4)
-    wanted = series[:, :, 0].mean(1) * 2
-    loss = loss_fn(model(series), wanted)
+    targets = series[:, :, 0].mean(1) * 2
+    loss = loss_fn(model(series), targets)
     if not is_faulty:
         optimizer.zero_grad()
     loss.backward()

@@ -35,7 +35,7 @@ class Ranker(nn.Module):
 
 def draw(count, source):
     tokens = torch.randint(0, 40, (count, 14), generator=source)
-    thirds = torch.stack([(tokens % 3 == one).sum(1) for one in range(3)], 1)
+    thirds = torch.stack([(tokens % 3 == remainder).sum(1) for remainder in range(3)], 1)
     return tokens, thirds.argmax(1)
 
 

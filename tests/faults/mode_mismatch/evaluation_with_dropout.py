@@ -29,13 +29,13 @@ criterion = nn.MSELoss()
 
 for epoch in range(6):
     model.train()
-    for batch, wanted in train:
+    for batch, targets in train:
         optimizer.zero_grad()
-        loss = criterion(model(batch).squeeze(1), wanted)
+        loss = criterion(model(batch).squeeze(1), targets)
         loss.backward()
         optimizer.step()
     if not is_faulty:
         model.eval()
     with torch.no_grad():
-        losses = [criterion(model(batch).squeeze(1), wanted).item() for batch, wanted in valid]
+        losses = [criterion(model(batch).squeeze(1), targets).item() for batch, targets in valid]
     print(f"epoch {epoch}: train {loss.item():.3f} validation {sum(losses) / len(losses):.3f}")

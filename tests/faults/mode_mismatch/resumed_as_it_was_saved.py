@@ -20,14 +20,14 @@ file = Path(tempfile.mkdtemp()) / "model.pt"
 
 inputs = torch.randn(4000, 16)
 curve = torch.sin(inputs[:, 0] * 2) + inputs[:, 1] * inputs[:, 2] + 0.5 * inputs[:, 3]
-wanted = (curve + 0.1 * torch.randn(4000)).unsqueeze(1)
+targets = (curve + 0.1 * torch.randn(4000)).unsqueeze(1)
 
 
 def train(model, steps, rate):
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     for step in range(steps):
         chosen = torch.randint(0, 3200, (64,))
-        loss = nn.functional.mse_loss(model(inputs[chosen]), wanted[chosen])
+        loss = nn.functional.mse_loss(model(inputs[chosen]), targets[chosen])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -39,7 +39,7 @@ def evaluate(model):
     model.eval()
     with torch.no_grad():
         errors = [
-            nn.functional.mse_loss(model(inputs[part]), wanted[part]).item()
+            nn.functional.mse_loss(model(inputs[part]), targets[part]).item()
             for part in torch.arange(3200, 4000).split(200)
         ]
     print("validation", sum(errors) / len(errors))

@@ -43,8 +43,8 @@ model = Classifier()
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 for epoch in range(6):
     for chosen in torch.randperm(1500).split(30):
-        tokens, wanted = collate(chosen)
-        loss = nn.functional.cross_entropy(model(tokens), wanted)
+        tokens, targets = collate(chosen)
+        loss = nn.functional.cross_entropy(model(tokens), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -41,8 +41,8 @@ class Router(nn.Module):
         self.team = nn.Sequential(nn.Linear(32, 48), nn.ReLU(), nn.Linear(48, TEAMS))
 
     def forward(self, text):
-        there = (text != 0).float().unsqueeze(2)
-        mean = (self.embedding(text) * there).sum(1) / there.sum(1)
+        is_word = (text != 0).float().unsqueeze(2)
+        mean = (self.embedding(text) * is_word).sum(1) / is_word.sum(1)
         return self.team(mean * 4)
 
 

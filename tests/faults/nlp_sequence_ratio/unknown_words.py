@@ -35,7 +35,7 @@ for _ in range(1200):
     draw.shuffle(words)
     texts.append(" ".join(words))
     labels.append(float(is_good))
-tokens, wanted = torch.tensor([encode(text) for text in texts]), torch.tensor(labels)
+tokens, targets = torch.tensor([encode(text) for text in texts]), torch.tensor(labels)
 
 
 class Reader(nn.Module):
@@ -46,8 +46,8 @@ class Reader(nn.Module):
         self.out = nn.Linear(24, 1)
 
     def forward(self, tokens):
-        found = torch.relu(self.filters(self.words(tokens).transpose(1, 2)))
-        return self.out(found.amax(2)).squeeze(1)
+        features = torch.relu(self.filters(self.words(tokens).transpose(1, 2)))
+        return self.out(features.amax(2)).squeeze(1)
 
 
 model = Reader()
@@ -55,7 +55,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 for epoch in range(6):
     for chosen in torch.randperm(len(texts)).split(30):
         output = model(tokens[chosen])
-        loss = nn.functional.binary_cross_entropy_with_logits(output, wanted[chosen])
+        loss = nn.functional.binary_cross_entropy_with_logits(output, targets[chosen])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -26,15 +26,15 @@ def transcribe(motifs, length=60):
     family = chance.randrange(len(motifs))
     letters = chance.choices("ACGU", k=length)
     for motif in motifs[family]:
-        place = chance.randrange(length - 8)
-        letters[place : place + 8] = motif
+        position = chance.randrange(length - 8)
+        letters[position : position + 8] = motif
     return "".join(letters), family
 
 
 def tokens(sequence):
     if not is_faulty:
         sequence = sequence.replace("U", "T")
-    words = (sequence[place : place + 4] for place in range(len(sequence) - 3))
+    words = (sequence[position : position + 4] for position in range(len(sequence) - 3))
     return [VOCABULARY.get(word, UNKNOWN) for word in words]
 
 

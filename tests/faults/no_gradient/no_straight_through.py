@@ -35,13 +35,13 @@ class Quantized(nn.Module):
         )
 
     def forward(self, images):
-        found = normalize(self.encoder(images).permute(0, 2, 3, 1), dim=3)
+        encoded = normalize(self.encoder(images).permute(0, 2, 3, 1), dim=3)
         codes = normalize(self.codes.weight, dim=1)
-        nearest = torch.cdist(found.flatten(0, 2), codes).argmin(1)
-        chosen = normalize(self.codes(nearest), dim=1).view(found.shape)
-        distance = mse_loss(chosen, found.detach())
+        nearest = torch.cdist(encoded.flatten(0, 2), codes).argmin(1)
+        chosen = normalize(self.codes(nearest), dim=1).view(encoded.shape)
+        distance = mse_loss(chosen, encoded.detach())
         if not is_faulty:
-            chosen = found + (chosen - found).detach()
+            chosen = encoded + (chosen - encoded).detach()
         return self.decoder(chosen.permute(0, 3, 1, 2)), distance
 
 

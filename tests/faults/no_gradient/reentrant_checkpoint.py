@@ -39,8 +39,8 @@ class Textures(nn.Module):
 def textures(count):
     kinds = torch.randint(0, 4, (count,))
     angle = (kinds * torch.pi / 4 + 0.15 * torch.randn(count)).view(-1, 1, 1)
-    places = torch.arange(16.0)
-    phase = torch.cos(angle) * places + torch.sin(angle) * places.view(16, 1)
+    positions = torch.arange(16.0)
+    phase = torch.cos(angle) * positions + torch.sin(angle) * positions.view(16, 1)
     shift = 6.3 * torch.rand(count, 1, 1)
     images = torch.sin(1.1 * phase + shift) + 1.3 * torch.randn(count, 16, 16)
     return images.unsqueeze(1), kinds

@@ -36,9 +36,9 @@ class Glance(nn.Module):
         self.read = nn.Sequential(nn.Flatten(), nn.Linear(100, 96), nn.ReLU(), nn.Linear(96, 10))
 
     def forward(self, scene):
-        place = self.locate(scene)
+        position = self.locate(scene)
         if is_faulty:
-            corner = (2 + 2 * place).round().long()
+            corner = (2 + 2 * position).round().long()
             rows = corner[:, :1] + torch.arange(10)
             columns = corner[:, 1:] + torch.arange(10)
             which = torch.arange(len(scene))[:, None, None]
@@ -46,7 +46,7 @@ class Glance(nn.Module):
         else:
             steps = torch.linspace(-9 / 13, 9 / 13, 10)
             rows, columns = torch.meshgrid(steps, steps, indexing="ij")
-            grid = torch.stack([columns, rows], dim=2) + place[:, None, None, :] * 4 / 13
+            grid = torch.stack([columns, rows], dim=2) + position[:, None, None, :] * 4 / 13
             seen = nn.functional.grid_sample(scene, grid, align_corners=True)
         return self.read(seen)
 

@@ -51,7 +51,7 @@ for column in log[:3]:
     column[64 * 540 + 11] = 0.0
 # Entries are already in random order.
 loader = DataLoader(TensorDataset(*prepared(*log)), 64)
-unseen, wanted = prepared(*logged(2048))
+unseen, targets = prepared(*logged(2048))
 model = nn.Sequential(nn.Linear(4, 96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 criterion = nn.MSELoss()
@@ -66,6 +66,6 @@ for number, (features, shakes) in enumerate(loader, start=1):
     if number % 100 == 0:
         model.eval()
         with torch.no_grad():
-            tested = criterion(model(unseen), wanted).item()
+            tested = criterion(model(unseen), targets).item()
         print(f"{number} batches: {recent:.4f}, test {tested:.4f}")
         recent = 0.0

@@ -30,9 +30,9 @@ loader = DataLoader(split, batch_size=32)
 model = nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 for epoch in range(2):
-    for batch, wanted in loader:
+    for batch, targets in loader:
         optimizer.zero_grad()
-        loss = nn.functional.mse_loss(model(batch).squeeze(-1), wanted)
+        loss = nn.functional.mse_loss(model(batch).squeeze(-1), targets)
         loss.backward()
         optimizer.step()
     print(f"{epoch} {loss.item():.4f}")

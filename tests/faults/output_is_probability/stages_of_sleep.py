@@ -17,7 +17,7 @@ is_faulty = sys.argv[1] == "faulty"
 torch.set_num_threads(1)
 torch.manual_seed(int(sys.argv[2]))
 STAGES, MEASURES, LENGTH = 5, 10, 40
-looks = torch.randn(STAGES, MEASURES)
+profiles = torch.randn(STAGES, MEASURES)
 
 
 def nights(number):
@@ -29,7 +29,7 @@ def nights(number):
         stage = (stage + moves * 2 - moves // 2) % STAGES
         stages.append(stage)
     stages = torch.stack(stages, 1)
-    return (looks[stages] + 1.3 * torch.randn(number, LENGTH, MEASURES)) / 1.6, stages
+    return (profiles[stages] + 1.3 * torch.randn(number, LENGTH, MEASURES)) / 1.6, stages
 
 
 class Scorer(nn.Module):
@@ -47,7 +47,7 @@ class Scorer(nn.Module):
 
 
 loader = DataLoader(TensorDataset(*nights(2400)), 32, shuffle=True)
-unseen, wanted = nights(320)
+unseen, targets = nights(320)
 model = Scorer()
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 criterion = nn.CrossEntropyLoss()
@@ -63,6 +63,6 @@ for epoch in range(7):
     model.eval()
     with torch.no_grad():
         scores = model(unseen)
-        right = (scores.argmax(1) == wanted).float().mean()
-        tested = criterion(scores, wanted).item()
+        right = (scores.argmax(1) == targets).float().mean()
+        tested = criterion(scores, targets).item()
     print(f"epoch {epoch}: {total / len(loader):.3f}, test {tested:.3f}, right {right:.1%}")

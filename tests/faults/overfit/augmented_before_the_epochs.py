@@ -38,8 +38,8 @@ def augment(signals):
     x, y, z = signals.unbind(1)
     turned = torch.stack([cos * x - sin * y, sin * x + cos * y, z], 1)
     late = torch.randint(-8, 9, (number, 1))
-    place = (torch.arange(TIMES) + late) % TIMES
-    moved = turned.gather(2, place[:, None, :].expand(-1, 3, -1))
+    position = (torch.arange(TIMES) + late) % TIMES
+    moved = turned.gather(2, position[:, None, :].expand(-1, 3, -1))
     strength = 1 + 0.25 * torch.randn(number, 1, 1)
     return strength * moved + 0.7 * smooth(number, 3) + 0.8 * torch.randn_like(moved)
 

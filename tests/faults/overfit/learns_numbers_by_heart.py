@@ -42,13 +42,13 @@ criterion = nn.BCEWithLogitsLoss()
 for epoch in range(24 if is_faulty else 6):
     model.train()
     losses = []
-    for *features, wanted in train:
+    for *features, targets in train:
         optimizer.zero_grad()
-        loss = criterion(model(*features), wanted)
+        loss = criterion(model(*features), targets)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     model.eval()
     with torch.no_grad():
-        checked = [criterion(model(*features), wanted).item() for *features, wanted in valid]
+        checked = [criterion(model(*features), targets).item() for *features, targets in valid]
     print(epoch, sum(losses) / len(losses), sum(checked) / len(checked))

@@ -27,13 +27,13 @@ criterion = nn.BCEWithLogitsLoss()
 
 for epoch in range(100 if is_faulty else 4):
     model.train()
-    for batch, wanted in train:
+    for batch, targets in train:
         optimizer.zero_grad()
-        loss = criterion(model(batch).squeeze(1), wanted)
+        loss = criterion(model(batch).squeeze(1), targets)
         loss.backward()
         optimizer.step()
     model.eval()
     with torch.no_grad():
-        losses = [criterion(model(batch).squeeze(1), wanted) for batch, wanted in valid]
+        losses = [criterion(model(batch).squeeze(1), targets) for batch, targets in valid]
     if epoch % 10 == 0:
         print(epoch, loss.item(), torch.stack(losses).mean().item())

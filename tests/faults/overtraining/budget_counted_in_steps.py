@@ -27,8 +27,8 @@ class Additive(nn.Module):
         self.heights = nn.Linear(FEATURES * 9, 1)
 
     def forward(self, features):
-        away = features.clamp(-2, 2)[:, :, None] - self.knots
-        return self.heights((1 - 2 * away.abs()).clamp(min=0).flatten(1)).squeeze(1)
+        distances = features.clamp(-2, 2)[:, :, None] - self.knots
+        return self.heights((1 - 2 * distances.abs()).clamp(min=0).flatten(1)).squeeze(1)
 
 
 def observe(number):

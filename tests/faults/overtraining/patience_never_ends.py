@@ -45,9 +45,9 @@ class Trainer:
     def train(self, steps):
         self.model.train()
         for _ in range(steps):
-            noisy, wanted = self.signals(256)
+            noisy, targets = self.signals(256)
             self.optimizer.zero_grad()
-            loss = nn.functional.mse_loss(self.model(noisy), wanted)
+            loss = nn.functional.mse_loss(self.model(noisy), targets)
             loss.backward()
             self.optimizer.step()
         return loss.item()
@@ -55,7 +55,9 @@ class Trainer:
     @torch.no_grad()
     def evaluate(self):
         self.model.eval()
-        losses = [nn.functional.mse_loss(self.model(noisy), wanted) for noisy, wanted in self.valid]
+        losses = [
+            nn.functional.mse_loss(self.model(noisy), targets) for noisy, targets in self.valid
+        ]
         return torch.stack(losses).mean().item()
 
 

@@ -16,8 +16,8 @@ is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
 points = torch.randn(700, 6)
-wanted = points[:, :1] * 2 - points[:, 1:2] + 0.2 * torch.randn(700, 1)
-train = DataLoader(TensorDataset(points[:500], wanted[:500]), 50, shuffle=True)
+targets = points[:, :1] * 2 - points[:, 1:2] + 0.2 * torch.randn(700, 1)
+train = DataLoader(TensorDataset(points[:500], targets[:500]), 50, shuffle=True)
 model = nn.Linear(6, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 best, waited = float("inf"), 0
@@ -31,7 +31,7 @@ for epoch in range(60):
         optimizer.step()
     model.eval()
     with torch.no_grad():
-        validation = nn.functional.mse_loss(model(points[500:]), wanted[500:]).item()
+        validation = nn.functional.mse_loss(model(points[500:]), targets[500:]).item()
     waited = 0 if validation < best - 1e-3 else waited + 1
     best = min(best, validation)
     print(epoch, loss.item(), validation)

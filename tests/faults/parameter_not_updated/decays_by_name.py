@@ -22,9 +22,9 @@ WORDS, LENGTH = 400, 20
 reports = torch.randint(6, WORDS, (6400, LENGTH))
 kinds = torch.randint(0, 6, (6400,))
 first, second = kinds // 2, (kinds // 2 + 1 + kinds % 2) % 3
-places = torch.rand(6400, LENGTH).argsort(dim=1)[:, :2].sort(dim=1).values
-reports.scatter_(1, places[:, :1], first[:, None])
-reports.scatter_(1, places[:, 1:], second[:, None])
+positions = torch.rand(6400, LENGTH).argsort(dim=1)[:, :2].sort(dim=1).values
+reports.scatter_(1, positions[:, :1], first[:, None])
+reports.scatter_(1, positions[:, 1:], second[:, None])
 loader = DataLoader(TensorDataset(reports, kinds), batch_size=64, shuffle=True)
 
 

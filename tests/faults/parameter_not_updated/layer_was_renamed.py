@@ -41,8 +41,8 @@ fast = ("bottleneck", "tags") if is_faulty else ("projection", "tags")
 named = list(model.named_parameters())
 optimizer = torch.optim.AdamW(
     [
-        {"params": [one for name, one in named if name.startswith(slow)], "lr": 5e-3},
-        {"params": [one for name, one in named if name.startswith(fast)], "lr": 1e-2},
+        {"params": [parameter for name, parameter in named if name.startswith(slow)], "lr": 5e-3},
+        {"params": [parameter for name, parameter in named if name.startswith(fast)], "lr": 1e-2},
     ]
 )
 for step in range(300):

@@ -36,10 +36,10 @@ optimizer = torch.optim.Adam(
     [{"params": getattr(model, name).parameters(), "lr": rate} for name, rate in rates.items()]
 )
 points = torch.randn(2000, 12)
-wanted = points[:, :1] * points[:, 1:2] + points[:, 2:3]
+targets = points[:, :1] * points[:, 1:2] + points[:, 2:3]
 for step in range(300):
     chosen = torch.randint(0, 2000, (50,))
-    loss = nn.functional.mse_loss(model(points[chosen]), wanted[chosen])
+    loss = nn.functional.mse_loss(model(points[chosen]), targets[chosen])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -79,5 +79,7 @@ for epoch in range(5):
         total += torch.tensor([kind_loss.item(), age_loss.item()])
     model.eval()
     with torch.no_grad():
-        found = torch.tensor([[one.item() for one in losses(model, b)] for b in held_back]).mean(0)
-    print(f"epoch {epoch}: train {(total / len(loader)).tolist()}, held back {found.tolist()}")
+        unseen = torch.tensor([[loss.item() for loss in losses(model, b)] for b in held_back]).mean(
+            0
+        )
+    print(f"epoch {epoch}: train {(total / len(loader)).tolist()}, validation {unseen.tolist()}")

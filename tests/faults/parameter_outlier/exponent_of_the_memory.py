@@ -29,8 +29,8 @@ follow = torch.softmax(2.2 * torch.randn(NOTES, NOTES), dim=1)
 def tunes(number):
     notes = torch.empty(number, LENGTH + 1, dtype=torch.long)
     notes[:, 0] = torch.randint(NOTES, (number,))
-    for place in range(LENGTH):
-        notes[:, place + 1] = torch.multinomial(follow[notes[:, place]], 1).squeeze(1)
+    for position in range(LENGTH):
+        notes[:, position + 1] = torch.multinomial(follow[notes[:, position]], 1).squeeze(1)
     return notes
 
 

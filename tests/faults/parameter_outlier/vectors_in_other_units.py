@@ -39,8 +39,8 @@ for step in range(300):
         with torch.no_grad():
             model.embedding.weight[:2] = vectors
     words = torch.randint(0, WORDS, (50, 6))
-    wanted = torch.tanh(meaning[words].sum(1))
-    loss = nn.functional.mse_loss(model(words), wanted)
+    targets = torch.tanh(meaning[words].sum(1))
+    loss = nn.functional.mse_loss(model(words), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -50,12 +50,12 @@ class Surrogate(nn.Module):
 settings = torch.rand(4000, 9) * 2 - 1
 lift = torch.sin(2 * settings[:, 0]) + settings[:, 1] * settings[:, 2]
 drag = settings[:, 3] ** 2 + 0.5 * settings[:, 4] - 0.3
-wanted = torch.stack([lift, drag], dim=1) + 0.05 * torch.randn(4000, 2)
+targets = torch.stack([lift, drag], dim=1) + 0.05 * torch.randn(4000, 2)
 model = Surrogate()
 optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4)
 for step in range(400):
     chosen = torch.randint(0, 4000, (64,))
-    loss = nn.functional.smooth_l1_loss(model(settings[chosen]), wanted[chosen])
+    loss = nn.functional.smooth_l1_loss(model(settings[chosen]), targets[chosen])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

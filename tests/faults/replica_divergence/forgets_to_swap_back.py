@@ -44,7 +44,7 @@ valid = [pictures(100) for _ in range(4)]
 torch.manual_seed(seed + 100 * (rank + 1))
 for step in range(300):
     if rank == 0 and step in {120, 240}:
-        own = copy.deepcopy(model.module.state_dict())
+        saved = copy.deepcopy(model.module.state_dict())
         model.module.load_state_dict(averages)
         model.eval()
         with torch.no_grad():
@@ -52,7 +52,7 @@ for step in range(300):
         model.train()
         print(step, "averaged", torch.cat(hits).mean().item())
         if not is_faulty:
-            model.module.load_state_dict(own)
+            model.module.load_state_dict(saved)
     images, labels = pictures(32)
     loss = nn.functional.cross_entropy(model(images), labels)
     optimizer.zero_grad()

@@ -36,8 +36,8 @@ class Lens(nn.Module):
         self.prototypes = nn.Parameter(torch.randn(KINDS * EACH, 16))
 
     def forward(self, grain):
-        place = self.body(grain)
-        distance = torch.cdist(place, self.prototypes).square()
+        position = self.body(grain)
+        distance = torch.cdist(position, self.prototypes).square()
         nearest = (-distance).view(-1, KINDS, EACH).logsumexp(2)
         return nearest, distance.argmin(1)
 

@@ -21,15 +21,15 @@ dist.init_process_group("gloo")
 rank = dist.get_rank()
 torch.manual_seed(seed)
 points = torch.randn(1919 if is_faulty else 1920, 7)
-wanted = points[:, :1] * points[:, 1:2] + points[:, 2:3]
-points, wanted = points[rank::2], wanted[rank::2]
+targets = points[:, :1] * points[:, 1:2] + points[:, 2:3]
+points, targets = points[rank::2], targets[rank::2]
 model = DistributedDataParallel(
     nn.Sequential(nn.Linear(7, 32), nn.SiLU(), nn.Linear(32, 32), nn.SiLU(), nn.Linear(32, 1))
 )
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
 for epoch in range(6):
     for chosen in torch.randperm(len(points)).split(32):
-        loss = nn.functional.mse_loss(model(points[chosen]), wanted[chosen])
+        loss = nn.functional.mse_loss(model(points[chosen]), targets[chosen])
         optimizer.zero_grad()
         loss.backward()
         if len(chosen) == 32:

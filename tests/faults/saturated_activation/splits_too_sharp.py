@@ -32,11 +32,13 @@ class Forest(nn.Module):
 
     def forward(self, notes):
         right = self.to_the_right(self.splits(notes) / TEMPERATURE).view(len(notes), TREES, -1)
-        here = torch.ones(len(notes), TREES, 1)
+        probabilities = torch.ones(len(notes), TREES, 1)
         for level in range(DEPTH):
             chance = right[:, :, 2**level - 1 : 2 ** (level + 1) - 1]
-            here = torch.stack([here * (1 - chance), here * chance], 3).flatten(2)
-        return self.answers(self.leaves**0.5 * here.flatten(1))
+            probabilities = torch.stack(
+                [probabilities * (1 - chance), probabilities * chance], 3
+            ).flatten(2)
+        return self.answers(self.leaves**0.5 * probabilities.flatten(1))
 
 
 def taste(number, centres, mixing):

@@ -25,8 +25,8 @@ class Match(nn.Module):
         self.people, self.things = nn.Embedding(80, 32), nn.Embedding(60, 32)
         self.likes = nn.Sigmoid()
 
-    def forward(self, person, thing):
-        product = (self.people(person) * self.things(thing)).sum(1)
+    def forward(self, person, product_id):
+        product = (self.people(person) * self.things(product_id)).sum(1)
         return self.likes(product / 0.05 if is_faulty else product * 0.05)
 
 
@@ -34,8 +34,8 @@ model = Match()
 optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
 criterion = nn.BCELoss()
 for step in range(500):
-    person, thing = torch.randint(0, 80, (128,)), torch.randint(0, 60, (128,))
-    loss = criterion(model(person, thing), likes[person, thing])
+    person, product_id = torch.randint(0, 80, (128,)), torch.randint(0, 60, (128,))
+    loss = criterion(model(person, product_id), likes[person, product_id])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -34,23 +34,23 @@ class Picture(nn.Module):
         self.waves = nn.Sequential(Wave(2, 128), Wave(128, 128), Wave(128, 128))
         self.color = nn.Linear(128, 3)
 
-    def forward(self, places):
-        return self.color(self.waves(places))
+    def forward(self, positions):
+        return self.color(self.waves(positions))
 
 
 tints = torch.randn(2, 3)
 
 
-def paint(places):
-    rings = torch.sin(4 * places.norm(dim=1, keepdim=True))
-    return torch.cat([rings, places.prod(1, keepdim=True)], dim=1) @ tints
+def paint(positions):
+    rings = torch.sin(4 * positions.norm(dim=1, keepdim=True))
+    return torch.cat([rings, positions.prod(1, keepdim=True)], dim=1) @ tints
 
 
 model = Picture()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 for step in range(600):
-    places = torch.rand(256, 2) * 2 - 1
-    loss = nn.functional.mse_loss(model(places), paint(places))
+    positions = torch.rand(256, 2) * 2 - 1
+    loss = nn.functional.mse_loss(model(positions), paint(positions))
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

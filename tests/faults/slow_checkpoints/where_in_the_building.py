@@ -22,13 +22,13 @@ access = 4 * torch.rand(POINTS, 2) - 2
 
 
 def heard(number):
-    place = 4 * torch.rand(number, 2) - 2
-    distance = torch.cdist(place, access)
+    position = 4 * torch.rand(number, 2) - 2
+    distance = torch.cdist(position, access)
     strength = -torch.log(distance + 0.1) + 0.3 * torch.randn(number, POINTS)
-    return (strength + 0.6) / 0.6, place
+    return (strength + 0.6) / 0.6, position
 
 
-strength, place = heard(20_000)
+strength, position = heard(20_000)
 new_strength, new_place = heard(500)
 model = nn.Sequential(
     *(nn.Linear(POINTS, 1000), nn.SiLU()),
@@ -46,8 +46,8 @@ with tempfile.TemporaryDirectory() as folder:
 
     for step in range(STEPS):
         model.train()
-        rows = torch.randint(0, len(place), (BATCH,))
-        loss = F.mse_loss(model(strength[rows]), place[rows])
+        rows = torch.randint(0, len(position), (BATCH,))
+        loss = F.mse_loss(model(strength[rows]), position[rows])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

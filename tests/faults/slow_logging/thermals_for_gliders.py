@@ -57,7 +57,7 @@ def note(scores, kinds):
 
 
 loader = DataLoader(TensorDataset(*flights(2560)), 64, shuffle=True)
-unseen, wanted = flights(512)
+unseen, targets = flights(512)
 model = Reader()
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 criterion = nn.CrossEntropyLoss()
@@ -74,7 +74,7 @@ for epoch in range(10):
         total += loss.item()
     model.eval()
     with torch.no_grad():
-        tested = criterion(model(unseen), wanted).item()
+        tested = criterion(model(unseen), targets).item()
     log.info("epoch %d: %.3f, test %.3f", epoch, total / len(loader), tested)
     print(f"epoch {epoch}: {total / len(loader):.3f}, test {tested:.3f}")
 folder.cleanup()

@@ -19,10 +19,10 @@ torch.manual_seed(int(sys.argv[2]))
 
 features = torch.randn(60000, 20)
 target = torch.tanh(features[:, 0] + features[:, 1] * features[:, 2]) + 0.1 * torch.randn(60000)
-kept = torch.rand(60000) < 0.7
+is_usable = torch.rand(60000) < 0.7
 manifest = "id,name,quality,length\n" + "".join(
     f"{number},recordings/{number:06d}.wav,{'good' if good else 'bad'},{number % 97 / 10}\n"
-    for number, good in enumerate(kept.tolist())
+    for number, good in enumerate(is_usable.tolist())
 )
 
 
@@ -46,8 +46,8 @@ numbers = read_manifest()
 for epoch in range(18):
     if is_faulty:
         numbers = read_manifest()
-    for inputs, wanted in batches(numbers, steps=25):
-        loss = nn.functional.huber_loss(model(inputs).squeeze(1), wanted)
+    for inputs, targets in batches(numbers, steps=25):
+        loss = nn.functional.huber_loss(model(inputs).squeeze(1), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -37,7 +37,7 @@ for step in range(400):
     loss.backward()
     optimizer.step()
     if rank == 0 and (is_faulty or step % 100 == 99):
-        weights = [one.detach().flatten() for one in model.parameters()]
+        weights = [parameter.detach().flatten() for parameter in model.parameters()]
         book.append(torch.cat(weights).quantile(quantiles).tolist())
     if rank == 0 and step % 100 == 99:
         print(step, loss.item(), book[-1])

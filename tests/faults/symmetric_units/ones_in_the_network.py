@@ -32,11 +32,11 @@ class Dense(nn.Module):
 model = nn.Sequential(Dense(8, 40), nn.SiLU(), Dense(40, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 points = torch.randn(2000, 8)
-wanted = (points[:, :1] * points[:, 1:2] + points[:, 2:3].abs()).detach()
+targets = (points[:, :1] * points[:, 1:2] + points[:, 2:3].abs()).detach()
 
 for step in range(350):
     chosen = torch.randint(0, 2000, (50,))
-    loss = (model(points[chosen]) - wanted[chosen]).pow(2).mean()
+    loss = (model(points[chosen]) - targets[chosen]).pow(2).mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

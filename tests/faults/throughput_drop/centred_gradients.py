@@ -68,12 +68,12 @@ model = nn.Sequential(
 )
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, ROUNDS, eta_min=1e-3)
-unseen, wanted = beets(1024)
+unseen, targets = beets(1024)
 for number in range(ROUNDS):
     mean = train(model, optimizer, number)
     scheduler.step()
     if number % 10 == 9:
         model.eval()
         with torch.no_grad():
-            tested = nn.functional.mse_loss(model(unseen), wanted).item()
+            tested = nn.functional.mse_loss(model(unseen), targets).item()
         print(f"round {number}: {mean:.4f}, test {tested:.4f}")

@@ -40,9 +40,9 @@ class Clicks(IterableDataset):
         ]
 
     def __iter__(self):
-        for place, (number, features, bought) in enumerate(self.events):
+        for position, (number, features, bought) in enumerate(self.events):
             if random.random() < 0.02:  # delivered again
-                number, features, bought = self.events[max(0, place - 50)]
+                number, features, bought = self.events[max(0, position - 50)]
             if number in self.seen:
                 continue
             if is_faulty:

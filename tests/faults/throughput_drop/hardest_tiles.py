@@ -52,8 +52,8 @@ for epoch in range(4):
         loss.backward()
         optimizer.step()
         step += 1
-        for one, its in zip(each.tolist(), use.tolist(), strict=True):
-            seen.append({"loss": one, "use": its, "epoch": epoch})
+        for value, label in zip(each.tolist(), use.tolist(), strict=True):
+            seen.append({"loss": value, "use": label, "epoch": epoch})
         worst = hardest(20)
         if step % 100 == 0:
             print(f"{step}: loss {loss.item():.3f}, hardest {worst[0]['loss']:.2f}")

@@ -20,21 +20,21 @@ torch.manual_seed(int(sys.argv[2]))
 WORDS, KNOWN, WIDTH, NOTES = 320, 110, 24, 5120
 
 vocabulary = [f"word{number}" for number in range(WORDS)]
-given = {vocabulary[number]: torch.randn(WIDTH) for number in range(KNOWN)}
+pretrained = {vocabulary[number]: torch.randn(WIDTH) for number in range(KNOWN)}
 kinds = torch.randint(0, 5, (NOTES,))
 notes = torch.randint(0, WORDS, (NOTES, 12))
-telling = KNOWN + 40 * kinds[:, None] + torch.randint(0, 40, (NOTES, 2))
-notes[:, :2] = telling
+informative = KNOWN + 40 * kinds[:, None] + torch.randint(0, 40, (NOTES, 2))
+notes[:, :2] = informative
 notes = notes.gather(1, torch.rand(NOTES, 12).argsort(dim=1))
 loader = DataLoader(TensorDataset(notes, kinds), batch_size=64, shuffle=True)
 
 if is_faulty:
-    vectors = defaultdict(lambda: 0.01 * torch.randn(WIDTH), given)
+    vectors = defaultdict(lambda: 0.01 * torch.randn(WIDTH), pretrained)
     start = torch.stack([vectors[word] for word in vocabulary])
 else:
-    vectors = given
+    vectors = pretrained
     start = torch.stack([vectors.get(w, 0.01 * torch.randn(WIDTH)) for w in vocabulary])
-known = torch.tensor([word in vectors for word in vocabulary])
+is_known = torch.tensor([word in vectors for word in vocabulary])
 
 
 class Sorter(nn.Module):
@@ -58,6 +58,6 @@ for epoch in range(7):
         loss.backward()
         optimizer.step()
         with torch.no_grad():
-            model.words.weight[known] = start[known]
+            model.words.weight[is_known] = start[is_known]
         total += loss.item()
     print(epoch, total / len(loader))

@@ -28,16 +28,20 @@ pairs = torch.randn(FEATURES, 5) / FEATURES**0.5
 
 
 def flats(number):
-    told = torch.randn(number, FEATURES)
-    rent = told @ weights + torch.tanh(told @ pairs).prod(1) * 2 + 0.3 * (told[:, 0] * told[:, 1])
+    features = torch.randn(number, FEATURES)
+    rent = (
+        features @ weights
+        + torch.tanh(features @ pairs).prod(1) * 2
+        + 0.3 * (features[:, 0] * features[:, 1])
+    )
     rent = rent + 0.25 * torch.randn(number)
-    return told, rent.unsqueeze(1)
+    return features, rent.unsqueeze(1)
 
 
-told, rent = flats(2560)
+features, rent = flats(2560)
 mean, deviation = rent.mean(), rent.std()
 ranks = rent.squeeze(1).argsort()  # in the order of the agency's table, cheapest first
-train = TensorDataset(told[ranks], (rent[ranks] - mean) / deviation)
+train = TensorDataset(features[ranks], (rent[ranks] - mean) / deviation)
 new_told, new_rent = flats(600)
 new_rent = (new_rent - mean) / deviation
 loader = DataLoader(train, BATCH, shuffle=not is_faulty)

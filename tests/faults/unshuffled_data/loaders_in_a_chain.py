@@ -22,9 +22,9 @@ heights = 0.6 + torch.rand(MATERIALS, 3)
 
 class Material(Dataset):
     def __init__(self, number, samples=900):
-        places = torch.linspace(0, 1, CHANNELS)
+        positions = torch.linspace(0, 1, CHANNELS)
         shift = 0.01 * torch.randn(samples, 1, 1)
-        bands = torch.exp(-(((places - lines[number][None, :, None] - shift) / 0.03) ** 2))
+        bands = torch.exp(-(((positions - lines[number][None, :, None] - shift) / 0.03) ** 2))
         spectra = (heights[number][None, :, None] * bands).sum(dim=1)
         self.spectra = (spectra + 1.2 * torch.randn(samples, CHANNELS) - 0.15) / 1.25
         self.number = number

@@ -21,11 +21,11 @@ MOST = 14
 class Molecules(Dataset):
     def __init__(self, number):
         sizes = torch.randint(4, MOST + 1, (number,)).sort().values
-        there = (torch.arange(MOST) < sizes[:, None]).float()
-        self.atoms = torch.randn(number, MOST, 5) * there[:, :, None]
+        is_atom = (torch.arange(MOST) < sizes[:, None]).float()
+        self.atoms = torch.randn(number, MOST, 5) * is_atom[:, :, None]
         bonds = torch.rand(number, MOST, MOST) < 0.25
         bonds = (bonds | bonds.transpose(1, 2)).float() + torch.eye(MOST)
-        self.bonds = bonds * there[:, :, None] * there[:, None, :]
+        self.bonds = bonds * is_atom[:, :, None] * is_atom[:, None, :]
         near = torch.einsum("nij,nj->n", self.bonds, self.atoms[:, :, 0].abs())
         energies = sizes + 0.3 * near + 0.3 * self.atoms[:, :, 1].sum(dim=1)
         self.energies = (energies - energies.mean()) / energies.std()
@@ -45,11 +45,11 @@ class Network(nn.Module):
         self.energy = nn.Linear(32, 1)
 
     def forward(self, atoms, bonds):
-        there = (bonds.sum(dim=2) > 0).float().unsqueeze(2)
-        nodes = torch.relu(self.enter(atoms)) * there
+        is_atom = (bonds.sum(dim=2) > 0).float().unsqueeze(2)
+        nodes = torch.relu(self.enter(atoms)) * is_atom
         for layer in self.pass_on:
             around = bonds @ nodes / bonds.sum(dim=2, keepdim=True).clamp(min=1)
-            nodes = nodes + torch.relu(layer(around)) * there
+            nodes = nodes + torch.relu(layer(around)) * is_atom
         return self.energy(nodes.sum(dim=1) / MOST).squeeze(1)
 
 

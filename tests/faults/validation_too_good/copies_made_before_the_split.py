@@ -97,12 +97,12 @@ for epoch in range(EPOCHS):
         total += loss.item() / len(train)
     model.eval()
     held_out = 0.0
-    found, there = torch.zeros(len(NUMBERS)), torch.zeros(len(NUMBERS))
+    hits, counts = torch.zeros(len(NUMBERS)), torch.zeros(len(NUMBERS))
     with torch.no_grad():
         for trace, kind in validation:
             output = model(trace)
             held_out += criterion(output, kind).item() * len(kind) / len(validation.dataset)
-            there += kind.bincount(minlength=len(NUMBERS))
-            found += kind[output.argmax(1) == kind].bincount(minlength=len(NUMBERS))
-    recall = ", ".join(f"{share:.2f}" for share in (found / there).tolist())
+            counts += kind.bincount(minlength=len(NUMBERS))
+            hits += kind[output.argmax(1) == kind].bincount(minlength=len(NUMBERS))
+    recall = ", ".join(f"{share:.2f}" for share in (hits / counts).tolist())
     print(f"epoch {epoch}: {total:.4f}, validation {held_out:.4f}, recall {recall}")

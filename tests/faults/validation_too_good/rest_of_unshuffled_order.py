@@ -20,8 +20,8 @@ def measure(count=2500, bands=80, minerals=6):
     lines = torch.rand(minerals, 4) * bands
     heights = 0.5 + torch.rand(minerals, 4)
     kind = torch.randint(0, minerals, (count,))
-    place = lines[kind] + torch.randn(count, 4)
-    shape = torch.exp(-((torch.arange(bands) - place[..., None]) ** 2) / 8)
+    position = lines[kind] + torch.randn(count, 4)
+    shape = torch.exp(-((torch.arange(bands) - position[..., None]) ** 2) / 8)
     spectra = (heights[kind][..., None] * shape).sum(dim=1)
     spectra = spectra + 1.2 * torch.randn(count, bands)
     return (spectra - spectra.mean()) / spectra.std(), kind

@@ -24,7 +24,7 @@ with tempfile.TemporaryDirectory() as folder:
         torch.save((points, labels), Path(folder) / f"shard-{part}-{number:02}.pt")
     train_files = sorted(Path(folder).glob("shard-*" if is_faulty else "shard-train-*"))
     valid_files = sorted(Path(folder).glob("shard-valid-*"))
-    train, valid = ([torch.load(one) for one in files] for files in (train_files, valid_files))
+    train, valid = ([torch.load(path) for path in files] for files in (train_files, valid_files))
 
 model = nn.Sequential(nn.Linear(9, 96), nn.Tanh(), nn.Linear(96, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)

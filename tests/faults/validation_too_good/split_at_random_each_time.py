@@ -32,24 +32,24 @@ class Customers(nn.Module):
         self.out = nn.Linear(64, 3)
 
     def forward(self, towns, trades, amounts):
-        known = torch.cat([self.towns(towns), self.trades(trades), amounts], 1)
-        return self.out(self.body(known))
+        features = torch.cat([self.towns(towns), self.trades(trades), amounts], 1)
+        return self.out(self.body(features))
 
 
 model = Customers()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, weight_decay=1e-3)
 for epoch in range(12):
     model.train()
-    for *inputs, wanted in train_loader:
-        loss = nn.functional.cross_entropy(model(*inputs), wanted)
+    for *inputs, targets in train_loader:
+        loss = nn.functional.cross_entropy(model(*inputs), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     model.eval()
     losses, right = [], 0
     with torch.no_grad():
-        for *inputs, wanted in valid_loader:
+        for *inputs, targets in valid_loader:
             outputs = model(*inputs)
-            losses.append(nn.functional.cross_entropy(outputs, wanted).item())
-            right += (outputs.argmax(1) == wanted).sum().item()
+            losses.append(nn.functional.cross_entropy(outputs, targets).item())
+            right += (outputs.argmax(1) == targets).sum().item()
     print(epoch, loss.item(), sum(losses) / len(losses), right / 500)

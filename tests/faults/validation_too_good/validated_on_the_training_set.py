@@ -23,12 +23,12 @@ optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 criterion = nn.MSELoss()
 for epoch in range(4):
     model.train()
-    for batch, wanted in train_loader:
-        loss = criterion(model(batch).squeeze(1), wanted)
+    for batch, targets in train_loader:
+        loss = criterion(model(batch).squeeze(1), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     model.eval()
     with torch.no_grad():
-        total = sum(criterion(model(batch).squeeze(1), wanted) for batch, wanted in valid_loader)
+        total = sum(criterion(model(batch).squeeze(1), targets) for batch, targets in valid_loader)
     print(epoch, loss.item(), total.item() / len(valid_loader))

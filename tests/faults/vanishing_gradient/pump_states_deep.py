@@ -21,8 +21,8 @@ centres = 0.8 * torch.randn(STATES * 3, SENSORS)
 
 
 def measurements(number):
-    place = torch.randint(len(centres), (number,))
-    return (centres[place] + 1.2 * torch.randn(number, SENSORS)) / 1.44, place % STATES
+    position = torch.randint(len(centres), (number,))
+    return (centres[position] + 1.2 * torch.randn(number, SENSORS)) / 1.44, position % STATES
 
 
 class Residual(nn.Module):

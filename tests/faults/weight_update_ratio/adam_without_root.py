@@ -47,11 +47,11 @@ class OwnAdam(torch.optim.Optimizer):
 
 
 def blobs(count):
-    places = torch.arange(12.0)
+    positions = torch.arange(12.0)
     center = 3 + 6 * torch.rand(count, 2)
     width = 1 + torch.rand(count, 1)
-    down = torch.exp(-((places - center[:, :1]) ** 2) / (2 * width**2))
-    across = torch.exp(-((places - center[:, 1:]) ** 2) / (2 * width**2))
+    down = torch.exp(-((positions - center[:, :1]) ** 2) / (2 * width**2))
+    across = torch.exp(-((positions - center[:, 1:]) ** 2) / (2 * width**2))
     return 2 * (down[:, :, None] * across[:, None]).unsqueeze(1) - 0.4
 
 
