@@ -15,7 +15,7 @@ from playwright.sync_api import (
 )
 
 from sonde.cli.dashboard.token import load_token
-from sonde.web.security import Door
+from sonde.web.security import AccessPolicy
 from tests.browser.recorded import Expected, fill
 from tests.browser.served import Served, serve
 
@@ -103,8 +103,8 @@ def open_page(chromium: Browser) -> Iterator[Open]:
 
 def remember(context: BrowserContext, address: str) -> None:
     """Set the cookie of a browser that has opened the printed link before."""
-    door = Door(urlsplit(address).port or 80, load_token())
-    context.add_cookies([{"name": door.cookie, "value": door.cookie_value, "url": address}])
+    access = AccessPolicy(urlsplit(address).port or 80, load_token())
+    context.add_cookies([{"name": access.cookie, "value": access.cookie_value, "url": address}])
 
 
 def _collect(complaints: list[str], kind: str, text: str, expected: tuple[str, ...]) -> None:

@@ -45,11 +45,11 @@ class Live:
         )
 
     def watch(self, watcher: Watcher, until_step: int | None = None) -> bool:
-        def is_enough() -> bool:
+        def should_stop() -> bool:
             self.train()
             return until_step is not None and self._step >= until_step
 
-        return watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+        return watcher.watch(should_stop, lambda: FREE_OF_CHARGE)
 
     def train(self, steps: int = 10) -> None:
         """Record steps of 0.1 s; end the job after the last loss."""
@@ -123,13 +123,13 @@ def test_a_watcher_that_loses_its_lease_stops() -> None:
     live = Live(HEALTHY + BAD + HEALTHY)
     watcher = live.watcher()
 
-    def is_enough() -> bool:
+    def should_stop() -> bool:
         live.train()
         if live._step == 60:
             Leasing(live.job.backend, live.job.clock, "node-b").take()
         return False
 
-    assert watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+    assert watcher.watch(should_stop, lambda: FREE_OF_CHARGE)
     assert live._step < 110
     assert Leasing(live.job.backend, live.job.clock, "x").holder.endswith("on node-b")
 
@@ -157,7 +157,7 @@ def test_a_watcher_ends_when_its_job_is_removed() -> None:
     live = Live(HEALTHY * 1000)
     watcher = live.watcher()
 
-    def is_enough() -> bool:
+    def should_stop() -> bool:
         if live._step < 50:
             live.train()
         else:
@@ -165,7 +165,7 @@ def test_a_watcher_ends_when_its_job_is_removed() -> None:
             live.job.clock.advance(1.0)
         return False
 
-    assert watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+    assert watcher.watch(should_stop, lambda: FREE_OF_CHARGE)
     assert not live.job.backend.exists(JOB)
 
 
@@ -178,11 +178,11 @@ def test_expensive_polls_are_made_less_often() -> None:
         times.append(live.job.clock.seconds())
         return 0.3 * next(spent)
 
-    def is_enough() -> bool:
+    def should_stop() -> bool:
         live.train(1)
         return False
 
-    live.watcher().watch(is_enough, cpu_seconds)
+    live.watcher().watch(should_stop, cpu_seconds)
     polls = times[::2]
     gaps = [later - earlier for earlier, later in pairwise(polls)]
     assert min(gaps) >= 10.0
@@ -235,7 +235,7 @@ def test_a_job_removed_while_it_is_watched_leaves_no_file_and_no_folder(
         remove_if(key == moment)
         write(key, data)
 
-    def is_enough() -> bool:
+    def should_stop() -> bool:
         job.clock.advance(10.0)  # the lease has to be renewed
         remove_if(moment == "between looks")
         return False
@@ -248,5 +248,5 @@ def test_a_job_removed_while_it_is_watched_leaves_no_file_and_no_folder(
         lambda: Recorder(job.backend, job.clock, rules),
         lambda changed: remove_if(bool(changed) and moment == "when findings are handed on"),
     )
-    assert watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+    assert watcher.watch(should_stop, lambda: FREE_OF_CHARGE)
     assert list(tmp_path.rglob("*")) == []

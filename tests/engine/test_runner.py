@@ -40,9 +40,9 @@ def test_a_runner_accepts_a_custom_rule_run() -> None:
     shown: list[int] = []
 
     class Noting(rule_progress.RuleRun):
-        def show(self, index: int, window: Window) -> list[Episode]:
+        def evaluate(self, index: int, window: Window) -> list[Episode]:
             shown.append(index)
-            return super().show(index, window)
+            return super().evaluate(index, window)
 
     rules = [LossTooLarge(limit=0.5)]
     runner = Runner(JobData(OpenJob(job.backend, job.clock)), rules, begin=Noting)

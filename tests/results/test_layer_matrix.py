@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sonde.results.layer_matrix import UPDATE_RATIO, Layers, as_recorded, read_layers
+from sonde.results.layer_matrix import UPDATE_RATIO, Layers, read_layers, sort_by_model_order
 from tests.fakes.job import FakeJob
 
 
@@ -21,7 +21,7 @@ def test_layers_can_be_sorted_in_model_order() -> None:
         "head"
     ).flush()
     readers = job.job().timeline().readers
-    result = as_recorded(readers, ["body.1", "head", "new", "stem"])
+    result = sort_by_model_order(readers, ["body.1", "head", "new", "stem"])
     assert result == ["stem", "body.1", "head", "new"]
 
 

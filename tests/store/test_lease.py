@@ -103,7 +103,9 @@ def test_a_released_lease_is_free_immediately(watchers: Watchers) -> None:
 def test_a_dead_process_on_this_machine_does_not_hold_the_lease(backend: Backend) -> None:
     clock = FakeClock()
     gone = Leasing(backend, clock, "node-a")
-    gone._own = replace(gone._own, process=replace(gone._own.process, started="long ago"))
+    gone._own_lease = replace(
+        gone._own_lease, process=replace(gone._own_lease.process, started="long ago")
+    )
     gone.take()
     assert Leasing(backend, clock, "node-a").is_free()
 
@@ -150,7 +152,9 @@ def test_taking_the_lease_of_a_removed_job_creates_no_folder(tmp_path: Path) -> 
 
 def test_the_lease_of_a_dead_process_can_be_released(backend: Backend) -> None:
     dead = Leasing(backend, FakeClock(), "node-a")
-    dead._own = replace(dead._own, process=replace(dead._own.process, started="long ago"))
+    dead._own_lease = replace(
+        dead._own_lease, process=replace(dead._own_lease.process, started="long ago")
+    )
     dead.take()
     live = Leasing(backend, FakeClock(), "node-a")
     live.release_dead()

@@ -8,7 +8,7 @@ from sonde.clock import Clock
 from sonde.web.app import create_app
 from sonde.web.hosts import is_loopback
 from sonde.web.library import Library
-from sonde.web.security import Door
+from sonde.web.security import AccessPolicy
 from tests.fakes.job import FakeJob
 from tests.web.decoding import column_of, decode_frame
 
@@ -21,7 +21,7 @@ def served(
 ) -> TestClient:
     """Return a client of a server for a store."""
     library = Library(store, clock)
-    app = create_app(library, Door(PORT, token, is_local=is_loopback(host)))
+    app = create_app(library, AccessPolicy(PORT, token, is_local=is_loopback(host)))
     return TestClient(app, base_url=f"http://{host}:{PORT}", follow_redirects=False)
 
 

@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sonde.web.hosts import is_loopback
-from sonde.web.security import Door
+from sonde.web.security import AccessPolicy
 from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
 from tests.web.served import OURS, PORT, served
@@ -171,11 +171,11 @@ def test_a_cross_site_link_with_the_token_works_despite_the_strict_cookie(
 
 
 def test_a_stolen_cookie_reveals_neither_the_token_nor_other_ports() -> None:
-    door, second = Door(PORT, TOKEN), Door(PORT + 1, TOKEN)
-    assert TOKEN not in door.cookie_value
-    assert not door.admits(door.cookie_value)
-    assert not second.admits_cookie(door.cookie_value)
-    assert door.admits_cookie(door.cookie_value)
+    access, second = AccessPolicy(PORT, TOKEN), AccessPolicy(PORT + 1, TOKEN)
+    assert TOKEN not in access.cookie_value
+    assert not access.admits(access.cookie_value)
+    assert not second.admits_cookie(access.cookie_value)
+    assert access.admits_cookie(access.cookie_value)
 
 
 def test_a_script_can_send_the_token_in_a_header(remote: TestClient) -> None:

@@ -135,11 +135,13 @@ class Action(ABC):
         """
         base = settings.folder or folder
         values = _read(cls.all_keys(), settings.table, settings.where)
-        values = {name: _placed(value, base) for name, value in values.items()}
-        names = {each.field: each.name for each in reversed(cls.keys)}
+        values = {name: _resolve(value, base) for name, value in values.items()}
+        conflicting = {each.field: each.name for each in reversed(cls.keys)}
         for field in cls.required:
             if field not in values:
-                raise UsageError(f"{settings.where} requires {names[field]}: {_help(cls, field)}.")
+                raise UsageError(
+                    f"{settings.where} requires {conflicting[field]}: {_help(cls, field)}."
+                )
         values["min_severity"] = Severity(values.get("min_severity", cls.default_severity))
         values.setdefault("cool_down_seconds", cls.default_cool_down_seconds)
         action = cls(name=settings.name, folder=base, **values)
@@ -152,13 +154,13 @@ def _read(keys: tuple[Key, ...], table: Mapping[str, object], where: str) -> dic
     for each in keys:
         if each.name in table:
             if each.field in fields:
-                both = f"{fields[each.field]} and {each.name}"
-                raise UsageError(f"{where} {both} are mutually exclusive: remove one.")
+                conflicting = f"{fields[each.field]} and {each.name}"
+                raise UsageError(f"{where} {conflicting} are mutually exclusive: remove one.")
             fields[each.field] = each.name
     return read_table(keys, table, where)
 
 
-def _placed(value: object, folder: Path) -> object:
+def _resolve(value: object, folder: Path) -> object:
     if isinstance(value, Path):
         return folder / value.expanduser()
     return value.relative_to(folder) if isinstance(value, Secret) else value

@@ -95,8 +95,8 @@ class Sms(MailingAction):
                 if not sent:
                     raise
                 # a retry would send duplicates
-                reached = ", ".join(sent)
-                message = f"sent to {reached}, not to {number}: {error}"
+                recipients = ", ".join(sent)
+                message = f"sent to {recipients}, not to {number}: {error}"
                 raise ActionError(message, is_final=True) from None
             sent.append(number)
         return f"sent text message to {', '.join(sent)}"

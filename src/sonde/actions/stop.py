@@ -81,7 +81,7 @@ class Stop(Action):
         backend, clock = occasion.backend, occasion.clock
         request = send_request(backend, clock, RequestKind.PLACE, {})
         deadline = clock.seconds() + _ANSWER_SECONDS + 3 * backend.poll_seconds
-        never = threading.Event()
+        never_set = threading.Event()
         while True:
             replies = replies_to(backend, request).values()
             worker_steps = [_WorkerStep(**json.loads(reply.message)) for reply in replies]
@@ -89,12 +89,16 @@ class Stop(Action):
                 return worker_steps
             if clock.seconds() >= deadline:
                 return worker_steps
-            clock.wait(never, min(_POLL_SECONDS, backend.poll_seconds))
+            clock.wait(never_set, min(_POLL_SECONDS, backend.poll_seconds))
 
 
 def _last_step(worker_steps: Sequence[_WorkerStep], spare_seconds: float) -> int:
     """A step that no worker reaches before all are notified; 0 if each may stop on its own."""
     if all(each.workers == 1 for each in worker_steps):
         return 0
-    pace = min((each.seconds for each in worker_steps if each.seconds > 0), default=spare_seconds)
-    return max(each.step for each in worker_steps) + max(2, math.ceil(spare_seconds / pace))
+    fastest_seconds = min(
+        (each.seconds for each in worker_steps if each.seconds > 0), default=spare_seconds
+    )
+    return max(each.step for each in worker_steps) + max(
+        2, math.ceil(spare_seconds / fastest_seconds)
+    )

@@ -49,14 +49,14 @@ def _rows(reader: SystemReader, nodes: tuple[str, ...]) -> list[tuple[Cell, ...]
     if gpu is None or memory is None:
         return []
     host = None if cpu is None else spread_of(mean_of_devices(cpu.values)).p95
-    held = dict(zip(memory.devices, memory.values, strict=True))
+    memory_by_device = dict(zip(memory.devices, memory.values, strict=True))
     return [
         (
             device_label(reader.node, device, nodes),
             spread_of(values).p95,
-            spread_of(held[device]).p95,
+            spread_of(memory_by_device[device]).p95,
             host,
         )
         for device, values in zip(gpu.devices, gpu.values, strict=True)
-        if device in held
+        if device in memory_by_device
     ]

@@ -7,7 +7,7 @@ from sonde.formats import pluralize
 from sonde.records.chart import Heatmap, Spec
 from sonde.results.job import JobResults
 from sonde.results.layer_matrix import Layers as LayerMatrix
-from sonde.results.layer_matrix import as_recorded, read_layers
+from sonde.results.layer_matrix import read_layers, sort_by_model_order
 
 _COLUMNS = 120
 _MAX_TENSORS = 96  # tensors
@@ -28,7 +28,7 @@ class Layers(Chart):
         readers = job.steps(None).readers
         for collection, reduction, label in _CHOICES:
             holders = job.tensors(collection=collection).holders
-            ordered = {name: holders[name] for name in as_recorded(readers, holders)}
+            ordered = {name: holders[name] for name in sort_by_model_order(readers, holders)}
             matrix = read_layers(readers, ordered, "train", reduction)
             if len(matrix.names) and len(matrix.steps):
                 return _chart(f"{self.title}: {label}", matrix)

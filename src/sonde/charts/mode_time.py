@@ -25,7 +25,7 @@ class ModeTime(Chart):
             return None
         tables = job.steps(None).tables
         workers = max(1, len({table.worker for table in tables}))
-        spent = {
+        seconds_by_mode = {
             mode.value: sum(
                 int(table.durations_ns.sum()) for table in tables if table.mode == mode.value
             )
@@ -33,10 +33,13 @@ class ModeTime(Chart):
             / workers
             for mode in Mode
         }
-        spent = {mode: seconds for mode, seconds in spent.items() if seconds}
-        spent[OUTSIDE_STEPS] = max(0.0, loop.seconds - sum(spent.values()))
-        total = sum(spent.values())
-        shares = [f"{mode} {format_percent(100 * each / total, 1)}" for mode, each in spent.items()]
+        seconds_by_mode = {mode: seconds for mode, seconds in seconds_by_mode.items() if seconds}
+        seconds_by_mode[OUTSIDE_STEPS] = max(0.0, loop.seconds - sum(seconds_by_mode.values()))
+        total = sum(seconds_by_mode.values())
+        shares = [
+            f"{mode} {format_percent(100 * each / total, 1)}"
+            for mode, each in seconds_by_mode.items()
+        ]
         qualifier = " (mean of all workers)" if workers > 1 else ""
         return StackedBars(
             title=self.title,
@@ -44,7 +47,7 @@ class ModeTime(Chart):
             labels=("training loop",),
             parts=tuple(
                 BarSeries(label=mode, values=(each,), tone=_TONES.get(mode, mode))
-                for mode, each in spent.items()
+                for mode, each in seconds_by_mode.items()
             ),
             unit="seconds",
         )

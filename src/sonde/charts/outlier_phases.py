@@ -33,8 +33,8 @@ class OutlierPhases(Chart):
                 for each in groups
                 if name in each.table.phases_ns
             ]
-            normal = np.concatenate([spent[row.is_normal] for row, spent in rows])
-            long = np.concatenate([spent[row.is_outlier] for row, spent in rows])
+            normal = np.concatenate([seconds[row.is_normal] for row, seconds in rows])
+            long = np.concatenate([seconds[row.is_outlier] for row, seconds in rows])
             means = [
                 float(spent_ns.mean()) / NANOSECONDS if len(spent_ns) else 0.0
                 for spent_ns in (normal, long)

@@ -49,11 +49,13 @@ class PhaseTime(Chart):
 def _rows(tables: Sequence[StepTable]) -> Iterator[tuple[Cell, ...]]:
     """Name, share, total, mean, p50 and p95 of each phase that took time."""
     step_seconds = sum(
-        float(table.durations_ns[table.is_usual].sum()) / NANOSECONDS for table in tables
+        float(table.durations_ns[table.is_representative].sum()) / NANOSECONDS for table in tables
     )
     for name in in_order([name for table in tables for name in table.phases_ns]):
         columns = [
-            table.phases_ns[name][table.is_usual] for table in tables if name in table.phases_ns
+            table.phases_ns[name][table.is_representative]
+            for table in tables
+            if name in table.phases_ns
         ]
         seconds = np.concatenate(columns) / NANOSECONDS
         total = float(seconds.sum())

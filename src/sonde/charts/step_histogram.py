@@ -30,7 +30,8 @@ class StepHistogram(Chart):
         if not tables:
             return None
         groups = {
-            table.worker: table.durations_ns[table.is_usual] / NANOSECONDS for table in tables
+            table.worker: table.durations_ns[table.is_representative] / NANOSECONDS
+            for table in tables
         }
         all_seconds = np.concatenate(list(groups.values()))
         highest = _ROOM * outlier_limit(all_seconds)

@@ -30,7 +30,7 @@ class StepStatistics(Chart):
         rows: list[tuple[Cell, ...]] = []
         limits: dict[tuple[Cell, ...], float] = {}
         for table in job.steps(None, worker=self.worker).tables:
-            seconds = table.durations_ns[table.is_usual] / NANOSECONDS
+            seconds = table.durations_ns[table.is_representative] / NANOSECONDS
             if len(seconds):
                 statistics = durations_of(seconds)
                 outliers = outliers_of(table)

@@ -28,10 +28,10 @@ class Throughput(Chart):
         slowest = max(tables, key=lambda table: float(table.durations_ns.mean()))
         first, last = int(slowest.steps[0]), int(slowest.steps[-1])
         edges = np.linspace(first, last + 1, min(_POINTS, last - first + 1) + 1)
-        spent = bucket_values(slowest.steps, slowest.durations_ns / NANOSECONDS, edges)
+        durations = bucket_values(slowest.steps, slowest.durations_ns / NANOSECONDS, edges)
         seconds = float(slowest.durations_ns.sum()) / NANOSECONDS
         with np.errstate(divide="ignore"):
-            rates = 1 / spent.mean
+            rates = 1 / durations.mean
         return LineChart(
             title=self.title,
             note=f"{len(slowest.steps) / seconds:.3g} steps per second on average.",

@@ -54,7 +54,7 @@ def _replies(
     request = send_request(backend, clock, kind, arguments)
     start, patience = clock.seconds(), _TIMEOUT_SECONDS + 3 * backend.poll_seconds
     is_announced = False
-    never = threading.Event()
+    never_set = threading.Event()
     while True:
         replies = replies_to(backend, request)
         if names <= replies.keys() or clock.seconds() >= start + patience:
@@ -62,7 +62,7 @@ def _replies(
         if not is_announced and clock.seconds() >= start + _ANNOUNCE_SECONDS:
             is_announced = True
             print_note(f"Waiting for {_join_names(names - replies.keys())}, up to {patience:.0f} s")
-        clock.wait(never, min(0.1, backend.poll_seconds))
+        clock.wait(never_set, min(0.1, backend.poll_seconds))
 
 
 def _group_by_message(replies: dict[str, Reply]) -> dict[str, list[str]]:

@@ -30,11 +30,11 @@ def send_spools(uri: str) -> list[Spool]:
 
 def send_spools_of(backend: Backend) -> None:
     """Start sending the spools of a job; wait briefly for those that are complete."""
-    clock, never = SystemClock(), threading.Event()
+    clock, never_set = SystemClock(), threading.Event()
     deadline = clock.seconds() + _WAIT_SECONDS
     pending = [spool for spool in send_spools(backend.uri) if not is_running(spool.facts)]
     while any(spool.folder.exists() for spool in pending) and clock.seconds() < deadline:
-        clock.wait(never, _POLL_SECONDS)
+        clock.wait(never_set, _POLL_SECONDS)
 
 
 def remove_spools_of(backend: Backend) -> None:

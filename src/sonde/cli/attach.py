@@ -2,7 +2,7 @@
 
 import argparse
 
-from sonde.agent.attach import Attached, attach
+from sonde.agent.attach import AttachTarget, attach
 from sonde.agent.registration import Registration, RunRequest, register
 from sonde.cli._command import Command, Options, add_json, print_json, print_note, store_uri
 from sonde.cli.options.actions import add_actions, with_actions
@@ -39,7 +39,7 @@ class Attach(Command):
 
     def execute(self, options: Options) -> int:
         clock = SystemClock()
-        target = Attached.find(options.pid)
+        target = AttachTarget.find(options.pid)
         settings = with_options(load_settings(None), options)
         settings = with_rules(with_actions(settings, options), options)
         registration = _register(settings, target, clock)
@@ -67,7 +67,7 @@ class Attach(Command):
         return exit_code(options, verdict.worst if verdict else None)
 
 
-def _register(settings: RunSettings, target: Attached, clock: SystemClock) -> Registration:
+def _register(settings: RunSettings, target: AttachTarget, clock: SystemClock) -> Registration:
     try:
         return register(RunRequest(settings, placement()), target.command, clock)
     except JobExistsError as error:  # its advice, --resume, does not apply here

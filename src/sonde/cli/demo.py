@@ -105,8 +105,10 @@ def _has_torch() -> bool:
     """Whether this Python can import PyTorch: an installed one may still be broken."""
     if importlib.util.find_spec("torch") is None:
         return False
-    tried = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False)
-    return tried.returncode == 0
+    imported = subprocess.run(
+        [sys.executable, "-c", "import torch"], capture_output=True, check=False
+    )
+    return imported.returncode == 0
 
 
 def _with_torch(seconds: float) -> list[str]:

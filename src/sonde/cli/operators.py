@@ -62,8 +62,8 @@ class OperatorsCommand(Command):
 
 def operators_document(operators: Operators, by: str, max_rows: int) -> dict[str, Any]:
     """The profiled windows as plain JSON values."""
-    everything = operators.top(None, by if by in ORDERS else "self")
-    rows = everything.to_arrow().to_pylist()
+    operator_rows = operators.top(None, by if by in ORDERS else "self")
+    rows = operator_rows.to_arrow().to_pylist()
     shown, rest = rows[:max_rows], rows[max_rows:]
     gaps, phases = operators.gaps(), operators.phases()
     return {
@@ -76,7 +76,7 @@ def operators_document(operators: Operators, by: str, max_rows: int) -> dict[str
         "breakdown": operators.breakdown().to_arrow().to_pylist(),
         "operators": shown,
         "operators_left_out": {"count": len(rest), "percent": sum(row["percent"] for row in rest)},
-        "not_covered_percent": everything.not_covered_percent,
+        "not_covered_percent": operator_rows.not_covered_percent,
         "phases": phases.to_arrow().to_pylist(),
         "gaps": {
             "causes": gaps.causes().documents(),

@@ -98,8 +98,8 @@ def _at_end(job: Job, backend: Backend) -> int:
     if is_ours:
         store_report(report_of(backend), backend)
     clock = SystemClock()
-    spent = read_job(backend, clock.now_ns()).report_seconds
-    keep_report_cost(backend, clock, spent + process_cpu_seconds())
+    cpu_seconds = read_job(backend, clock.now_ns()).report_seconds
+    keep_report_cost(backend, clock, cpu_seconds + process_cpu_seconds())
     return 0 if is_ours else RUNS_ELSEWHERE
 
 

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sonde.agent.child import become
+from sonde.agent.child import replace_process
 from sonde.agent.exits import code_of_failed_start
 from sonde.agent.handover import INJECT_FOLDER
 from sonde.agent.interpreter import why_hook_fails
@@ -197,7 +197,7 @@ def _request(options: Options, command: tuple[str, ...]) -> RunRequest:
 def _run_plainly(command: list[str]) -> int:
     """Replace this process with the command."""
     try:
-        become(command)
+        replace_process(command)
     except OSError as error:
         print_note(f"{command[0]}: {(error.strerror or str(error)).lower()}")
         return code_of_failed_start(error)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from sonde.agent.spool_takeover import PATIENCE_SECONDS, TakeOver
+from sonde.agent.spool_takeover import PATIENCE_SECONDS, SpoolTakeover
 from sonde.cli._command import Command, Options, print_line, print_note
 from sonde.clock import SystemClock
 from sonde.errors import StoreError, UsageError
@@ -62,7 +62,7 @@ def _send(spool: Spool, options: Options) -> int:
         return 0
     # a user wants to see an error immediately; the background process keeps trying
     patience = PATIENCE_SECONDS if options.lock is not None else 0.0
-    take_over = TakeOver(spool, open_backend(job), clock)
+    take_over = SpoolTakeover(spool, open_backend(job), clock)
     if take_over.run(patience):
         notify(f"{job}: all data sent")
         return 0

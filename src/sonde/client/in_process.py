@@ -42,7 +42,7 @@ from sonde.settings import (
     placement,
     read_collections,
     set_variables,
-    worker_place,
+    worker_placement,
 )
 from sonde.store.control import PATIENCE
 from sonde.store.presence import this_process
@@ -133,7 +133,7 @@ def _fill_in(session: Session, requested: HookSettings) -> None:
     merged = replace(current, **{**changes, "collections": current.collections})
     settings = merged.filled_with(requested.collections)
     if session.is_closed:
-        session.reopen(worker_place(), settings)
+        session.reopen(worker_placement(), settings)
     else:
         session.apply_settings(settings)
 
@@ -150,7 +150,7 @@ def _begin(session: Session, request: RunRequest, *, is_quiet: bool) -> None:
 
     def begin() -> None:
         job.begin(None if is_first_here else _PROCESS_COLLECTORS)
-        session.reopen(worker_place(), request.settings.for_workers())
+        session.reopen(worker_placement(), request.settings.for_workers())
         _enter(session)
 
     Guard().call("sonde.start", begin, None)
@@ -195,7 +195,7 @@ def _end(exit_: Exit) -> None:
         session = Session.of_process()
         session.close()
         job.end(exit_)
-        session.reopen(worker_place(), HookSettings())
+        session.reopen(worker_placement(), HookSettings())
 
 
 @atexit.register

@@ -105,11 +105,11 @@ def _spike(job: Job) -> tuple[str, dict[str, object]]:
     last = int(steps[(steps > first) & ~is_high].min(initial=_NEVER)) - 1
     losses = dict(job.losses.reduced())
     before = [loss for step, loss in losses.items() if first - _BEFORE <= step < first]
-    around = {step: loss for step, loss in losses.items() if first <= step <= last + _AFTER}
-    if not (before and around):
+    nearby = {step: loss for step, loss in losses.items() if first <= step <= last + _AFTER}
+    if not (before and nearby):
         return "not found", {}
     normal = float(np.median(before))
-    highest = max(around, key=around.__getitem__)
+    highest = max(nearby, key=nearby.__getitem__)
     text = (
         f"{rates.max():g} instead of {usual_rate:g} from step {first}; "
         f"the loss rose from {normal:.2g} to {losses[highest]:.3g} at step {highest}"

@@ -39,16 +39,16 @@ class Classifier(nn.Module):
             *(nn.Linear(64, 768), nn.ReLU()),
             *(nn.Linear(768, 768), nn.ReLU()),
         )
-        self.beside = nn.Linear(768, 768)
+        self.parallel = nn.Linear(768, 768)
         self.relu = nn.ReLU()
         self.head = nn.Linear(768, 8)
         # first fault: a dead layer whose units always output zero
-        nn.init.constant_(self.beside.bias, -30.0)
+        nn.init.constant_(self.parallel.bias, -30.0)
 
     def forward(self, points: Tensor) -> Tensor:
         """A score for each center."""
         hidden = self.body(points)
-        scores: Tensor = self.head(hidden + self.relu(self.beside(hidden)))
+        scores: Tensor = self.head(hidden + self.relu(self.parallel(hidden)))
         return scores
 
 
@@ -61,7 +61,7 @@ def train(seconds: float) -> None:
     model = Classifier()
     loss_function = nn.CrossEntropyLoss()
     # second fault: the head is not in the optimizer
-    optimizer = torch.optim.SGD([*model.body.parameters(), *model.beside.parameters()], lr=RATE)
+    optimizer = torch.optim.SGD([*model.body.parameters(), *model.parallel.parameters()], lr=RATE)
     end = time.monotonic() + seconds + 60
     for step, (points, labels) in enumerate(loader):
         if time.monotonic() > end:

@@ -98,16 +98,16 @@ class Faults:
     def __init__(self, clock: SystemClock, file: BinaryIO) -> None:
         self._clock = clock
         self._file = file
-        self._never = threading.Event()
+        self._never_set = threading.Event()
         self._leaked: list[Array] = []
         self._seconds = clock.seconds()
 
-    def happen(self, share: float) -> None:
+    def cause(self, share: float) -> None:
         """Cause the faults that are active at this point of the job."""
         elapsed = self._clock.seconds() - self._seconds
         self._seconds = self._clock.seconds()
         if SLOW_LOADER.is_on(share):
-            self._clock.wait(self._never, _WAIT_SECONDS)
+            self._clock.wait(self._never_set, _WAIT_SECONDS)
         if LEAK.is_on(share):
             self._leaked.append(np.ones(int(elapsed * _LEAK_BYTES_PER_SECOND) // 8))
         else:
@@ -133,7 +133,7 @@ def train(seconds: float) -> None:
     with tempfile.TemporaryFile() as file:
         faults = Faults(clock, file)
         while (elapsed := clock.seconds() - start) < seconds:
-            faults.happen(elapsed / seconds)
+            faults.cause(elapsed / seconds)
             batch = random.integers(0, _EXAMPLES, _BATCH)
             loss = model.step(points[batch], labels[batch])
             step += 1

@@ -39,19 +39,19 @@ def round_ticks(low: float, high: float, max_ticks: int) -> list[float]:
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
-    rough = span / max(1, max_ticks)
-    power = 10 ** math.floor(math.log10(rough))
-    step = next(step * power for step in _STEPS if step * power >= rough * 0.999)
+    raw_step = span / max(1, max_ticks)
+    power = 10 ** math.floor(math.log10(raw_step))
+    step = next(step * power for step in _STEPS if step * power >= raw_step * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def time_ticks(low: float, high: float, max_ticks: int) -> list[float]:
     """Round times between two values in seconds."""
-    rough = (high - low) / max(1, max_ticks)
-    if rough < _TIMES[0]:
+    raw_step = (high - low) / max(1, max_ticks)
+    if raw_step < _TIMES[0]:
         return round_ticks(low, high, max_ticks)
-    step = next((time for time in _TIMES if time >= rough), _TIMES[-1])
+    step = next((time for time in _TIMES if time >= raw_step), _TIMES[-1])
     return [float(at) for at in range(math.ceil(low / step) * step, math.floor(high) + 1, step)]
 
 

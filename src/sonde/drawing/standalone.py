@@ -45,14 +45,14 @@ def chart_picture(spec: Spec) -> str | None:
         marks += block.marks(top)
         top += block.height
     style = element("style", Raw(PAGE_STYLE.read_text(encoding="utf-8") + _STYLE))
-    back = element("rect", width="100%", height="100%", fill="var(--card)")
+    background = element("rect", width="100%", height="100%", fill="var(--card)")
     page: Mapping[str, str | float] = {
         "xmlns": "http://www.w3.org/2000/svg",
         "viewBox": f"0 0 {WIDTH + 2 * _MARGIN:g} {top + _MARGIN:g}",
         "width": WIDTH + 2 * _MARGIN,
         "height": top + _MARGIN,
     }
-    return f"{element('svg', style, back, *marks, **page)}\n"
+    return f"{element('svg', style, background, *marks, **page)}\n"
 
 
 def chart_frame(spec: Spec) -> str:
@@ -61,7 +61,7 @@ def chart_frame(spec: Spec) -> str:
     if picture is None:
         return str(element("div", *figures(_NAME, spec, has_data=False)))
     source = f"data:image/svg+xml;base64,{b64encode(picture.encode()).decode()}"
-    still = element("img", src=source, alt=spec.title, style="display:block;width:100%")
+    image = element("img", src=source, alt=spec.title, style="display:block;width:100%")
     live = element(
         "iframe",
         srcdoc=chart_page(spec),
@@ -71,7 +71,7 @@ def chart_frame(spec: Spec) -> str:
     )
     height = _PAGE_PADDING + _live_height(spec)
     style = f"position:relative;max-width:{WIDTH + 60:g}px;min-height:{height:g}px"
-    return str(element("div", still, live, style=style))
+    return str(element("div", image, live, style=style))
 
 
 def _live_height(spec: Spec) -> float:

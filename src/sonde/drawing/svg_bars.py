@@ -36,20 +36,20 @@ def stacked_bars(spec: StackedBars) -> Element:
         for index in range(len(spec.labels))
     ]
     height = _TOP + _ROW * len(names) + _BOTTOM
-    across = Scale(0.0, max([*sums, 1e-12]), x_start, WIDTH - _RIGHT)
-    marks = list(bottom_axis(across, "", spec.unit, height))
+    x_scale = Scale(0.0, max([*sums, 1e-12]), x_start, WIDTH - _RIGHT)
+    marks = list(bottom_axis(x_scale, "", spec.unit, height))
     for index, name in enumerate(names):
         y = _TOP + index * _ROW
         marks.append(label(name, x_start - 8, y + 14, "end"))
-        marks += list(_stack(spec, index, y, across))
+        marks += list(_stack(spec, index, y, x_scale))
     return picture(marks, height, spec.title)
 
 
-def _stack(spec: StackedBars, index: int, y: float, across: Scale) -> Iterator[Element]:
+def _stack(spec: StackedBars, index: int, y: float, x_scale: Scale) -> Iterator[Element]:
     begin = 0.0
     for number, layer in enumerate(spec.parts):
         value = float(layer.values[index] or 0.0)
-        start, end = across.at(begin), across.at(begin + value)
+        start, end = x_scale.at(begin), x_scale.at(begin + value)
         begin += value
         if end - start < 0.2:
             continue
@@ -75,14 +75,14 @@ def bars(spec: Bars) -> Element:
     highest = max([1e-12, *(float(v or 0.0) for group in spec.parts for v in group.values)])
     row = 6.0 + 13.0 * count
     height = _TOP + row * len(names) + _BOTTOM
-    across = Scale(0.0, highest, x_start, WIDTH - _RIGHT - 60)
-    marks = list(bottom_axis(across, "", spec.unit, height))
+    x_scale = Scale(0.0, highest, x_start, WIDTH - _RIGHT - 60)
+    marks = list(bottom_axis(x_scale, "", spec.unit, height))
     for index, name in enumerate(names):
         y = _TOP + index * row
         marks.append(label(name, x_start - 8, y + row / 2 + 2, "end"))
         for number, group in enumerate(spec.parts):
             value = float(group.values[index] or 0.0)
-            top, end = y + 13.0 * number, across.at(value)
+            top, end = y + 13.0 * number, x_scale.at(value)
             color = color_of(group.tone or group.label, number)
             size = {"x": x_start, "y": top, "width": max(0.5, end - x_start), "height": 11.0}
             marks.append(element("rect", class_=f"f-{color}", **size))
@@ -94,16 +94,16 @@ def histogram(spec: Histogram) -> Element:
     """A histogram; groups are side by side in each bin."""
     edges = [float(edge or 0.0) for edge in spec.edges]
     highest = max([1.0, *(float(v or 0.0) for group in spec.parts for v in group.values)])
-    across = Scale(edges[0], edges[-1], _LEFT_MARGIN, WIDTH - _RIGHT)
-    up = Scale(0.0, highest, _HEIGHT - _BOTTOM, _TOP + _TITLE)
+    x_scale = Scale(edges[0], edges[-1], _LEFT_MARGIN, WIDTH - _RIGHT)
+    y_scale = Scale(0.0, highest, _HEIGHT - _BOTTOM, _TOP + _TITLE)
     marks: list[Element] = []
     for value in round_ticks(0.0, highest, 4):
-        marks.append(line(_LEFT_MARGIN, up.at(value), WIDTH - _RIGHT, up.at(value)))
-        marks.append(label(f"{value:,g}", _LEFT_MARGIN - 6, up.at(value) + 4, "end"))
-    marks += list(bottom_axis(across, "", spec.unit, _HEIGHT))
+        marks.append(line(_LEFT_MARGIN, y_scale.at(value), WIDTH - _RIGHT, y_scale.at(value)))
+        marks.append(label(f"{value:,g}", _LEFT_MARGIN - 6, y_scale.at(value) + 4, "end"))
+    marks += list(bottom_axis(x_scale, "", spec.unit, _HEIGHT))
     marks.append(label(spec.counted, _LEFT_MARGIN, _TOP, "start", "axis quiet"))
     for number, group in enumerate(spec.parts):
-        marks += list(_bins(spec, group, number, (across, up)))
+        marks += list(_bins(spec, group, number, (x_scale, y_scale)))
     return picture(marks, _HEIGHT, spec.title)
 
 
@@ -111,16 +111,16 @@ def _bins(
     spec: Histogram, group: BarSeries, number: int, scales: tuple[Scale, Scale]
 ) -> Iterator[Element]:
     """One path per group, to keep the page small."""
-    across, up = scales
+    x_scale, y_scale = scales
     color = color_of(group.tone, number)
     segments = []
     count = len(spec.parts)
     for index, value in enumerate(group.values):
-        start, end = (across.at(float(spec.edges[index + each] or 0.0)) for each in (0, 1))
+        start, end = (x_scale.at(float(spec.edges[index + each] or 0.0)) for each in (0, 1))
         width = (end - start) / count
         if value:
-            x_start, top = start + width * number, up.at(float(value))
-            base, bar = f"{up.start:.1f}", f"{max(0.6, width - 0.6):.1f}"
+            x_start, top = start + width * number, y_scale.at(float(value))
+            base, bar = f"{y_scale.start:.1f}", f"{max(0.6, width - 0.6):.1f}"
             segments.append(f"M{x_start:.1f} {base}V{top:.1f}h{bar}V{base}Z")
     yield element("path", element("title", group.label), d="".join(segments), class_=f"f-{color}")
 
@@ -133,22 +133,22 @@ def box_plot(spec: BoxPlot) -> Element:
     high = max(box.maximum for box in spec.boxes) if spec.high is None else spec.high
     row = 18.0
     height = _TOP + row * len(names) + _BOTTOM
-    across = Scale(low, high, x_start, WIDTH - _RIGHT - 10)
+    x_scale = Scale(low, high, x_start, WIDTH - _RIGHT - 10)
     marks = [
-        line(across.at(value), _TOP, across.at(value), height - _BOTTOM)
+        line(x_scale.at(value), _TOP, x_scale.at(value), height - _BOTTOM)
         for value in round_ticks(low, high, 6)
     ]
-    marks += list(bottom_axis(across, "", spec.unit, height))
+    marks += list(bottom_axis(x_scale, "", spec.unit, height))
     for index, (name, box) in enumerate(zip(names, spec.boxes, strict=True)):
         y = _TOP + index * row
         marks.append(label(name, x_start - 8, y + 11, "end"))
-        marks += list(_box(box, y, across, spec.unit))
+        marks += list(_box(box, y, x_scale, spec.unit))
     return picture(marks, height, spec.title)
 
 
-def _box(box: Box, y: float, across: Scale, unit: str) -> Iterator[Element]:
+def _box(box: Box, y: float, x_scale: Scale, unit: str) -> Iterator[Element]:
     p5, p25, p50, p75, p95 = (
-        across.at(each) for each in (box.p5, box.p25, box.p50, box.p75, box.p95)
+        x_scale.at(each) for each in (box.p5, box.p25, box.p50, box.p75, box.p95)
     )
     summary = ", ".join(
         f"{name} {number_text(round(value, 1), unit)}" for name, value in _named(box)

@@ -47,9 +47,9 @@ def _axis(spec: Heatmap, ends: tuple[float, float], height: float) -> Iterator[E
     x = np.array([float(each or 0.0) for each in spec.x])
     spacing = np.diff(x)
     width = float(spacing.mean()) if len(spacing) else 1.0
-    across = Scale(float(x[0]), float(x[-1]) + width, *ends)
+    x_scale = Scale(float(x[0]), float(x[-1]) + width, *ends)
     if not len(spacing) or np.allclose(spacing, width, rtol=0.02):
-        yield from bottom_axis(across, spec.x_title, spec.x_unit, height)
+        yield from bottom_axis(x_scale, spec.x_title, spec.x_unit, height)
         return
     base, cell = height - _BOTTOM, (ends[1] - ends[0]) / len(x)
     for index in range(0, len(x), max(1, round(len(x) / 9))):
@@ -63,11 +63,11 @@ def _bitmap(spec: Heatmap, index: tuple[float, float, float, float]) -> Element:
         [[np.nan if each is None else each for each in row] for row in spec.values],
         dtype=np.float64,
     )
-    picked = palette_indices(values, spec.low, spec.high, is_logarithmic=spec.is_logarithmic)
+    palette = palette_indices(values, spec.low, spec.high, is_logarithmic=spec.is_logarithmic)
     x, y, width, height = index
     return element(
         "image",
-        href=data_uri(encode_png(picked)),
+        href=data_uri(encode_png(palette)),
         x=x,
         y=y,
         width=width,

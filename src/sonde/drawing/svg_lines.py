@@ -33,31 +33,31 @@ def line_chart(spec: LineChart) -> Element:
     x = _numbers(spec.x)
     low, high = _extremes(spec)
     is_log = spec.is_logarithmic and low > 0
-    across = Scale(float(np.nanmin(x)), float(np.nanmax(x)), _LEFT_MARGIN, WIDTH - _RIGHT)
-    up = Scale(low, high, _HEIGHT - _BOTTOM, _TOP, is_log)
-    x_values = [across.at(each) if np.isfinite(each) else _LEFT_MARGIN for each in x.tolist()]
+    x_scale = Scale(float(np.nanmin(x)), float(np.nanmax(x)), _LEFT_MARGIN, WIDTH - _RIGHT)
+    y_scale = Scale(low, high, _HEIGHT - _BOTTOM, _TOP, is_log)
+    x_values = [x_scale.at(each) if np.isfinite(each) else _LEFT_MARGIN for each in x.tolist()]
     marks: list[Element] = []
     for value in decade_ticks(low, high) if is_log else round_ticks(low, high, 4):
-        y = up.at(value)
+        y = y_scale.at(value)
         marks.append(line(_LEFT_MARGIN, y, WIDTH - _RIGHT, y))
         marks.append(label(number_text(value, spec.unit), _LEFT_MARGIN - 6, y + 4, "end"))
-    marks += list(bottom_axis(across, spec.x_title, spec.x_unit, _HEIGHT))
+    marks += list(bottom_axis(x_scale, spec.x_title, spec.x_unit, _HEIGHT))
     for index, curve in enumerate(spec.curves):
         color = color_of(curve.tone, index)
-        marks += list(_curve(curve, x_values, up, color, is_joined=spec.x_unit != "seconds"))
+        marks += list(_curve(curve, x_values, y_scale, color, is_joined=spec.x_unit != "seconds"))
     return picture(marks, _HEIGHT, spec.title)
 
 
 def lanes_chart(spec: Lanes) -> Element:
     """Time spans in lanes."""
     height = _LANE * len(spec.lanes) + _BOTTOM + 4
-    across = Scale(spec.start, spec.end or 1.0, _LEFT_MARGIN, WIDTH - _RIGHT)
-    marks = list(bottom_axis(across, "Time since start", "seconds", height))
+    x_scale = Scale(spec.start, spec.end or 1.0, _LEFT_MARGIN, WIDTH - _RIGHT)
+    marks = list(bottom_axis(x_scale, "Time since start", "seconds", height))
     for index, lane in enumerate(spec.lanes):
         y = 4 + index * _LANE
         marks.append(label(lane.label, _LEFT_MARGIN - 6, y + 14, "end"))
         for number, span in enumerate(lane.spans):
-            start, end = across.at(span.start), across.at(span.end)
+            start, end = x_scale.at(span.start), x_scale.at(span.end)
             seconds = clock_text(span.end - span.start, span.end - span.start)
             marks.append(
                 element(
@@ -81,61 +81,62 @@ def picture(marks: Sequence[Element], height: float, title: str, width: float = 
     return element("svg", *marks, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=title)
 
 
-def bottom_axis(across: Scale, title: str, unit: str, height: float) -> Iterator[Element]:
+def bottom_axis(x_scale: Scale, title: str, unit: str, height: float) -> Iterator[Element]:
     """The horizontal axis with ticks and title."""
     base = height - _BOTTOM
-    yield line(across.start, base, across.end, base, "base")
+    yield line(x_scale.start, base, x_scale.end, base, "base")
     is_time = unit == "seconds" and bool(
         title
     )  # axes of time have a title, those of durations none
     ticks = time_ticks if is_time else round_ticks
-    span = across.high - across.low
-    for value in ticks(across.low, across.high, 8):
-        x = across.at(value)
+    span = x_scale.high - x_scale.low
+    for value in ticks(x_scale.low, x_scale.high, 8):
+        x = x_scale.at(value)
         text = clock_text(value, span) if is_time else number_text(value, unit)
-        anchor = "end" if x > across.end - 20 else "middle"
+        anchor = "end" if x > x_scale.end - 20 else "middle"
         yield line(x, base, x, base + 4, "base")
         yield label(text, x, base + 16, anchor)
     if title:
-        yield label(title, (across.start + across.end) / 2, base + 28, "middle", "axis quiet")
+        yield label(title, (x_scale.start + x_scale.end) / 2, base + 28, "middle", "axis quiet")
 
 
 def _curve(
-    curve: Curve, x: Sequence[float], up: Scale, color: str, *, is_joined: bool
+    curve: Curve, x: Sequence[float], y_scale: Scale, color: str, *, is_joined: bool
 ) -> Iterator[Element]:
     if curve.low is not None and curve.high is not None:
-        path = _band(x, _numbers(curve.low).tolist(), _numbers(curve.high).tolist(), up)
+        path = _band(x, _numbers(curve.low).tolist(), _numbers(curve.high).tolist(), y_scale)
         yield element("path", d=path, class_=f"band f-{color}")
-    path = _path(x, _numbers(curve.values).tolist(), up, is_joined=is_joined)
+    path = _path(x, _numbers(curve.values).tolist(), y_scale, is_joined=is_joined)
     yield element("path", d=path, class_=f"curve s-{color}")
     if curve.has_markers:
         for at, value in zip(x, _numbers(curve.values).tolist(), strict=False):
             if np.isfinite(value):
-                yield element("circle", cx=at, cy=up.at(value), r=3, class_=f"f-{color}")
+                yield element("circle", cx=at, cy=y_scale.at(value), r=3, class_=f"f-{color}")
 
 
-def _path(x: Sequence[float], values: Sequence[float], up: Scale, *, is_joined: bool) -> str:
+def _path(x: Sequence[float], values: Sequence[float], y_scale: Scale, *, is_joined: bool) -> str:
     """A path with gaps at unknown values unless `is_joined`; a single point is a short stroke."""
     segments = []
     is_on = False
     for at, value in zip(x, values, strict=False):
         if np.isfinite(value):
             segments.append(
-                f"{'L' if is_on else 'M'}{at:.1f} {up.at(value):.1f}" + ("" if is_on else "h.1")
+                f"{'L' if is_on else 'M'}{at:.1f} {y_scale.at(value):.1f}"
+                + ("" if is_on else "h.1")
             )
         is_on = bool(np.isfinite(value)) or (is_joined and is_on)
     return "".join(segments)
 
 
-def _band(x: Sequence[float], low: Sequence[float], high: Sequence[float], up: Scale) -> str:
+def _band(x: Sequence[float], low: Sequence[float], high: Sequence[float], y_scale: Scale) -> str:
     points = [
         (at, bottom, top)
         for at, bottom, top in zip(x, low, high, strict=False)
         if np.isfinite(bottom) and np.isfinite(top)
     ]
-    over = [f"{at:.1f} {up.at(top):.1f}" for at, _, top in points]
-    under = [f"{at:.1f} {up.at(bottom):.1f}" for at, bottom, _ in reversed(points)]
-    return f"M{'L'.join(over + under)}Z" if points else ""
+    over = [f"{at:.1f} {y_scale.at(top):.1f}" for at, _, top in points]
+    lower_edge = [f"{at:.1f} {y_scale.at(bottom):.1f}" for at, bottom, _ in reversed(points)]
+    return f"M{'L'.join(over + lower_edge)}Z" if points else ""
 
 
 def _extremes(spec: LineChart) -> tuple[float, float]:

@@ -100,8 +100,8 @@ def _bar(column: Column, value: Cell, row: Sequence[Cell]) -> Element | None:
         return None
     width = _BAR * min(1.0, max(0.0, float(value) / 100))
     tone = str(row[0]) if column.tone == "phase" else column.tone
-    back = element("rect", width=_BAR, height=8, rx=2, class_="track")
+    background = element("rect", width=_BAR, height=8, rx=2, class_="track")
     front = element("rect", width=width, height=8, rx=2, class_=f"f-{color_of(tone, 0)}")
     return element(
-        "svg", back, front, viewBox=f"0 0 {_BAR:g} 8", class_="share", aria_hidden="true"
+        "svg", background, front, viewBox=f"0 0 {_BAR:g} 8", class_="share", aria_hidden="true"
     )

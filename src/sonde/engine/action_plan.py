@@ -49,12 +49,12 @@ def plan_actions(settings: RunSettings, rules: Sequence[Rule], folder: Path) -> 
     for action in settings.actions.actions:  # report invalid settings even of unused actions
         builder.get(action.name)
     by_rule = {file_name(each.rule): each.actions for each in settings.rules.rules}
-    general = dict.fromkeys((*settings.rules.actions, *settings.actions.requested))
+    default_actions = dict.fromkeys((*settings.rules.actions, *settings.actions.requested))
     plan = {}
     for rule in rules:
         requested = by_rule.get(file_name(rule.name()))
         names = (
-            general
+            default_actions
             if requested is None
             else dict.fromkeys((*requested, *settings.actions.requested))
         )

@@ -103,17 +103,17 @@ class Dispatch:
             self._pending |= {each.id: each for each in episodes}
             if self._log is None:
                 self._log = self._load()
-            held = set()
+            held_back = set()
             for episode in self._pending.values():
                 for action in self._plan.after(episode.finding.rule):
-                    status, why = self._decision(action, episode)
+                    status, reason = self._decision(action, episode)
                     if status is not None:
-                        self._note(action, episode, status, why)
+                        self._add_record(action, episode, status, reason)
                     if status is ActionStatus.WAITING:
                         self._put(action, episode)
                     if status is ActionStatus.HELD_BACK and episode.is_open:
-                        held.add(episode.id)
-            self._pending = {id_: self._pending[id_] for id_ in held}
+                        held_back.add(episode.id)
+            self._pending = {id_: self._pending[id_] for id_ in held_back}
             if self._is_changed:
                 self._guard.attempt("actions", self._save, None)
 
@@ -123,23 +123,23 @@ class Dispatch:
         is_performed = record is not None and record.status in _PERFORMED
         if record is not None and is_performed and not self._is_outdated(action, record):
             return None, ""
-        if action.affects_job and not self._is_present(episode):
+        if action.affects_job and not self._is_current(episode):
             return None, ""
         minimum = action.min_severity
         if episode.severity.rank < minimum.rank:
-            why = f"severity {episode.severity.value} is below min_severity {minimum.value}"
+            reason = f"severity {episode.severity.value} is below min_severity {minimum.value}"
             # actions on the job are recorded as refused, so that users know why nothing happened
-            return (ActionStatus.REFUSED, why) if action.affects_job else (None, "")
+            return (ActionStatus.REFUSED, reason) if action.affects_job else (None, "")
         if self._clock.now_ns() < self._cool_down_end_ns(action, episode):
-            why = (
+            reason = (
                 "waiting for the cool-down" if episode.is_open else "resolved during the cool-down"
             )
-            return ActionStatus.HELD_BACK, why
+            return ActionStatus.HELD_BACK, reason
         done = action.already_done(self._occasion(episode))
         if done:
             return ActionStatus.DONE, done
-        why_not = self._refusal(action)
-        return (ActionStatus.REFUSED, why_not) if why_not else (ActionStatus.WAITING, "")
+        refusal = self._refusal(action)
+        return (ActionStatus.REFUSED, refusal) if refusal else (ActionStatus.WAITING, "")
 
     @property
     def _records(self) -> dict[Key, ActionRecord]:
@@ -150,22 +150,22 @@ class Dispatch:
         """Whether a record is about an earlier attempt, so that the action applies again."""
         return action.affects_job and record.time_ns < self._since_ns
 
-    def _is_present(self, episode: Episode) -> bool:
+    def _is_current(self, episode: Episode) -> bool:
         return episode.is_open and episode.last_ns >= self._since_ns
 
     def _refusal(self, action: Action) -> str:
         """Why the action must not be performed on the job; empty if it may."""
         if not action.affects_job:
             return ""
-        before = [
+        earlier = [
             record
             for record in self._records.values()
             if record.action == action.name
             and record.status in (ActionStatus.WAITING, ActionStatus.DONE)
             and record.time_ns >= self._since_ns
         ]
-        if action.runs_once and before:
-            return f"already performed for {before[0].rule}"
+        if action.runs_once and earlier:
+            return f"already performed for {earlier[0].rule}"
         is_over = read_job(self._backend, self._clock.now_ns()).state.is_over
         return "the job has ended" if is_over else ""
 
@@ -193,10 +193,12 @@ class Dispatch:
         status = ActionStatus.DONE if outcome.is_done else ActionStatus.FAILED
         status = status if outcome.is_final else ActionStatus.WAITING
         with self._lock:
-            self._note(action, outcome.occasion.episode, status, outcome.message, outcome.attempts)
+            self._add_record(
+                action, outcome.occasion.episode, status, outcome.message, outcome.attempts
+            )
             self._guard.attempt("actions", self._save, None)
 
-    def _note(
+    def _add_record(
         self,
         action: Action,
         episode: Episode,

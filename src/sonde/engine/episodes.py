@@ -120,8 +120,8 @@ _ENCODER = json.JSONEncoder(default=_number, separators=(",", ":"))
 def _complete(finding: Finding, window: Window) -> Finding:
     """Add the steps and time of the window if the rule has set none."""
     evidence: Mapping[str, Any] = plain(dict(finding.evidence))
-    placed = replace(finding, steps=finding.steps or _steps(window), evidence=evidence)
-    return replace(placed, time_ns=time_of(placed, window))
+    complete = replace(finding, steps=finding.steps or _steps(window), evidence=evidence)
+    return replace(complete, time_ns=time_of(complete, window))
 
 
 def _steps(window: Window) -> tuple[int, int] | None:

@@ -44,42 +44,42 @@ class Watcher:
         self._leasing = leasing
         self._open_recorder = recorder  # after taking the lease, so that saved progress is current
         self._take = take
-        self._never = threading.Event()
+        self._never_set = threading.Event()
 
-    def watch(self, is_enough: Callable[[], bool], cpu_seconds: Callable[[], float]) -> bool:
-        """Run rules until the job ends or `is_enough`; whether the lease could be taken.
+    def watch(self, should_stop: Callable[[], bool], cpu_seconds: Callable[[], float]) -> bool:
+        """Run rules until the job ends or `should_stop`; return whether the lease could be taken.
 
         Args:
-            is_enough: Whether to stop after one more poll.
+            should_stop: Whether to stop after one more poll.
             cpu_seconds: The CPU time of this process so far.
         """
-        if not self._obtain():
+        if not self._acquire_lease():
             return False
         recorder = self._open_recorder()
         self._take(recorder.runner.open_episodes)
-        seen_seconds = self._clock.seconds()
-        while self._is_ours():
-            is_last, cost = is_enough(), cpu_seconds()
+        last_seen_seconds = self._clock.seconds()
+        while self._holds_lease():
+            is_last, cost = should_stop(), cpu_seconds()
             if self._exists():
-                seen_seconds = self._clock.seconds()
+                last_seen_seconds = self._clock.seconds()
                 self._poll(recorder)
-                self._tidy()
-            elif self._clock.seconds() - seen_seconds > _VANISHED_SECONDS:
+                self._remove_leftovers()
+            elif self._clock.seconds() - last_seen_seconds > _VANISHED_SECONDS:
                 return True
             if is_last or recorder.runner.is_over:
                 self._release()
                 return True
-            self._pause(is_enough, cpu_seconds() - cost)
+            self._pause(should_stop, cpu_seconds() - cost)
         return True
 
-    def _obtain(self) -> bool:
+    def _acquire_lease(self) -> bool:
         if not self._leasing.is_free():
             return False
         self._leasing.take()
-        self._clock.wait(self._never, self._backend.poll_seconds)
+        self._clock.wait(self._never_set, self._backend.poll_seconds)
         return self._leasing.is_held()
 
-    def _is_ours(self) -> bool:
+    def _holds_lease(self) -> bool:
         try:
             return self._leasing.is_held()
         except StoreError:  # no other process can take it, either
@@ -95,12 +95,12 @@ class Watcher:
         try:
             for changed in recorder.batches():
                 self._take(changed)
-                if not self._is_ours():
+                if not self._holds_lease():
                     return
         except StoreError:
             log.warning("polling the job failed; will retry", exc_info=True)
 
-    def _tidy(self) -> None:
+    def _remove_leftovers(self) -> None:
         """Delete files written to a job that has been removed in the meantime."""
         try:
             remove_remains(self._backend)
@@ -113,8 +113,8 @@ class Watcher:
         except StoreError:  # the next watcher waits until it expires
             log.warning("the lease could not be released", exc_info=True)
 
-    def _pause(self, is_enough: Callable[[], bool], spent_seconds: float) -> None:
+    def _pause(self, should_stop: Callable[[], bool], spent_seconds: float) -> None:
         pause = max(_POLL_SECONDS, self._backend.poll_seconds, spent_seconds / _MAX_SHARE)
         due = self._clock.seconds() + min(pause, _MAX_PAUSE_SECONDS)
-        while self._clock.seconds() < due and not is_enough():
-            self._clock.wait(self._never, self._backend.poll_seconds)
+        while self._clock.seconds() < due and not should_stop():
+            self._clock.wait(self._never_set, self._backend.poll_seconds)

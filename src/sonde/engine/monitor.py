@@ -63,11 +63,11 @@ def monitor(backend: Backend, clock: Clock, rules: Sequence[Rule], options: Moni
         partial(_publish, subscribers),
     )
     collect_rarely()
-    is_ours = watcher.watch(attempt.is_over, process_cpu_seconds)
+    was_monitored = watcher.watch(attempt.is_over, process_cpu_seconds)
     refresh.close()
     dispatch.close(_LAST_ACTIONS_SECONDS)
     Guard().attempt("files of a removed job", lambda: remove_remains(backend), default=False)
-    if not is_ours and options.attempt is None:
+    if not was_monitored and options.attempt is None:
         raise JobExistsError(f"{leasing.holder} already monitors this job.")
 
 

@@ -52,7 +52,7 @@ class ReportRefresh:
             return
         if self._is_writing:
             self._is_writing = False
-            self._rest(now)
+            self._schedule(now)
         if self._is_changed and self._due is not None and now >= self._due:
             self._is_changed, self._is_writing = False, True
             self._due = now + _MIN_SECONDS  # in case it cannot be started
@@ -65,10 +65,10 @@ class ReportRefresh:
             if self._backend.exists(REPORT_COST):
                 self._save_cost(0.0)
 
-    def _rest(self, now: float) -> None:
+    def _schedule(self, now: float) -> None:
         """Schedule the next report so that the CPU share is not exceeded."""
-        spent, self._counted_seconds = self._counted_seconds, self._process.cpu_seconds
-        pause = (self._counted_seconds - spent) / _MAX_SHARE
+        counted_before, self._counted_seconds = self._counted_seconds, self._process.cpu_seconds
+        pause = (self._counted_seconds - counted_before) / _MAX_SHARE
         self._due = now + max(_MIN_SECONDS, pause)
         self._save_cost(self._counted_seconds)
 

@@ -64,7 +64,7 @@ class RuleRun:
         """The index of the first window of an attempt that the rule has not evaluated."""
         return self._index if attempt.number == self._attempt else 0
 
-    def has_seen(self, attempt: JobAttempt) -> bool:
+    def has_finished(self, attempt: JobAttempt) -> bool:
         """Whether the rule has evaluated all windows of an attempt."""
         return attempt.number < self._attempt
 
@@ -74,7 +74,7 @@ class RuleRun:
 
     def is_due(self, attempt: JobAttempt, settled: Settled) -> bool:
         """Whether the rule's next window may be complete (a cheap check)."""
-        if self.has_failed or self.has_seen(attempt):
+        if self.has_failed or self.has_finished(attempt):
             return False
         following = self.next_index(attempt) + 1
         if self.rule.window_seconds is not None:
@@ -82,22 +82,25 @@ class RuleRun:
             return attempt.start_ns + following * width_ns <= settled.time_ns
         return following * (self.rule.window_steps or 1) <= settled.steps
 
-    def show(self, index: int, window: Window) -> list[Episode]:
+    def evaluate(self, index: int, window: Window) -> list[Episode]:
         """Run the rule on a window, and return the episodes that changed."""
         self._attempt, self._index = window.attempt.number, index + 1
         if self.has_failed:
             return []
         began = thread_cpu_seconds()
         findings = self._check(window)
-        spent = thread_cpu_seconds() - began
-        self._seconds += spent
+        spent_seconds = thread_cpu_seconds() - began
+        self._seconds += spent_seconds
         self._datapoints += window.datapoints
         if findings:
             self._triggered += sum(not finding.is_over for finding in findings)
         self._resume_ns = window.start_ns
-        if spent > MAX_SECONDS_PER_WINDOW and not self.has_failed:
-            took, limit = format_duration(spent), format_duration(MAX_SECONDS_PER_WINDOW)
-            self._reason = self._traceback = f"took {took} for one window (limit: {limit})"
+        if spent_seconds > MAX_SECONDS_PER_WINDOW and not self.has_failed:
+            duration, limit = (
+                format_duration(spent_seconds),
+                format_duration(MAX_SECONDS_PER_WINDOW),
+            )
+            self._reason = self._traceback = f"took {duration} for one window (limit: {limit})"
         return self.episodes.take(findings, window)
 
     def _checked(self, window: Window) -> list[Finding]:
@@ -133,7 +136,7 @@ class RuleRun:
     def evaluation(self, *, is_over: bool) -> Evaluation:
         """The current evaluation."""
         summary = self._summary()  # first: a failure here changes the status
-        status, why = self._status(is_over=is_over)
+        status, reason = self._status(is_over=is_over)
         pages = self.rule.pages()
         return Evaluation(
             rule=self.rule.name(),
@@ -142,7 +145,7 @@ class RuleRun:
             parameters=self.rule.parameters,
             description=pages.question,
             recommendation=pages.advice,
-            reason=None if why is None else str(why),
+            reason=None if reason is None else str(reason),
             traceback=self._traceback,
             datapoints=self._datapoints,
             triggered=self._triggered,
@@ -151,7 +154,7 @@ class RuleRun:
             summary=summary,
             explains=self.rule.explains,
             missing=self._missing(status),
-            shortfall=why if isinstance(why, Shortfall) else None,
+            shortfall=reason if isinstance(reason, Shortfall) else None,
         )
 
     def _missing(self, status: RuleStatus) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class Runner:
         pause_due = clock.seconds() + every_seconds
         for attempt, rule_runs in due:
             for rule_run, index, window in self._in_order(attempt, rule_runs):
-                changed += rule_run.show(index, window.for_needs(rule_run.needs))
+                changed += rule_run.evaluate(index, window.for_needs(rule_run.needs))
                 if clock.seconds() >= pause_due:
                     yield changed
                     changed = []
@@ -114,11 +114,11 @@ class Runner:
         data.refresh(self._since_ns)
         due_runs, self._settled_ns = [], None
         for attempt in data.attempts:
-            arrived = settled(data, attempt)
+            progress = settled(data, attempt)
             if not attempt.is_over:
-                self._settled_ns = arrived.since_ns
+                self._settled_ns = progress.since_ns
             due_runs.append(
-                (attempt, [run for run in self._rule_runs if run.is_due(attempt, arrived)])
+                (attempt, [run for run in self._rule_runs if run.is_due(attempt, progress)])
             )
         due = [rule_run for _, rule_runs in due_runs for rule_run in rule_runs]
         if due:
@@ -168,14 +168,14 @@ class Runner:
         groups: dict[tuple[float | None, int | None, bool], list[RuleRun]] = {}
         for rule_run in rule_runs:
             rule = rule_run.rule
-            shape = (rule.window_seconds, rule.window_steps, rule.skips_quiet)
-            groups.setdefault(shape, []).append(rule_run)
-        streams = [self._of_shape(attempt, group) for group in groups.values()]
-        for index, window, shown_to in heapq.merge(*streams, key=lambda entry: entry[1].start_ns):
-            for rule_run in shown_to:
+            group_key = (rule.window_seconds, rule.window_steps, rule.skips_quiet)
+            groups.setdefault(group_key, []).append(rule_run)
+        streams = [self._group_windows(attempt, group) for group in groups.values()]
+        for index, window, evaluating in heapq.merge(*streams, key=lambda entry: entry[1].start_ns):
+            for rule_run in evaluating:
                 yield rule_run, index, window
 
-    def _of_shape(
+    def _group_windows(
         self, attempt: JobAttempt, rule_runs: Sequence[RuleRun]
     ) -> Iterator[tuple[int, Window, list[RuleRun]]]:
         """The windows of rules with the same width, each with the rules to run on it."""
@@ -193,13 +193,13 @@ class Runner:
                 data, attempt, width, first, reduce(or_, event_windows) if event_windows else None
             )
         for index, window in windows:
-            shown_to = [
+            evaluating = [
                 rule_run
                 for number, rule_run in enumerate(rule_runs)
                 if rule_run.next_index(attempt) <= index
                 and (not event_windows or window.is_last or index in event_windows[number])
             ]
-            yield index, window, shown_to
+            yield index, window, evaluating
         to_end = [rule_run for rule_run in rule_runs if rule_run.rule.sees_end]
         if to_end and rule.window_seconds is None:
             first = min(rule_run.next_index(attempt) for rule_run in to_end)

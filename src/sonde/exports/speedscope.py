@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sonde import __version__
-from sonde.analyze.python_profile import Amounts
+from sonde.analyze.python_profile import NodeTimes
 from sonde.exports._export import Advance, Export, Selection
 from sonde.read.python_profiles import ReadProfile
 from sonde.records.python_profile import Function
@@ -60,11 +60,11 @@ class _Frames:
 
 
 def _profiles(window: ReadProfile, frames: _Frames) -> Iterator[dict[str, Any]]:
-    amounts = Amounts.of(window.profile)
+    node_times = NodeTimes.of(window.profile)
     steps = [step for mode, step in window.steps if mode == Mode.TRAIN]
     step_range = f"steps {min(steps)} to {max(steps)}" if steps else "no step"
     for number, thread in enumerate(window.profile.threads):
-        thread_amounts = amounts.take(amounts.threads == number)
+        thread_amounts = node_times.take(node_times.threads == number)
         order = np.argsort(thread_amounts.times, kind="stable")
         moments = window.times[thread_amounts.times[order]].tolist() if number == 0 else None
         stacks = _stacks(window, frames)

@@ -196,8 +196,8 @@ class ChromeTrace:
             return
         opening = began.pop()
         arguments = {**_mapping(opening.get("args")), **_mapping(event.get("args"))}
-        lasted = _number(event["ts"]) - _number(opening["ts"])
-        self._span({"name": event.get("name", ""), **opening, "args": arguments}, lasted)
+        duration = _number(event["ts"]) - _number(opening["ts"])
+        self._span({"name": event.get("name", ""), **opening, "args": arguments}, duration)
 
     def _count(self, event: Event) -> None:
         name, moment = str(event.get("name", "")), round(_number(event["ts"]) * _NANOSECONDS)

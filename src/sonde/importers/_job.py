@@ -174,8 +174,8 @@ class JobDraft:
         lives = _lives(self._parts)
         nodes = sorted({life.source.node for life in lives})
         for node in nodes:
-            here = [life for life in lives if life.source.node == node]
-            self._describe(here, command, folder)
+            node_lives = [life for life in lives if life.source.node == node]
+            self._describe(node_lives, command, folder)
         for life in lives:
             for family in FAMILIES.values():
                 family_folder = FamilyFolder(

@@ -23,7 +23,7 @@ _DEVICE = re.compile(r"\b(GPU|TPU|cuda)[ :#]*(\d+)", re.IGNORECASE)
 _DEVICES = {"gpu": "cuda", "tpu": "tpu", "cuda": "cuda"}
 # names used by PyTorch and by Sonde's exports
 _CATEGORIES = {
-    **{name: OperationCategory(ours) for name, ours in OWN_CATEGORIES.items()},
+    **{name: OperationCategory(category) for name, category in OWN_CATEGORIES.items()},
     **{each.value: each for each in OperationCategory},
     **{each.value: OperationCategory.ANNOTATION for each in EventCategory},
 }

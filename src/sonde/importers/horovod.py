@@ -96,8 +96,8 @@ def _facts(span: Span, ready: Sequence[Span]) -> Mapping[str, Any]:
     facts["phase"] = "negotiation"
     first = bisect_left(ready, span.start_ns, key=_start)
     last = bisect_right(ready, span.start_ns + span.duration_ns, key=_start)
-    came = {instant.name: instant.start_ns for instant in ready[first:last]}
-    if came:
-        facts["ready_ns"] = {rank: moment - span.start_ns for rank, moment in came.items()}
-        facts["last_rank"] = int(max(came, key=lambda rank: came[rank]))
+    ready_ns = {instant.name: instant.start_ns for instant in ready[first:last]}
+    if ready_ns:
+        facts["ready_ns"] = {rank: moment - span.start_ns for rank, moment in ready_ns.items()}
+        facts["last_rank"] = int(max(ready_ns, key=lambda rank: ready_ns[rank]))
     return facts

@@ -89,7 +89,11 @@ def _worker_of(source: Source, trace: Trace) -> WorkerDescription:
         pid=source.pid,
         device=used[0] if used else "cpu",
         framework="torch",
-        versions={ours: _version(facts[name]) for name, ours in _VERSIONS.items() if name in facts},
+        versions={
+            recorded_name: _version(facts[name])
+            for name, recorded_name in _VERSIONS.items()
+            if name in facts
+        },
         machine=_machine(facts),
     )
 

@@ -84,8 +84,8 @@ def _place_of(track: Track) -> TraceLocation:
     match = _DEVICE.search(track.process)
     if match is not None:
         return TraceLocation(lane, f"{_DEVICES[match[1]]}:{match[2]}")
-    is_usual = track.process in ("", "/host:CPU")
-    return TraceLocation(lane if is_usual else f"{track.process}: {lane}")
+    is_host = track.process in ("", "/host:CPU")
+    return TraceLocation(lane if is_host else f"{track.process}: {lane}")
 
 
 def _host_category(span: Span) -> OperationCategory:

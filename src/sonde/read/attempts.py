@@ -51,10 +51,10 @@ class JobAttempt:
 
 def find_attempts(facts: JobFacts, now_ns: int) -> tuple[JobAttempt, ...]:
     """Find all attempts of a job, in order."""
-    begun = sorted(_begun(facts))
+    starts = sorted(_attempt_starts(facts))
     attempts = []
-    for index, (start_ns, attempt, restart) in enumerate(begun):
-        following = begun[index + 1][0] if index + 1 < len(begun) else None
+    for index, (start_ns, attempt, restart) in enumerate(starts):
+        following = starts[index + 1][0] if index + 1 < len(starts) else None
         matching = [node for node in facts.attempts if node.attempt.number == attempt]
         nodes = matching or facts.latest
         lives = tuple(
@@ -75,7 +75,7 @@ def _is_over(node: NodeAttempt, now_ns: int) -> bool:
     return node.state.is_over
 
 
-def _begun(facts: JobFacts) -> Iterator[tuple[int, int, int]]:
+def _attempt_starts(facts: JobFacts) -> Iterator[tuple[int, int, int]]:
     """The start time, attempt number and restart number of each attempt."""
     numbers = {node_attempt.attempt.number for node_attempt in facts.attempts}
     numbers |= {life.info.attempt for life in facts.lives}

@@ -36,10 +36,10 @@ def link_causes(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
 
 def _causes(episodes: Sequence[Episode], explains: Explains) -> dict[str, str]:
     causes: dict[str, str] = {}
-    for episode in sorted(episodes, key=_began):
+    for episode in sorted(episodes, key=_start_key):
         if episode.finding.cause is None:
             roots = [candidate for candidate in episodes if _explains(candidate, episode, explains)]
-            for root in sorted(roots, key=_began):
+            for root in sorted(roots, key=_start_key):
                 if not _leads_to(root.id, episode.id, causes):
                     causes[episode.id] = root.id
                     break
@@ -52,7 +52,7 @@ def _with_cause(episode: Episode, causes: Mapping[str, str]) -> Episode:
     return replace(episode, finding=replace(episode.finding, cause=causes[episode.id]))
 
 
-def _began(episode: Episode) -> tuple[int, str]:
+def _start_key(episode: Episode) -> tuple[int, str]:
     return episode.first_ns, episode.id
 
 
@@ -75,15 +75,15 @@ def _overlaps(root: Episode, episode: Episode) -> bool:
     """Whether the root started before the episode, and lasted until it or ended shortly before."""
     if root.first_step is None or episode.first_step is None:
         has_begun = root.first_ns <= min(episode.last_ns, episode.first_ns + _SAME_NS)
-        return has_begun and _held_by_time(root, episode)
+        return has_begun and _overlaps_in_time(root, episode)
     last = episode.first_step if episode.last_step is None else episode.last_step
     if root.first_step > min(last, episode.first_step + _SAME_STEPS):
         return False
     ended = root.first_step if root.last_step is None else root.last_step
-    return ended >= episode.first_step - _NEAR_STEPS or _held_by_time(root, episode)
+    return ended >= episode.first_step - _NEAR_STEPS or _overlaps_in_time(root, episode)
 
 
-def _held_by_time(root: Episode, episode: Episode) -> bool:
+def _overlaps_in_time(root: Episode, episode: Episode) -> bool:
     return root.is_open or root.last_ns >= episode.first_ns - _NEAR_NS
 
 

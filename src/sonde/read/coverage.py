@@ -83,8 +83,10 @@ def coverage_from(
         damaged: Damaged or missing files of its workers.
         lost: Why training steps could not be recorded.
     """
-    names = _named(frameworks, is_inside=bool(steps.get("train")))
-    label = ", ".join(f"{name} {_short(frameworks[name])}".strip() for name in names) or None
+    names = _relevant_names(frameworks, is_inside=bool(steps.get("train")))
+    label = (
+        ", ".join(f"{name} {_short_version(frameworks[name])}".strip() for name in names) or None
+    )
     if steps.get("train"):
         return Seen(label, inside=True)
     if hook_failures:
@@ -92,9 +94,9 @@ def coverage_from(
     missing = _missing(damaged, lost)
     if missing:
         return Seen(label, False, f"{missing}. `sonde status` lists them under `lost`.")
-    is_young = running_ns is not None and running_ns < _FIRST_STEP_SECONDS * NANOSECONDS
+    is_recent = running_ns is not None and running_ns < _FIRST_STEP_SECONDS * NANOSECONDS
     is_hooked = all(name == _HOOKED for name in names)
-    if is_hooked and (not names or is_young):
+    if is_hooked and (not names or is_recent):
         return Seen(label)
     return Seen(label, False, _no_steps_reason(names, frameworks))
 
@@ -103,12 +105,12 @@ def _no_steps_reason(names: Sequence[str], frameworks: Mapping[str, str]) -> str
     """Why no training step was recorded, and how to record steps."""
     unhooked = [name for name in names if name != _HOOKED]
     if unhooked:
-        labels = (f"{_NAMES[name]} {_short(frameworks[name])}".strip() for name in unhooked)
+        labels = (f"{_NAMES[name]} {_short_version(frameworks[name])}".strip() for name in unhooked)
         return (
             f"This job uses {' and '.join(labels)}, which Sonde cannot instrument. "
             f"{_MANUAL_STEPS_HINT}"
         )
-    label = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
+    label = f"PyTorch {_short_version(frameworks[_HOOKED])}".strip()
     explanation = f"This job uses {label}, but ran no optimizer step and no backward pass."
     hint = f"{_MANUAL_STEPS_HINT[0].lower()}{_MANUAL_STEPS_HINT[1:]}"
     return f"{explanation} If it trains a model, {hint}"
@@ -122,13 +124,13 @@ def _missing(damaged: Sequence[str], lost: Sequence[str]) -> str:
     return f"Could not record training steps: {lost[0]}" if lost else ""
 
 
-def _named(frameworks: Iterable[str], *, is_inside: bool) -> list[str]:
+def _relevant_names(frameworks: Iterable[str], *, is_inside: bool) -> list[str]:
     imported = [name for name in _NAMES if name in set(frameworks)]
     if is_inside and _HOOKED in imported:
         return [_HOOKED]
     return [name for name in imported if name != _OFTEN_AUXILIARY] or imported
 
 
-def _short(version: str) -> str:
+def _short_version(version: str) -> str:
     """The major and minor version: 2.13."""
     return ".".join(version.split(".")[:2])

@@ -26,17 +26,17 @@ class EventWindows(Container[int]):
         self, data: JobData, attempt: JobAttempt, width: int, needs: Iterable[Need]
     ) -> None:
         indices = _event_windows(data, attempt, width, tuple(needs))
-        self._places = indices | {index + 1 for index in indices}
-        self._every = max(1, _EVERY_STEPS // width)
+        self._indices = indices | {index + 1 for index in indices}
+        self._interval = max(1, _EVERY_STEPS // width)
 
     def __or__(self, second: "EventWindows") -> "EventWindows":
         """The union of two sets of windows of the same width."""
-        both = copy(self)
-        both._places = self._places | second._places
-        return both
+        union = copy(self)
+        union._indices = self._indices | second._indices
+        return union
 
     def __contains__(self, index: object) -> bool:
-        return index in self._places or (isinstance(index, int) and index % self._every == 0)
+        return index in self._indices or (isinstance(index, int) and index % self._interval == 0)
 
 
 def _event_windows(
@@ -48,11 +48,11 @@ def _event_windows(
         ends_ns = data.ends(attempt, rank, _TRAIN)
         for times_ns in _instants(data, attempt, rank, needs):
             # the step in progress; in a running job it may not be recorded yet
-            under_way = np.searchsorted(ends_ns, times_ns, side="right")
+            active = np.searchsorted(ends_ns, times_ns, side="right")
             if attempt.is_over and len(steps):
-                under_way = np.minimum(under_way, len(steps) - 1)
-            under_way = under_way[under_way < len(steps)]
-            indices |= set((steps[under_way] // width).tolist())
+                active = np.minimum(active, len(steps) - 1)
+            active = active[active < len(steps)]
+            indices |= set((steps[active] // width).tolist())
     return indices
 
 

@@ -69,16 +69,16 @@ def _check(
     time_ns: int | None,
 ) -> None:
     removed, sealed = removed_keys(backend), _SealedSources(backend)
-    gone = []
+    missing = []
     for file in files:
         entry = entries.get(file.key)
         if entry is not None:
             _check_size(backend, file, entry, time_ns)
         elif file.key not in removed and not sealed.stands_for(file.key, entries):
-            gone.append(file)
-    if any(file.key == layout.JOB for file in gone) and backend.exists(layout.JOB):
-        gone = [file for file in gone if file.key != layout.JOB]
-    _report(backend, gone, time_ns)
+            missing.append(file)
+    if any(file.key == layout.JOB for file in missing) and backend.exists(layout.JOB):
+        missing = [file for file in missing if file.key != layout.JOB]
+    _report(backend, missing, time_ns)
 
 
 def _check_size(backend: Backend, file: WrittenFile, entry: Entry, time_ns: int | None) -> None:
@@ -88,9 +88,9 @@ def _check_size(backend: Backend, file: WrittenFile, entry: Entry, time_ns: int 
         backend.ledger.report(file.key, text, (None, time_ns))
 
 
-def _report(backend: Backend, gone: Sequence[WrittenFile], time_ns: int | None) -> None:
+def _report(backend: Backend, missing: Sequence[WrittenFile], time_ns: int | None) -> None:
     folders: dict[str, list[str]] = {}
-    for file in gone:
+    for file in missing:
         folders.setdefault(file.key.rpartition("/")[0], []).append(file.key)
     for folder, keys in folders.items():
         for key in keys[:_MAX_NAMED_FILES]:

@@ -138,7 +138,7 @@ class JobData:
         self._since_ns: int | None = None
         self._cache: dict[tuple[object, ...], Any] = {}
         self._other_jobs: dict[str, JobData] = {}
-        self._nearer: dict[int, JobData] = {}
+        self._views: dict[int, JobData] = {}
         self._use_facts(None)
 
     def refresh(self, since_ns: int | None = None) -> None:
@@ -152,7 +152,7 @@ class JobData:
         self.facts, self._now_ns = self._opened.facts, self._opened.now_ns
         self.attempts = find_attempts(self.facts, self._now_ns)
         self._recent_ns = since_ns
-        self._nearer.clear()
+        self._views.clear()
         self.begin_at(self._before(since_ns))
 
     @property
@@ -163,7 +163,7 @@ class JobData:
     def extend_back(self, since_ns: int | None) -> None:
         """Extend the data back to an earlier instant; None means no limit."""
         if self._since_ns is not None and (since_ns is None or since_ns < self._since_ns):
-            self._nearer[self._since_ns] = copy(self)
+            self._views[self._since_ns] = copy(self)
             self.begin_at(self._before(since_ns))
 
     def begin_at(self, since_ns: int | None) -> None:
@@ -179,10 +179,10 @@ class JobData:
         since_ns = None if self._since_ns is None else self._before(start_ns)
         if self._since_ns is None or since_ns is None or since_ns <= self._since_ns:
             return self
-        if since_ns not in self._nearer:
-            self._nearer[since_ns] = copy(self)
-            self._nearer[since_ns].begin_at(since_ns)
-        return self._nearer[since_ns]
+        if since_ns not in self._views:
+            self._views[since_ns] = copy(self)
+            self._views[since_ns].begin_at(since_ns)
+        return self._views[since_ns]
 
     @property
     def recent(self) -> "JobData":

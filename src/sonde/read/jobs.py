@@ -311,7 +311,7 @@ class _Documents:
 
     def __init__(self, backend: Backend, node_and_number: tuple[str, int]) -> None:
         self._backend = backend
-        self._place = node_and_number
+        self._node_and_number = node_and_number
 
     def read(self, kind: type[Record], what: str) -> Record | None:
         """Read one document; None if it is missing or damaged."""
@@ -348,7 +348,7 @@ class _Documents:
             _report_missing(self._backend, key)
 
     def _key(self, what: str) -> str:
-        return layout.attempt_key(*self._place, what)
+        return layout.attempt_key(*self._node_and_number, what)
 
 
 def _latest(attempts: tuple[NodeAttempt, ...]) -> tuple[NodeAttempt, ...]:

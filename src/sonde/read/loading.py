@@ -64,7 +64,7 @@ class _Waits:
 def read_loaders(reader: WorkerReader, within: TimeRange = EVER) -> tuple[LoaderRecord, ...]:
     """The loaders of one worker, in order of first use."""
     loaders, pinnings = _rows_of(reader, within)
-    waits = _waits_of(loaders, [_waits(reader, mode.value, within) for mode in Mode])
+    waits = _assign_waits(loaders, [_waits(reader, mode.value, within) for mode in Mode])
     return tuple(
         _record(reader, number, rows, waits[number], (pinnings, within))
         for number, rows in sorted(loaders.items())
@@ -82,7 +82,7 @@ def _rows_of(
     for row in sorted(rows, key=lambda row: int(row["start_ns"])):
         match = _LANE.fullmatch(row["lane"])
         if match is not None:
-            _sort(row, match["process"], loaders.setdefault(int(match["number"]), _Rows()))
+            _add_row(row, match["process"], loaders.setdefault(int(match["number"]), _Rows()))
         elif row["name"] == Operation.PINNING:
             pinnings.append(_seconds(row))
     return loaders, pinnings
@@ -98,7 +98,7 @@ def read_iterator_starts(
     return tuple((row["start_ns"], _facts(_detail(row))) for row in ordered)
 
 
-def _sort(row: dict[str, Any], process: str | None, rows: _Rows) -> None:
+def _add_row(row: dict[str, Any], process: str | None, rows: _Rows) -> None:
     """Add one row to the rows of its loader."""
     if row["name"] == Operation.START:
         rows.starts.append((row["start_ns"], _seconds(row)))
@@ -110,7 +110,7 @@ def _sort(row: dict[str, Any], process: str | None, rows: _Rows) -> None:
     facts = _detail(row)
     if row["name"] == Operation.BATCH:
         if process is not None:
-            _follow(row, process, rows, is_next="gap" not in facts)
+            _add_idle_time(row, process, rows, is_next="gap" not in facts)
         if "cpu_seconds" in facts:
             rows.computed.append((facts["cpu_seconds"], _seconds(row)))
         for stack, spent_ns in facts.get("stacks", ()):
@@ -122,13 +122,13 @@ def _sort(row: dict[str, Any], process: str | None, rows: _Rows) -> None:
         rows.seconds.setdefault(Operation.LONGEST_ITEM.value, []).append(longest_ns / NANOSECONDS)
 
 
-def _follow(row: dict[str, Any], process: str, rows: _Rows, *, is_next: bool) -> None:
+def _add_idle_time(row: dict[str, Any], process: str, rows: _Rows, *, is_next: bool) -> None:
     """Add the idle time of a process before this batch, if its previous batch is recorded."""
-    length_ns, end_ns = rows.ends_ns.get(process, (0, 0))
+    duration_ns, end_ns = rows.ends_ns.get(process, (0, 0))
     if is_next and end_ns:
         idle = (row["start_ns"] - end_ns) / NANOSECONDS
         rows.seconds.setdefault(Operation.IDLE.value, []).append(max(0.0, idle))
-        rows.worked_ns += length_ns
+        rows.worked_ns += duration_ns
     rows.ends_ns[process] = row["duration_ns"], row["start_ns"] + row["duration_ns"]
 
 
@@ -143,12 +143,12 @@ def _waits(
     }
     columns = ("start_ns", "duration_ns", "step")
     rows = reader.folder(EVENTS).rows(within, columns=columns, only=only)
-    starts_ns, lengths_ns, steps = (to_numpy(rows[name]) for name in columns)
-    waits = _Waits(starts_ns, lengths_ns / NANOSECONDS, steps, mode)
+    starts_ns, durations_ns, steps = (to_numpy(rows[name]) for name in columns)
+    waits = _Waits(starts_ns, durations_ns / NANOSECONDS, steps, mode)
     return waits.take(np.argsort(starts_ns, kind="stable"))
 
 
-def _waits_of(loaders: Mapping[int, _Rows], waits: Sequence[_Waits]) -> dict[int, _Waits]:
+def _assign_waits(loaders: Mapping[int, _Rows], waits: Sequence[_Waits]) -> dict[int, _Waits]:
     """Assign waits to loaders, since events do not name the loader.
 
     A loader serves the mode of the first wait after most of its starts. If several loaders serve
@@ -193,8 +193,8 @@ def _record(
     facts = _facts(rows.facts)
     starts, is_first = _starts_of(rows, waits, facts.processes)
     steps = read_steps(reader, waits.mode, within=within)
-    later = waits.take(~is_first & ~np.isin(waits.steps, steps.steps[~steps.is_usual]))
-    computed, waited, batches = _steady(steps, waits.steps[is_first])
+    later = waits.take(~is_first & ~np.isin(waits.steps, steps.steps[~steps.is_representative]))
+    computed, waited, batches = _step_times(steps, waits.steps[is_first])
     total = float(computed.sum() + waited.sum())
     seconds: dict[str, Sequence[float]] = {
         name.value: rows.seconds.get(name.value, []) for name in _LOADER_OPERATIONS
@@ -224,18 +224,18 @@ def _record(
     )
 
 
-def _steady(steps: StepTable, first_steps: IntArray) -> tuple[FloatArray, FloatArray, float]:
+def _step_times(steps: StepTable, first_steps: IntArray) -> tuple[FloatArray, FloatArray, float]:
     """Compute time and data wait of each step in seconds, and batches per step.
 
     Profiled steps are excluded; so are steps in which an iterator started, unless there are no
     others. Evaluations and checkpoints do not count as compute time.
     """
-    is_steady = steps.is_usual & ~np.isin(steps.steps, first_steps)
-    is_steady = is_steady if is_steady.any() else steps.is_usual
+    is_steady = steps.is_representative & ~np.isin(steps.steps, first_steps)
+    is_steady = is_steady if is_steady.any() else steps.is_representative
     phases = {name: durations_ns[is_steady] for name, durations_ns in steps.phases_ns.items()}
     waited_ns = phases[Phase.DATA_WAIT.value]
-    aside_ns = phases[Phase.EVALUATION.value] + phases[Phase.CHECKPOINT.value]
-    computed_ns = steps.durations_ns[is_steady] - waited_ns - aside_ns
+    excluded_ns = phases[Phase.EVALUATION.value] + phases[Phase.CHECKPOINT.value]
+    computed_ns = steps.durations_ns[is_steady] - waited_ns - excluded_ns
     batches = float(steps.micro_steps[is_steady].mean()) if is_steady.any() else 1.0
     return computed_ns / NANOSECONDS, waited_ns / NANOSECONDS, batches
 
@@ -245,10 +245,10 @@ def _starts_of(rows: _Rows, waits: _Waits, processes: int) -> tuple[list[Iterato
     times = np.array([start_ns for start_ns, _ in rows.starts], dtype=np.int64)
     firsts = np.searchsorted(waits.starts_ns, times)
     ends = np.append(firsts[1:], len(waits.starts_ns))[: len(firsts)]
-    lasts = np.minimum(ends, firsts + max(1, processes))
+    last_rows = np.minimum(ends, firsts + max(1, processes))
     is_first = np.zeros(len(waits.starts_ns), dtype=np.bool_)
     starts = []
-    for (start_ns, seconds), first, last in zip(rows.starts, firsts, lasts, strict=True):
+    for (start_ns, seconds), first, last in zip(rows.starts, firsts, last_rows, strict=True):
         is_first[first:last] = True
         waited = float(waits.seconds[first:last].sum())
         starts.append(IteratorStart(start_ns, seconds, waited))

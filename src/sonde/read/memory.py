@@ -65,7 +65,7 @@ def _read(backend: Backend, key: str) -> MemoryWindow | None:
         trace = decode_memory_trace(backend.read(key + layout.TRACE_SUFFIX))
     except KeyMissingError:
         return None
-    anchors = [(trace.anchors[name], ours) for name, ours in facts["anchors"]]
+    anchors = [(trace.anchors[name], job_ns) for name, job_ns in facts["anchors"]]
     calls = sorted(trace.calls, key=lambda call: (call[0], -call[1]))
     before: Mapping[str, int] = facts.get("before_bytes", {})
     window = facts["window"]
@@ -82,11 +82,11 @@ def _read(backend: Backend, key: str) -> MemoryWindow | None:
 
 
 def _on_clock(trace_times: IntArray, anchors: Sequence[tuple[int, int]]) -> IntArray:
-    (first, ours), (last, ours_last) = anchors[0], anchors[-1]
-    rate = (ours_last - ours) / (last - first) if last > first else 1.0
+    (first, job_ns), (last, job_last_ns) = anchors[0], anchors[-1]
+    rate = (job_last_ns - job_ns) / (last - first) if last > first else 1.0
     since = trace_times - first
-    moved: IntArray = ours + since + np.rint(since * (rate - 1.0)).astype(np.int64)
-    return moved
+    corrected: IntArray = job_ns + since + np.rint(since * (rate - 1.0)).astype(np.int64)
+    return corrected
 
 
 def _call_intervals(calls: Sequence[ModuleCall], anchors: Sequence[tuple[int, int]]) -> Intervals:

@@ -15,8 +15,8 @@ class NewRows:
 
     def __init__(self, reader: FolderReader, columns: Sequence[str]) -> None:
         self._reader = reader
-        self._wanted = RowQuery(columns=tuple(columns))
-        self._seen: dict[str, int] = {}
+        self._query = RowQuery(columns=tuple(columns))
+        self._rows_read: dict[str, int] = {}
 
     def poll(self) -> list[pa.Table]:
         """Rows added since the last call, in order of writing; call after refreshing the reader."""
@@ -24,18 +24,18 @@ class NewRows:
         for _ in range(MAX_ATTEMPTS):
             try:
                 for segment in self._reader.segments:
-                    tables += self._fresh(segment)
+                    tables += self._new_tables(segment)
                 break
             except KeyMissingError:  # merged during reading: progress is kept
                 self._reader.refresh()
         return tables
 
-    def _fresh(self, segment: Segment) -> list[pa.Table]:
-        sources = [(source, self._seen.get(source.segment, 0)) for source in segment.parts]
+    def _new_tables(self, segment: Segment) -> list[pa.Table]:
+        sources = [(source, self._rows_read.get(source.segment, 0)) for source in segment.parts]
         if all(source.rows <= read_rows for source, read_rows in sources):
             return []
-        rows = segment.rows(self._wanted)
-        self._seen.update({source.segment: source.rows for source, _ in sources})
+        rows = segment.rows(self._query)
+        self._rows_read.update({source.segment: source.rows for source, _ in sources})
         if rows.num_rows != sum(source.rows for source, _ in sources):  # some rows are damaged
             return [] if any(read_rows for _, read_rows in sources) else [rows]
         tables, first = [], 0

@@ -27,7 +27,7 @@ class NewSampleReader:
 
     def __init__(self, backend: Backend, node: str) -> None:
         self._reader = FolderReader(backend, node_folder(node), SYSTEM)
-        self._seen: dict[str, int] = {}
+        self._rows_read: dict[str, int] = {}
 
     def poll(self) -> list[NewSamples]:
         """Samples added since the last call, oldest first."""
@@ -43,21 +43,21 @@ class NewSampleReader:
         return news
 
     def _news(self, segment: Segment) -> list[NewSamples]:
-        fresh = self._fresh_rows(segment)
-        if not fresh:
+        new_slices = self._fresh_rows(segment)
+        if not new_slices:
             return []
         times, values = segment.samples([series.key for series in segment.series], EVER)
-        self._seen.update({source.segment: source.rows for source in segment.parts})
+        self._rows_read.update({source.segment: source.rows for source in segment.parts})
         if len(times) != sum(source.rows for source in segment.parts):
             return []  # damaged: it is unknown which rows remain
-        return [NewSamples(segment.series, times[rows], values[:, rows]) for rows in fresh]
+        return [NewSamples(segment.series, times[rows], values[:, rows]) for rows in new_slices]
 
     def _fresh_rows(self, segment: Segment) -> list[slice]:
-        fresh = []
+        new_slices = []
         first = 0
         for source in segment.parts:
-            read_rows = self._seen.get(source.segment, 0)
+            read_rows = self._rows_read.get(source.segment, 0)
             if source.rows > read_rows:
-                fresh.append(slice(first + read_rows, first + source.rows))
+                new_slices.append(slice(first + read_rows, first + source.rows))
             first += source.rows
-        return fresh
+        return new_slices

@@ -36,9 +36,11 @@ class StepMarks:
 
     def of_training(self, attempt: int) -> tuple[int, int] | None:
         """Start and end of training in an attempt; of any steps if there are no training steps."""
-        here = self.attempts == attempt
-        training = here & self.is_mode.get(Mode.TRAIN.value, np.zeros(len(here), dtype=np.bool_))
-        chosen = training if training.any() else here
+        in_attempt = self.attempts == attempt
+        training = in_attempt & self.is_mode.get(
+            Mode.TRAIN.value, np.zeros(len(in_attempt), dtype=np.bool_)
+        )
+        chosen = training if training.any() else in_attempt
         if not chosen.any():
             return None
         return int(self.starts_ns[chosen].min()), int(self.ends_ns[chosen].max())

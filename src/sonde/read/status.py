@@ -99,7 +99,7 @@ def _recording_notices(facts: JobFacts, more_damages: Sequence[str]) -> dict[str
 
 
 def _run(facts: JobFacts, attempt: NodeAttempt) -> dict[str, Any]:
-    around = attempt.surroundings
+    environment = attempt.surroundings
     return {
         "node": attempt.attempt.node,
         "attempt": attempt.attempt.number,
@@ -110,11 +110,11 @@ def _run(facts: JobFacts, attempt: NodeAttempt) -> dict[str, Any]:
         "folder": attempt.attempt.folder,
         "pid": attempt.attempt.process_pid,
         "interval_seconds": attempt.attempt.interval_seconds,
-        "git": dict(around.git) if around else {},
-        "versions": dict(around.versions) if around else {},
-        "machine": dict(around.machine) if around else {},
-        "packages": dict(around.packages) if around else {},
-        "environment": dict(around.environment) if around else {},
+        "git": dict(environment.git) if environment else {},
+        "versions": dict(environment.versions) if environment else {},
+        "machine": dict(environment.machine) if environment else {},
+        "packages": dict(environment.packages) if environment else {},
+        "environment": dict(environment.environment) if environment else {},
     }
 
 

@@ -67,10 +67,10 @@ class StepTable:
         )
 
     @property
-    def is_usual(self) -> BoolArray:
+    def is_representative(self) -> BoolArray:
         """Steps with representative durations: unprofiled steps, or all if none is."""
-        is_usual = ~self.is_profiled
-        return is_usual if is_usual.any() else np.ones_like(is_usual)
+        is_representative = ~self.is_profiled
+        return is_representative if is_representative.any() else np.ones_like(is_representative)
 
 
 @dataclass(frozen=True)

@@ -57,9 +57,13 @@ Holders = dict[int, TensorInfo]  # by rank
 @cache
 def columns_for(reduction: str) -> tuple[str, ...]:
     """The columns from which a reduction is computed."""
-    noting = _RecordingDict(dict.fromkeys(COLUMNS, 1) | {HISTOGRAM: ""})
-    reduce_columns(reduction, noting)
-    return (*COLUMNS, HISTOGRAM) if HISTOGRAM in noting.asked else tuple(sorted(noting.asked))
+    recorder = _RecordingDict(dict.fromkeys(COLUMNS, 1) | {HISTOGRAM: ""})
+    reduce_columns(reduction, recorder)
+    return (
+        (*COLUMNS, HISTOGRAM)
+        if HISTOGRAM in recorder.accessed
+        else tuple(sorted(recorder.accessed))
+    )
 
 
 class _RecordingDict(dict[str, Any]):
@@ -67,10 +71,10 @@ class _RecordingDict(dict[str, Any]):
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__(values)
-        self.asked: set[str] = set()
+        self.accessed: set[str] = set()
 
     def __getitem__(self, key: str) -> Any:
-        self.asked.add(key)
+        self.accessed.add(key)
         return super().__getitem__(key)
 
 
@@ -264,8 +268,8 @@ def _binned_outside(
     for bin_index, number in counts.items():
         start, end = max(_EDGES[bin_index], extent[0]), min(_EDGES[bin_index + 1], extent[1])
         width = end - start
-        beyond = min(max(low - start, 0.0), width) + min(max(end - high, 0.0), width)
-        outside += number * (beyond / width if width > 0 else start < low or start > high)
+        outer_width = min(max(low - start, 0.0), width) + min(max(end - high, 0.0), width)
+        outside += number * (outer_width / width if width > 0 else start < low or start > high)
     return outside
 
 

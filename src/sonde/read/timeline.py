@@ -100,7 +100,7 @@ class Sources:
         for reader in self.workers:
             node = node_of(reader)
             offset_ns = self.offsets_ns.get(node, 0)
-            table = _slices(reader, _moved(within, offset_ns))
+            table = _slices(reader, _node_range(within, offset_ns))
             slices.append(WorkerSlices(reader.rank, node, _corrected(table, offset_ns)))
         return tuple(slices)
 
@@ -110,7 +110,7 @@ class Sources:
         for reader in self.systems:
             offset_ns = self.offsets_ns.get(reader.node, 0)
             series = self.series_of(reader)
-            times_ns, values = reader.samples(series, _moved(within, offset_ns))
+            times_ns, values = reader.samples(series, _node_range(within, offset_ns))
             counters.append(NodeCounters(reader.node, series, times_ns - offset_ns, values))
         return tuple(counters)
 
@@ -123,7 +123,7 @@ class Sources:
         )
 
 
-def _moved(within: TimeRange, offset_ns: int) -> TimeRange:
+def _node_range(within: TimeRange, offset_ns: int) -> TimeRange:
     """A range of the corrected clock, converted to a node's clock."""
     return TimeRange(
         None if within.start_ns is None else within.start_ns + offset_ns,
@@ -151,9 +151,9 @@ def _of_events(reader: WorkerReader, within: TimeRange) -> pa.Table:
         {
             **{name: rows[name] for name in rows.column_names},
             "track": _tracks(rows["category"], rows["lane"], _event_track),
-            "device": _same("cpu", rows.num_rows),
+            "device": _repeated("cpu", rows.num_rows),
             "correlation": from_numpy(np.full(rows.num_rows, NO_CORRELATION, dtype=np.int64)),
-            "module": _same("", rows.num_rows),
+            "module": _repeated("", rows.num_rows),
         }
     )
 
@@ -207,7 +207,7 @@ def _encoded(distinct: Sequence[str], numbers: npt.NDArray[np.int32]) -> pa.Arra
     return pa.DictionaryArray.from_arrays(from_numpy(numbers), from_texts(distinct))
 
 
-def _same(text: str, rows: int) -> pa.Array:
+def _repeated(text: str, rows: int) -> pa.Array:
     return _encoded([text], np.zeros(rows, dtype=np.int32))
 
 

@@ -146,7 +146,7 @@ def _all_phases(
 
 def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> PhaseShares | None:
     tables = [read_steps(reader, mode, within=within) for reader in readers]
-    durations_by_worker = [column.durations_ns[column.is_usual] for column in tables]
+    durations_by_worker = [column.durations_ns[column.is_representative] for column in tables]
     durations = np.concatenate([np.empty(0, np.int64), *durations_by_worker])
     total = float(durations.sum())
     if not total:
@@ -154,7 +154,7 @@ def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> Ph
     spent: dict[str, float] = {}
     for table in tables:
         for phase, column in table.phases_ns.items():
-            spent[phase] = spent.get(phase, 0.0) + float(column[table.is_usual].sum())
+            spent[phase] = spent.get(phase, 0.0) + float(column[table.is_representative].sum())
     p50, p95 = np.percentile(durations, (50, 95)) / NANOSECONDS
     return PhaseShares(
         steps=max(len(table.steps) for table in tables),
@@ -225,8 +225,8 @@ def _profiles(windows: Iterable[WindowRecord]) -> list[dict[str, Any]]:
     """Each window once for all workers, with its highest cost."""
     costs_by_window: dict[tuple[int, int, str, str], list[float]] = {}
     for window in windows:
-        same = (window.first_step, window.last_step, window.kind, window.by)
-        costs_by_window.setdefault(same, []).append(window.cost_seconds)
+        key = (window.first_step, window.last_step, window.kind, window.by)
+        costs_by_window.setdefault(key, []).append(window.cost_seconds)
     return [
         {
             "kind": kind,

@@ -125,7 +125,7 @@ def step_windows(
         times = {
             rank: mark.time_of(steps, attempt, is_last=is_last) for rank, mark in marks.items()
         }
-        within = _hull(times)
+        within = _enclosing_range(times)
         yield number, Window(data.reaching(within.start_ns), attempt, within, steps, times, is_last)
 
 
@@ -145,7 +145,7 @@ def ending_window(
     steps = StepRange(number * width, (number + 1) * width)
     ends = {rank: int(mark.ends_ns[-1]) for rank, mark in marks.items() if len(mark.ends_ns)}
     times = {rank: TimeRange(ends.get(rank, attempt.start_ns), attempt.end_ns) for rank in marks}
-    within = _hull(times)
+    within = _enclosing_range(times)
     yield (
         number,
         Window(data.reaching(within.start_ns), attempt, within, steps, times, is_last=True),
@@ -170,8 +170,8 @@ def time_windows(
         if not is_due:
             return
         times = dict.fromkeys(attempt.ranks, within)
-        near = data.reaching(start_ns)
-        yield index, Window(near, attempt, within, None, times, index + 1 == last)
+        recent = data.reaching(start_ns)
+        yield index, Window(recent, attempt, within, None, times, index + 1 == last)
         index += 1
 
 
@@ -204,9 +204,9 @@ def _present(marks: dict[int, _WorkerSteps]) -> list[_WorkerSteps]:
 def _settled_steps(attempt: JobAttempt, marks: dict[int, _WorkerSteps]) -> int:
     if not attempt.is_complete:
         return 0
-    going = [mark.settled_steps for mark in _present(marks) if not mark.is_over]
+    running = [mark.settled_steps for mark in _present(marks) if not mark.is_over]
     ended = [mark.settled_steps for mark in marks.values()]
-    return min(going) if going else max(ended, default=0)
+    return min(running) if running else max(ended, default=0)
 
 
 def _settled_ns(data: JobData, attempt: JobAttempt, marks: dict[int, _WorkerSteps]) -> int:
@@ -214,12 +214,12 @@ def _settled_ns(data: JobData, attempt: JobAttempt, marks: dict[int, _WorkerStep
     heard = [mark.heard_ns for mark in marks.values() if not mark.is_over]
     heard += [extent.last_ns for node in attempt.nodes if (extent := data.node(node).extent)]
     latest = max(heard, default=attempt.start_ns)
-    near = [
+    recent = [
         instant_ns
         for instant_ns in heard
         if instant_ns >= latest - round(_SILENT_SECONDS * NANOSECONDS)
     ]
-    return min(near, default=attempt.start_ns) - round(SETTLED_SECONDS * NANOSECONDS)
+    return min(recent, default=attempt.start_ns) - round(SETTLED_SECONDS * NANOSECONDS)
 
 
 def _end_of_data(data: JobData, attempt: JobAttempt) -> int:
@@ -231,7 +231,7 @@ def _end_of_data(data: JobData, attempt: JobAttempt) -> int:
     return end_ns if attempt.end_ns is None else min(end_ns, attempt.end_ns)
 
 
-def _hull(times: dict[int, TimeRange]) -> TimeRange:
+def _enclosing_range(times: dict[int, TimeRange]) -> TimeRange:
     starts = [each.start_ns for each in times.values() if each.start_ns is not None]
     ends = [each.end_ns for each in times.values()]
     closed_ends = [each for each in ends if each is not None]

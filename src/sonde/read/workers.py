@@ -171,15 +171,15 @@ def read_worker_notices(backend: Backend, ranks: Sequence[str]) -> list[Notice]:
         reader = FolderReader(backend, layout.worker_folder(int(rank)), NOTICES)
         reader.refresh()
         for notice in read_notices(reader):
-            same = (notice.kind, notice.what, notice.reason)
-            previous = notices.get(same, notice)
+            key = (notice.kind, notice.what, notice.reason)
+            previous = notices.get(key, notice)
             start_ns, end_ns = (
                 min(previous.start_ns, notice.start_ns),
                 max(previous.end_ns, notice.end_ns),
             )
-            notices[same] = replace(notice, start_ns=start_ns, end_ns=end_ns)
-            by.setdefault(same, []).append(rank)
-    return [_with_workers(notice, by[same], ranks) for same, notice in notices.items()]
+            notices[key] = replace(notice, start_ns=start_ns, end_ns=end_ns)
+            by.setdefault(key, []).append(rank)
+    return [_with_workers(notice, by[key], ranks) for key, notice in notices.items()]
 
 
 def _with_workers(

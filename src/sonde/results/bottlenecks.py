@@ -157,10 +157,10 @@ def _gap_tables(gaps: Gaps) -> Iterator[Table]:
 def _sentence(question: Question, totals: _Totals) -> str:
     count = sum(row[3] for row in totals.rows)
     low = sum(row[1] * row[3] for row in totals.rows) / max(1, count)
-    held_up = sum(row[2] * row[3] for row in totals.rows) / max(1, count)
+    busy_percent = sum(row[2] * row[3] for row in totals.rows) / max(1, count)
     if not low:
         return f"GPU utilization was never below 10% ({pluralize(count, 'sample')})."
-    coinciding = format_percent(held_up, 1) if held_up else "none"
+    coinciding = format_percent(busy_percent, 1) if busy_percent else "none"
     return (
         f"GPU utilization was below 10% in {format_percent(low, 1)} of "
         f"{pluralize(count, 'sample')}; {coinciding} coincided with {question.condition}."

@@ -148,9 +148,9 @@ def _label_of(column: str, value: object) -> str:
 
 
 def _at(axis: FloatArray, x: npt.NDArray[Any], values: FloatArray) -> tuple[float, ...]:
-    placed = np.full(len(axis), np.nan)
-    placed[np.searchsorted(axis, x)] = values
-    return tuple(placed.tolist())
+    aligned = np.full(len(axis), np.nan)
+    aligned[np.searchsorted(axis, x)] = values
+    return tuple(aligned.tolist())
 
 
 def _band(label: str, x: npt.NDArray[Any], values: FloatArray, edges: FloatArray) -> Curve:

@@ -35,7 +35,7 @@ _SHOWN = ('{"ph":"X"', '{"ph":"C"')  # other lines are metadata and arrows
 def write_trace(timeline: Timeline, sink: BinaryIO, advance: Advance) -> None:
     """Write a timeline as a JSON document."""
     base_ns = _first_ns(timeline)
-    head = {"displayTimeUnit": "ms", "otherData": _about(timeline, base_ns)}
+    head = {"displayTimeUnit": "ms", "otherData": _other_data(timeline, base_ns)}
     sink.write(json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"traceEvents":[\n')
     separator = b""
     for lines in _batches(_Trace(timeline, base_ns).events()):
@@ -51,7 +51,7 @@ def _first_ns(timeline: Timeline) -> int:
     return min((int(start.min()) for start in starts if len(start)), default=0)
 
 
-def _about(timeline: Timeline, base_ns: int) -> dict[str, str]:
+def _other_data(timeline: Timeline, base_ns: int) -> dict[str, str]:
     facts = {name: str(value) for name, value in timeline.facts.items()}
     return {"job": timeline.job, "start": iso(base_ns), "sonde": __version__, **facts}
 
@@ -105,7 +105,7 @@ class _Trace:
         yield _metadata("process_sort_index", pid, {"sort_index": order})
 
     def _counters(self, pid: int, counters: NodeCounters) -> Iterator[str]:
-        times = [_microseconds(times_n) for times_n in (counters.times_ns - self._base_ns).tolist()]
+        times = [_microseconds(time_ns) for time_ns in (counters.times_ns - self._base_ns).tolist()]
         for series, row in zip(counters.series, counters.values, strict=True):
             name, unit = json.dumps(series.key), json.dumps(series.metric.unit or "value")
             finite = np.flatnonzero(np.isfinite(row)).tolist()
@@ -127,8 +127,8 @@ class _Trace:
             yield _metadata("thread_name", pid, {"name": title}, tid)
             yield _metadata("thread_sort_index", pid, {"sort_index": tid}, tid)
         numbers = (each.tolist() for each in (tids, starts_ns, durations_ns))
-        rows_text = zip(_heads(table), _arguments(table), *numbers, strict=True)
-        for head, arguments, tid, start, duration in rows_text:
+        slice_rows = zip(_heads(table), _arguments(table), *numbers, strict=True)
+        for head, arguments, tid, start, duration in slice_rows:
             yield (
                 f'{{"ph":"X",{head},"pid":{pid},"tid":{tid},"ts":{_microseconds(start)},'
                 f'"dur":{_microseconds(duration)},"args":{{{arguments}}}}}'
@@ -137,13 +137,13 @@ class _Trace:
 
     def _links(self, pid: int, table: pa.Table, tids: IntArray) -> Iterator[str]:
         """An arrow from each driver call to the device operation it started."""
-        categories, which = texts_of(table["category"])
+        categories, category_numbers = texts_of(table["category"])
         starts_ns = (to_numpy(table["start_ns"]) - self._base_ns).tolist()
         durations_ns = to_numpy(table["duration_ns"]).tolist()
         correlations = to_numpy(table["correlation"]).tolist()
         calls: dict[int, int] = {}
         started: list[int] = []
-        for row, number in enumerate(which.tolist()):
+        for row, number in enumerate(category_numbers.tolist()):
             if correlations[row] == NO_CORRELATION or not durations_ns[row]:
                 continue
             if categories[number] == OperationCategory.RUNTIME.value:
@@ -194,23 +194,25 @@ def track_order(title: str) -> tuple[int, str]:
 
 
 def _heads(table: pa.Table) -> Iterator[str]:
-    names, which = texts_of(table["name"])
+    names, name_numbers = texts_of(table["name"])
     categories, kinds = texts_of(table["category"])
     name_texts = [json.dumps(name or "?") for name in names]
     category_texts = [json.dumps(category) for category in categories]
     steps = to_numpy(table["step"]).tolist()
-    for name, kind, step in zip(which.tolist(), kinds.tolist(), steps, strict=True):
+    for name, kind, step in zip(name_numbers.tolist(), kinds.tolist(), steps, strict=True):
         title = json.dumps(f"step {step}") if categories[kind] == _STEP else name_texts[name]
         yield f'"name":{title},"cat":{category_texts[kind]}'
 
 
 def _arguments(table: pa.Table) -> Iterator[str]:
-    modules, which = texts_of(table["module"])
+    modules, module_numbers = texts_of(table["module"])
     details, detail_numbers = texts_of(table["detail"])
     of_module = [f'"module":{json.dumps(module)}' if module else "" for module in modules]
     of_detail = [_detail(detail) for detail in details]
     steps = to_numpy(table["step"]).tolist()
-    for module, detail, step in zip(which.tolist(), detail_numbers.tolist(), steps, strict=True):
+    for module, detail, step in zip(
+        module_numbers.tolist(), detail_numbers.tolist(), steps, strict=True
+    ):
         of_step = f'"step":{step}' if step != NO_STEP else ""
         yield ",".join(filter(None, (of_step, of_module[module], of_detail[detail])))
 

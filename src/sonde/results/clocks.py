@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.collectives import UNMATCHED, Matched, match
+from sonde.analyze.collectives import UNMATCHED, MatchedCollectives, match
 from sonde.analyze.skew import Meetings, Offset, offset_from_ends, offset_from_meetings
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration
@@ -143,22 +143,25 @@ class _CommonCollectives:
         is_symmetric = [
             call.name.startswith(_SYMMETRIC) for calls in calls_by_worker for call in calls.calls
         ]
-        nothing = np.empty(0, dtype=np.int64)
-        self._starts_ns = np.concatenate([nothing, *(calls.starts_ns for calls in calls_by_worker)])
-        self._ends_ns = np.concatenate([nothing, *(calls.ends_ns for calls in calls_by_worker)])
+        empty = np.empty(0, dtype=np.int64)
+        self._starts_ns = np.concatenate([empty, *(calls.starts_ns for calls in calls_by_worker)])
+        self._ends_ns = np.concatenate([empty, *(calls.ends_ns for calls in calls_by_worker)])
         self._nodes = np.array(nodes, dtype=np.str_)
         # matched by order, independent of the clocks
-        kinds, workers = kinds_of(calls_by_worker), np.concatenate([nothing, *ranks])
-        matched: Matched = match(kinds, workers, self._starts_ns, self._ends_ns)
+        kinds, workers = kinds_of(calls_by_worker), np.concatenate([empty, *ranks])
+        matched: MatchedCollectives = match(kinds, workers, self._starts_ns, self._ends_ns)
         self._numbers = np.where(np.array(is_symmetric, np.bool_), matched.collectives, UNMATCHED)
 
     def of(self, node: str, other_node: str) -> Meetings:
         """Common collectives of two nodes: the last entry and the first exit on each."""
         numbers, entered_ns, left_ns = self._side(node)
         other_numbers, other_entered_ns, other_left_ns = self._side(other_node)
-        _, here, there = np.intersect1d(numbers, other_numbers, return_indices=True)
+        _, indices, other_indices = np.intersect1d(numbers, other_numbers, return_indices=True)
         return Meetings(
-            entered_ns[here], left_ns[here], other_entered_ns[there], other_left_ns[there]
+            entered_ns[indices],
+            left_ns[indices],
+            other_entered_ns[other_indices],
+            other_left_ns[other_indices],
         )
 
     def _side(self, node: str) -> tuple[IntArray, IntArray, IntArray]:
@@ -174,6 +177,6 @@ class _CommonCollectives:
 def _from_steps(
     reader: WorkerReader, other_reader: WorkerReader, within: TimeRange
 ) -> Offset | None:
-    here, there = steps_of(reader, within), steps_of(other_reader, within)
-    _, indices, other_indices = np.intersect1d(here.steps, there.steps, return_indices=True)
-    return offset_from_ends(here.ends_ns[indices], there.ends_ns[other_indices])
+    steps, other_steps = steps_of(reader, within), steps_of(other_reader, within)
+    _, indices, other_indices = np.intersect1d(steps.steps, other_steps.steps, return_indices=True)
+    return offset_from_ends(steps.ends_ns[indices], other_steps.ends_ns[other_indices])

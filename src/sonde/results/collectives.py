@@ -7,7 +7,14 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.collectives import UNMATCHED, Lateness, Matched, lateness, match, slow_worker
+from sonde.analyze.collectives import (
+    UNMATCHED,
+    Lateness,
+    MatchedCollectives,
+    lateness,
+    match,
+    slow_worker,
+)
 from sonde.analyze.extents import Extents
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, pluralize
@@ -74,8 +81,8 @@ class Collectives(Frame):
         return estimate_clocks(self.readers, self.calls_by_worker, TimeRange(first_ns, last_ns))
 
     @cached_property
-    def matched(self) -> Matched:
-        """Matched calls and their waits, in the order of the table."""
+    def matched(self) -> MatchedCollectives:
+        """MatchedCollectives calls and their waits, in the order of the table."""
         return match(kinds_of(self.calls_by_worker), self._ranks, self._starts_ns, self._ends_ns)
 
     @cached_property

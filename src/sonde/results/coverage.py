@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def unrecorded_line(seen: Mapping[str, Any]) -> str:
+def unrecorded_line(coverage: Mapping[str, Any]) -> str:
     """Why the training process was not recorded; empty if it was or if there is none."""
-    why = seen["why_not"]
+    why = coverage["why_not"]
     return f"Training not recorded: {why}" if why else ""

@@ -34,14 +34,14 @@ class Distribution(Frame):
         """One row per group and bin: from, to, count, and share of the group."""
         bins = len(self.edges) - 1
         shares = [100 * count / max(1, count.sum()) for count in self.counts]
-        nothing = np.empty(0)
+        empty = np.empty(0)
         return pa.table(
             {
                 "group": from_texts([name for name in self.groups for _ in range(bins)]),
                 "from": from_numpy(np.tile(self.edges[:-1], len(self.groups))),
                 "to": from_numpy(np.tile(self.edges[1:], len(self.groups))),
-                "count": from_numpy(np.concatenate([nothing, *self.counts]).astype(np.int64)),
-                "percent": from_numpy(np.concatenate([nothing, *shares])),
+                "count": from_numpy(np.concatenate([empty, *self.counts]).astype(np.int64)),
+                "percent": from_numpy(np.concatenate([empty, *shares])),
             }
         )
 

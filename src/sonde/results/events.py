@@ -72,11 +72,11 @@ class Events(WorkerRows):
 
     def __repr__(self) -> str:
         if not len(self):
-            everything = Events(self.readers).to_arrow()
+            recorded = Events(self.readers).to_arrow()
             pattern, column = (
                 (self.category, "category") if self.name == "*" else (self.name, "name")
             )
-            names = everything[column].unique().to_pylist() if everything.num_rows else ()
+            names = recorded[column].unique().to_pylist() if recorded.num_rows else ()
             return no_match_text("event", pattern or "*", names)
         kinds = self._table.select(["category", "name"])
         seconds = to_numpy(self._table["seconds"])

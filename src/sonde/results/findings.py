@@ -157,8 +157,8 @@ class Judgement(Frame):
             for evaluation in self.evaluations
         ]
         lines = aligned([("rule", "status", "samples", "triggered"), *counts], left_columns=2)
-        whys = ["reason", *(evaluation.reason or "" for evaluation in self.evaluations)]
-        pairs = zip(lines.split("\n"), whys, strict=True)
+        reasons = ["reason", *(evaluation.reason or "" for evaluation in self.evaluations)]
+        pairs = zip(lines.split("\n"), reasons, strict=True)
         return "\n".join(f"{line}  {why}".rstrip() for line, why in pairs)
 
     def __repr__(self) -> str:

@@ -103,9 +103,9 @@ class Buckets(Frame):
         at = np.searchsorted(axis, rollup.starts_ns)
         rows = {}
         for name in ("mean", "minimum", "maximum"):
-            placed = np.full(len(axis), np.nan)
-            placed[at] = getattr(rollup, name)[index]
-            rows[name] = tuple(placed.tolist())
+            aligned = np.full(len(axis), np.nan)
+            aligned[at] = getattr(rollup, name)[index]
+            rows[name] = tuple(aligned.tolist())
         return Curve(label=label, values=rows["mean"], low=rows["minimum"], high=rows["maximum"])
 
     def _rows(self) -> Iterator[tuple[str, Series, int, Rollup]]:
@@ -122,8 +122,8 @@ class Buckets(Frame):
 
     @property
     def _axis(self) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        nothing = np.empty(0, dtype=np.int64)
-        return np.unique(np.concatenate([nothing, *(each.starts_ns for _, each in self.rollups)]))
+        empty = np.empty(0, dtype=np.int64)
+        return np.unique(np.concatenate([empty, *(each.starts_ns for _, each in self.rollups)]))
 
     @property
     def _origin_ns(self) -> int:

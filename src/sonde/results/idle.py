@@ -40,17 +40,17 @@ class Breakdowns(Frame):
 
     def to_arrow(self) -> pa.Table:
         """One row per worker and device: seconds, and the share of each activity."""
-        walls = np.array([row.wall_ns for row in self.rows], dtype=np.float64)
+        wall_times = np.array([row.wall_ns for row in self.rows], dtype=np.float64)
         return pa.table(
             {
                 "worker": from_numpy(np.array([row.worker for row in self.rows], dtype=np.int64)),
                 "device": from_texts([row.device for row in self.rows]),
-                "seconds": from_numpy(walls / NANOSECONDS),
+                "seconds": from_numpy(wall_times / NANOSECONDS),
                 **{
                     f"{activity}_percent": from_numpy(
                         100
                         * np.array([getattr(row, f"{activity}_ns") for row in self.rows])
-                        / walls
+                        / wall_times
                     )
                     for activity in TIME_SHARES
                 },
@@ -156,11 +156,13 @@ class Gaps(Frame):
         """Idle time by the operator that the device waited for, the longest first."""
         durations: dict[tuple[str, str, str, str], list[int]] = {}
         for gap in self.rows:
-            where = (gap.cause.value, gap.operator, gap.module, gap.phase)
-            durations.setdefault(where, []).append(gap.duration_ns)
+            location = (gap.cause.value, gap.operator, gap.module, gap.phase)
+            durations.setdefault(location, []).append(gap.duration_ns)
         rows = [
-            GapPlace(*where, len(durations_ns), self._percent(sum(durations_ns)), sum(durations_ns))
-            for where, durations_ns in durations.items()
+            GapPlace(
+                *location, len(durations_ns), self._percent(sum(durations_ns)), sum(durations_ns)
+            )
+            for location, durations_ns in durations.items()
         ]
         rows.sort(key=lambda row: -row.total_ns)
         return RecordRows(tuple(rows), GapPlace, _EMPTY)

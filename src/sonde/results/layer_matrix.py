@@ -44,7 +44,7 @@ class Layers:
         return Layers(self.names, self.steps[edges[:-1]], means)
 
 
-def as_recorded(readers: Sequence[WorkerReader], names: Iterable[str]) -> list[str]:
+def sort_by_model_order(readers: Sequence[WorkerReader], names: Iterable[str]) -> list[str]:
     """Sort names by their order in the model, as the first worker recorded them."""
     order = {name: index for index, name in enumerate(read_infos(readers[:1], []))}
     return sorted(names, key=lambda name: order.get(name, len(order)))
@@ -62,8 +62,8 @@ def read_layers(
     rows = _rows_by_name(readers, holders, mode, reduction)
     names = tuple(name for name, shards in rows.items() if shards)
     reduced = {name: _reduced(rows[name], reduction) for name in names}
-    nothing = np.empty(0, dtype=np.int64)
-    steps = np.unique(np.concatenate([nothing, *(each[0] for each in reduced.values())]))
+    empty = np.empty(0, dtype=np.int64)
+    steps = np.unique(np.concatenate([empty, *(each[0] for each in reduced.values())]))
     values = np.full((len(names), len(steps)), np.nan)
     for index, name in enumerate(names):
         tensor_steps, numbers = reduced[name]
@@ -75,9 +75,9 @@ def _rows_by_name(
     readers: Sequence[WorkerReader], holders: Mapping[str, Holders], mode: str, reduction: str
 ) -> dict[str, list[TensorRows]]:
     ranks_by_name = {name: _ranks(by_rank) for name, by_rank in holders.items()}
-    has_parts = any(len(ranks) > 1 for ranks in ranks_by_name.values())
+    has_shards = any(len(ranks) > 1 for ranks in ranks_by_name.values())
     columns = UPDATE_COLUMNS if reduction == UPDATE_RATIO else columns_for(reduction)
-    if has_parts:
+    if has_shards:
         columns = tuple(dict.fromkeys((*COLUMNS, *columns)))
     rows_by_name: dict[str, list[TensorRows]] = {name: [] for name in ranks_by_name}
     for reader in readers:

@@ -65,7 +65,7 @@ class Reporter:
 
     def __init__(self, backend: Backend) -> None:
         self._episodes = EpisodesReader(backend)
-        self._told: dict[str, object] = {}
+        self._reported: dict[str, object] = {}
         self._steps: dict[int, NewRows] = {}
         self._scalars: dict[int, NewRows] = {}
 
@@ -79,8 +79,8 @@ class Reporter:
                 self._scalars[rank] = NewRows(reader.folder(SCALARS), _SCALARS)
             steps += [_steps_of(rows, rank) for rows in self._steps[rank].poll()]
             scalars += [_scalars_of(rows, rank) for rows in self._scalars[rank].poll()]
-        changed = [each for each in self._episodes.read() if self._told.get(each.id) != each]
-        self._told.update({each.id: each for each in changed})
+        changed = [each for each in self._episodes.read() if self._reported.get(each.id) != each]
+        self._reported.update({each.id: each for each in changed})
         return News(
             state,
             pa.concat_tables([_NO_STEPS, *steps]),
@@ -142,8 +142,10 @@ def _empty(*, has_name: bool, value: str) -> pa.Table:
     numbers = from_numpy(np.empty(0, dtype=np.int64))
     texts = from_texts([])
     name_column = {"name": texts} if has_name else {}
-    when = {"mode": texts, "step": numbers, "time": numbers.cast(TIME)}
-    return pa.table({"worker": numbers, **name_column, **when, value: from_numpy(np.empty(0))})
+    time_columns = {"mode": texts, "step": numbers, "time": numbers.cast(TIME)}
+    return pa.table(
+        {"worker": numbers, **name_column, **time_columns, value: from_numpy(np.empty(0))}
+    )
 
 
 _NO_STEPS = _empty(has_name=False, value="seconds")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from sonde.analyze.operations import Operations, Phases, Profile, Texts
+from sonde.analyze.operations import Operations, Phases, Profile, TextColumn
 from sonde.clock import NANOSECONDS
 from sonde.read.profiles import operations_of, phases_of, steps_of, windows_of
 from sonde.read.workers import WorkerReader
@@ -65,6 +65,6 @@ def _operations(table: pa.Table) -> Operations:
     )
 
 
-def _texts(column: pa.ChunkedArray) -> Texts:
+def _texts(column: pa.ChunkedArray) -> TextColumn:
     distinct, numbers = texts_of(column)
-    return Texts(tuple(distinct), numbers.astype("int64"))
+    return TextColumn(tuple(distinct), numbers.astype("int64"))

@@ -179,8 +179,8 @@ class OperatorRows(Frame):
             "percent": _reals([self._percent(row.share_ns) for row in self.rows]),
         }
         for name in self.times:
-            spent = [getattr(row, f"{name}_ns") / NANOSECONDS for row in self.rows]
-            columns[f"{name}_seconds"] = _reals(spent)
+            row_seconds = [getattr(row, f"{name}_ns") / NANOSECONDS for row in self.rows]
+            columns[f"{name}_seconds"] = _reals(row_seconds)
         return pa.table(columns)
 
     def _percent(self, spent_ns: float) -> float:

@@ -46,10 +46,12 @@ def step_outliers(tables: Iterable[StepTable]) -> Iterator[StepOutliers]:
 def outliers_of(table: StepTable) -> StepOutliers:
     """Split the steps of a worker into outliers and normal steps."""
     seconds = table.durations_ns / NANOSECONDS
-    is_usual = table.is_usual
-    limit = outlier_limit(seconds[is_usual])
+    is_representative = table.is_representative
+    limit = outlier_limit(seconds[is_representative])
     is_long = np.asarray(seconds > limit)
-    return StepOutliers(table, seconds, limit, is_usual & is_long, is_usual & ~is_long)
+    return StepOutliers(
+        table, seconds, limit, is_representative & is_long, is_representative & ~is_long
+    )
 
 
 def excesses(outliers: StepOutliers) -> Iterator[Excess]:

@@ -138,8 +138,8 @@ class OutlierMetrics(Frame):
         return RecordRows(self.rows, MetricDuring).to_arrow()
 
     def __repr__(self) -> str:
-        nothing = "No system metrics recorded during outliers"
-        return repr(RecordRows(self.rows, MetricDuring, nothing))
+        empty_text = "No system metrics recorded during outliers"
+        return repr(RecordRows(self.rows, MetricDuring, empty_text))
 
     def _chart_spec(self) -> Spec:
         shown = self.rows[:_MAX_BARS]

@@ -11,10 +11,10 @@ import pyarrow as pa
 from sonde.analyze.flame import flame_of
 from sonde.analyze.outliers import STEP_FACTOR
 from sonde.analyze.python_profile import (
-    Amounts,
     FunctionComparison,
     HotSpot,
     Label,
+    NodeTimes,
     compare_functions,
     hot_spots,
     of_file,
@@ -149,7 +149,7 @@ class PythonTime(Frame):
         if not slow:
             why = f"No profiled training step took longer than {factor:g}× the median"
             return Comparison(names, (), (), why)
-        groups: dict[str, tuple[list[Amounts], int]] = {name: ([], 0) for name in names}
+        groups: dict[str, tuple[list[NodeTimes], int]] = {name: ([], 0) for name in names}
         for window in self.windows:
             profiled = {step for mode, step in window.steps if mode == Mode.TRAIN}
             slow_here = {step for worker, step in slow if worker == window.worker}
@@ -157,9 +157,9 @@ class PythonTime(Frame):
                 names, (profiled & slow_here, profiled - slow_here), strict=True
             ):
                 amounts_list, count = groups[name]
-                amounts = self._amounts_of(window, self.choice.has)
-                is_in = np.isin(window.training_steps[amounts.times], sorted(steps))
-                groups[name] = ([*amounts_list, amounts.take(is_in)], count + len(steps))
+                node_times = self._amounts_of(window, self.choice.has)
+                is_in = np.isin(window.training_steps[node_times.times], sorted(steps))
+                groups[name] = ([*amounts_list, node_times.take(is_in)], count + len(steps))
         return Comparison(names, tuple(compare_functions(groups)), tuple(sorted(slow)))
 
     def modes(self) -> "Comparison":
@@ -183,7 +183,9 @@ class PythonTime(Frame):
         )
         phases = PythonPhases()
         for kind in kinds:
-            seconds = sum(amounts.seconds for amounts in self._all_amounts(self._is_in(*kind)))
+            seconds = sum(
+                node_times.seconds for node_times in self._all_amounts(self._is_in(*kind))
+            )
             if seconds:
                 phases[kind] = seconds
         return phases
@@ -193,24 +195,24 @@ class PythonTime(Frame):
         return lambda each: each.mode == mode and phase in (None, each.phase) and choice.has(each)
 
     @cached_property
-    def _amounts(self) -> dict[int, Amounts]:
-        return {id(window): Amounts.of(window.profile) for window in self.windows}
+    def _amounts(self) -> dict[int, NodeTimes]:
+        return {id(window): NodeTimes.of(window.profile) for window in self.windows}
 
     @property
     def _counted(self) -> str:
         return "calls" if self.profiler == PythonProfiler.CPROFILE else "looks"
 
-    def _all_amounts(self, matches: Callable[[Moment], bool]) -> list[Amounts]:
+    def _all_amounts(self, matches: Callable[[Moment], bool]) -> list[NodeTimes]:
         return [self._amounts_of(window, matches) for window in self.windows]
 
-    def _amounts_of(self, window: ReadProfile, matches: Callable[[Moment], bool]) -> Amounts:
-        amounts = self._amounts[id(window)]
+    def _amounts_of(self, window: ReadProfile, matches: Callable[[Moment], bool]) -> NodeTimes:
+        node_times = self._amounts[id(window)]
         is_match = np.array([matches(moment) for moment in window.moments], dtype=np.bool_)
         within = self.choice.within
         times_ns = np.array(window.profile.times_ns, dtype=np.int64)
         is_match_time = is_match[window.times] & inside_of(times_ns, within.start_ns, within.end_ns)
-        here = is_match_time[amounts.times] if len(window.times) else amounts.times < 0
-        return amounts.take(here & self._threads(window)[amounts.threads])
+        is_selected = is_match_time[node_times.times] if len(window.times) else node_times.times < 0
+        return node_times.take(is_selected & self._threads(window)[node_times.threads])
 
     def _threads(self, window: ReadProfile) -> Any:
         names, thread = window.profile.threads, self.choice.thread

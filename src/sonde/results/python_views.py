@@ -29,7 +29,7 @@ class PythonWindows(tuple[ReadProfile, ...], Frame):
         """One row per window."""
         profiles = [each.profile for each in self]
         starts = from_numpy(np.array([profile.start_ns for profile in profiles], dtype=np.int64))
-        spent = np.array(
+        seconds = np.array(
             [profile.end_ns - profile.start_ns for profile in profiles], dtype=np.int64
         )
         return pa.table(
@@ -38,7 +38,7 @@ class PythonWindows(tuple[ReadProfile, ...], Frame):
                 "profiler": from_texts([profile.profiler.value for profile in profiles]),
                 "timer": from_texts([profile.timer.value for profile in profiles]),
                 "time": starts.cast(TIME),
-                "seconds": from_numpy(spent / NANOSECONDS),
+                "seconds": from_numpy(seconds / NANOSECONDS),
                 "steps": from_texts([_steps(each) for each in self]),
                 "threads": from_texts([", ".join(profile.threads) for profile in profiles]),
             }

@@ -77,8 +77,8 @@ class Recent:
         columns = self._times // width_ns - self._end_ns // width_ns + self._columns - 1
         values = self._values[self._rows[key]]
         for index in range(self._columns):
-            here = values[columns == index]
-            finite = here[~np.isnan(here)]
+            column_values = values[columns == index]
+            finite = column_values[~np.isnan(column_values)]
             if len(finite):
                 unknown[index] = float(finite.mean(dtype=np.float64))
         return tuple(unknown)

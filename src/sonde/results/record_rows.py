@@ -41,8 +41,8 @@ class RecordRows(Frame):
             if field.name == _START:
                 columns[_TIME] = from_numpy(np.array(values, dtype=np.int64)).cast(TIME)
             elif field.name.endswith(_NS):
-                spent = np.array(values, dtype=np.float64) / NANOSECONDS
-                columns[_name(field.name)] = from_numpy(spent)
+                seconds = np.array(values, dtype=np.float64) / NANOSECONDS
+                columns[_name(field.name)] = from_numpy(seconds)
             else:
                 columns[field.name] = _column(field, values)
         return pa.table(columns)

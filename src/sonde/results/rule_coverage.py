@@ -80,7 +80,9 @@ def coverage(results: Sequence[RuleResult], *, is_training: bool, is_inside: boo
         is_inside: Whether its steps were recorded.
     """
     lacking = [
-        result for result in results if _lacks(result, is_training=is_training, is_inside=is_inside)
+        result
+        for result in results
+        if _lacks_data(result, is_training=is_training, is_inside=is_inside)
     ]
     collecting = [
         result
@@ -126,7 +128,7 @@ def no_issues(counts: Coverage) -> str:
     return f"{sentence}: {'; '.join(counts.reasons)}." if counts.reasons else f"{sentence}."
 
 
-def _lacks(result: RuleResult, *, is_training: bool, is_inside: bool) -> bool:
+def _lacks_data(result: RuleResult, *, is_training: bool, is_inside: bool) -> bool:
     if result.status is RuleStatus.NOT_ENOUGH_DATA:
         return True
     if result.status is not RuleStatus.NOT_APPLICABLE or not is_training:

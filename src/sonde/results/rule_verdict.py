@@ -20,15 +20,15 @@ def root_first(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
         followers.setdefault(cause if cause in by_id else None, []).append(episode)
     ordered: list[Episode] = []
 
-    def put(root: Episode) -> None:
+    def add_with_followers(root: Episode) -> None:
         ordered.append(root)
         for follower in sorted(followers.get(root.id, ()), key=_order):
-            put(follower)
+            add_with_followers(follower)
 
     roots = followers.get(None, [])
-    worst = {root.id: max(_ranks(root, followers)) for root in roots}
-    for root in sorted(roots, key=lambda root: (-worst[root.id], _order(root))):
-        put(root)
+    worst_ranks = {root.id: max(_ranks(root, followers)) for root in roots}
+    for root in sorted(roots, key=lambda root: (-worst_ranks[root.id], _order(root))):
+        add_with_followers(root)
     return tuple(ordered)
 
 
@@ -99,8 +99,8 @@ def _with_findings(episodes: Sequence[Episode]) -> str:
     if len(rules) > _MAX_NAMED:
         notes[0] += f" and {len(rules) - _MAX_NAMED} more"
     notes += [price] if (price := cost(tree)) else []
-    rest = len(episodes) - len(tree)
-    notes += [pluralize(rest, "more finding")] if rest else []
+    remaining = len(episodes) - len(tree)
+    notes += [pluralize(remaining, "more finding")] if remaining else []
     sentence = f"{root.finding.rule}: {root.finding.message.rstrip('.')}"
     return f"{sentence} ({'; '.join(notes)})" if notes else sentence
 

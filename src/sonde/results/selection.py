@@ -91,8 +91,8 @@ class Selection(Frame):
     _units = dict.fromkeys(("mean", "p95"), "seconds")
 
     def __repr__(self) -> str:
-        nothing = "No training events in this time range"
-        rows = RecordRows(self.totals, EventTotal, nothing, ("mean", "p95"))
+        empty_text = "No training events in this time range"
+        rows = RecordRows(self.totals, EventTotal, empty_text, ("mean", "p95"))
         return f"{format_duration(self.seconds)}\n{rows}"
 
     @cached_property

@@ -206,11 +206,11 @@ class Histograms(Frame):
         """One row per step and non-empty bin; zeros are a bin from zero to zero."""
         rows, bins = np.nonzero(self.counts)
         with_zeros = np.flatnonzero(self.zeros)
-        nothing = np.zeros(len(with_zeros))
+        no_values = np.zeros(len(with_zeros))
         columns = {
             "step": np.concatenate([self.steps[rows], self.steps[with_zeros]]),
-            "from": np.concatenate([self.edges[bins], nothing]),
-            "to": np.concatenate([self.edges[bins + 1], nothing]),
+            "from": np.concatenate([self.edges[bins], no_values]),
+            "to": np.concatenate([self.edges[bins + 1], no_values]),
             "count": np.concatenate([self.counts[rows, bins], self.zeros[with_zeros]]),
         }
         order = np.lexsort((columns["from"], columns["step"]))

@@ -68,7 +68,7 @@ class Steps(Frame):
     def slowest(self, max_rows: int = 5) -> "StepRows":
         """The longest steps, the slowest first; profiled steps are excluded."""
         seconds = self._seconds("seconds")
-        indices = np.flatnonzero(self._is_usual)
+        indices = np.flatnonzero(self._is_representative)
         order = indices[np.argsort(-seconds[indices], kind="stable")][:max_rows]
         return StepRows(self._table.take(from_numpy(order)))
 
@@ -81,7 +81,7 @@ class Steps(Frame):
         groups = {
             f"worker {table.worker}"
             if len(self.modes) == 1
-            else f"worker {table.worker}, {table.mode}": table.durations_ns[table.is_usual]
+            else f"worker {table.worker}, {table.mode}": table.durations_ns[table.is_representative]
             / NANOSECONDS
             for table in self.tables
             if len(table.steps)
@@ -97,12 +97,14 @@ class Steps(Frame):
 
         Profiled steps are excluded unless there are no others.
         """
-        is_usual = self._is_usual
-        total = float(self._seconds("seconds")[is_usual].sum())
+        is_representative = self._is_representative
+        total = float(self._seconds("seconds")[is_representative].sum())
         names = ["seconds", *map(_column, self.phases)]
         names += [f"{DEVICE_PREFIX}{name}" for name in self.device_phases]
         return PhaseStatistics(
-            tuple(PhaseRow.of(name, self._seconds(name)[is_usual], total) for name in names)
+            tuple(
+                PhaseRow.of(name, self._seconds(name)[is_representative], total) for name in names
+            )
         )
 
     @cached_property
@@ -112,7 +114,7 @@ class Steps(Frame):
 
     def _step_columns(self, table: StepTable) -> pa.Table:
         rows = len(table.steps)
-        nothing = np.zeros(rows, dtype=np.int64)
+        zeros = np.zeros(rows, dtype=np.int64)
         columns: dict[str, Any] = {
             "worker": from_numpy(np.full(rows, table.worker, dtype=np.int64)),
             "mode": repeated(table.mode, rows),
@@ -121,7 +123,7 @@ class Steps(Frame):
             "seconds": from_numpy(table.durations_ns / NANOSECONDS),
         }
         for name in self.phases:
-            spent_ns = table.phases_ns.get(name, nothing)
+            spent_ns = table.phases_ns.get(name, zeros)
             columns[_column(name)] = from_numpy(spent_ns / NANOSECONDS)
         for name in self.device_phases:
             unknown = np.full(rows, np.nan)
@@ -133,8 +135,10 @@ class Steps(Frame):
         return pa.table(columns)
 
     @property
-    def _is_usual(self) -> BoolArray:
-        return np.concatenate([np.empty(0, np.bool_), *(table.is_usual for table in self.tables)])
+    def _is_representative(self) -> BoolArray:
+        return np.concatenate(
+            [np.empty(0, np.bool_), *(table.is_representative for table in self.tables)]
+        )
 
     def _seconds(self, column: str) -> FloatArray:
         if not len(self):
@@ -186,7 +190,7 @@ class StepRows(Frame):
         return self.table
 
     def _chart_spec(self) -> Spec:
-        spent = [
+        nonzero = [
             name
             for name in self.table.column_names
             if name not in (*_FIRST, *_LAST)
@@ -194,26 +198,26 @@ class StepRows(Frame):
             and to_numpy(self.table[name]).any()
         ]
         label = ("worker", "mode", "step")
-        return stacked_bars(self.table, "Steps by phase", label, spent, "seconds")
+        return stacked_bars(self.table, "Steps by phase", label, nonzero, "seconds")
 
     def __repr__(self) -> str:
         if not self.table.num_rows:
             return "No steps"
         rows = self.table.drop_columns(["time"]).to_pylist()
-        spent = [name for name in self.table.column_names if name not in (*_FIRST, *_LAST)]
+        nonzero = [name for name in self.table.column_names if name not in (*_FIRST, *_LAST)]
         # phases without time are not shown
-        spent = [name for name in spent if any(row[name] for row in rows)]
-        titles = ("worker", "mode", "step", "duration", *spent, *_LAST)
-        lines = [_line(row, spent) for row in rows]
+        nonzero = [name for name in nonzero if any(row[name] for row in rows)]
+        titles = ("worker", "mode", "step", "duration", *nonzero, *_LAST)
+        lines = [_line(row, nonzero) for row in rows]
         return aligned([titles, *lines], left_columns=2)
 
 
-def _line(row: dict[str, Any], spent: Sequence[str]) -> tuple[str, ...]:
+def _line(row: dict[str, Any], nonzero: Sequence[str]) -> tuple[str, ...]:
     return (
         str(row["worker"]),
         row["mode"],
         str(row["step"]),
-        *(format_duration(row[name]) for name in ("seconds", *spent)),
+        *(format_duration(row[name]) for name in ("seconds", *nonzero)),
         str(row["micro_steps"]),
         *("yes" if row[name] else "" for name in ("skipped", "profiled")),
     )

@@ -339,9 +339,9 @@ def tensor_of(name: str, readers: Sequence[WorkerReader], holders: Mapping[str, 
 def _no_step(what: str, step: int, recorded: set[int]) -> str:
     if not recorded:
         return f"No {what} was recorded at any step."
-    near = sorted(sorted(recorded, key=lambda each: abs(each - step))[:_MAX_STEPS])
-    more = ", …" if len(recorded) > len(near) else ""
-    return f"No {what} at step {step}. Recorded steps: {', '.join(map(str, near))}{more}"
+    nearest = sorted(sorted(recorded, key=lambda each: abs(each - step))[:_MAX_STEPS])
+    more = ", …" if len(recorded) > len(nearest) else ""
+    return f"No {what} at step {step}. Recorded steps: {', '.join(map(str, nearest))}{more}"
 
 
 def _histogram(text: str, zeros: int) -> Histogram:

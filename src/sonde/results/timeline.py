@@ -71,11 +71,11 @@ class Timeline(Frame):
             [read_collectives(reader) for reader in self.all_workers] if len(nodes) > 1 else []
         )
         start_ns, end_ns = self._own_range.start_ns, self._own_range.end_ns
-        nearby = TimeRange(
+        search_range = TimeRange(
             None if start_ns is None else start_ns - _NEARBY_NS,
             None if end_ns is None else end_ns + _NEARBY_NS,
         )
-        return estimate_clocks(self.all_workers, calls_by_worker, nearby)
+        return estimate_clocks(self.all_workers, calls_by_worker, search_range)
 
     @cached_property
     def within(self) -> TimeRange:
@@ -181,8 +181,8 @@ class Timeline(Frame):
             )
             series = self._sources.series_of(reader)
             rollup = reader.buckets(series, _BUCKETS, local_range)
-            moved = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
-            tracks.append(CounterTrack(reader.node, series, moved))
+            corrected = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
+            tracks.append(CounterTrack(reader.node, series, corrected))
         return tracks
 
     def _chart_spec(self) -> Spec:

@@ -63,14 +63,14 @@ class Inbox:
     def __init__(self, backend: Backend, node: str) -> None:
         self._backend = backend
         self._node = node
-        self._seen = {entry.key for entry in backend.entries(layout.REQUESTS)}
+        self._returned = {entry.key for entry in backend.entries(layout.REQUESTS)}
 
     def new_requests(self) -> list[Request]:
         """Requests since the last call, oldest first."""
         requests = []
         for entry in self._backend.entries(layout.REQUESTS):
-            if entry.key not in self._seen:
-                self._seen.add(entry.key)
+            if entry.key not in self._returned:
+                self._returned.add(entry.key)
                 try:
                     content = self._backend.read(entry.key)
                     requests.append(decode_facts(Request, content, entry.key))

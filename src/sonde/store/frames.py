@@ -101,7 +101,7 @@ class FrameScan:
                 if following is None:
                     self._note_unreadable_tail(position)
                     return
-                self._note(position, following - position, "not a frame")
+                self._add_damage(position, following - position, "not a frame")
                 position = following
             elif position + _HEADER_BYTES + length > len(self._data):
                 return
@@ -126,7 +126,7 @@ class FrameScan:
         start = position + _HEADER_BYTES
         packed = self._data[start : start + length]
         if zlib.crc32(packed) != checksum:
-            self._note(position, _HEADER_BYTES + length, "checksum does not match")
+            self._add_damage(position, _HEADER_BYTES + length, "checksum does not match")
             return None
         # the checksum matches, so a newer version wrote it
         if kind not in _KINDS or codec not in _CODECS:
@@ -136,7 +136,7 @@ class FrameScan:
             )
         payload = _unpacked(packed) if codec == Codec.ZLIB else bytes(packed)
         if payload is None:
-            self._note(position, _HEADER_BYTES + length, "decompression failed")
+            self._add_damage(position, _HEADER_BYTES + length, "decompression failed")
             return None
         return Frame(self._base + position, FrameKind(kind), payload)
 
@@ -147,7 +147,7 @@ class FrameScan:
             position += 1
         return None
 
-    def _note(self, position: int, length: int, reason: str) -> None:
+    def _add_damage(self, position: int, length: int, reason: str) -> None:
         self.damages.append(Damage(self._base + position, length, reason))
         self.end = self._base + position + length
 

@@ -43,9 +43,9 @@ class Leasing:
         self._backend = backend
         self._clock = clock
         every = max(_RENEW_SECONDS, backend.flush_seconds)
-        self._own = Lease(os.urandom(8).hex(), node, this_process(), every)
-        self._seen: Lease | None = None
-        self._seen_seconds = 0.0
+        self._own_lease = Lease(os.urandom(8).hex(), node, this_process(), every)
+        self._observed: Lease | None = None
+        self._observed_seconds = 0.0
         self._renew_due = 0.0
 
     def is_free(self) -> bool:
@@ -56,28 +56,28 @@ class Leasing:
         alive = is_alive(lease.process)
         if alive is not None:
             return not alive
-        if lease != self._seen:
-            self._seen, self._seen_seconds = lease, self._clock.seconds()
-        silent_seconds = self._clock.seconds() - self._seen_seconds
+        if lease != self._observed:
+            self._observed, self._observed_seconds = lease, self._clock.seconds()
+        silent_seconds = self._clock.seconds() - self._observed_seconds
         return silent_seconds > _SLACK_SECONDS + _MISSED_RENEWALS * lease.every_seconds
 
     def take(self) -> None:
         """Claim a free lease; it is only held after `is_held` confirms it a moment later."""
-        self._write(self._own)
+        self._write(self._own_lease)
 
     def is_held(self) -> bool:
         """Whether this process holds the lease; renews it when due."""
         lease = self._read()
-        if lease is None or lease.holder != self._own.holder:
+        if lease is None or lease.holder != self._own_lease.holder:
             return False
         if self._clock.seconds() >= self._renew_due:
-            self._write(replace(self._own, renewals=lease.renewals + 1))
+            self._write(replace(self._own_lease, renewals=lease.renewals + 1))
         return True
 
     def release(self) -> None:
         """Release the lease, so that the next process need not wait."""
         lease = self._read()
-        if lease is not None and lease.holder == self._own.holder:
+        if lease is not None and lease.holder == self._own_lease.holder:
             self._write(replace(lease, is_released=True))
 
     def release_dead(self) -> None:

@@ -73,7 +73,7 @@ class LiveSegment:
         self.series: tuple[Series, ...] = ()
         self._damages: dict[int, str] = {}  # by offset
         self._batches: list[_Batch] = []  # in order
-        self._unnamed: list[tuple[int, bytes]] = []  # batches before the first schema
+        self._early_batches: list[tuple[int, bytes]] = []  # batches before the first schema
         self._content_bytes = 0
         self._backend = backend
         self._family = family
@@ -109,13 +109,15 @@ class LiveSegment:
     def refresh(self, size: int) -> None:
         """Decode the data appended since the last call."""
         if size < self._end:
-            self._note(size, f"{self.key} is damaged: truncated to {size} of {self._end} bytes")
+            self._report_damage(
+                size, f"{self.key} is damaged: truncated to {size} of {self._end} bytes"
+            )
         if size <= self._end:
             return None
         try:
             data = self._backend.read(self.key, self._end)
         except DamagedError as error:
-            return self._note(self._end, str(error))
+            return self._report_damage(self._end, str(error))
         scan = FrameScan(data, self._end)
         batches = self._batches_in(scan)
         if self._family.is_matrix:
@@ -124,7 +126,7 @@ class LiveSegment:
             self._add_rows(batches)
         for damage in scan.damages:
             text = f"{self.key} is damaged at byte {damage.offset}: {damage.reason}"
-            self._note(damage.offset, text)
+            self._report_damage(damage.offset, text)
         self._end = scan.end
         return None
 
@@ -134,7 +136,9 @@ class LiveSegment:
         for frame in scan:
             self._content_bytes += len(frame.payload)
             if self._content_bytes > MAX_LOG_CONTENT_BYTES:
-                self._note(frame.offset, f"{self.key} is damaged: its content is too large")
+                self._report_damage(
+                    frame.offset, f"{self.key} is damaged: its content is too large"
+                )
                 break
             if frame.kind is FrameKind.SCHEMA:
                 self._read_schema(frame.offset, frame.payload)
@@ -178,10 +182,12 @@ class LiveSegment:
                 for item in schema.get("series", ())
             )
         except _NOT_DECODABLE:
-            return self._note(offset, f"{self.key} is damaged: invalid list of series")
+            return self._report_damage(offset, f"{self.key} is damaged: invalid list of series")
         refuse_newer_format(version, self.key)
         if not is_ours:
-            return self._note(offset, f"{self.key} is damaged: it is a copy of another file")
+            return self._report_damage(
+                offset, f"{self.key} is damaged: it is a copy of another file"
+            )
         self._has_schema = True
         self.series = series
         return None
@@ -194,13 +200,13 @@ class LiveSegment:
     def _add_samples(self, payloads: list[tuple[int, bytes]]) -> None:
         """Decode samples; those before the first schema are decoded once it is read."""
         if not self._has_schema:
-            self._unnamed += payloads
+            self._early_batches += payloads
             for offset, _ in payloads:
-                self._note(offset, f"{self.key} is damaged: its list of series is missing")
+                self._report_damage(offset, f"{self.key} is damaged: its list of series is missing")
             return
-        waiting, self._unnamed = self._unnamed, []
+        waiting, self._early_batches = self._early_batches, []
         for offset, _ in waiting:
-            self._forget(offset)
+            self._withdraw_damage(offset)
         batches = [self._samples_in(*each) for each in (*waiting, *payloads)]
         intact = [each for each in batches if each is not None]
         if not len(self._times):
@@ -214,7 +220,7 @@ class LiveSegment:
         except _NOT_DECODABLE:
             times, values = np.empty(0, np.int64), np.empty((0, 0), np.float32)
         if len(values) != len(self.series):
-            self._note(offset, f"{self.key} is damaged at byte {offset}: invalid samples")
+            self._report_damage(offset, f"{self.key} is damaged at byte {offset}: invalid samples")
             return None
         self._batches.append(_Batch.of(offset, times))
         return times, values
@@ -226,7 +232,9 @@ class LiveSegment:
                 table = check_texts(rows_table(self._family, decode_rows(payload)), self.key)
             except _NOT_DECODABLE:
                 label = self._family.label
-                self._note(offset, f"{self.key} is damaged at byte {offset}: invalid {label}")
+                self._report_damage(
+                    offset, f"{self.key} is damaged at byte {offset}: invalid {label}"
+                )
                 continue
             tables.append(table)
             self._batches.append(_Batch.of(offset, to_numpy(table[self._family.time_column])))
@@ -237,7 +245,7 @@ class LiveSegment:
         if len(times):
             self._tables.append(_Rows(table, int(times.min()), int(times.max())))
 
-    def _note(self, offset: int, text: str) -> None:
+    def _report_damage(self, offset: int, text: str) -> None:
         """Report damage with the time between the neighboring intact batches."""
         if offset in self._damages:
             return
@@ -247,7 +255,7 @@ class LiveSegment:
         start_ns = max(earlier, default=start_of(self.key))
         self._backend.ledger.report(self.key, text, (start_ns, min(later, default=None)))
 
-    def _forget(self, offset: int) -> None:
+    def _withdraw_damage(self, offset: int) -> None:
         """Withdraw the damage of samples whose schema has arrived."""
         if self._damages.pop(offset, None) is not None and not self._damages:
             self._backend.ledger.clear(self.key)

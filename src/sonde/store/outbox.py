@@ -78,8 +78,8 @@ class Outbox:
         with self._lock:
             self._waiting.append(chunk)
             self._waiting_bytes += len(chunk.frames)
-            given_up = self._give_up_oldest()
-        for old in given_up:
+            dropped = self._give_up_oldest()
+        for old in dropped:
             self._report_lost_chunk(old)
         self._news.set()
 
@@ -174,14 +174,14 @@ class Outbox:
         self._space_checked = self._clock.seconds()
 
     def _give_up_oldest(self) -> list[Chunk]:
-        given_up = []
+        dropped = []
         # the first may be in transfer, so the second oldest is dropped
         while self._waiting_bytes > self._limit_bytes and len(self._waiting) > 1:
             old = self._waiting[1]
             del self._waiting[1]
             self._waiting_bytes -= len(old.frames)
-            given_up.append(old)
-        return given_up
+            dropped.append(old)
+        return dropped
 
     def _report_lost_chunk(self, chunk: Chunk) -> None:
         self._report_lost(

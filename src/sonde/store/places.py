@@ -110,8 +110,8 @@ def _some_jobs(store: str) -> str:
     if _local_folder(store) is None:  # counting would take one request per job
         more = " (and more)" if next(jobs, None) else ""
     else:
-        rest = sum(1 for _ in jobs)
-        more = f" (and {rest} more)" if rest else ""
+        remaining = sum(1 for _ in jobs)
+        more = f" (and {remaining} more)" if remaining else ""
     return ", ".join(shown) + more
 
 

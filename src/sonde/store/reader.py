@@ -136,9 +136,9 @@ class FolderReader:
 
         Buckets are wider than requested if a segment only has a coarser level left.
         """
-        for segment in self._touching(within):
+        for segment in self._overlapping(within):
             if isinstance(segment, SealedSegment):
-                width_ns = max(width_ns, segment.least_width_ns(width_ns))
+                width_ns = max(width_ns, segment.min_width_ns(width_ns))
         bucket_range = _whole_buckets(within, width_ns)
         rollups = self._query(
             bucket_range, lambda segment: segment.rollup(width_ns, keys, bucket_range)
@@ -149,12 +149,12 @@ class FolderReader:
         """The results of a query on each segment that overlaps a range, from one listing."""
         for _ in range(MAX_ATTEMPTS):
             try:
-                return [query(segment) for segment in self._touching(within)]
+                return [query(segment) for segment in self._overlapping(within)]
             except KeyMissingError:  # merged or removed meanwhile
                 self.refresh()
-        return [query(segment) for segment in self._touching(within)]
+        return [query(segment) for segment in self._overlapping(within)]
 
-    def _touching(self, within: TimeRange) -> list[Segment]:
+    def _overlapping(self, within: TimeRange) -> list[Segment]:
         return [
             segment
             for segment in self.segments
@@ -222,12 +222,12 @@ def _check_manifest(manifest: Manifest, key: str) -> None:
     """Raise DamagedError if a manifest belongs to another segment or names other files."""
     stem = key.removesuffix(MANIFEST_SUFFIX)
     folder, _, name = stem.rpartition("/")
-    stated = {
+    stated_keys = {
         SEALED_SUFFIX: manifest.raw.key if manifest.raw else f"{stem}{SEALED_SUFFIX}",
         ROLLUP_SUFFIX: manifest.rollup.key if manifest.rollup else f"{stem}{ROLLUP_SUFFIX}",
     }
-    is_named_alike = manifest.segment == name and manifest.family == folder.rpartition("/")[2]
-    if not is_named_alike or any(path != stem + suffix for suffix, path in stated.items()):
+    is_expected = manifest.segment == name and manifest.family == folder.rpartition("/")[2]
+    if not is_expected or any(path != stem + suffix for suffix, path in stated_keys.items()):
         raise DamagedError(f"{key} is damaged: it belongs to another segment")
 
 

@@ -205,10 +205,10 @@ def _pyramid(times: Instants, values: Floats) -> Iterator[tuple[RollupBlock, Rol
     for width_ns in pyramid_widths(times):
         level = roll_up(times, values, width_ns)
         for bucket in range(0, len(level.starts_ns), _BLOCK_BUCKETS):
-            stretch = level.cut(slice(bucket, bucket + _BLOCK_BUCKETS))
-            starts = stretch.starts_ns
+            block = level.cut(slice(bucket, bucket + _BLOCK_BUCKETS))
+            starts = block.starts_ns
             for first in range(0, len(values), _BLOCK_SERIES):
-                rollup = stretch.select(range(first, min(first + _BLOCK_SERIES, len(values))))
+                rollup = block.select(range(first, min(first + _BLOCK_SERIES, len(values))))
                 yield (
                     RollupBlock(
                         width_ns=width_ns,

@@ -100,11 +100,13 @@ class SealedSegment:
             if block.width_ns == level and within.overlaps(block.first_ns, block.last_ns):
                 numbers_by_start.setdefault(block.first_ns, []).append(number)
         rows = rows_of(keys, self.series)
-        rollups = [self._stretch(numbers, rows, within) for numbers in numbers_by_start.values()]
+        rollups = [
+            self._combine_blocks(numbers, rows, within) for numbers in numbers_by_start.values()
+        ]
         joined = join([rollup for rollup in rollups if rollup is not None], level, len(keys))
         return joined if level == width_ns else coarsen(joined, width_ns)
 
-    def least_width_ns(self, width_ns: int) -> int:
+    def min_width_ns(self, width_ns: int) -> int:
         """The narrowest available width of at least `width_ns`."""
         is_known = self.manifest.raw is not None or not self._levels
         if is_known or any(width_ns % level == 0 for level in self._levels):
@@ -122,9 +124,9 @@ class SealedSegment:
             for number, group in enumerate(self.manifest.row_groups)
             if group.overlaps(query.within, query.steps)
         ]
-        table = self._checked(self.manifest.raw, groups, columns) if groups else None
+        table = self._read_groups(self.manifest.raw, groups, columns) if groups else None
         if table is None:  # damaged: read group by group to lose as little as possible
-            tables = [self._intact(group, columns) for group in groups]
+            tables = [self._read_intact(group, columns) for group in groups]
             intact = [each for each in tables if each is not None]
             table = pa.concat_tables(intact, promote_options="default") if intact else None
         if table is None and self._family.is_matrix:
@@ -133,27 +135,31 @@ class SealedSegment:
             return table
         return empty_table(self._family).select(columns or [n for n, _ in self._family.columns])
 
-    def _intact(self, group: int, columns: Sequence[str] | None) -> pa.Table | None:
+    def _read_intact(self, group: int, columns: Sequence[str] | None) -> pa.Table | None:
         """One row group: every intact series of samples; all or no rows of other families."""
         raw = self.manifest.raw
         if columns is None or not self._family.is_matrix:
-            return self._checked(raw, [group], columns)
-        table = self._checked(raw, [group], ["time_ns"])
+            return self._read_groups(raw, [group], columns)
+        table = self._read_groups(raw, [group], ["time_ns"])
         if table is not None:
             for key in columns:
-                column = self._checked(raw, [group], [key]) if key != "time_ns" else None
+                column = self._read_groups(raw, [group], [key]) if key != "time_ns" else None
                 if column is not None and column.num_columns:
                     table = table.append_column(key, column[key])
         return table
 
-    def _stretch(self, numbers: list[int], rows: Sequence[int], within: TimeRange) -> Rollup | None:
+    def _combine_blocks(
+        self, numbers: list[int], rows: Sequence[int], within: TimeRange
+    ) -> Rollup | None:
         """Combine the blocks of one time range."""
         merged: Rollup | None = None
         for number in numbers:
             block = self.manifest.rollup_blocks[number]
             last = block.first_series + block.series
-            here = [index for index, row in enumerate(rows) if block.first_series <= row < last]
-            if not here:
+            block_rows = [
+                index for index, row in enumerate(rows) if block.first_series <= row < last
+            ]
+            if not block_rows:
                 continue
             block_rollup = self._block(number)
             if block_rollup is None:
@@ -161,7 +167,9 @@ class SealedSegment:
             rollup = block_rollup.within(within)
             if merged is None:
                 merged = blank(block.width_ns, rollup.starts_ns, len(rows))
-            merged.fill(here, rollup, [rows[index] - block.first_series for index in here])
+            merged.fill(
+                block_rows, rollup, [rows[index] - block.first_series for index in block_rows]
+            )
         return merged
 
     def _block(self, number: int) -> Rollup | None:
@@ -169,20 +177,20 @@ class SealedSegment:
         rollup: Rollup | None = self._blocks.get(number)
         if rollup is None:
             columns = ("start_ns", *ROLLUP_COLUMNS)
-            table = self._checked(self.manifest.rollup, [number], columns)
+            table = self._read_groups(self.manifest.rollup, [number], columns)
             if table is None:
                 return None
             block = self.manifest.rollup_blocks[number]
             if block.series < 1 or table.num_rows != block.series * block.buckets:
                 assert self.manifest.rollup is not None
                 text = f"{self.manifest.rollup.key} is damaged: block {number} is incomplete"
-                self._note(self.manifest.rollup, [number], text)
+                self._report_damage(self.manifest.rollup, [number], text)
                 return None
             rollup = rollup_of(table, block.width_ns, block.series)
             self._blocks.put(number, rollup)
         return rollup
 
-    def _checked(
+    def _read_groups(
         self, seal: SealedFile | None, groups: Sequence[int], columns: Sequence[str] | None
     ) -> pa.Table | None:
         """Row groups of a file; None if it is missing or damaged, which is reported.
@@ -201,12 +209,12 @@ class SealedSegment:
                 )
             return check_texts(self._files[seal.key].read(groups, columns), seal.key)
         except DamagedError as error:
-            self._note(seal, groups, str(error))
+            self._report_damage(seal, groups, str(error))
             return None
         except KeyMissingError:
             if self._is_replaced():
                 raise
-            self._note(seal, (), f"{seal.key} is missing", MISSING)
+            self._report_damage(seal, (), f"{seal.key} is missing", MISSING)
             return None
 
     def check_files(self, entries: Mapping[str, Entry]) -> None:
@@ -216,11 +224,13 @@ class SealedSegment:
                 continue
             entry = entries.get(seal.key)
             if entry is None and not self._is_replaced():
-                self._note(seal, (), f"{seal.key} is missing", MISSING)
+                self._report_damage(seal, (), f"{seal.key} is missing", MISSING)
             elif entry is not None and entry.size != seal.size:
-                self._note(seal, (), f"{seal.key} is damaged: {entry.size} of {seal.size} bytes")
+                self._report_damage(
+                    seal, (), f"{seal.key} is damaged: {entry.size} of {seal.size} bytes"
+                )
 
-    def _note(
+    def _report_damage(
         self, seal: SealedFile, groups: Sequence[int], text: str, reason: str = DAMAGED
     ) -> None:
         """Report damage with the time range of the lost data."""

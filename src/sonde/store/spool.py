@@ -81,12 +81,12 @@ class Spool:
             lock = os.open(self.lock_path, os.O_RDWR)
         except OSError:  # everything was sent and the folder removed
             return False
-        deadline, never = clock.seconds() + seconds, threading.Event()
+        deadline, never_set = clock.seconds() + seconds, threading.Event()
         while not _is_locked_by(lock):
             if clock.seconds() >= deadline:
                 os.close(lock)
                 return False
-            clock.wait(never, _RETRY_SECONDS)
+            clock.wait(never_set, _RETRY_SECONDS)
         if not os.fstat(lock).st_nlink:  # removed meanwhile
             os.close(lock)
             return False
@@ -158,11 +158,12 @@ class Unsent:
 
 def find_unsent(source: Backend, target: Backend) -> Unsent:
     """Compare the files of source and target by size."""
-    arrived = sizes_in(target, source)
+    sent_sizes = sizes_in(target, source)
     sizes = [
-        entry.size - (arrived.get(entry.key, 0) if entry.key.endswith(LIVE_SUFFIX) else 0)
+        entry.size - (sent_sizes.get(entry.key, 0) if entry.key.endswith(LIVE_SUFFIX) else 0)
         for entry in source.entries("")
-        if not entry.key.startswith(f"{REQUESTS}/") and _is_missing(entry.size, entry.key, arrived)
+        if not entry.key.startswith(f"{REQUESTS}/")
+        and _is_missing(entry.size, entry.key, sent_sizes)
     ]
     return Unsent(len(sizes), sum(sizes))
 
@@ -174,7 +175,7 @@ def sizes_in(target: Backend, source: Backend) -> dict[str, int]:
     return {entry.key: entry.size for folder in sorted(folders) for entry in target.entries(folder)}
 
 
-def _is_missing(size: int, key: str, arrived: dict[str, int]) -> bool:
-    if key not in arrived:
+def _is_missing(size: int, key: str, sent_sizes: dict[str, int]) -> bool:
+    if key not in sent_sizes:
         return True
-    return arrived[key] < size if key.endswith(LIVE_SUFFIX) else arrived[key] != size
+    return sent_sizes[key] < size if key.endswith(LIVE_SUFFIX) else sent_sizes[key] != size

@@ -79,7 +79,7 @@ def _collectors(collectors: list[Mapping[str, Any]]) -> list[Text]:
         for collector in working
     ]
     head, *lines = table(rows, left_columns=1)
-    marked = [Text.assemble(("✓ ", "green"), line) for line in lines]
+    marked_lines = [Text.assemble(("✓ ", "green"), line) for line in lines]
     width = max((len(collector["collector"]) for collector in collectors), default=0)
     absent = [
         Text.assemble(
@@ -89,7 +89,7 @@ def _collectors(collectors: list[Mapping[str, Any]]) -> list[Text]:
         for collector in collectors
         if not collector["works"]
     ]
-    return [Text("  ") + head, *marked, *absent]
+    return [Text("  ") + head, *marked_lines, *absent]
 
 
 def _tick(tick: Mapping[str, float]) -> Text:

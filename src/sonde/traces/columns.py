@@ -78,18 +78,18 @@ class TraceColumns:
 
     def _pair(self, edges: Sequence[Any]) -> None:
         """Combine begin and end events, which nest, into rows."""
-        begun, ends = [], []
+        begins, ends = [], []
         for edge in edges:
             waiting = self._open.setdefault((edge.pid, edge.tid), [])
             if edge.ph == _BEGIN:
                 waiting.append(edge)
             elif waiting:
-                begun.append(waiting.pop())
+                begins.append(waiting.pop())
                 ends.append(edge.ts)
-        if begun:
-            starts = np.array([edge.ts for edge in begun])
+        if begins:
+            starts = np.array([edge.ts for edge in begins])
             durations = nanoseconds(np.array(ends)) - nanoseconds(starts)
-            self._add_rows(begun, durations / _NANOSECONDS_PER_MICROSECOND)
+            self._add_rows(begins, durations / _NANOSECONDS_PER_MICROSECOND)
 
     def _take_names(self, events: Sequence[Any]) -> None:
         for event in events:

@@ -34,7 +34,7 @@ OWN_CATEGORIES = {
     "python_function": "python",
     "overhead": "overhead",
 }
-_ON_DEVICE = {name for name, ours in OWN_CATEGORIES.items() if ours in DEVICE_CATEGORIES}
+_ON_DEVICE = {name for name, category in OWN_CATEGORIES.items() if category in DEVICE_CATEGORIES}
 _FACTS = (
     ("size", "bytes"),
     ("bandwidth", "gigabytes_per_second"),

@@ -55,12 +55,12 @@ def _inherited(direct: _Texts, parents: IntArray) -> _Texts:
     """The module of each operation, or of the nearest enclosing operation with one."""
     modules = direct.copy()
     rows = np.flatnonzero((direct == _UNKNOWN) & (parents != NO_PARENT))
-    around = parents[rows]
+    enclosing = parents[rows]
     while len(rows):
-        modules[rows] = direct[around]
-        around = parents[around]
-        is_open = (modules[rows] == _UNKNOWN) & (around != NO_PARENT)
-        rows, around = rows[is_open], around[is_open]
+        modules[rows] = direct[enclosing]
+        enclosing = parents[enclosing]
+        is_open = (modules[rows] == _UNKNOWN) & (enclosing != NO_PARENT)
+        rows, enclosing = rows[is_open], enclosing[is_open]
     return modules
 
 

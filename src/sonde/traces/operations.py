@@ -253,12 +253,14 @@ class _Assembly:
         instants = self._anchor_instants(anchors)
         first_ns = int(self._start.min(initial=np.iinfo(np.int64).max))
         if instants:
-            (trace_ns, ours), (trace_last_ns, ours_last) = instants[0], instants[-1]
+            (trace_ns, job_ns), (trace_last_ns, job_last_ns) = instants[0], instants[-1]
             rate = (
-                (ours_last - ours) / (trace_last_ns - trace_ns) if trace_last_ns > trace_ns else 1.0
+                (job_last_ns - job_ns) / (trace_last_ns - trace_ns)
+                if trace_last_ns > trace_ns
+                else 1.0
             )
             since = self._start - trace_ns
-            return ours + since + np.rint(since * (rate - 1.0)).astype(np.int64), True
+            return job_ns + since + np.rint(since * (rate - 1.0)).astype(np.int64), True
         is_absolute = first_ns >= _EARLIEST_NS
         if is_absolute or start_ns is None or not len(self._start):
             return self._start, is_absolute
@@ -268,10 +270,10 @@ class _Assembly:
         """The time of each anchor on the trace's clock and on the job's clock, in order."""
         middle = self._start + self._duration // 2
         instants = []
-        for name, ours in anchors:
+        for name, job_ns in anchors:
             if name in self._kinds.names:
                 rows = np.flatnonzero(self._name == self._kinds.names[name])
-                instants += [(int(middle[row]), int(ours)) for row in rows[:1].tolist()]
+                instants += [(int(middle[row]), int(job_ns)) for row in rows[:1].tolist()]
         return sorted(instants)
 
 

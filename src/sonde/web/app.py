@@ -25,7 +25,7 @@ from sonde.web.live import Feeds
 from sonde.web.query_params import Query
 from sonde.web.replies import Packed, Reply, error_reply, packed
 from sonde.web.responses import response, wants_gzip
-from sonde.web.security import Door, Security
+from sonde.web.security import AccessPolicy, Security
 
 _MAX_BODY_BYTES = 65_536
 _MAX_CACHED_BYTES = 64 << 20
@@ -34,7 +34,7 @@ _INTERNAL_ERROR = (
 )
 
 
-def create_app(library: Library, door: Door) -> Starlette:
+def create_app(library: Library, access: AccessPolicy) -> Starlette:
     """Create the application that serves one store."""
     replies: BoundedCache[Packed] = BoundedCache(_MAX_CACHED_BYTES, lambda reply: reply.size)
     routes: list[BaseRoute] = [
@@ -48,7 +48,7 @@ def create_app(library: Library, door: Door) -> Starlette:
             routes.append(Route(f"/api{endpoint.path}", view, methods=[endpoint.method]))
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Security, door=door)],
+        middleware=[Middleware(Security, access=access)],
         exception_handlers={HTTPException: _not_found},
     )
     app.router.redirect_slashes = False

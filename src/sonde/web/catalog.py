@@ -48,7 +48,7 @@ class _CachedRow:
     row: Row
     is_over: bool
     seconds: float
-    is_whole: bool  # includes the sparkline, which takes longest to read
+    has_sparkline: bool  # includes step counts and the sparkline, which take longest to read
 
 
 class Catalog:
@@ -67,11 +67,11 @@ class Catalog:
     def find(self, search: str, state: str, sort: str) -> list[str]:
         """The names of the matching jobs, in order."""
         words = search.lower().split()
-        names = list(self._listed())
+        names = list(self._job_names())
         key = sort.removeprefix("-")
         if words or state or key in _SORTED_BY:
-            rows = self._searched(names)
-            names = [name for name in rows if _fits(rows[name], words, state)]
+            rows = self._search_rows(names)
+            names = [name for name in rows if _matches(rows[name], words, state)]
             if key in _SORTED_BY:
                 names.sort(key=lambda name: (_SORTED_BY[key](rows[name]), name))
         if key == "start":
@@ -81,7 +81,7 @@ class Catalog:
 
     def rows(self, names: Sequence[str]) -> list[Row]:
         """The rows of some jobs; jobs deleted in the meantime are omitted."""
-        return self._read(names, is_whole=True)
+        return self._read(names, has_sparkline=True)
 
     @property
     def unread(self) -> int:
@@ -96,23 +96,23 @@ class Catalog:
 
         Run this in a background thread; it uses up to a third of a core.
         """
-        names, never = self.find("", "", "-start"), threading.Event()
+        names, never_set = self.find("", "", "-start"), threading.Event()
         for start in range(0, len(names), _READ_AHEAD_BATCH):
             began = self._clock.seconds()
-            self._read(names[start : start + _READ_AHEAD_BATCH], is_whole=False)
-            self._clock.wait(never, 2 * (self._clock.seconds() - began))
+            self._read(names[start : start + _READ_AHEAD_BATCH], has_sparkline=False)
+            self._clock.wait(never_set, 2 * (self._clock.seconds() - began))
 
-    def _searched(self, names: Sequence[str]) -> dict[str, Row]:
+    def _search_rows(self, names: Sequence[str]) -> dict[str, Row]:
         """The rows of some jobs; jobs not read within a time limit have a placeholder."""
         began, created = self._clock.seconds(), self._created_ns
         with self._lock:
-            stale = [name for name in names if not self._is_fresh(name, began, is_whole=False)]
+            stale = [name for name in names if not self._is_fresh(name, began, has_sparkline=False)]
             # rows read before first: they may have changed; then the newest jobs
             stale.sort(key=lambda name: (name not in self._cached, -created.get(name, 0)))
         for start in range(0, len(stale), _SEARCH_BATCH):
             if self._clock.seconds() > began + _SEARCH_SECONDS:
                 break
-            self._read(stale[start : start + _SEARCH_BATCH], is_whole=False)
+            self._read(stale[start : start + _SEARCH_BATCH], has_sparkline=False)
         with self._lock:
             cached = {name: self._cached[name].row for name in names if name in self._cached}
             present = [name for name in names if name in cached or name not in self._missing]
@@ -124,7 +124,7 @@ class Catalog:
             self._due = -1.0
             self._cached.pop(name, None)
 
-    def _listed(self) -> tuple[str, ...]:
+    def _job_names(self) -> tuple[str, ...]:
         with self._lock:
             began = self._clock.seconds()
             if began >= self._due:
@@ -147,11 +147,13 @@ class Catalog:
         self._created_ns = {name: created[name] for name in self._names}
         self._cached = {name: row for name, row in self._cached.items() if name in created}
 
-    def _read(self, names: Sequence[str], *, is_whole: bool) -> list[Row]:
+    def _read(self, names: Sequence[str], *, has_sparkline: bool) -> list[Row]:
         now = self._clock.seconds()
         with self._lock:
-            stale = [name for name in names if not self._is_fresh(name, now, is_whole=is_whole)]
-        read = partial(self._read_job, is_whole=is_whole)
+            stale = [
+                name for name in names if not self._is_fresh(name, now, has_sparkline=has_sparkline)
+            ]
+        read = partial(self._read_job, has_sparkline=has_sparkline)
         if len(stale) > 1:
             with ThreadPoolExecutor(_THREADS) as pool:
                 rows = list(pool.map(read, stale))
@@ -164,37 +166,37 @@ class Catalog:
             present = [name for name in names if name not in missing]
             return [self._cached[name].row for name in present if name in self._cached]
 
-    def _is_fresh(self, name: str, now: float, *, is_whole: bool) -> bool:
+    def _is_fresh(self, name: str, now: float, *, has_sparkline: bool) -> bool:
         cached = self._cached.get(name)
-        if cached is None or (is_whole and not cached.is_whole):
+        if cached is None or (has_sparkline and not cached.has_sparkline):
             return False
-        max_age = _FRESH_SECONDS_WHEN_OVER if is_whole else _OLDEST_SECONDS
+        max_age = _FRESH_SECONDS_WHEN_OVER if has_sparkline else _OLDEST_SECONDS
         return now < cached.seconds + (max_age if cached.is_over else _FRESH_SECONDS)
 
-    def _read_job(self, name: str, *, is_whole: bool) -> _CachedRow | None:
+    def _read_job(self, name: str, *, has_sparkline: bool) -> _CachedRow | None:
         now_ns = self._clock.now_ns()
         backend = open_backend(job_uri(self._store, name))
         try:
-            read = partial(_read_row, backend, now_ns, is_whole)
+            read = partial(_read_row, backend, now_ns, has_sparkline)
             facts, row = read_in_time(backend, read, MAX_READ_SECONDS)
             if row is None:
                 return None
         except StoreError as error:  # one broken job must not hide the others
             text = without_paths(str(error), self._store)
             row = {**_EMPTY, "name": name, "state": BROKEN, "verdict": text}
-            return _CachedRow(row, is_over=True, seconds=self._clock.seconds(), is_whole=True)
+            return _CachedRow(row, is_over=True, seconds=self._clock.seconds(), has_sparkline=True)
         seconds = self._clock.seconds()
-        return _CachedRow({**row, "name": name}, facts.state.is_over, seconds, is_whole)
+        return _CachedRow({**row, "name": name}, facts.state.is_over, seconds, has_sparkline)
 
 
-def _read_row(backend: Backend, now_ns: int, is_whole: bool) -> tuple[JobFacts, Row | None]:
+def _read_row(backend: Backend, now_ns: int, has_sparkline: bool) -> tuple[JobFacts, Row | None]:
     """The facts and row of a job; no row if the job was just deleted or never began."""
     facts = read_job(backend, now_ns)
     if facts.info is None and not holds_job(backend):
         return facts, None
     if not has_begun(backend, facts.check_readable()):
         return facts, None
-    return facts, read_guarded(backend, lambda: _whole_row(backend, facts, now_ns, is_whole))
+    return facts, read_guarded(backend, lambda: _full_row(backend, facts, now_ns, has_sparkline))
 
 
 def _created_ns(store: str, name: str) -> int | None:
@@ -235,7 +237,7 @@ _SORTED_BY: dict[str, Callable[[Row], Any]] = {
 }
 
 
-def _fits(row: Row, words: Sequence[str], state: str) -> bool:
+def _matches(row: Row, words: Sequence[str], state: str) -> bool:
     text = f"{row['name']} {row['verdict']} {row['finding'] or ''}".lower()
     if not all(word in text for word in words):
         return False
@@ -244,11 +246,11 @@ def _fits(row: Row, words: Sequence[str], state: str) -> bool:
     return state in ("", row["state"])
 
 
-def _whole_row(backend: Backend, facts: JobFacts, now_ns: int, is_whole: bool) -> Row:
+def _full_row(backend: Backend, facts: JobFacts, now_ns: int, has_sparkline: bool) -> Row:
     row = _row(backend, facts, now_ns)
-    if is_whole and facts.workers:
+    if has_sparkline and facts.workers:
         reader = WorkerReader(backend, int(facts.workers[0]), facts.lives)
-        row |= {"steps": steps_done(facts, reader), "spark": _spark(reader)}
+        row |= {"steps": steps_done(facts, reader), "spark": _sparkline(reader)}
     return row
 
 
@@ -277,14 +279,14 @@ def _sentence(evaluations: Sequence[Evaluation]) -> str | None:
     return judged(evaluations) if any(evaluation.episodes for evaluation in evaluations) else None
 
 
-def _spark(reader: WorkerReader) -> dict[str, Any] | None:
+def _sparkline(reader: WorkerReader) -> dict[str, Any] | None:
     """The training loss of a worker as a sparkline; None if it has recorded none."""
     rows = read_scalars([reader], ScalarQuestion(Losses(), mode="train"))
-    names, named = texts_of(rows["name"])
+    names, name_numbers = texts_of(rows["name"])
     if not rows.num_rows:
         return None
-    first = min(np.unique(named).tolist(), key=lambda number: names[number])
-    indices = np.flatnonzero(named == first)
+    first = min(np.unique(name_numbers).tolist(), key=lambda number: names[number])
+    indices = np.flatnonzero(name_numbers == first)
     steps, values = to_numpy(rows["step"])[indices], to_numpy(rows["value"])[indices]
     values = values[np.argsort(steps, kind="stable")]
     edges = np.linspace(0, len(values), min(_SPARKLINE_POINTS, len(values)) + 1).astype(np.int64)

@@ -50,10 +50,10 @@ def columns_of(
     span_ns = (within.end_ns or 0) - (within.start_ns or 0)
     fitting = int(span_ns / (interval_seconds * NANOSECONDS)) + 2
     rollup = reader.buckets(series, max(2, min(max_columns, fitting)), within)
-    return spread(rollup, within, interval_seconds)
+    return align_buckets(rollup, within, interval_seconds)
 
 
-def spread(rollup: Rollup, within: TimeRange, interval_seconds: float) -> Columns:
+def align_buckets(rollup: Rollup, within: TimeRange, interval_seconds: float) -> Columns:
     """Align buckets with the columns of a window; fill columns that a late sample just missed."""
     width_ns = rollup.width_ns
     first = (within.start_ns or 0) // width_ns
@@ -65,14 +65,14 @@ def spread(rollup: Rollup, within: TimeRange, interval_seconds: float) -> Column
         matrix[:, indices] = values
         matrices.append(matrix)
     if width_ns < 2 * interval_seconds * NANOSECONDS:
-        matrices = [_bridged(matrix) for matrix in matrices]
+        matrices = [_fill_single_gaps(matrix) for matrix in matrices]
     return Columns(first * width_ns, width_ns, *matrices)
 
 
-def _bridged(values: Floats) -> Floats:
+def _fill_single_gaps(values: Floats) -> Floats:
     """Fill a single empty column between two filled ones with the value before it."""
     filled = ~np.isnan(values)
-    hole = np.zeros_like(filled)
-    hole[:, 1:-1] = ~filled[:, 1:-1] & filled[:, :-2] & filled[:, 2:]
+    fillable = np.zeros_like(filled)
+    fillable[:, 1:-1] = ~filled[:, 1:-1] & filled[:, :-2] & filled[:, 2:]
     before = np.roll(values, 1, axis=1)
-    return np.where(hole, before, values)
+    return np.where(fillable, before, values)

@@ -136,7 +136,7 @@ class BoundedConnection(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = config.limits
-        self._journal = config.client_log
+        self._client_log = config.client_log
         self._request_timer: asyncio.TimerHandle | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
         self.waiting_since = self.loop.time()
@@ -146,7 +146,7 @@ class BoundedConnection(H11Protocol):
         assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
         if len(self.connections) > self._limits.connections and not self._make_room():
-            self._journal.note("dashboard: too many connections; refusing new connections")
+            self._client_log.note("dashboard: too many connections; refusing new connections")
             transport.write(_BUSY)
             transport.close()
             return
@@ -190,7 +190,7 @@ class BoundedConnection(H11Protocol):
         ]
         if not candidates:
             return False
-        self._journal.note("dashboard: too many connections; closing idle connections")
+        self._client_log.note("dashboard: too many connections; closing idle connections")
         min(candidates, key=lambda connection: connection.waiting_since).abort()
         return True
 

@@ -36,9 +36,9 @@ class FrameBuilder:
         column = np.ascontiguousarray(values)
         data = column.tobytes()
         description = {"offset": self._length, "length": column.size, "type": _NAMES[column.dtype]}
-        rest = -len(data) % _ALIGNMENT
-        self._chunks += [data, bytes(rest)]
-        self._length += len(data) + rest
+        padding = -len(data) % _ALIGNMENT
+        self._chunks += [data, bytes(padding)]
+        self._length += len(data) + padding
         return description if scale is None else {**description, "scale": scale}
 
     def add_percent(self, values: Column) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class IntervalLog:
     """All events of one worker's training thread; grows while the worker runs."""
 
     def __init__(self, reader: WorkerReader) -> None:
-        self._fresh = NewRows(reader.folder(EVENTS), _COLUMNS)
+        self._new_rows = NewRows(reader.folder(EVENTS), _COLUMNS)
         self._numbers: dict[Lane, int] = {}
         self._indices: dict[Lane, LaneIndex] = {}
         empty = np.empty(0, dtype=np.int64)
@@ -43,7 +43,7 @@ class IntervalLog:
         return dict(self._indices)
 
     def _poll(self) -> None:
-        for table in self._fresh.poll():
+        for table in self._new_rows.poll():
             if not table.num_rows:
                 continue
             batch = self._intervals(table)
@@ -70,11 +70,11 @@ class IntervalLog:
 
     def _number(self, texts: list[tuple[list[str], Any]], combined: int) -> int:
         """The lane of a combination of texts; -1 if it is not shown."""
-        words: list[str] = []
+        labels: list[str] = []
         for distinct, _ in reversed(texts):
             combined, index = divmod(combined, max(1, len(distinct)))
-            words.append(distinct[index])
-        lane, mode, name, category = words
+            labels.append(distinct[index])
+        lane, mode, name, category = labels
         if category not in _KINDS or lane not in (MAIN_LANE, ""):
             return -1
         return self._numbers.setdefault(Lane(category, name, mode), len(self._numbers))

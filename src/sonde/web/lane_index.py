@@ -42,8 +42,8 @@ class _Run:
 
     def count(self, start_ns: int, end_ns: int) -> int:
         """The number of events that overlap a window."""
-        begun = np.searchsorted(self._starts_ns, end_ns, "left")
-        return int(begun - np.searchsorted(self._ends_ns, start_ns, "right"))
+        started = np.searchsorted(self._starts_ns, end_ns, "left")
+        return int(started - np.searchsorted(self._ends_ns, start_ns, "right"))
 
     def longer(self, start_ns: int, end_ns: int, limit_ns: float) -> Intervals:
         """The events in a window that last longer than a limit."""

@@ -59,21 +59,23 @@ class Snapshot:
     @property
     def cursor(self) -> str:
         """The cursor of a listener that has received everything."""
-        return "-".join((str(self.newest_ns), *(_mark(self.sections[name]) for name in _SECTIONS)))
+        return "-".join(
+            (str(self.newest_ns), *(_digest(self.sections[name]) for name in _SECTIONS))
+        )
 
     def updates(self, cursor: str) -> list[Event]:
         """The events after a cursor; all sections if the cursor is invalid."""
-        marks = cursor.split("-")
-        is_valid = len(marks) == 1 + len(_SECTIONS) and marks[0].isdecimal()
-        if not is_valid or len(marks[0]) > _MAX_INSTANT_DIGITS:
-            marks = ["0", *("" for _ in _SECTIONS)]
+        cursor_parts = cursor.split("-")
+        is_valid = len(cursor_parts) == 1 + len(_SECTIONS) and cursor_parts[0].isdecimal()
+        if not is_valid or len(cursor_parts[0]) > _MAX_INSTANT_DIGITS:
+            cursor_parts = ["0", *("" for _ in _SECTIONS)]
         events = [
             Event(name, self._with_time(name))
-            for name, mark in zip(_SECTIONS, marks[1:], strict=True)
-            if mark != _mark(self.sections[name])
+            for name, digest in zip(_SECTIONS, cursor_parts[1:], strict=True)
+            if digest != _digest(self.sections[name])
         ]
-        if int(marks[0]) < self.newest_ns:
-            since = int(marks[0]) / NANOSECONDS if int(marks[0]) else None
+        if int(cursor_parts[0]) < self.newest_ns:
+            since = int(cursor_parts[0]) / NANOSECONDS if int(cursor_parts[0]) else None
             samples = {"from": since, "to": self.newest_ns / NANOSECONDS}
             events.append(Event("samples", {**samples, "now": self.now_ns / NANOSECONDS}))
         if events:
@@ -138,14 +140,14 @@ def _steps(job: SharedJob, facts: JobFacts) -> dict[str, int]:
     only = {"category": {EventCategory.STEP.value}}
     with job.worker(int(facts.workers[0])) as reader:
         rows = reader.folder(EVENTS).rows(TimeRange(since_ns), columns=("mode", "step"), only=only)
-    modes, chosen = texts_of(rows["mode"])
+    modes, mode_numbers = texts_of(rows["mode"])
     steps = to_numpy(rows["step"])
     for number, mode in enumerate(modes):
-        mode_steps = steps[chosen == number]
+        mode_steps = steps[mode_numbers == number]
         if len(mode_steps):
             counts[mode] = max(counts.get(mode, 0), int(np.max(mode_steps)) + 1)
     return counts
 
 
-def _mark(section: Document) -> str:
+def _digest(section: Document) -> str:
     return f"{zlib.crc32(json.dumps(section, sort_keys=True, default=str).encode()):08x}"

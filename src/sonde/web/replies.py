@@ -66,10 +66,10 @@ class Packed:
 
 def packed(reply: Reply, *, is_gzip_wanted: bool) -> Packed:
     """Compute the ETag of a reply, and compress it if that saves time."""
-    mark = hashlib.blake2b(reply.body, digest_size=12).hexdigest()
+    digest = hashlib.blake2b(reply.body, digest_size=12).hexdigest()
     is_compressed = is_gzip_wanted and _is_worth_compressing(reply)
     compressed = gzip.compress(reply.body, _LEVEL, mtime=0) if is_compressed else None
-    return Packed(reply, f'"{mark}"', compressed)
+    return Packed(reply, f'"{digest}"', compressed)
 
 
 def _is_worth_compressing(reply: Reply) -> bool:

@@ -35,7 +35,7 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class AccessPolicy:
     """Where the server listens and which token it requires."""
 
     port: int
@@ -73,9 +73,9 @@ def _is_same(text: str | None, expected: str) -> bool:
 class Security:
     """Middleware that checks every request."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, access: AccessPolicy) -> None:
         self._app = app
-        self._door = door
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on and add security headers to the response."""
@@ -95,7 +95,7 @@ class Security:
         if refusal is not None:
             await send_refusal(send_with_headers, *refusal)
         elif self._has_token_in_address(scope):
-            await send_cookie(scope, self._door, send_with_headers)
+            await send_cookie(scope, self._access, send_with_headers)
         elif not self._is_authorized(scope):
             await send_token_missing(scope, send_with_headers)
         else:
@@ -104,7 +104,7 @@ class Security:
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if self._door.is_local and not is_loopback(_host_name(host)):
+        if self._access.is_local and not is_loopback(_host_name(host)):
             # DNS rebinding: a foreign host name that resolves to this machine
             return 421, f"Unknown host {host!r}. Open the dashboard as localhost."
         if scope["method"] in _SAFE_METHODS:
@@ -119,16 +119,16 @@ class Security:
         return None
 
     def _is_authorized(self, scope: Scope) -> bool:
-        if self._door.token is None:
+        if self._access.token is None:
             return True
         headers = Headers(scope=scope)
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        return self._door.admits(bearer) or self._door.admits_cookie(
-            _cookies(headers.get("cookie", "")).get(self._door.cookie)
+        return self._access.admits(bearer) or self._access.admits_cookie(
+            _cookies(headers.get("cookie", "")).get(self._access.cookie)
         )
 
     def _has_token_in_address(self, scope: Scope) -> bool:
-        return scope["method"] == "GET" and self._door.admits(token_in(scope))
+        return scope["method"] == "GET" and self._access.admits(token_in(scope))
 
 
 def _host_name(host: str) -> str:

@@ -9,7 +9,7 @@ from sonde.guard import Guard
 from sonde.web.app import create_app
 from sonde.web.connections import BoundedServer, Limits, process_limits
 from sonde.web.library import Library
-from sonde.web.security import Door
+from sonde.web.security import AccessPolicy
 
 _GRACE_SECONDS = 1  # live update streams never end by themselves
 
@@ -42,7 +42,7 @@ class DashboardServer:
             # without this, a reply in two packets waits 40 ms for a delayed acknowledgment
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.port = int(listening.getsockname()[1])
-        app = create_app(library, Door(self.port, token, is_local))
+        app = create_app(library, AccessPolicy(self.port, token, is_local))
         self._server = BoundedServer(app, limits or process_limits(), _GRACE_SECONDS)
         self._thread: threading.Thread | None = None
 

@@ -223,10 +223,10 @@ class SharedJob:
             check_files(self.backend, facts)
         self._version = version
         now = self.clock.seconds()
-        fresh, share = _FRESH_SECONDS, _MAX_SHARE
+        fresh_seconds, share = _FRESH_SECONDS, _MAX_SHARE
         if facts.state.is_over:
-            fresh, share = _FRESH_SECONDS_WHEN_OVER, _MAX_SHARE_WHEN_OVER
-        self._due = now + max(fresh, (now - began) / share)
+            fresh_seconds, share = _FRESH_SECONDS_WHEN_OVER, _MAX_SHARE_WHEN_OVER
+        self._due = now + max(fresh_seconds, (now - began) / share)
 
     def _refresher(self, reader: WorkerReader) -> Callable[[], None]:
         return lambda: reader.refresh(self.facts.lives)

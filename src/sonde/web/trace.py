@@ -77,8 +77,8 @@ class WorkerTrace:
         """Category, name and totals of a track's slices in a range; all steps have one name."""
         indices = track.indices
         kinds = len(self.categories) or 1
-        both = self._plain_numbers[indices] * kinds + self.category_numbers[indices]
-        named = NamedSlices(both, self.starts_ns[indices], self.ends_ns[indices], track.parents)
+        combined = self._plain_numbers[indices] * kinds + self.category_numbers[indices]
+        named = NamedSlices(combined, self.starts_ns[indices], self.ends_ns[indices], track.parents)
         return [
             (self.categories[totals.name % kinds], self.names[totals.name // kinds], totals)
             for totals in named.totals(*within)
@@ -131,10 +131,10 @@ class WorkerTrace:
         correlations: IntArray = to_numpy(self._table["correlation"])
         if category not in _ON_DEVICE or correlations[index] == NO_CORRELATION:
             return None
-        same = np.flatnonzero(correlations == correlations[index]).tolist()
+        matches = np.flatnonzero(correlations == correlations[index]).tolist()
         calls = [
             candidate
-            for candidate in same
+            for candidate in matches
             if self.categories[int(self.category_numbers[candidate])] == _RUNTIME
         ]
         away_ns = np.abs(self.starts_ns[calls] - self.starts_ns[index])
@@ -213,6 +213,6 @@ class TraceCache:
         cached = self._traces.get(key)
         if cached is not None and cached.is_fresh(revision, began):
             return cached.trace
-        made = make()
-        self._traces.put(key, _CachedTrace(made, revision, began, job.clock.seconds() - began))
-        return made
+        trace = make()
+        self._traces.put(key, _CachedTrace(trace, revision, began, job.clock.seconds() - began))
+        return trace

@@ -61,9 +61,9 @@ def _create(path: Path) -> str:
         try:
             os.link(draft, path)
         except OSError:  # it exists, or the file system does not support links
-            winner = _read(path)
-            if winner is not None:
-                return winner
+            stored = _read(path)
+            if stored is not None:
+                return stored
             draft.replace(path)
     finally:
         with contextlib.suppress(FileNotFoundError):

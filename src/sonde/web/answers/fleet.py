@@ -103,11 +103,11 @@ def _distances(means: FloatArray, unit: str | None) -> FloatArray:
     if np.isnan(means).all():
         return np.zeros(len(means))
     median = np.nanmedian(means)
-    apart = np.abs(means - median)
+    deviations = np.abs(means - median)
     deviation = robust_deviation(means, float(median))
     min_distance = _MIN_SHARE * (100.0 if unit == "percent" else abs(float(median)))
-    far = apart / max(deviation, min_distance / _OUTLIER_DEVIATIONS, 1e-12)
-    return np.asarray(np.where(np.isnan(far) | (apart < min_distance), 0.0, far))
+    scores = deviations / max(deviation, min_distance / _OUTLIER_DEVIATIONS, 1e-12)
+    return np.asarray(np.where(np.isnan(scores) | (deviations < min_distance), 0.0, scores))
 
 
 def _reason(

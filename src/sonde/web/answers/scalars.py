@@ -89,7 +89,7 @@ def _throughput(events: Intervals) -> _Curve:
 def _described(frame: FrameBuilder, curve: _Curve, max_points: int) -> dict[str, Any]:
     steps, bands = _bucketed(curve, max_points)
     values = curve.bands[1]
-    wrong = np.flatnonzero(~np.isfinite(values))
+    non_finite = np.flatnonzero(~np.isfinite(values))
     return {
         "name": curve.name,
         "mode": curve.mode,
@@ -98,8 +98,8 @@ def _described(frame: FrameBuilder, curve: _Curve, max_points: int) -> dict[str,
         "count": len(values),
         "last": {"step": int(curve.steps[-1]), "value": float(values[-1])},
         "not_finite": {
-            "count": len(wrong),
-            "first_step": int(curve.steps[wrong[0]]) if len(wrong) else None,
+            "count": len(non_finite),
+            "first_step": int(curve.steps[non_finite[0]]) if len(non_finite) else None,
         },
         "x": frame.add(steps),
         "parts": {

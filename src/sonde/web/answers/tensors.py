@@ -12,7 +12,7 @@ from sonde.errors import UsageError
 from sonde.read.tensors import Holders
 from sonde.records.step import Mode
 from sonde.results.job import JobResults
-from sonde.results.layer_matrix import UPDATE_RATIO, Layers, as_recorded, read_layers
+from sonde.results.layer_matrix import UPDATE_RATIO, Layers, read_layers, sort_by_model_order
 from sonde.store.statistics import REDUCTIONS
 from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.frames import FrameBuilder
@@ -187,7 +187,7 @@ def _read(
 def _in_model_order(query: Query, names: list[str]) -> list[str]:
     ranks = sorted(map(int, query.job.facts.workers))
     with query.job.workers(ranks[:1]) as readers:
-        return as_recorded(readers, names)
+        return sort_by_model_order(readers, names)
 
 
 def _marks(results: JobResults, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:

@@ -203,9 +203,9 @@ def _counters(
                 pixels.start_ns + offset_ns - margin_ns, pixels.end_ns + offset_ns + margin_ns
             )
             rollup = reader.buckets(series, pixels.count, within)
-            moved = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
+            corrected = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
             for row, each in enumerate(series):
-                yield reader.node, each, (moved, row)
+                yield reader.node, each, (corrected, row)
 
 
 def _interval_ns(reader: SystemReader) -> int:
