@@ -8,7 +8,7 @@ import pytest
 from sonde.hook.inspections import Inspections
 from sonde.hook.profile_windows import Windows
 from sonde.hook.session import Session
-from sonde.settings import HookSettings, WorkerPlace
+from sonde.settings import HookSettings, WorkerPlacement
 from tests.fakes.clock import FakeClock
 
 EARLY = [0, 1, 2, 3, 5, 8, 12, 18, 27, 34, 43, 54, 68, 85, 106, 133]
@@ -16,7 +16,7 @@ EARLY = [0, 1, 2, 3, 5, 8, 12, 18, 27, 34, 43, 54, 68, 85, 106, 133]
 
 def make_inspections(settings: HookSettings | None = None) -> tuple[Session, Inspections]:
     hook = replace(settings or HookSettings(), profile=())
-    session = Session(WorkerPlace(node="node-a"), hook, FakeClock())
+    session = Session(WorkerPlacement(node="node-a"), hook, FakeClock())
     return session, Inspections(session)
 
 

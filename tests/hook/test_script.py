@@ -16,7 +16,7 @@ from sonde.clock import SystemClock
 from sonde.hook import script
 from sonde.hook.session import Session
 from sonde.hook.steps import Pass
-from sonde.settings import HookSettings, WorkerPlace, parse_save
+from sonde.settings import HookSettings, WorkerPlacement, parse_save
 from sonde.store.backends import open_backend
 from sonde.store.format import EVENTS, SCALARS, STATISTICS, Family
 from sonde.store.layout import worker_folder
@@ -32,7 +32,7 @@ class RecordedProcess:
         self.uri = str(folder / "job")
         collections = tuple(parse_save(text) for text in save)
         settings = HookSettings(collections=collections, profile=())
-        worker = WorkerPlace("node-a", self.uri if is_recorded else None)
+        worker = WorkerPlacement("node-a", self.uri if is_recorded else None)
         self.session = Session(worker, settings, SystemClock())
 
     def train(self) -> None:

@@ -8,7 +8,7 @@ import torch
 
 from sonde.hook.session import Session
 from sonde.hook.stall_stacks import StallMonitor, describe_stack
-from sonde.settings import HookSettings, WorkerPlace
+from sonde.settings import HookSettings, WorkerPlacement
 from tests.fakes.clock import FakeClock
 
 
@@ -17,7 +17,7 @@ class ManualSession:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = FakeClock()
-        self.session = Session(WorkerPlace(node="node-a"), HookSettings(), self.clock)
+        self.session = Session(WorkerPlacement(node="node-a"), HookSettings(), self.clock)
         self.session.thread.claim()
         self.observations: list[tuple[str, str, float, str]] = []
         monkeypatch.setattr(self.session.recorder, "observe", self._observe)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
-from sonde.hook.steps import At, FinishedStep, Pass, Steps
+from sonde.hook.steps import FinishedStep, Pass, StepId, Steps
 from tests.fakes.clock import FakeClock
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ class Loop:
         self.steps.forward(self._second(), kind)
         return self
 
-    def forward_pass(self, kind: Pass = Pass.TRAIN) -> tuple[tuple[At, ...], list[At]]:
+    def forward_pass(self, kind: Pass = Pass.TRAIN) -> tuple[tuple[StepId, ...], list[StepId]]:
         """Run a pass; return the steps it may belong to, and the step once it is certain."""
-        possible, settled = self.steps.possible_steps(kind), list[At]()
+        possible, settled = self.steps.possible_steps(kind), list[StepId]()
         self.steps.forward(self._second(), kind, settled.append)
         return possible, settled
 

@@ -5,7 +5,7 @@ from sonde.errors import StoreError
 from sonde.hook.loss_report import send_losses
 from sonde.hook.store_retry import OpeningAttempts
 from sonde.records.notice import Notice, NoticeKind
-from sonde.settings import WorkerPlace
+from sonde.settings import WorkerPlacement
 from sonde.store.backends.memory import Memory
 from sonde.store.writer import Writer
 from tests.fakes.clock import FakeClock
@@ -26,7 +26,7 @@ class Store:
 
 def test_failing_store_is_retried_with_growing_pauses() -> None:
     clock, store = FakeClock(), Store()
-    attempts = OpeningAttempts(WorkerPlace("node"), clock)
+    attempts = OpeningAttempts(WorkerPlacement("node"), clock)
     assert attempts.is_due()
     attempts.attempt(store.begin)
     assert not attempts.is_due()
@@ -40,7 +40,7 @@ def test_failing_store_is_retried_with_growing_pauses() -> None:
 
 def test_loss_before_the_store_works_is_recorded() -> None:
     clock, store = FakeClock(), Store()
-    attempts = OpeningAttempts(WorkerPlace("node"), clock)
+    attempts = OpeningAttempts(WorkerPlacement("node"), clock)
     attempts.attempt(store.begin)
     clock.advance(5.0)
     writer = Writer(Memory("memory://job"), "workers/0", clock)
@@ -51,7 +51,7 @@ def test_loss_before_the_store_works_is_recorded() -> None:
 
 
 def test_failure_other_than_the_store_is_not_retried() -> None:
-    attempts = OpeningAttempts(WorkerPlace("node"), FakeClock())
+    attempts = OpeningAttempts(WorkerPlacement("node"), FakeClock())
     attempts.give_up("ImportError: no module named torch")
     assert not attempts.is_due()
 

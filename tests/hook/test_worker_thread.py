@@ -65,9 +65,8 @@ def test_failing_work_is_disabled_and_the_rest_continues() -> None:
 def test_device_results_are_processed_in_order_when_ready() -> None:
     results: list[int] = []
     thread = make_thread()
-    first, second = (
-        DeviceResult(lambda number=number: results.append(number)) for number in (1, 2)
-    )  # type: ignore[misc]
+    first = DeviceResult(lambda: results.append(1))
+    second = DeviceResult(lambda: results.append(2))
     thread.expect("first", first)
     thread.expect("second", second)
 

@@ -38,7 +38,7 @@ class CountedSteps:
         return not (self.is_explicit or self.forced_mode is not None or self._undecided)
 
     def finish_repeated(self) -> bool:
-        """End the current step if the same optimizers have stepped in it as in the previous one.
+        """End the current step if the same optimizers have stepped as in the previous step.
 
         Returns:
             Whether no optimizer has stepped in the current step.
@@ -48,15 +48,15 @@ class CountedSteps:
         return not self._open.optimizers
 
     def add_optimizer_steps(self, stepped: Sequence[tuple[int, int]]) -> None:
-        """Record optimizer steps of the current step, each with the time at which it ended."""
+        """Record optimizer steps of the current step, given as pairs of optimizer and end time."""
         for optimizer, end_ns in stepped:
             self._open.update(optimizer, end_ns, is_skipped=False)
 
     def add_counted(self, ends_ns: Sequence[int]) -> int:
-        """Add consecutive steps, given the time at which each ended.
+        """Add consecutive steps with these end times.
 
         Returns:
-            The time at which the first step began.
+            The start of the first step.
         """
         first, count, end_ns, emit = self.counts[_TRAIN], len(ends_ns), ends_ns[-1], self._emit
         began_ns = self._last_end_ns or ends_ns[0]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sonde.bounded_calls import within
+from sonde.bounded_calls import call_within
 from sonde.clock import SystemClock
 from sonde.errors import StoppedJobError
 from sonde.guard import Guard, error_text
@@ -17,7 +17,7 @@ from sonde.hook.hidden_frames import remove_sonde_frames
 from sonde.masking import mask_text
 from sonde.records.job import ExitReason
 from sonde.records.worker import Failure
-from sonde.settings import WorkerPlace, worker_place
+from sonde.settings import WorkerPlacement, worker_placement
 from sonde.store.backends import open_backend
 from sonde.store.facts import encode_facts
 from sonde.store.failure_files import (
@@ -47,7 +47,7 @@ _WRAPPERS = {"wrapper", "__init__"}
 
 def report(error: BaseException) -> None:
     """Record that this exception ends this process."""
-    worker = worker_place()
+    worker = worker_placement()
     if worker.job_uri is None or (isinstance(error, SystemExit) and not error.code):
         return
     uri, now_ns = worker.job_uri, SystemClock(worker.clock_anchor_ns).now_ns()
@@ -100,7 +100,7 @@ def watch_threads(observe: Callable[..., None]) -> None:
     threading.excepthook = excepthook
 
 
-def _rank_and_restart(worker: WorkerPlace) -> tuple[int, int]:
+def _rank_and_restart(worker: WorkerPlacement) -> tuple[int, int]:
     """The rank and restart number of this process, if it is a worker."""
     session = sys.modules.get("sonde.hook.session")
     info = session.Session.of_process().store.info if session else None
@@ -111,7 +111,7 @@ def _rank_and_restart(worker: WorkerPlace) -> tuple[int, int]:
     return NO_RANK, 0
 
 
-def _is_child_of_rank(worker: WorkerPlace) -> bool:
+def _is_child_of_rank(worker: WorkerPlacement) -> bool:
     """Whether the parent is a Python process of the same rank and run."""
     parent = Path(f"/proc/{os.getppid()}")
     expected = {f"RANK={worker.rank}".encode(), f"SONDE_RUN_ID={worker.run_id}".encode()}
@@ -202,6 +202,6 @@ def _shorten(text: str) -> str:
 
 def _write_in_time(write: Callable[[], None]) -> None:
     try:
-        within(_WRITE_SECONDS, "failure", write, None)
+        call_within(_WRITE_SECONDS, "failure", write, None)
     except RuntimeError:  # during interpreter shutdown, no thread can be started
         Guard().attempt("the failure", write, None)

@@ -9,14 +9,19 @@ from itertools import count
 from sonde.errors import DamagedError, KeyMissingError, StoreError
 from sonde.records.step import Mode
 from sonde.records.worker import WorkerBeat, WorkerInfo
-from sonde.settings import WorkerPlace
+from sonde.settings import WorkerPlacement
 from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
 
 
 def facts_of(
-    worker: WorkerPlace, start_ns: int, *, framework: str, versions: Mapping[str, str], device: str
+    worker: WorkerPlacement,
+    start_ns: int,
+    *,
+    framework: str,
+    versions: Mapping[str, str],
+    device: str,
 ) -> WorkerInfo:
     """Describe this process before it is registered in the store."""
     return WorkerInfo(
@@ -53,7 +58,7 @@ def claim_worker(backend: Backend, facts: WorkerInfo) -> WorkerInfo:
 
 
 def earlier_counts(backend: Backend, info: WorkerInfo) -> dict[str, int]:
-    """Steps of each mode except training that earlier starts of this worker finished.
+    """The steps that earlier starts of this worker finished, by mode, except training steps.
 
     Training steps continue from a checkpoint, the others from these counts.
     """

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from sonde.guard import Guard
-from sonde.hook.steps import At, FinishedStep
+from sonde.hook.steps import FinishedStep, StepId
 
 
 class Listeners:
@@ -17,7 +17,7 @@ class Listeners:
         self._scripted_step: list[Callable[[], None]] = []
         # public so that hot paths can iterate over them without a method call
         self.steps: list[Callable[[FinishedStep], None]] = []
-        self.non_finite: list[Callable[[str, float, At], None]] = []
+        self.non_finite: list[Callable[[str, float, StepId], None]] = []
 
     def on_begin(self, listener: Callable[[], None]) -> None:
         """Register a listener for the beginning of training, also called in a forked child."""
@@ -39,7 +39,7 @@ class Listeners:
         """Register a listener to call after each step; it is dropped if it fails."""
         self.steps.append(self._guard.shield(component, listener, None))
 
-    def on_non_finite(self, listener: Callable[[str, float, At], None]) -> None:
+    def on_non_finite(self, listener: Callable[[str, float, StepId], None]) -> None:
         """Register a listener for recorded numbers that are infinite or NaN, in any thread."""
         self.non_finite.append(listener)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.hook.listeners import Listeners
 from sonde.hook.pending_rows import Rows
-from sonde.hook.steps import At, FinishedStep, Steps
+from sonde.hook.steps import FinishedStep, StepId, Steps
 from sonde.store.format import EVENTS, OBSERVATIONS, OPERATIONS, SCALARS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Recorder:
         name: str,
         value: float,
         source: str = "hook",
-        at: At | None = None,
+        at: StepId | None = None,
     ) -> None:
         """Record a number for the current step, or for the step `at`."""
         mode, number = at or (self._steps.mode, self._steps.number)
@@ -56,7 +56,7 @@ class Recorder:
             for listener in self._non_finite:
                 listener(name, value, (mode, number))
 
-    def scalar_at(self, name: str, value: float, time_ns: int, at: At) -> None:
+    def scalar_at(self, name: str, value: float, time_ns: int, at: StepId) -> None:
         """Record a number for a step whose events were not recorded."""
         mode, number = at
         self._add_scalar((name, time_ns, number, mode, value, "hook"))
@@ -67,7 +67,7 @@ class Recorder:
         subject: str,
         value: float = 0.0,
         detail: str = "",
-        at: At | None = None,
+        at: StepId | None = None,
     ) -> None:
         """Record an observation for rules, for the current step or for the step `at`."""
         mode, number = at or (self._steps.mode, self._steps.number)

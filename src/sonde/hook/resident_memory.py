@@ -1,4 +1,4 @@
-"""Resident memory of a worker in the first seconds, where the agent has few samples yet."""
+"""Resident memory of a worker in the first seconds, when the agent has few samples."""
 
 import os
 from pathlib import Path

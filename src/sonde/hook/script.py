@@ -17,7 +17,7 @@ from typing import Any
 from sonde.errors import UsageError
 from sonde.guard import Guard
 from sonde.hook.session import Session
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.tensors.saved import SavedArrays
 from sonde.masking import mask_text
 from sonde.records.profile import Window
@@ -157,7 +157,7 @@ def profile(
     return ProfileBlock(None)
 
 
-def record_number(session: Session, name: str, value: Any, source: str, at: At) -> bool:
+def record_number(session: Session, name: str, value: Any, source: str, at: StepId) -> bool:
     """Record a number of any numeric type; return False if the value is not a number."""
     tensors = session.frameworks.tensors
     if tensors is not None and tensors.scalar(name, value, source, at):
@@ -259,7 +259,7 @@ def _session(*, wakes: bool = True) -> Session | None:
     return session if session.activate() else None
 
 
-def _at(session: Session, number: int | None, mode_name: str | None) -> At:
+def _at(session: Session, number: int | None, mode_name: str | None) -> StepId:
     at_mode, at_number = session.steps.latest
     requested = _parse_mode(mode_name) if mode_name is not None else None
     if requested not in (None, at_mode):

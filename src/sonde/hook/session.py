@@ -28,7 +28,7 @@ from sonde.hook.training_thread import TrainingThread
 from sonde.hook.worker_store import WorkerStore
 from sonde.hook.worker_thread import WorkerThread
 from sonde.records.notice import NoticeKind
-from sonde.settings import HookSettings, WorkerPlace, hook_settings, worker_place
+from sonde.settings import HookSettings, WorkerPlacement, hook_settings, worker_placement
 
 _FLUSH_SECONDS = 2.0
 _WORK_SECONDS = 10.0  # how long the end of training waits for submitted work
@@ -40,7 +40,7 @@ class Session:
 
     _current: ClassVar[Optional["Session"]] = None
 
-    def __init__(self, worker: WorkerPlace, settings: HookSettings, clock: Clock) -> None:
+    def __init__(self, worker: WorkerPlacement, settings: HookSettings, clock: Clock) -> None:
         self.settings = settings
         self.clock = clock
         self.plan = Plan(settings)
@@ -70,7 +70,7 @@ class Session:
     def of_process(cls) -> "Session":
         """The session of this process."""
         if cls._current is None:
-            worker = worker_place()
+            worker = worker_placement()
             cls._current = cls(worker, hook_settings(), SystemClock(worker.clock_anchor_ns))
             os.register_at_fork(after_in_child=cls._current.reset)
         return cls._current
@@ -82,7 +82,7 @@ class Session:
         self.steps.reset()
         self._reset_components()
 
-    def reopen(self, worker: WorkerPlace, settings: HookSettings) -> None:
+    def reopen(self, worker: WorkerPlacement, settings: HookSettings) -> None:
         """Begin another job in this process, or continue the same one after a `close`."""
         self.close()
         self.store.assign(worker)

@@ -47,7 +47,7 @@ class FinishedStep(NamedTuple):
     optimizers: tuple[int, ...] = ()
 
 
-At = tuple[str, int]  # a mode, and the number of a step in it
+StepId = tuple[str, int]  # a mode, and the number of a step in it
 
 
 class Steps(CountedSteps):
@@ -74,7 +74,7 @@ class Steps(CountedSteps):
         self._open = OpenStep()
         self._last_end_ns = 0
         self._undecided: list[list[Span]] = []
-        self._awaiting: dict[int, list[Callable[[At], None]]] = {}  # by the start of a pass
+        self._awaiting: dict[int, list[Callable[[StepId], None]]] = {}  # by the start of a pass
         self._evaluation: tuple[int, int] | None = None
         self._profiled_by = ""
         self._previous: tuple[int, ...] = ()  # optimizers of the previous training step
@@ -148,7 +148,7 @@ class Steps(CountedSteps):
         if not is_exhausted:
             self.span(_DATA_WAIT, start_ns)
 
-    def possible_steps(self, kind: Pass) -> tuple[At, ...]:
+    def possible_steps(self, kind: Pass) -> tuple[StepId, ...]:
         """The steps that a pass may belong to; exactly one if that is certain."""
         forced = self.forced_mode
         if kind is Pass.TRAIN and forced is None and not self._open.updates:
@@ -165,7 +165,7 @@ class Steps(CountedSteps):
         return training if kind is Pass.TRAIN else (evaluation, *training)
 
     def forward(
-        self, start_ns: int, kind: Pass, on_settled: Callable[[At], None] | None = None
+        self, start_ns: int, kind: Pass, on_settled: Callable[[StepId], None] | None = None
     ) -> None:
         """Add an outermost forward pass that ends now.
 

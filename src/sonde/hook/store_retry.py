@@ -9,7 +9,7 @@ from sonde.clock import Clock
 from sonde.errors import StoreError
 from sonde.hook.loss_report import send_losses
 from sonde.records.notice import TRAINING_STEPS, Notice, NoticeKind
-from sonde.settings import WorkerPlace
+from sonde.settings import WorkerPlacement
 from sonde.store.writer import Writer
 
 _FIRST_PAUSE_SECONDS = 1.0
@@ -19,7 +19,7 @@ _MAX_PAUSE_SECONDS = 10.0
 class OpeningAttempts:
     """Schedules attempts to open the store, and reports what was lost until one succeeds."""
 
-    def __init__(self, worker: WorkerPlace, clock: Clock) -> None:
+    def __init__(self, worker: WorkerPlacement, clock: Clock) -> None:
         self._worker = worker
         self._clock = clock
         self._pid = os.getpid()

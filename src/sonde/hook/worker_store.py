@@ -11,7 +11,7 @@ from sonde.hook.pending_rows import Rows
 from sonde.hook.store_retry import OpeningAttempts
 from sonde.records.notice import Notice, NoticeKind
 from sonde.records.worker import TensorIndex, TensorInfo, WorkerInfo
-from sonde.settings import WorkerPlace
+from sonde.settings import WorkerPlacement
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import encode_facts
@@ -24,7 +24,7 @@ _WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 class WorkerStore:
     """Opens the store when training begins, and writes to it."""
 
-    def __init__(self, worker: WorkerPlace, clock: Clock, guard: Guard) -> None:
+    def __init__(self, worker: WorkerPlacement, clock: Clock, guard: Guard) -> None:
         self.worker = worker
         self._clock = clock
         self._guard = guard
@@ -43,7 +43,7 @@ class WorkerStore:
         self._tensors_written = 0
         self._heartbeat_due = 0.0
 
-    def assign(self, worker: WorkerPlace) -> None:
+    def assign(self, worker: WorkerPlacement) -> None:
         """Use this job and worker from the next `open` on."""
         self.worker = worker
 

@@ -24,7 +24,7 @@ class Keras(OnTorch):
 
 
 def _title(_model: Any, *_args: Any, **kwargs: Any) -> str:
-    """The name of an evaluation inside `fit`; the call site names the others."""
+    """The title of an evaluation inside `fit`; others are named after their call site."""
     return "validation" if kwargs.get(_WITHIN_FIT) else ""
 
 

@@ -16,16 +16,16 @@ from sonde.hook.stall_stacks import StallMonitor
 from sonde.hook.torch.checks import CheckContext, check_classes
 from sonde.hook.torch.checks._attached_checks import AttachedChecks
 from sonde.hook.torch.checks.loss_inputs import LossInputs
-from sonde.hook.torch.data.loaders import Loading
+from sonde.hook.torch.data.loaders import DataLoading
 from sonde.hook.torch.data.output_time import OutputTime
-from sonde.hook.torch.data.waits import Waiting
+from sonde.hook.torch.data.waits import Waits
 from sonde.hook.torch.loop.criteria import Criteria
-from sonde.hook.torch.loop.cuda_graphs import Captures
-from sonde.hook.torch.loop.ddp import Communication
+from sonde.hook.torch.loop.cuda_graphs import GraphCaptures
+from sonde.hook.torch.loop.ddp import DdpTimes
 from sonde.hook.torch.loop.deferred_hooks import DeferredHooks
 from sonde.hook.torch.loop.device_phases import Marks, device_in_use
 from sonde.hook.torch.loop.evaluations import Evaluations
-from sonde.hook.torch.loop.gradient_norms import Norms
+from sonde.hook.torch.loop.gradient_norms import GradientNorms
 from sonde.hook.torch.loop.loop_state import LoopContext
 from sonde.hook.torch.loop.loss_graph import TASK as MADE_OF
 from sonde.hook.torch.loop.loss_graph import LossGraph
@@ -70,7 +70,7 @@ class PyTorch(Adapter):
         self.losses = losses = Losses(session, scalars)
         context = LoopContext(session, deferred, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(context)
-        norms = Norms(session, scalars, self._loop.optimizers, gather, rest)
+        norms = GradientNorms(session, scalars, self._loop.optimizers, gather, rest)
         losses.on_jump.append(
             session.guard.shield("losses out of range", inspections.inspect_now, None)
         )
@@ -78,9 +78,9 @@ class PyTorch(Adapter):
         self._loop.optimizers.after_creation.append(inspect_new)
         self._loop.updates.listen("tensors", gather, needs_optimizer=False)
         self._loop.updates.listen("norms", norms, needs_optimizer=False)
-        self.waiting = waiting = Waiting(session, deferred, self.modules.refresh)
+        self.waiting = waiting = Waits(session, deferred, self.modules.refresh)
         self.evaluations = Evaluations(session, self.modules)
-        self.loading = Loading(session, self.evaluations.iterates)
+        self.loading = DataLoading(session, self.evaluations.iterates)
         self.other_profilers = OtherProfilers()
         _ = DeviceMemory(session), ResidentMemory(session)
         inside = self.criteria, _ = self._make_forward_components(
@@ -92,8 +92,8 @@ class PyTorch(Adapter):
         session.listeners.on_end(scalars.send)
         session.listeners.on_step("scalars", lambda _step: scalars.send())
         outside = (
-            *(Captures(session), Resuming(session), self.modules, self._loop, norms, waiting),
-            *(Communication(session, self.modules), OutputTime(session)),
+            *(GraphCaptures(session), Resuming(session), self.modules, self._loop, norms, waiting),
+            *(DdpTimes(session, self.modules), OutputTime(session)),
         )
         for component in (*outside, self.loading, self.other_profilers, *inside, self._compiler):
             component.attach(self._patches)

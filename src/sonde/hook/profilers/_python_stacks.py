@@ -21,7 +21,7 @@ _SWITCH_SECONDS = 0.0005
 
 
 class _StackRows:
-    """Sampled stacks: one row for each series of equal stacks of a thread."""
+    """Sampled stacks: one row per run of equal consecutive stacks of a thread."""
 
     def __init__(self) -> None:
         self.tree = CallTree()

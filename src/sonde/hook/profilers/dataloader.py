@@ -19,7 +19,7 @@ from sonde.records.loading import Operation
 from sonde.records.profile import Window
 
 if TYPE_CHECKING:
-    from sonde.hook.torch.data.loaders import Loading
+    from sonde.hook.torch.data.loaders import DataLoading
 
 _MIN_BATCHES = 2  # per loader process; most processes begin no batch within one step
 
@@ -35,7 +35,7 @@ class DataLoaders(Profiler):
         super().__init__(session)
         self._patches = Patches()
         self._pinning = threading.local()
-        self._loading: Loading | None = None
+        self._loading: DataLoading | None = None
 
     def begin(self, window: Window) -> str | None:
         adapter = self.session.frameworks.adapters.get("torch")

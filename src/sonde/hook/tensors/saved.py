@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from sonde.hook.session import Session
-from sonde.hook.steps import At, FinishedStep
+from sonde.hook.steps import FinishedStep, StepId
 from sonde.hook.tensors import arrays
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
@@ -20,16 +20,16 @@ class SavedArrays:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._unwritten: dict[At, dict[str, RawTensor]] = {}
+        self._unwritten: dict[StepId, dict[str, RawTensor]] = {}
         self._files = 0
         session.listeners.on_step("saved arrays", self._after_step)
         session.listeners.on_end(self._write_all)
 
-    def scalar(self, _name: str, _value: Any, _source: str, _at: At) -> bool:
+    def scalar(self, _name: str, _value: Any, _source: str, _at: StepId) -> bool:
         """Always return False: without a framework, no value is a tensor of it."""
         return False
 
-    def save(self, name: str, value: Any, at: At) -> bool:
+    def save(self, name: str, value: Any, at: StepId) -> bool:
         """Copy and record an array; return False if the value is not an array of numbers."""
         session = self._session
         request = session.plan.request_when_saved(name, at)
@@ -50,7 +50,7 @@ class SavedArrays:
             )
         return True
 
-    def _measure(self, name: str, raw: RawTensor, time_ns: int, at: At) -> None:
+    def _measure(self, name: str, raw: RawTensor, time_ns: int, at: StepId) -> None:
         row = (name, time_ns, at[1], at[0], *arrays.statistics(raw))
         self._session.store.writer.add(STATISTICS, row)
 
@@ -62,7 +62,7 @@ class SavedArrays:
         for at, tensors in unwritten.items():
             self._session.worker_thread.submit("tensor values", partial(self._write, at, tensors))
 
-    def _write(self, at: At, tensors: dict[str, RawTensor]) -> None:
+    def _write(self, at: StepId, tensors: dict[str, RawTensor]) -> None:
         session = self._session
         assert session.store.info is not None
         mode, step = at

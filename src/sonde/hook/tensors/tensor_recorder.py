@@ -2,14 +2,14 @@
 
 from typing import Any, Protocol
 
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 
 
 class TensorRecorder(Protocol):
     """Records numbers and tensors of a framework."""
 
-    def scalar(self, name: str, value: Any, source: str, at: At) -> bool:
+    def scalar(self, name: str, value: Any, source: str, at: StepId) -> bool:
         """Record a number; return whether the value is a tensor of the framework."""
 
-    def save(self, name: str, value: Any, at: At) -> bool:
+    def save(self, name: str, value: Any, at: StepId) -> bool:
         """Record a tensor; return whether the framework can read it."""

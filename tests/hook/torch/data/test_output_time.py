@@ -14,7 +14,7 @@ import torch
 from sonde.hook.session import Session
 from sonde.hook.torch.data.output_time import OutputTime
 from sonde.hook.torch.patching.patches import Patches
-from sonde.settings import HookSettings, WorkerPlace
+from sonde.settings import HookSettings, WorkerPlacement
 from tests.fakes.clock import FakeClock
 
 
@@ -36,7 +36,7 @@ class Timed:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.file = SlowText(self.clock)
-        self.session = Session(WorkerPlace(node="node-a"), HookSettings(), self.clock)
+        self.session = Session(WorkerPlacement(node="node-a"), HookSettings(), self.clock)
         self.session.thread.claim()
         self.session.state.switch_on()
         self.patches = Patches()

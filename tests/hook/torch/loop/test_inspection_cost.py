@@ -7,7 +7,7 @@ import pytest
 from sonde.hook.session import Session
 from sonde.hook.torch.loop import inspection_cost
 from sonde.hook.torch.loop.inspection_cost import InspectionCost
-from sonde.settings import HookSettings, WorkerPlace
+from sonde.settings import HookSettings, WorkerPlacement
 from tests.fakes.clock import FakeClock
 
 MICROSECOND = 1_000
@@ -21,7 +21,7 @@ class Training:
         monkeypatch.setattr(inspection_cost, "thread_cpu_ns", lambda: self._cpu_ns)
         self._clock = FakeClock()
         hook = replace(HookSettings(), profile=())
-        self.session = Session(WorkerPlace(node="node-a"), hook, self._clock)
+        self.session = Session(WorkerPlacement(node="node-a"), hook, self._clock)
         self.cost = InspectionCost(self.session)
 
     def train(self, steps: int, microseconds: int, *, is_stopped: bool = False) -> None:

@@ -10,7 +10,7 @@ from sonde.hook.session import Session
 from sonde.hook.steps import FinishedStep
 from sonde.hook.torch.loop.losses import Losses
 from sonde.hook.torch.tensors.device_scalars import DeviceScalars
-from sonde.settings import HookSettings, WorkerPlace
+from sonde.settings import HookSettings, WorkerPlacement
 from sonde.store.format import SCALARS
 
 
@@ -18,7 +18,7 @@ class Bench:
     """Losses, and the numbers recorded for one step."""
 
     def __init__(self, folder: Path) -> None:
-        self.session = Session(WorkerPlace("node", str(folder)), HookSettings(), SystemClock())
+        self.session = Session(WorkerPlacement("node", str(folder)), HookSettings(), SystemClock())
         self.losses = Losses(self.session, DeviceScalars(self.session))
 
     def recorded(self) -> dict[str, float]:

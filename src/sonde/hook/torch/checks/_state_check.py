@@ -4,7 +4,7 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.records.observation import ObservationKind, ObservationType
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class StateCheck(ABC):
         subject: str,
         value: float = 0.0,
         detail: str = "",
-        at: At | None = None,
+        at: StepId | None = None,
     ) -> None:
         """Record an observation for the current step, or for the step `at`."""
         self._session.recorder.observe(kind, subject, value, detail, at)

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sonde.hook.steps import At, Pass
+from sonde.hook.steps import Pass, StepId
 from sonde.hook.torch.checks import StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.tensors.forward_tensors import is_plain
@@ -42,7 +42,7 @@ class BatchFingerprints(StateCheck):
         checksum = float(_checksum(tensor.data_ptr(), tensor.nbytes))
         is_training = forward.kind is Pass.TRAIN
 
-        def settled(at: At) -> None:
+        def settled(at: StepId) -> None:
             # a pass without gradients inside a training step uses a training batch
             if is_training or (at[0] != Mode.TRAIN and at[1] >= 0):
                 self._observe(ObservationKind.BATCH_HASH, "input", checksum, "", at)

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.check_interval import CheckInterval
 from sonde.hook.torch.checks.measures.replicas import Replica, Replicas
@@ -77,7 +77,7 @@ class Checksums(StateCheck):
             self._take(model, (Mode.TRAIN.value, step))
         self._seconds += thread_cpu_seconds() - began
 
-    def _take(self, model: Replica, at: At) -> None:
+    def _take(self, model: Replica, at: StepId) -> None:
         parameters = model.parameters
 
         def record(checksum: str) -> None:

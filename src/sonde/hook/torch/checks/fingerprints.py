@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.replicas import Replica, Replicas
 from sonde.hook.torch.loop.deferred_hooks import FINGERPRINTS, Note
@@ -124,7 +124,7 @@ class Fingerprints(StateCheck):
     def _read(self, note: Note) -> None:
         self._record(note[3])
 
-    def _record(self, results: list[tuple[_Selection, int]], at: At | None = None) -> None:
+    def _record(self, results: list[tuple[_Selection, int]], at: StepId | None = None) -> None:
         for selection, fingerprint in results:
             kind, value = ObservationKind.REPLICA_FINGERPRINT, float(fingerprint)
             self._session.recorder.observe(kind, selection.subject, value, selection.detail, at)

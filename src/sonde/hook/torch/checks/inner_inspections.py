@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sonde.hook.steps import At, Pass
+from sonde.hook.steps import Pass, StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.patching.hooks import After, Before, Hooks
+from sonde.hook.torch.patching.hooks import Hooks, PostHook, PreHook
 from sonde.hook.torch.patching.names import unwrapped, walk
 from sonde.hook.torch.tensors.activations import compiled_regions, kinds_of
 from sonde.hook.torch.tensors.due_tensors import Kinds
@@ -95,7 +95,7 @@ class InnerInspections(StateCheck):
         self._forward = None
 
     def _layers_of(self, root: nn.Module) -> Iterator[_Layer]:
-        """Yield the modules whose tensors a rule needs and that are not collected anyway."""
+        """Yield modules with tensors that a rule needs and that are not collected already."""
         plan, regions = self._session.plan, compiled_regions(root)
         tokens = plan.needs(ObservationKind.INPUT_TOKENS)
         for name, module in walk(root, self._names.prefix_of(root)):
@@ -118,7 +118,7 @@ class InnerInspections(StateCheck):
             if layer.inputs or layer.outputs:
                 yield layer
 
-    def _before(self, layer: _Layer) -> Before | None:
+    def _before(self, layer: _Layer) -> PreHook | None:
         is_compiling, name = torch.compiler.is_compiling, layer.name
         offer = self._session.guard.shield(
             self.name, self._session.frameworks.wrap_hook(self._offer), None
@@ -140,7 +140,7 @@ class InnerInspections(StateCheck):
 
         return before
 
-    def _after(self, layer: _Layer) -> After | None:
+    def _after(self, layer: _Layer) -> PostHook | None:
         is_compiling, name, kinds = torch.compiler.is_compiling, layer.name, layer.outputs
         offer = self._session.guard.shield(
             self.name, self._session.frameworks.wrap_hook(self._offer), None
@@ -174,14 +174,14 @@ class InnerInspections(StateCheck):
             copies = HostCopies([means, variances.sqrt()])
         count = len(sample)
 
-        def record(tensors: list[Tensor], at: At) -> None:
+        def record(tensors: list[Tensor], at: StepId) -> None:
             means, stds = (_rounded(statistic.tolist()) for statistic in tensors)
             detail = json.dumps({"means": means, "stds": stds}, separators=(",", ":"))
             self._session.recorder.observe(
                 ObservationKind.INPUT_CHANNELS, name, float(count), detail, at
             )
 
-        def settled(at: At) -> None:
+        def settled(at: StepId) -> None:
             deliver(self._session, self.name, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)
@@ -199,7 +199,7 @@ class InnerInspections(StateCheck):
             sample = tokens[: max(1, _MAX_TOKENS // tokens.shape[1]), :_MAX_TOKENS]
             copies = HostCopies([sample])
 
-        def record(tensors: list[Tensor], at: At) -> None:
+        def record(tensors: list[Tensor], at: StepId) -> None:
             counts = Counter(tensors[0].tolist())
             frequent = {
                 str(token): count for token, count in counts.most_common(_MAX_RECORDED_TOKENS)
@@ -208,7 +208,7 @@ class InnerInspections(StateCheck):
             total = float(counts.total())
             self._session.recorder.observe(ObservationKind.INPUT_TOKENS, name, total, detail, at)
 
-        def settled(at: At) -> None:
+        def settled(at: StepId) -> None:
             deliver(self._session, self.name, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)

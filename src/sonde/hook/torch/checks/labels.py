@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sonde.hook.steps import At, FinishedStep, Pass
+from sonde.hook.steps import FinishedStep, Pass, StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.batch_means import BatchMeans
 from sonde.hook.torch.loop.forward_passes import ForwardPass
@@ -96,7 +96,7 @@ class Labels(StateCheck):
         """Record the last histogram."""
         self._hand_over()
 
-    def _hand_over(self, at: At | None = None) -> None:
+    def _hand_over(self, at: StepId | None = None) -> None:
         if not self._pending:
             return
         pending, code = self._pending, self._code
@@ -105,7 +105,7 @@ class Labels(StateCheck):
         last = at or (steps.mode, max(0, steps.number - 1))
         self._session.worker_thread.submit(self.name, lambda: self._record(pending, code, last))
 
-    def _record(self, pending: list[bytes], code: str, at: At) -> None:
+    def _record(self, pending: list[bytes], code: str, at: StepId) -> None:
         counts = Counter(array(code, b"".join(pending)))
         histogram = {str(label): counts[label] for label in sorted(counts) if label >= 0}
         detail = json.dumps(histogram, separators=(",", ":"))

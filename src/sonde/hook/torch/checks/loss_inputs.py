@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sonde.hook.steps import At, Pass
+from sonde.hook.steps import Pass, StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.tensors.forward_tensors import is_plain
@@ -94,7 +94,7 @@ class LossInputs(StateCheck):
         kind = ObservationKind.PROBABILITIES_AS_LOGITS
         share = HostCopies([] if by in _LINEAR else [_probability_share(rows, is_multiclass)])
 
-        def record(tensors: list[Tensor], at: At) -> None:
+        def record(tensors: list[Tensor], at: StepId) -> None:
             value = float(tensors[0]) if tensors else 0.0
             self._observe_facts(kind, name, value, facts, at)
 
@@ -116,7 +116,7 @@ class LossInputs(StateCheck):
             return
         batch = forward.batch
 
-        def record(numbers: list[Tensor], at: At) -> None:
+        def record(numbers: list[Tensor], at: StepId) -> None:
             hits = self._record(numbers, at)
             if hits and batch is not None and at[0] != Mode.TRAIN:
                 batch.count(hits)
@@ -124,18 +124,21 @@ class LossInputs(StateCheck):
         self._when_ready(forward, HostCopies(tensors), record)
 
     def _when_ready(
-        self, forward: ForwardPass, copies: HostCopies, record: Callable[[list[Tensor], At], None]
+        self,
+        forward: ForwardPass,
+        copies: HostCopies,
+        record: Callable[[list[Tensor], StepId], None],
     ) -> None:
         """Record once the step of the pass is known and the copies have arrived."""
         is_training = forward.kind is Pass.TRAIN
 
-        def settled(at: At) -> None:
+        def settled(at: StepId) -> None:
             if at[1] >= 0 and is_training == (at[0] == Mode.TRAIN):
                 deliver(self._session, self.name, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)
 
-    def _record(self, numbers: list[Tensor], at: At) -> dict[str, list[int]]:
+    def _record(self, numbers: list[Tensor], at: StepId) -> dict[str, list[int]]:
         predicted, true_labels = (tensor.tolist() for tensor in numbers)
         pairs = [pair for pair in zip(true_labels, predicted, strict=True) if pair[0] >= 0]
         if not pairs:
@@ -151,7 +154,12 @@ class LossInputs(StateCheck):
         return hits
 
     def _observe_facts(
-        self, kind: ObservationKind, subject: str, value: float, facts: Mapping[str, object], at: At
+        self,
+        kind: ObservationKind,
+        subject: str,
+        value: float,
+        facts: Mapping[str, object],
+        at: StepId,
     ) -> None:
         if self._session.plan.needs(kind):
             detail = json.dumps(facts, separators=(",", ":"))

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sonde.hook.steps import At, FinishedStep, Pass
+from sonde.hook.steps import FinishedStep, Pass, StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.batch_means import BatchMeans
 from sonde.hook.torch.checks.measures.input_sizes import InputSizes
@@ -84,7 +84,7 @@ class ModelInputs(StateCheck):
             return
         series = _series(forward.batch)
 
-        def settled(at: At) -> None:
+        def settled(at: StepId) -> None:
             # a pass without gradients inside a training step uses a training batch
             if at[0] != Mode.TRAIN and at[1] >= 0:
                 self._add(Batch(False, inputs, series))
@@ -149,7 +149,7 @@ class ModelInputs(StateCheck):
         """Process the last batches."""
         self._hand_over(is_last=True)
 
-    def _take(self, pending: list[Batch | None], at: At, is_last: bool) -> None:
+    def _take(self, pending: list[Batch | None], at: StepId, is_last: bool) -> None:
         begin = 0
         for index, batch in enumerate(pending):
             if batch is None:

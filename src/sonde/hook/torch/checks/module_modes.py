@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 from torch.optim import Optimizer
 
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.optimizers import parameters_of
@@ -64,7 +64,7 @@ class ModuleModes(StateCheck):
 
         reference, trained = weakref.ref(root), self._trained.get(model, 0)
 
-        def settled(at: At) -> None:
+        def settled(at: StepId) -> None:
             is_train_step = at[0] == Mode.TRAIN
             if is_train_step != has_gradients or at[1] == NO_STEP:
                 # a teacher in a training step, or a pass with gradients that is not used
@@ -103,7 +103,7 @@ class ModuleModes(StateCheck):
         parameters = () if root is None else root.parameters()
         return any(parameter.requires_grad and id(parameter) in owned for parameter in parameters)
 
-    def _compare(self, subject: str, is_training: bool, mismatched: list[str], at: At) -> None:
+    def _compare(self, subject: str, is_training: bool, mismatched: list[str], at: StepId) -> None:
         is_consistent = is_training == (at[0] == Mode.TRAIN)
         if at[0] == Mode.TRAIN:
             (self._models_in_eval.discard if is_consistent else self._models_in_eval.add)(subject)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.deferred_hooks import TensorReferences, references
 from sonde.hook.torch.loop.forward_passes import ForwardPass
@@ -137,7 +137,7 @@ class NonFiniteOrigin(StateCheck):
         model = self._model() if self._model is not None else None
         return "" if model is None else self._name_of(model), _name_of_value(loss), "model"
 
-    def _on_non_finite(self, name: str, value: float, at: At) -> None:
+    def _on_non_finite(self, name: str, value: float, at: StepId) -> None:
         """Schedule a trace for a non-finite number; may run in the worker thread."""
         mode, step = at
         if mode != Mode.TRAIN or not name.startswith(_TRIGGERS):
@@ -208,7 +208,7 @@ class NonFiniteOrigin(StateCheck):
         elif not (self._were_weights_finite and self._source[2] == "weight"):
             self._record(*self._source, at)
 
-    def _record(self, subject: str, value: str, where: str, at: At) -> None:
+    def _record(self, subject: str, value: str, where: str, at: StepId) -> None:
         detail = json.dumps({"found": value, "in": where}, separators=(",", ":"))
         kind = ObservationKind.FIRST_NON_FINITE
         self._session.recorder.observe(kind, subject, float(self._bad_step), detail, at)

@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
 from sonde.hook.budget import Measurement
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.measures.layer_uses import FROZEN, UNTRACKED, LayerUses
 from sonde.hook.torch.checks.measures.unowned_parameters import find_unowned
@@ -80,7 +80,7 @@ class _Comparison:
     window: _Window
     uses: list[str]  # of parameters without a gradient
     steps: int
-    at: At
+    at: StepId
 
     def is_ready(self) -> bool:
         return self.window.weights.is_ready() and self.window.weights_without_gradient.is_ready()
@@ -274,7 +274,7 @@ class Ownership(StateCheck):
         else:
             self._session.worker_thread.expect(self.name, done)
 
-    def _record_moved(self, parameter: _Parameter, at: At) -> None:
+    def _record_moved(self, parameter: _Parameter, at: StepId) -> None:
         self._history.unmoved.pop(parameter.name, None)
         for kind in (ObservationKind.UNMOVED_PARAMETER, ObservationKind.UNOWNED_PARAMETER):
             self._report_end(kind, parameter.name, at)
@@ -297,13 +297,13 @@ class Ownership(StateCheck):
         return all((kind, parameter.name) in self._history.reported for parameter in without)
 
     def _report(
-        self, kind: ObservationKind, name: str, value: float, at: At, detail: str = ""
+        self, kind: ObservationKind, name: str, value: float, at: StepId, detail: str = ""
     ) -> None:
         if (kind, name) not in self._history.reported:
             self._history.reported.add((kind, name))
             self._session.recorder.observe(kind, name, value, detail, at)
 
-    def _report_end(self, kind: ObservationKind, name: str, at: At | None = None) -> None:
+    def _report_end(self, kind: ObservationKind, name: str, at: StepId | None = None) -> None:
         if (kind, name) in self._history.reported:
             self._history.reported.remove((kind, name))
             self._session.recorder.observe(kind, name, 0.0, "over", at)

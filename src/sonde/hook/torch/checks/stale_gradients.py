@@ -7,7 +7,7 @@ from typing import NamedTuple
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.tensors.shards import local
@@ -72,7 +72,7 @@ class _Comparison(NamedTuple):
     check: "StaleGradients"
     optimizer: int
     snapshots: list[_Snapshot]
-    at: At
+    at: StepId
 
     def is_ready(self) -> bool:
         return all(snapshot.gradients.is_ready() for snapshot in self.snapshots)
@@ -142,7 +142,7 @@ class StaleGradients(StateCheck):
                     self.name, _Comparison(self, number, snapshots, at)
                 )
 
-    def compare(self, optimizer: int, snapshots: list[_Snapshot], at: At) -> None:
+    def compare(self, optimizer: int, snapshots: list[_Snapshot], at: StepId) -> None:
         """Record gradients that were stale in every pass; for devices, in the worker thread."""
         fewest_stale = min(
             (snapshot.stale() for snapshot in snapshots if not snapshot.is_unrelated),

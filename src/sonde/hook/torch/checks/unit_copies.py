@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.tensors.shards import local
@@ -57,7 +57,7 @@ class UnitCopies(StateCheck):
             copies = HostCopies(rows)
             deliver(self._session, self.name, copies, lambda flat: self._count(shapes, flat, at))
 
-    def _count(self, shapes: list[tuple[str, int]], rows: list[Tensor], at: At) -> None:
+    def _count(self, shapes: list[tuple[str, int]], rows: list[Tensor], at: StepId) -> None:
         """Record the distinct rows of each weight; runs in the worker thread."""
         for (name, units), flat in zip(shapes, rows, strict=True):
             content = flat.view(torch.uint8).numpy().tobytes()

@@ -27,7 +27,7 @@ _MAX_LATEST = 64  # batches whose times a process keeps
 _NO_LIMIT = 1 << 32  # batches
 
 
-class Loading:
+class DataLoading:
     """Tracks data loaders, in the training process and in its loader processes."""
 
     def __init__(self, session: Session, on_iteration: Callable[[Any, Any], None]) -> None:

@@ -34,7 +34,7 @@ _SAVERS = (
 Observer = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
-class Waiting:
+class Waits:
     """Times the waits of a step."""
 
     def __init__(

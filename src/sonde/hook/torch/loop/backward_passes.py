@@ -16,7 +16,7 @@ from sonde.hook.torch.loop.deferred_hooks import BACKWARD, Note
 from sonde.hook.torch.loop.loop_state import LoopContext, LoopState
 from sonde.hook.torch.loop.losses import ACCUMULATES, divisor_of, operation_of
 from sonde.hook.torch.loop.optimizers import Optimizers
-from sonde.hook.torch.loop.unstepped import Unstepped
+from sonde.hook.torch.loop.unstepped import MissingSteps
 from sonde.hook.torch.patching.patches import Patches
 from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 from sonde.hook.torch.tensors.host_numbers import number_in
@@ -47,7 +47,7 @@ class BackwardPasses:
         self._optimizers = optimizers
         self._by_backward = by_backward
         self._sites = CallSites()
-        self._unstepped = Unstepped(session)
+        self._missing_steps = MissingSteps(session)
         # called with the roots of a pass before it changes any gradient
         self.at_begin: list[Callable[[Any], None]] = []
         self.at_end: list[Callable[[], None]] = []
@@ -55,7 +55,7 @@ class BackwardPasses:
 
     def attach(self, patches: Patches) -> None:
         """Wrap backward passes and the clearing of gradients."""
-        self._unstepped.attach(patches)
+        self._missing_steps.attach(patches)
         patches.wrap(torch.autograd, "backward", self._wrap_backward)
         for owner in (Optimizer, torch.nn.Module):
             patches.wrap(owner, "zero_grad", self._wrap_zero_grad, is_removable=True)
@@ -131,7 +131,7 @@ class BackwardPasses:
         self._losses.deferred_root(value, divisor, site)
         self._state.backward_count += 1
         self._steps.backward(start_ns)
-        self._unstepped.count_gradient()
+        self._missing_steps.count_gradient()
 
     def _call_site(self) -> Chain:
         """The call site of backward, or ACCUMULATES without DDP synchronization."""
@@ -169,4 +169,4 @@ class BackwardPasses:
             self._steps.backward(start_ns)
         self._by_backward.backward_ends()
         if state.stepping is None:
-            self._unstepped.count_gradient()
+            self._missing_steps.count_gradient()

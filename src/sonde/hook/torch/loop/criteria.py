@@ -16,7 +16,7 @@ from torch._C import _get_tracing_state
 
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.session import Session
-from sonde.hook.steps import At, FinishedStep, Pass
+from sonde.hook.steps import FinishedStep, Pass, StepId
 from sonde.hook.torch.checks._attached_checks import AttachedChecks
 from sonde.hook.torch.loop.deferred_hooks import LOSS, Note
 from sonde.hook.torch.loop.forward_passes import ForwardPass
@@ -240,14 +240,14 @@ class Criteria:
         forward, losses = self._pass, self._losses
         self._pass, self._losses = None, []
 
-        def record(at: At) -> None:
+        def record(at: StepId) -> None:
             if at[0] != "train" and at[1] >= 0:
                 for name, value in _named_losses(losses):
                     self._record(name, value, at, forward)
 
         forward.when_settled(record)
 
-    def _record(self, name: str, value: Tensor | float, at: At, forward: ForwardPass) -> None:
+    def _record(self, name: str, value: Tensor | float, at: StepId, forward: ForwardPass) -> None:
         on_arrival = None
         if forward.batch is not None and isinstance(value, Tensor):
             on_arrival = forward.batch.await_loss(name)

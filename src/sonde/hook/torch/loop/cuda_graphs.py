@@ -11,7 +11,7 @@ from sonde.hook.torch.patching.patches import Patches
 from sonde.records.notice import NoticeKind
 
 
-class Captures:
+class GraphCaptures:
     """Pauses the session while a CUDA graph is captured."""
 
     def __init__(self, session: Session) -> None:

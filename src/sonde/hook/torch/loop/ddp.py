@@ -31,7 +31,7 @@ _NAMES = {
 ever_wrapped: IdentitySet[Any] = IdentitySet()
 
 
-class Communication:
+class DdpTimes:
     """Records the latest iteration measured by DDP; reading its statistics is cheap."""
 
     def __init__(self, session: Session, modules: Modules) -> None:

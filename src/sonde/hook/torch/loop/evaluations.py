@@ -14,12 +14,12 @@ from torch import nn
 
 from sonde.hook.call_site import TRAIN, CallSites, Chain, site_within, split_of
 from sonde.hook.session import Session
-from sonde.hook.steps import At, FinishedStep, Pass
+from sonde.hook.steps import FinishedStep, Pass, StepId
 from sonde.hook.torch.data.loader_iterations import Feed, may_be_rebuilt, no_data_set, reference
 from sonde.hook.torch.loop.evaluation_numbers import number, reported_loss, rows_in
 from sonde.hook.torch.loop.evaluation_tally import Batch, Series, Tally
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.loop.model_copies import Copies
+from sonde.hook.torch.loop.model_copies import ModelLabels
 from sonde.hook.torch.loop.modules import Modules
 from sonde.records.evaluation import Evaluation
 from sonde.records.observation import ObservationKind
@@ -41,7 +41,7 @@ class Evaluations:
         self._session = session
         self._modules = modules
         self._sites = CallSites()
-        self._copies = Copies(modules)
+        self._model_labels = ModelLabels(modules)
         self._feeds = modules.deferred.feeds
         self._reset()
         session.listeners.on_begin(self._reset)
@@ -112,7 +112,7 @@ class Evaluations:
             self._feeds.latest.is_training = True
             if len(self._training_sites) < _MAX_TRAINING_SITES:
                 self._training_sites.append(self._sites.chain())
-                self._copies.training_begins()
+                self._model_labels.training_begins()
             return
         if forward.kind is Pass.EVAL or self._unused_passes < _MAX_UNUSED_PASSES:
             batch = self._batch_of(module, args, kwargs)
@@ -127,7 +127,7 @@ class Evaluations:
         forward.batch = batch
         done = self._steps_done()
 
-        def settled(at: At) -> None:
+        def settled(at: StepId) -> None:
             if at[0] == Mode.TRAIN or at[1] < 0:
                 self._unused_passes += forward.kind is not Pass.EVAL
                 forward.batch = None
@@ -152,7 +152,7 @@ class Evaluations:
         self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Batch | None:
         """Identify the data of a pass; called when the pass begins."""
-        model, feeds, latest = self._copies.label(module), self._feeds, self._latest
+        model, feeds, latest = self._model_labels.label(module), self._feeds, self._latest
         feed: Feed | None = feeds.latest
         if feeds.latest.is_training:
             chain = self._sites.chain()

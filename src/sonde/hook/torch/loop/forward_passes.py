@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sonde.hook.steps import At, Pass, Steps
+from sonde.hook.steps import Pass, StepId, Steps
 
 
 class ForwardPass:
@@ -18,18 +18,18 @@ class ForwardPass:
     def __init__(self, steps: Steps, kind: Pass) -> None:
         self.kind = kind
         self.likely = steps.possible_steps(kind)
-        self.at: At | None = self.likely[0] if len(self.likely) == 1 else None
-        self._callbacks: list[Callable[[At], None]] = []
+        self.at: StepId | None = self.likely[0] if len(self.likely) == 1 else None
+        self._callbacks: list[Callable[[StepId], None]] = []
         self.batch: Any = None  # the input of an evaluation pass
 
-    def when_settled(self, callback: Callable[[At], None]) -> None:
+    def when_settled(self, callback: Callable[[StepId], None]) -> None:
         """Call back with the step, immediately if it is known."""
         if self.at is None:
             self._callbacks.append(callback)
         else:
             callback(self.at)
 
-    def settle(self, at: At) -> None:
+    def settle(self, at: StepId) -> None:
         """Set the step and run the callbacks."""
         self.at = at
         callbacks, self._callbacks = self._callbacks, []

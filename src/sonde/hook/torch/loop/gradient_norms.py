@@ -31,7 +31,7 @@ _TRAIN = Mode.TRAIN.value
 _MAX_GROUPS = 16
 
 
-class Norms:
+class GradientNorms:
     """Records gradient norms and learning rates before each update."""
 
     def __init__(

@@ -19,7 +19,7 @@ Shapes = tuple[tuple[int, ...], ...]
 _Weight = tuple[int, list[float]]  # in-place version and some values
 
 
-class Copies:
+class ModelLabels:
     """Labels models; labels are cached until models or optimizers are added."""
 
     def __init__(self, modules: Modules) -> None:

@@ -22,14 +22,14 @@ from sonde.hook.torch.loop.deferred_hooks import (
 )
 from sonde.hook.torch.loop.device_phases import Marks
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.patching.hooks import After, Before
+from sonde.hook.torch.patching.hooks import PostHook, PreHook
 from sonde.hook.torch.patching.identities import IdentitySet
 from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 from sonde.hook.torch.tensors.host_numbers import number_in
 from sonde.records.step import Phase
 
-Begins = Callable[[ForwardPass, nn.Module, tuple[Any, ...], dict[str, Any]], None]
-Ends = Callable[[ForwardPass, nn.Module, Any], None]
+BeginListener = Callable[[ForwardPass, nn.Module, tuple[Any, ...], dict[str, Any]], None]
+EndListener = Callable[[ForwardPass, nn.Module, Any], None]
 
 
 class PassHooks:
@@ -47,15 +47,17 @@ class PassHooks:
         self._deferred = deferred
         self._is_trained = is_trained  # whether an optimizer owns parameters of a module
         self._calls: list[tuple[int, int]] = []  # open calls: module identity and start
-        self._at_begin: list[Begins] = []
-        self._at_end: list[Ends] = []
+        self._at_begin: list[BeginListener] = []
+        self._at_end: list[EndListener] = []
         self.called: set[int] = set()  # identities of modules that were called
         self.latest: ForwardPass | None = None  # the current or previous pass
         # called with deferred evaluation passes and the losses computed inside
         self.at_evaluation: list[Callable[[ForwardPass, list[tuple[str, float]]], None]] = []
         deferred.readers[EVALUATION] = self._read_evaluation
 
-    def listen(self, task: str, begins: Begins | None = None, ends: Ends | None = None) -> None:
+    def listen(
+        self, task: str, begins: BeginListener | None = None, ends: EndListener | None = None
+    ) -> None:
         """Call listeners when an outermost pass begins and ends; a failing listener is dropped."""
         shield = self._session.guard.shield
         if begins is not None:
@@ -94,7 +96,7 @@ class PassHooks:
         """Drop open calls of passes that raised, which never end."""
         self._calls.clear()
 
-    def before(self, begins: Callable[..., None]) -> Before:
+    def before(self, begins: Callable[..., None]) -> PreHook:
         """The hook before a module call."""
         is_compiling, has_gradients = torch.compiler.is_compiling, torch.is_grad_enabled
         deferred, now_ns, get_ident = (
@@ -134,7 +136,7 @@ class PassHooks:
 
         return before
 
-    def after(self, ends: Callable[..., None]) -> After:
+    def after(self, ends: Callable[..., None]) -> PostHook:
         """The hook after a module call."""
         is_compiling = torch.compiler.is_compiling
         deferred, now_ns, get_ident = (

@@ -14,7 +14,7 @@ from sonde.records.notice import NoticeKind
 _MIN_GRADIENTS = 50
 
 
-class Unstepped:
+class MissingSteps:
     """Reports missing training steps instead of silently recording nothing."""
 
     def __init__(self, session: Session) -> None:

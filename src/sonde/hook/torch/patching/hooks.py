@@ -13,8 +13,8 @@ from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.torch.patching.patches import Patches
 from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 
-Before = Callable[[nn.Module, tuple[Any, ...], dict[str, Any]], None]
-After = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Any], None]
+PreHook = Callable[[nn.Module, tuple[Any, ...], dict[str, Any]], None]
+PostHook = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Any], None]
 
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 
@@ -31,7 +31,7 @@ class Hooks:
         patches.wrap(nn.Module, "__reduce_ex__", _wrap_reduce)
         patches.wrap(_recursive, "create_script_module", _wrap_scripting)
 
-    def put(self, module: nn.Module, before: Before | None, after: After | None) -> None:
+    def put(self, module: nn.Module, before: PreHook | None, after: PostHook | None) -> None:
         """Register functions to call before and after each forward of a module."""
         # through the class: scripted modules override these methods to raise
         if before is not None:
@@ -125,7 +125,7 @@ def _without_our_hooks(state: Any) -> Any:
 
 
 def _wrap_scripting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap scripting to remove the hooks meanwhile, because TorchScript would compile them."""
+    """Wrap scripting so that it sees no hooks, because TorchScript would compile them."""
 
     def create_script_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         with _hooks_removed(module):

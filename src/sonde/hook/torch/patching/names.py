@@ -46,7 +46,7 @@ def outermost(modules: Iterable[nn.Module]) -> list[nn.Module]:
 
 
 def walk(root: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
-    """Yield all modules below a root with their names, each once, without wrappers."""
+    """Yield each module below a root once, with its name; wrappers are skipped."""
     visited: set[int] = set()
     stack = [(prefix, unwrapped(root))]
     while stack:

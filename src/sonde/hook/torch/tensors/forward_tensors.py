@@ -11,7 +11,7 @@ from torch._C import _functorch
 from sonde.clock import NANOSECONDS, thread_cpu_ns
 from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
-from sonde.hook.steps import At, Pass
+from sonde.hook.steps import Pass, StepId
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.tensors.due_tensors import DueTensors, Kinds, first_samples
 from sonde.hook.torch.tensors.shards import is_distributed, local
@@ -120,7 +120,7 @@ class ForwardTensors:
             leaves = [(suffix, local(tensor).detach().clone()) for suffix, tensor in leaves]
         self._held_bytes += size
 
-        def settled(at: At) -> None:
+        def settled(at: StepId) -> None:
             self._held_bytes -= size
             if at[1] >= 0:
                 self._record(at, stem, kinds, leaves, is_inspection)
@@ -128,7 +128,7 @@ class ForwardTensors:
         forward.when_settled(settled)
 
     def _record(
-        self, at: At, stem: str, kinds: Kinds, leaves: list[Leaf], is_inspection: bool
+        self, at: StepId, stem: str, kinds: Kinds, leaves: list[Leaf], is_inspection: bool
     ) -> None:
         number = self._number(at, stem)
         if number >= MAX_CALLS:
@@ -151,7 +151,7 @@ class ForwardTensors:
                 self._record_unit_activity(self._session, name, tensor, at)
             self._due_tensors.offer(name, kinds, tensor, at, is_inspection)
 
-    def _number(self, at: At, stem: str) -> int:
+    def _number(self, at: StepId, stem: str) -> int:
         """Return the index of this call within the step."""
         mode, step = at
         counts = self._counts.get(mode)

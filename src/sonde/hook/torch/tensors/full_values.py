@@ -15,7 +15,7 @@ _MAX_WAIT_SECONDS = 60.0
 _MAX_HELD_BYTES = 1024**3  # until a step is over; in some loops, steps cannot be detected
 _MAX_STEPS_REMEMBERED = 10_000
 
-At = tuple[str, int]
+StepId = tuple[str, int]
 
 
 class FullValues:
@@ -30,14 +30,14 @@ class FullValues:
 
     def _reset(self) -> None:
         """Start empty, since a forked child must not use its parent's copies and locks."""
-        self._held: dict[At, list[Copies]] = {}
+        self._held: dict[StepId, list[Copies]] = {}
         self._held_bytes = 0
-        self._written: dict[At, int] = {}  # number of files per step
+        self._written: dict[StepId, int] = {}  # number of files per step
         self._pending_bytes = 0
         self._lock = threading.Lock()
         self._has_room = threading.Event()
 
-    def keep(self, at: At, copied: Copies) -> None:
+    def keep(self, at: StepId, copied: Copies) -> None:
         """Hold values of a step."""
         if self._held and self._held_bytes + copied.nbytes > _MAX_HELD_BYTES:
             self._write_all()
@@ -52,7 +52,7 @@ class FullValues:
         for at in list(self._held):
             self._hand_over(at, self._held.pop(at))
 
-    def _hand_over(self, at: At, copies: list[Copies]) -> None:
+    def _hand_over(self, at: StepId, copies: list[Copies]) -> None:
         size = sum(copied.nbytes for copied in copies)
         self._held_bytes -= size
         self._wait_for_room(size)
@@ -72,7 +72,7 @@ class FullValues:
             if not self._session.clock.wait(self._has_room, _MAX_WAIT_SECONDS):
                 return
 
-    def _write(self, at: At, copies: list[Copies], size: int) -> None:
+    def _write(self, at: StepId, copies: list[Copies], size: int) -> None:
         session = self._session
         assert session.store.info is not None
         mode, step = at
@@ -90,7 +90,7 @@ class FullValues:
                 self._pending_bytes -= size
             self._has_room.set()
 
-    def _token(self, at: At) -> str:
+    def _token(self, at: StepId) -> str:
         """Return a new file token if values of this step were written before."""
         count = self._written[at] = self._written.get(at, 0) + 1
         if len(self._written) > _MAX_STEPS_REMEMBERED:
@@ -99,7 +99,7 @@ class FullValues:
         return token if count == 1 else f"{token}_{count}"
 
 
-def _is_over(at: At, step: FinishedStep) -> bool:
+def _is_over(at: StepId, step: FinishedStep) -> bool:
     """Return whether a step gets no more values; those of evaluation steps may come late."""
     mode, number = at
     if mode == step.mode:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sonde.hook.session import Session
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.tensors.collections import TensorRequest
 from sonde.hook.torch.tensors.device_scalars import DeviceScalars
 from sonde.hook.torch.tensors.tensor_records import StepTensors, TensorRecords
@@ -24,14 +24,14 @@ class ScriptTensors:
         self._records = records
         self._scalars = scalars
 
-    def scalar(self, name: str, value: Any, source: str, at: At) -> bool:
+    def scalar(self, name: str, value: Any, source: str, at: StepId) -> bool:
         """Record a single number without waiting for a device."""
         if not isinstance(value, Tensor) or value.numel() != 1 or value.is_complex():
             return False
         self._scalars.record_tensor(name, value, source, at)
         return True
 
-    def save(self, name: str, value: Any, at: At) -> bool:
+    def save(self, name: str, value: Any, at: StepId) -> bool:
         """Record a tensor, or anything that can be converted to one."""
         request = self._session.plan.request_when_saved(name, at)
         if request is None:
@@ -44,7 +44,7 @@ class ScriptTensors:
         self._record(name, tensor, request, at)
         return True
 
-    def _record(self, name: str, tensor: Tensor, request: TensorRequest, at: At) -> None:
+    def _record(self, name: str, tensor: Tensor, request: TensorRequest, at: StepId) -> None:
         session = self._session
         tensors = StepTensors(at, session.clock.now_ns())
         (tensors.with_histogram if request.histogram else tensors.plain)[name] = tensor

@@ -19,15 +19,15 @@ from sonde.hook.torch.tensors.statistics import Measured, measure, plain
 from sonde.records.notice import NoticeKind
 from sonde.store.format import STATISTICS
 
-At = tuple[str, int]
-Listener = Callable[[Measured, At], None]
+StepId = tuple[str, int]
+Listener = Callable[[Measured, StepId], None]
 
 
 @dataclass(slots=True)
 class StepTensors:
     """Tensors of one step, by what is requested of them."""
 
-    at: At
+    at: StepId
     time_ns: int
     plain: dict[str, Tensor] = field(default_factory=dict)
     with_histogram: dict[str, Tensor] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class StepTensors:
         return not (self.plain or self.with_histogram)
 
     def everything(self) -> dict[str, Tensor]:
-        """Return all tensors, each once."""
+        """Return all tensors, without duplicates."""
         return {**self.plain, **self.with_histogram}
 
     def of(self, copied: Mapping[str, Tensor]) -> "StepTensors":
@@ -185,7 +185,7 @@ class _StatisticsLog(Measured):
         self.steps: array[int] = array("q")
         self.modes: list[str] = []
 
-    def add_all(self, measured: Measured, at: At, time_ns: int) -> None:
+    def add_all(self, measured: Measured, at: StepId, time_ns: int) -> None:
         """Add all rows of a measurement."""
         count = len(measured.names)
         self.extend(measured)

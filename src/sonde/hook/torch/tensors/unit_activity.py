@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sonde.hook.session import Session
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
@@ -20,7 +20,7 @@ _MAX_UNITS = 2**16
 _CHANNELS_FIRST = ("Convolution", "BatchNorm")  # operations with channels in the second dimension
 
 
-def record_unit_activity(session: Session, name: str, output: Tensor, at: At) -> None:
+def record_unit_activity(session: Session, name: str, output: Tensor, at: StepId) -> None:
     """Count, on their device, the samples in which each unit is nonzero.
 
     A channel of an image, or of a convolved sequence, is nonzero if any of its positions is

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.hook.session import Session
-from sonde.hook.steps import At
+from sonde.hook.steps import StepId
 from sonde.hook.torch.tensors.row_samples import RowSample, join_samples
 from sonde.records.observation import ObservationKind
 
@@ -55,7 +55,7 @@ class BatchMeans:
             at = ("train", max(0, steps.counts["train"] - 1))
             self._session.worker_thread.submit(_TASK, lambda: self._record(pending, at))
 
-    def _record(self, pending: list[RowSample], at: At) -> None:
+    def _record(self, pending: list[RowSample], at: StepId) -> None:
         form, _ = Counter([batch.form for batch in pending]).most_common(1)[0]
         same_shape = [batch for batch in pending if batch.form == form]
         numbers = join_samples(same_shape).astype(np.float64).mean(1).reshape(len(same_shape), -1)
