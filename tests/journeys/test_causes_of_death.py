@@ -77,4 +77,4 @@ def test_a_child_killed_for_lack_of_memory_is_mentioned(sonde: Sonde, small_grou
     assert done.returncode == 1
     exit_ = sonde.status()["exit"]
     assert exit_["reason"] == "exit"
-    assert exit_["message"].startswith("exit code 1; memory ran out meanwhile")
+    assert exit_["message"].startswith("exit code 1; memory ran out during the job")

@@ -128,7 +128,7 @@ def test_a_store_that_cannot_be_written_does_not_end_the_training(sonde: Sonde) 
     code = f"import sonde\nsonde.start(store='file/store')\n{LOOP}print('trained')"
     done = run(sonde.folder, code)
     assert (done.returncode, done.stdout) == (0, "trained\n")
-    assert "Nothing is recorded." in done.stderr
+    assert "Not recording." in done.stderr
 
 
 def test_invalid_settings_are_an_error_at_once(sonde: Sonde) -> None:

@@ -79,7 +79,7 @@ def test_steps_lost_to_a_full_disk_are_reported_at_the_end(
     done, status = run(tmp_path, options, kind)
     assert done.returncode == 7, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if "training steps" in line]
-    assert line.startswith("sonde: lost: ")
+    assert line.startswith("sonde: Data lost: ")
     assert "no space left" in line or "is full" in line
     document = json.loads(status)
     lost = [loss["what"] for loss in document["lost"]]

@@ -8,6 +8,17 @@ import pytest
 
 from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
 
+TRAINING_LOOP = """
+import torch
+
+model = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(300):
+    optimizer.zero_grad()
+    model(torch.ones(64, 64)).square().mean().backward()
+    optimizer.step()
+"""
+
 
 @pytest.mark.parametrize(
     "words",
@@ -43,6 +54,18 @@ def test_closed_output_is_not_an_error(finished: Sonde, line: str) -> None:
 def test_the_summary_and_the_status_match(sonde: Sonde) -> None:
     done = sonde.run("run", "--name", "job", "--no-rules", "--no-report", "false")
     assert re.search(rb"sonde: job failed after [\d.]+ m?s: exit code 1\. Overhead:", done.stderr)
+
+
+@pytest.mark.parametrize("script", ["sum(range(9))", TRAINING_LOOP])
+def test_the_summary_has_the_same_overhead_as_the_status(sonde: Sonde, script: str) -> None:
+    (sonde.folder / "script.py").write_text(script)
+    words = ("--name", "job", "--no-rules", "--no-report", PYTHON, "script.py")
+    summary = sonde.run("run", *words).stderr.decode()
+    status = sonde.run("status", "job").stdout.decode()
+    (reported,) = re.findall(r"Overhead: (?:(.*), )?[\d.]+ CPU-seconds", summary)
+    (recorded,) = re.findall(r"^overhead +(?:(.*), )?[\d.]+ CPU-seconds", status, re.MULTILINE)
+    assert reported == recorded
+    assert ("of step time" in reported) == (script is TRAINING_LOOP)
 
 
 def test_the_summary_of_a_long_exception_is_one_line(sonde: Sonde) -> None:

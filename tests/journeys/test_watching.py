@@ -68,7 +68,7 @@ def test_an_output_without_block_characters_gets_question_marks(
 def test_parquet_is_not_written_to_a_terminal(finished: Sonde, terminal: Terminal) -> None:
     assert finished.state() == "completed"
     terminal.start([*COMMAND, "export", "job", "--format", "parquet"])
-    terminal.expect("name a file with -o FILE")
+    terminal.expect("Specify a file with -o FILE")
     assert terminal.wait() == 2
 
 
@@ -90,8 +90,8 @@ def test_the_demo_shows_a_training_and_its_planted_fault(sonde: Sonde) -> None:
     assert re.search(r"60 train; .* per train step", shown)
     assert "l2_norm of gradient/body.0.weight" in shown
     assert "Dashboard: http://127.0.0.1:" in shown
-    assert "dead layer: relu_output_0: none of its 768 units is ever above zero" in shown
-    assert "forgotten layer: head.bias, head.weight: gradients come" in shown
+    assert "dead layer: relu_output_0: all 768 units always output zero" in shown
+    assert "forgotten layer: head.bias, head.weight: not in any optimizer" in shown
     slow = re.search(r"slow data loader: steps (\d+) to (\d+) waited", shown)
     assert slow is not None
     # 15 to 26 are planted; on a busy machine the number varies

@@ -28,7 +28,6 @@ from sonde.guard import Guard, result_or_reason
 from sonde.masking import mask_command
 from sonde.records.finding import Verdict
 from sonde.records.job import JobState
-from sonde.results.overhead import overhead_parts
 from sonde.results.verdict import ending, first_line
 from sonde.settings import (
     default_store,
@@ -39,7 +38,13 @@ from sonde.settings import (
     read_profiles,
 )
 from sonde.store.report_cost import report_cost_since
-from sonde.terminal.end_of_run import not_seen_at_end, read_verdict, report_uri, verdict_lines
+from sonde.terminal.end_of_run import (
+    not_seen_at_end,
+    overhead_at_end,
+    read_verdict,
+    report_uri,
+    verdict_lines,
+)
 
 # User errors that prevent the command from starting. After other errors it runs unrecorded.
 _USER_ERRORS = (UsageError, JobExistsError, MissingExtraError, ActionError)
@@ -218,7 +223,8 @@ def _summary(
     overhead = outcome.overhead
     if outcome.is_reported:
         overhead = overhead.plus(report_cost_since(registration.backend, exit_.end_ns))
-    lines = [f"{result}. Overhead: {overhead_parts(overhead.cpu_seconds, overhead.percent)}"]
+    overhead_text = overhead_at_end(registration.backend, overhead, SystemClock().now_ns())
+    lines = [f"{result}. Overhead: {overhead_text}"]
     if outcome.unsent is None:  # otherwise the store does not respond
         attempt = (registration.node, registration.number)
         unseen = not_seen_at_end(registration.backend, verdict, attempt, outcome.lost)

@@ -48,7 +48,7 @@ def status_document(
         "nodes": list(facts.nodes),
         "workers": len(facts.workers),
         "profiling": _profiling(facts),
-        "overhead": _overhead(facts),
+        "overhead": read_overhead(facts),
         **_recording_notices(facts, more_damages),
         "rules": [],
         "runs": [_run(facts, item) for item in facts.attempts],
@@ -174,7 +174,7 @@ def _profiling(facts: JobFacts) -> list[dict[str, Any]]:
     ]
 
 
-def _overhead(facts: JobFacts) -> dict[str, Any] | None:
+def read_overhead(facts: JobFacts) -> dict[str, Any] | None:
     """Sonde's overhead.
 
     `hook_percent` is the time of hooks in the training thread in percent of step time, of the

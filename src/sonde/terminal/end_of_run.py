@@ -1,18 +1,25 @@
 """The findings that `sonde run` and `sonde attach` print at the end."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from typing import Any
 
+from sonde.bounded_calls import call_within
 from sonde.errors import StoreError
 from sonde.read.coverage import coverage_from, read_markers
+from sonde.read.jobs import read_job
+from sonde.read.status import read_overhead
 from sonde.records.finding import Episode, Verdict
+from sonde.records.job import Overhead
 from sonde.records.notice import Notice
 from sonde.results.coverage import unrecorded_line
+from sonde.results.overhead import overhead_parts, overhead_text
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
-from sonde.store.layout import WORKERS, report_key, rules_key
+from sonde.store.layout import NODES, WORKERS, report_key, rules_key
 
 _MAX_FINDINGS = 3
+_READ_SECONDS = 1.0
 
 
 def read_verdict(backend: Backend) -> Verdict | None:
@@ -49,6 +56,22 @@ def not_seen_at_end(
         return unrecorded_line(asdict(coverage_from(markers.frameworks, {}, markers.hook_failures)))
     except StoreError:
         return ""
+
+
+def overhead_at_end(backend: Backend, launcher: Overhead, now_ns: int) -> str:
+    """The overhead as `sonde status` shows it.
+
+    On one of several nodes, or if the store does not respond in time, that of the launcher.
+    """
+
+    def read() -> Mapping[str, Any] | None:
+        nodes = backend.folders(NODES)
+        return read_overhead(read_job(backend, now_ns)) if len(nodes) == 1 else None
+
+    overhead = call_within(_READ_SECONDS, "reading the overhead", read, None)
+    if overhead is None:
+        return overhead_parts(launcher.cpu_seconds, launcher.percent)
+    return overhead_text(overhead)
 
 
 def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
