@@ -4,20 +4,20 @@ import threading
 
 import pytest
 
-from sonde.bounded_calls import within
+from sonde.bounded_calls import call_within
 
 
 def test_a_result_in_time_is_returned() -> None:
-    assert within(60, "work", lambda: 3, 0) == 3
+    assert call_within(60, "work", lambda: 3, 0) == 3
 
 
 def test_a_failed_call_returns_the_default() -> None:
-    assert within(60, "work", lambda: 1 // 0, -1) == -1
+    assert call_within(60, "work", lambda: 1 // 0, -1) == -1
 
 
 def test_a_call_that_takes_too_long_returns_the_default() -> None:
     never = threading.Event()
-    assert within(0.01, "work", never.wait, None) is None
+    assert call_within(0.01, "work", never.wait, None) is None
     never.set()
 
 
@@ -28,4 +28,4 @@ def test_the_call_runs_even_if_no_thread_can_be_started(
         raise RuntimeError("can't create new thread at interpreter shutdown")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    assert within(60, "work", lambda: 3, 0) == 3
+    assert call_within(60, "work", lambda: 3, 0) == 3

@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 Default = TypeVar("Default")
 
 
-def within(
+def call_within(
     seconds: float, what: str, function: Callable[[], Result], default: Default
 ) -> Result | Default:
     """Return the function's result, or the default if it fails or exceeds the time limit."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonde.agent.relay import Relay
-from sonde.agent.spool_takeover import EVERY_SECONDS, RETRY_SECONDS, TakeOver
+from sonde.agent.spool_takeover import EVERY_SECONDS, RETRY_SECONDS, SpoolTakeover
 from sonde.clock import SystemClock
 from sonde.errors import StoreError
 from sonde.records.job import Attempt, Exit, ExitReason, JobState, Launcher
@@ -65,8 +65,8 @@ def clock() -> FakeClock:
 
 def taking_over(
     spool: Spool, target: Fickle, clock: FakeClock, is_running: Callable[[], bool] = lambda: False
-) -> TakeOver:
-    return TakeOver(spool, target, clock, lambda _facts: is_running())
+) -> SpoolTakeover:
+    return SpoolTakeover(spool, target, clock, lambda _facts: is_running())
 
 
 def write_rows(writer: Writer, count: int, start_ns: int = 0) -> None:

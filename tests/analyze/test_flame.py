@@ -3,13 +3,13 @@
 import numpy as np
 
 from sonde.analyze.flame import Flame, flame_of
-from sonde.analyze.python_profile import Amounts, Tree
+from sonde.analyze.python_profile import NodeTimes, Tree
 from sonde.records.python_profile import Function
 
 MAIN, STEP, LOSS = Function("main", "a.py", 1), Function("step", "a.py", 9), Function("loss")
 
 
-def profile(nodes: list[tuple[int, Function, int]]) -> Amounts:
+def profile(nodes: list[tuple[int, Function, int]]) -> NodeTimes:
     """Build a profile from nodes as (parent, function, self time)."""
     functions = tuple(dict.fromkeys(function for _, function, _ in nodes))
     tree = Tree(
@@ -21,7 +21,7 @@ def profile(nodes: list[tuple[int, Function, int]]) -> Amounts:
     rows = [(index, ns) for index, (_, _, ns) in enumerate(nodes) if ns]
     indices, times = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     zero = np.zeros_like(indices)
-    return Amounts(tree, zero, zero, indices, np.ones_like(indices), times)
+    return NodeTimes(tree, zero, zero, indices, np.ones_like(indices), times)
 
 
 def rows_of(flame: Flame) -> list[tuple[str, int, int, int]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sonde.analyze.operations import Operations, Phases, Profile, Texts
+from sonde.analyze.operations import Operations, Phases, Profile, TextColumn
 from sonde.records.profile import NO_CORRELATION
 
 
@@ -72,7 +72,7 @@ class FakeProfile:
         return Profile(self.worker, operations, phases, steps=1)
 
 
-def texts(values: Sequence[str]) -> Texts:
+def texts(values: Sequence[str]) -> TextColumn:
     """Return a column of texts."""
     distinct = {text: number for number, text in enumerate(dict.fromkeys(values))}
-    return Texts(tuple(distinct), np.array([distinct[text] for text in values], np.int64))
+    return TextColumn(tuple(distinct), np.array([distinct[text] for text in values], np.int64))

@@ -12,7 +12,7 @@ from sonde.clock import SystemClock
 from sonde.hook.frameworks.torch import PyTorch
 from sonde.hook.session import Session
 from sonde.read.arrays import to_array
-from sonde.settings import HookSettings, WorkerPlace, read_collections
+from sonde.settings import HookSettings, WorkerPlacement, read_collections
 from sonde.store.backends import open_backend
 from sonde.store.format import EVENTS, FAMILIES, NOTICES, OBSERVATIONS, SCALARS, STATISTICS, Family
 from sonde.store.layout import worker_folder
@@ -92,7 +92,7 @@ def watched(
         rests: Whether hooks may pause.
         ****settings: Settings of the hook.
     """
-    worker = WorkerPlace(node="node-a", job_uri=f"memory://watched-{next(_NUMBERS)}", rank=0)
+    worker = WorkerPlacement(node="node-a", job_uri=f"memory://watched-{next(_NUMBERS)}", rank=0)
     collections = read_collections(list(saves))
     hook = HookSettings(
         **{"collections": collections, "statistics": (), "profile": (), "needed": (), **settings}

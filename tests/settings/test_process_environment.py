@@ -6,7 +6,7 @@ import pytest
 
 from sonde.settings import (
     HookSettings,
-    WorkerPlace,
+    WorkerPlacement,
     default_store,
     environment,
     hook_settings,
@@ -16,7 +16,7 @@ from sonde.settings import (
     placement,
     read_collections,
     set_variables,
-    worker_place,
+    worker_placement,
 )
 
 CLUSTER_VARIABLES = (
@@ -92,7 +92,7 @@ def test_the_local_rank_is_read_from_torchrun_and_run_id_none_is_ignored(
 
 
 def test_a_process_outside_of_a_job_has_only_a_node_name() -> None:
-    assert worker_place() == WorkerPlace("node7")
+    assert worker_placement() == WorkerPlacement("node7")
 
 
 def test_a_worker_learns_its_job_from_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_a_worker_learns_its_job_from_the_launcher(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SONDE_ATTEMPT", "3")
     monkeypatch.setenv("SONDE_CLOCK_ANCHOR_NS", "1700000000123456789")
     monkeypatch.setenv("SONDE_RUN_ID", "0a1b")
-    here = worker_place()
+    here = worker_placement()
     assert (here.job_uri, here.node, here.attempt) == ("/data/jobs/resnet", "gpu-box", 3)
     assert (here.clock_anchor_ns, here.run_id) == (1700000000123456789, "0a1b")
     assert (here.rank, here.world_size, here.local_rank, here.restart) == (None, 1, 0, 0)
@@ -126,7 +126,7 @@ def test_ranks_of_every_launcher_are_read(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    here = worker_place()
+    here = worker_placement()
     assert (here.rank, here.world_size, here.local_rank) == (5, 8, 1)
 
 
@@ -134,21 +134,21 @@ def test_the_restart_count_of_an_elastic_launcher_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
-    assert worker_place().restart == 2
+    assert worker_placement().restart == 2
 
 
 def test_a_slurm_batch_script_is_not_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_PROCID", "0")
     monkeypatch.setenv("SLURM_NTASKS", "8")
-    assert (worker_place().rank, worker_place().world_size) == (None, 1)
+    assert (worker_placement().rank, worker_placement().world_size) == (None, 1)
 
 
 def test_a_local_rank_alone_is_the_rank_on_the_first_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert (worker_place().rank, worker_place().world_size) == (1, 2)
+    assert (worker_placement().rank, worker_placement().world_size) == (1, 2)
     monkeypatch.setenv("NODE_RANK", "1")
-    assert (worker_place().rank, worker_place().local_rank) == (None, 1)
+    assert (worker_placement().rank, worker_placement().local_rank) == (None, 1)
 
 
 @pytest.mark.parametrize("value", ["x", "-1", "1.5", " "])
@@ -157,7 +157,7 @@ def test_a_rank_that_is_not_a_number_is_ignored(
 ) -> None:
     monkeypatch.setenv("RANK", value)
     monkeypatch.setenv("SONDE_ATTEMPT", value)
-    assert (worker_place().rank, worker_place().attempt) == (None, 1)
+    assert (worker_placement().rank, worker_placement().attempt) == (None, 1)
 
 
 def test_without_a_launcher_the_hook_uses_defaults() -> None:
@@ -194,9 +194,9 @@ def test_variables_can_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_disabled_worker_has_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SONDE_JOB_URI", "somewhere/job")
-    assert worker_place().job_uri == "somewhere/job"
+    assert worker_placement().job_uri == "somewhere/job"
     monkeypatch.setenv("SONDE_DISABLE", "1")
-    assert worker_place().job_uri is None
+    assert worker_placement().job_uri is None
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ _STOP_GRACE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachTarget:
     """A running process to record."""
 
     pid: int
@@ -31,7 +31,7 @@ class Attached:
     folder: str
 
     @classmethod
-    def find(cls, pid: int) -> "Attached":
+    def find(cls, pid: int) -> "AttachTarget":
         """Read the command and folder of a running process."""
         if pid <= 0 or pid == os.getpid():
             raise UsageError(
@@ -54,7 +54,7 @@ class Attached:
 
 
 def attach(
-    target: Attached, registration: Registration, settings: RunSettings, clock: SystemClock
+    target: AttachTarget, registration: Registration, settings: RunSettings, clock: SystemClock
 ) -> Exit:
     """Record until the process exits or the user stops the recording."""
     stop_requested = threading.Event()

@@ -179,7 +179,7 @@ def _ignore_late_signals(unraisable: "sys.UnraisableHookArgs") -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def become(command: list[str]) -> NoReturn:
+def replace_process(command: list[str]) -> NoReturn:
     """Replace this process with the command.
 
     Raises:

@@ -9,7 +9,7 @@ from sonde.agent.outcome import Outcome
 from sonde.agent.recording import END_SECONDS, Recording
 from sonde.agent.registration import Registration
 from sonde.agent.relay import Relay
-from sonde.bounded_calls import within
+from sonde.bounded_calls import call_within
 from sonde.clock import SystemClock
 from sonde.guard import Guard
 from sonde.records.job import Exit
@@ -60,7 +60,7 @@ class Handover:
         relay, clock = self.relay, self.clock
         deadline = clock.seconds() + END_SECONDS
         outcome = recording.finish(exit_)
-        within(_SWEEP_SECONDS, "incomplete files", self._sweep, None)
+        call_within(_SWEEP_SECONDS, "incomplete files", self._sweep, None)
         if relay is None:
             return outcome
         remaining = max(_LAST_SECONDS, deadline - clock.seconds())

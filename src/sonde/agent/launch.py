@@ -28,7 +28,7 @@ from sonde.agent.recording import Recording
 from sonde.agent.registration import Registration
 from sonde.agent.relay import relay_to
 from sonde.agent.system import Machine
-from sonde.bounded_calls import within
+from sonde.bounded_calls import call_within
 from sonde.clock import NANOSECONDS, SystemClock
 from sonde.formats import format_duration
 from sonde.guard import Guard
@@ -102,7 +102,7 @@ class Launcher:
         """
         start_ns = self._clock.now_ns()
         guard = Guard()
-        kills = within(
+        kills = call_within(
             _INSPECT_SECONDS, "out-of-memory kills", lambda: MemoryKills(Machine()), None
         )
         fully_masked: tuple[str, ...] = (MASK,)
@@ -139,12 +139,12 @@ class Launcher:
     def _finish(self, ended: "_Ended", kills: MemoryKills | None) -> Launched:
         if self._child is not None:
             Guard().call("remaining processes", self._end_remaining_processes, None)
-        left_running = within(_INSPECT_SECONDS, "left running", self._left_running, ())
+        left_running = call_within(_INSPECT_SECONDS, "left running", self._left_running, ())
         end_ns = self._clock.now_ns()
         ending = Ending(ended.code, end_ns, self._stopped_by, left_running)
         new_kills = Kills(None, 0)
         if kills is not None:
-            new_kills = within(_INSPECT_SECONDS, "out-of-memory kills", kills.since, new_kills)
+            new_kills = call_within(_INSPECT_SECONDS, "out-of-memory kills", kills.since, new_kills)
         cause = self._cause() if ended.code else None
         exit_ = explain(ending, new_kills, ended.problem, cause)
         outcome = self._handover.finish(self._recording, exit_)
@@ -183,7 +183,9 @@ class Launcher:
             return None
         pid, attempt = self._child.pid, (self._registration.node, self._registration.number)
         backend = self._relay.source if self._relay else self._registration.backend
-        return within(_INSPECT_SECONDS, "cause", lambda: find_cause(backend, attempt, pid), None)
+        return call_within(
+            _INSPECT_SECONDS, "cause", lambda: find_cause(backend, attempt, pid), None
+        )
 
     def _stop(self, request: Request) -> str:
         """Send SIGTERM to the command, then SIGKILL after the grace period."""

@@ -22,7 +22,7 @@ from sonde.agent.relay import Relay
 from sonde.agent.sampler import Sampler, open_collectors
 from sonde.agent.side_processes import SideProcesses
 from sonde.agent.system import Machine
-from sonde.bounded_calls import within
+from sonde.bounded_calls import call_within
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.guard import Guard, error_text
 from sonde.masking import MASK
@@ -151,11 +151,11 @@ class Recording:
         self._over.set()
         deadline = Deadline(self._clock, END_SECONDS)
         lost = self._close(Deadline(self._clock, _THREADS_SECONDS))
-        within(deadline.remaining, "end", lambda: self._write_end(exit_), None)
+        call_within(deadline.remaining, "end", lambda: self._write_end(exit_), None)
         is_recorded = self._documents.is_exit_recorded and self._deliver(deadline)
         if is_recorded:
             write = partial(self._documents.write_file_list, exit_)
-            within(deadline.remaining, "list of files", write, None)
+            call_within(deadline.remaining, "list of files", write, None)
             self._side.finish(deadline)
             lost += self._side.late_failures
         else:
@@ -165,7 +165,7 @@ class Recording:
             self._side.seal_all(deadline.remaining)
         if is_recorded and self._side.cpu_seconds:  # record the overhead of the side processes
             seconds = max(deadline.remaining, _LAST_HEARTBEAT_SECONDS)
-            within(seconds, "heartbeat", self._heartbeat.write, None)
+            call_within(seconds, "heartbeat", self._heartbeat.write, None)
         return Outcome(
             tuple(lost),
             self._heartbeat.overhead(),
@@ -182,8 +182,8 @@ class Recording:
         sampler = self._heartbeat.sampler
         if sampler is not None:
             seconds = deadline.remaining
-            within(seconds, "last sample", lambda: sampler.stop(seconds), None)
-        within(deadline.remaining, "disk budget", self._disk_budget.enforce, None)
+            call_within(seconds, "last sample", lambda: sampler.stop(seconds), None)
+        call_within(deadline.remaining, "disk budget", self._disk_budget.enforce, None)
         lost: list[Notice] = []
         self._guard.attempt(
             "last flush",
@@ -257,7 +257,7 @@ class Recording:
             now_ns = self._clock.now_ns()
             notice = Notice(NoticeKind.SWITCHED_OFF, "rules", reason, now_ns, now_ns)
             self._side.late_failures.append(notice)
-            within(_LAST_HEARTBEAT_SECONDS, "rules", self._writer.record_losses, False)
+            call_within(_LAST_HEARTBEAT_SECONDS, "rules", self._writer.record_losses, False)
 
     def _notice(self, kind: NoticeKind, name: str, reason: str | BaseException) -> None:
         text = error_text(reason) if isinstance(reason, BaseException) else reason

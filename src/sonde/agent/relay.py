@@ -12,7 +12,7 @@ import threading
 
 from sonde.agent import spool_standby as standby
 from sonde.agent.registration import Registration
-from sonde.bounded_calls import within
+from sonde.bounded_calls import call_within
 from sonde.clock import Clock
 from sonde.errors import KeyMissingError, StoreError
 from sonde.guard import Guard
@@ -104,7 +104,7 @@ class Relay:
 
     def deliver(self, seconds: float) -> bool:
         """Send current data, up to a timeout; return whether it was sent."""
-        return within(seconds, "the relay", self.send, default=False)
+        return call_within(seconds, "the relay", self.send, default=False)
 
     def forward(self, request: Request) -> None:
         """Pass a request to the workers; their replies are sent soon."""

@@ -36,7 +36,7 @@ def is_running(facts: SpoolFacts) -> bool:
     return any(process.is_alive for process in marked)
 
 
-class TakeOver:
+class SpoolTakeover:
     """Sends a spool, whose lock this process holds, until the job ends and everything is sent."""
 
     def __init__(

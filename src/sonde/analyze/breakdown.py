@@ -78,7 +78,7 @@ def breakdowns(profiles: Iterable[Profile]) -> tuple[Breakdown, ...]:
 def known_extent(profile: Profile, device: str) -> tuple[int, int]:
     """Return start and end of the time in which the activity of a device is known."""
     operations = profile.operations
-    rows = np.flatnonzero(operations.is_on_device & operations.devices.are_in({device}))
+    rows = np.flatnonzero(operations.is_on_device & operations.devices.is_in({device}))
     if not len(rows):
         return profile.end_ns, profile.end_ns
     first = rows[np.argmin(operations.starts_ns[rows])]
@@ -96,7 +96,7 @@ def _has_later_launches(operations: Operations, rows: IntArray) -> bool:
     launches = operations.launches[rows]
     last = int(operations.starts_ns[launches[launches != NO_ROW]].max(initial=0))
     is_launch = operations.names.where(lambda name: "LaunchKernel" in name)
-    is_launch &= operations.categories.are_in({OperationCategory.RUNTIME.value})
+    is_launch &= operations.categories.is_in({OperationCategory.RUNTIME.value})
     return bool((is_launch & (operations.starts_ns > last)).any())
 
 
@@ -110,12 +110,12 @@ def is_communication(operations: Operations) -> BoolArray:
     named = operations.names.where(
         lambda name: any(word in name.lower() for word in _COMMUNICATING)
     )
-    return named | operations.categories.are_in(_COLLECTIVES)
+    return named | operations.categories.is_in(_COLLECTIVES)
 
 
 def is_blocking(operations: Operations) -> BoolArray:
     """Return which rows are driver calls that wait for a device."""
-    is_call = operations.categories.are_in({OperationCategory.RUNTIME.value})
+    is_call = operations.categories.is_in({OperationCategory.RUNTIME.value})
     return is_call & operations.names.where(_waits)
 
 
@@ -128,9 +128,9 @@ def _waits(name: str) -> bool:
 
 def _of_device(profile: Profile, device: str) -> Breakdown:
     operations = profile.operations
-    on_device = operations.is_on_device & operations.devices.are_in({device})
+    on_device = operations.is_on_device & operations.devices.is_in({device})
     is_exchange = is_communication(operations)
-    is_kernel = operations.categories.are_in(_KERNELS)
+    is_kernel = operations.categories.is_in(_KERNELS)
     compute = busy(operations, on_device & is_kernel & ~is_exchange)
     communication = busy(operations, on_device & is_kernel & is_exchange)
     copies = busy(operations, on_device & ~is_kernel)
@@ -176,7 +176,7 @@ def _host_work(operations: Operations) -> tuple[Extents, Extents, Extents]:
 
     Waiting inside an operator counts as waiting only.
     """
-    is_exchange = is_communication(operations) & operations.devices.are_in({HOST})
+    is_exchange = is_communication(operations) & operations.devices.is_in({HOST})
     is_wait = is_blocking(operations)
     compute = communication = blocked = Extents.single(0, 0)
     for lane in np.unique(operations.lanes.numbers[operations.is_work | is_exchange]).tolist():

@@ -16,7 +16,7 @@ _MIN_AWAITED_SHARE = 0.2  # share of the exposed collective time spent waiting f
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedCollectives:
     """Calls matched across workers, and how long each waited; one entry per call."""
 
     collectives: IntArray  # number of the collective; UNMATCHED if no other worker called it
@@ -49,7 +49,9 @@ def call_numbers(kinds: IntArray, ranks: IntArray, starts_ns: IntArray) -> IntAr
     return indices
 
 
-def match(kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArray) -> Matched:
+def match(
+    kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArray
+) -> MatchedCollectives:
     """Match the calls of several workers.
 
     Args:
@@ -60,7 +62,7 @@ def match(kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArr
     """
     if not len(kinds):
         empty = np.empty(0, dtype=np.int64)
-        return Matched(empty, empty, empty, np.empty(0, dtype=np.bool_))
+        return MatchedCollectives(empty, empty, empty, np.empty(0, dtype=np.bool_))
     indices = call_numbers(kinds, ranks, starts_ns)
     width = int(indices.max()) + 1
     _, numbers, counts = np.unique(kinds * width + indices, return_inverse=True, return_counts=True)
@@ -70,7 +72,7 @@ def match(kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArr
     np.maximum.at(last_ns, numbers, starts_ns)
     is_shared = counts[numbers] > 1
     waiting_ns = np.clip(last_ns[numbers] - starts_ns, 0, ends_ns - starts_ns)
-    return Matched(
+    return MatchedCollectives(
         np.where(is_shared, numbers, UNMATCHED),
         np.where(is_shared, waiting_ns, 0),
         np.where(is_shared, starts_ns - first_ns[numbers], 0),
@@ -79,7 +81,7 @@ def match(kinds: IntArray, ranks: IntArray, starts_ns: IntArray, ends_ns: IntArr
 
 
 def lateness(
-    matched: Matched, ranks: IntArray, steps: IntArray, exposed_ns: IntArray
+    matched: MatchedCollectives, ranks: IntArray, steps: IntArray, exposed_ns: IntArray
 ) -> tuple[Lateness, ...]:
     """Return, per worker, how long it waited and how long the others waited for it.
 
@@ -128,7 +130,7 @@ def slow_worker(workers: tuple[Lateness, ...], steps: int, min_ns: int) -> Laten
     return slowest if is_slow else None
 
 
-def _longest_wait(matched: Matched) -> IntArray:
+def _longest_wait(matched: MatchedCollectives) -> IntArray:
     """Return, per call, the longest wait of any worker in its collective."""
     if not len(matched.collectives):
         return np.empty(0, dtype=np.int64)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.python_profile import Amounts
+from sonde.analyze.python_profile import NodeTimes
 from sonde.records.arrays import IntArray
 from sonde.records.python_profile import Function
 
@@ -44,7 +44,7 @@ class _Frames:
         return self.numbers[key]
 
 
-def flame_of(profiles: Iterable[Amounts], min_share: float = 0.0) -> Flame:
+def flame_of(profiles: Iterable[NodeTimes], min_share: float = 0.0) -> Flame:
     """Merge profiles into one flame graph.
 
     Args:
@@ -52,8 +52,8 @@ def flame_of(profiles: Iterable[Amounts], min_share: float = 0.0) -> Flame:
         min_share: Frames with a smaller share of the total time are left out.
     """
     frames = _Frames()
-    for amounts in profiles:
-        _add(frames, amounts)
+    for node_times in profiles:
+        _add(frames, node_times)
     parents = np.array([parent for parent, _ in frames.numbers], dtype=np.int64)
     own_ns = np.array(frames.own_ns, dtype=np.int64)
     total_ns = own_ns.copy()
@@ -79,13 +79,13 @@ def flame_of(profiles: Iterable[Amounts], min_share: float = 0.0) -> Flame:
     )
 
 
-def _add(frames: _Frames, amounts: Amounts) -> None:
+def _add(frames: _Frames, node_times: NodeTimes) -> None:
     """Add one profile: frames with a count, and the frames that lead to them."""
-    tree = amounts.tree
+    tree = node_times.tree
     own_ns = np.zeros(len(tree.parents), dtype=np.int64)
     counts = np.zeros(len(tree.parents), dtype=np.int64)
-    np.add.at(own_ns, amounts.nodes, amounts.ns)
-    np.add.at(counts, amounts.nodes, amounts.counts)
+    np.add.at(own_ns, node_times.nodes, node_times.ns)
+    np.add.at(counts, node_times.nodes, node_times.counts)
     is_counted = tree.totals(counts) > 0
     frame_by_node: dict[int, int] = {-1: -1}
     for node in np.flatnonzero(is_counted).tolist():

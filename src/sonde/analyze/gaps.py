@@ -178,7 +178,7 @@ class _GapColumns:
 
 def _gaps_of(profile: Profile, device: str, calls: _Calls) -> _GapColumns:
     operations = profile.operations
-    rows = np.flatnonzero(operations.is_on_device & operations.devices.are_in({device}))
+    rows = np.flatnonzero(operations.is_on_device & operations.devices.is_in({device}))
     rows = rows[np.argsort(operations.starts_ns[rows], kind="stable")]
     idle = Extents.of(operations.starts_ns[rows], operations.ends_ns[rows]).gaps(
         *known_extent(profile, device)
@@ -234,7 +234,7 @@ def _blocking_calls(operations: Operations) -> _Calls:
 
 def _lines(operations: Operations, rows: IntArray) -> list[str]:
     """Return the innermost Python function around each row; empty without recorded stacks."""
-    is_python = operations.categories.are_in({OperationCategory.PYTHON.value})
+    is_python = operations.categories.is_in({OperationCategory.PYTHON.value})
     is_python &= operations.names.where(lambda name: _PYTHON_FRAME.match(name) is not None)
     if not is_python.any() or not len(rows):
         return [""] * len(rows)

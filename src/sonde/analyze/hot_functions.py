@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.python_profile import Amounts, Tree, module_of, short_file
+from sonde.analyze.python_profile import NodeTimes, Tree, module_of, short_file
 from sonde.records.python_profile import Function
 
 # functions called from these files are part of the model
@@ -29,7 +29,7 @@ class HotFunction:
     seconds: float
 
 
-def hot_function(profiles: Sequence[Amounts], min_share: float) -> HotFunction | None:
+def hot_function(profiles: Sequence[NodeTimes], min_share: float) -> HotFunction | None:
     """Return the innermost function of the script that takes at least a minimum share, or None.
 
     Functions that call the model, its backward pass or its optimizer do not count: their time is
@@ -40,11 +40,11 @@ def hot_function(profiles: Sequence[Amounts], min_share: float) -> HotFunction |
     depths: dict[Function, int] = {}
     training: set[Function] = set()
     total = 0
-    for amounts in profiles:
-        own_ns = np.zeros(len(amounts.tree.parents), dtype=np.int64)
-        np.add.at(own_ns, amounts.nodes, amounts.ns)
+    for node_times in profiles:
+        own_ns = np.zeros(len(node_times.tree.parents), dtype=np.int64)
+        np.add.at(own_ns, node_times.nodes, node_times.ns)
         total += int(own_ns.sum())
-        charged = _charged(amounts.tree, training)
+        charged = _charged(node_times.tree, training)
         for node in np.flatnonzero(own_ns).tolist():
             for depth, (function, line) in enumerate(charged[node].items()):
                 depths[function] = max(depth, depths.get(function, 0))

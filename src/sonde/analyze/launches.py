@@ -51,8 +51,8 @@ def _joined(arrays: Iterable[IntArray]) -> FloatArray:
 def _launches(profile: Profile, device: str) -> tuple[IntArray, IntArray, IntArray]:
     """Return the durations of kernels and of launch calls, and the launch delays."""
     operations = profile.operations
-    is_kernel = operations.categories.are_in({OperationCategory.KERNEL.value})
-    rows = np.flatnonzero(is_kernel & operations.devices.are_in({device}))
+    is_kernel = operations.categories.is_in({OperationCategory.KERNEL.value})
+    rows = np.flatnonzero(is_kernel & operations.devices.is_in({device}))
     launched = rows[operations.launches[rows] != NO_ROW]
     calls = operations.launches[launched]
     # a kernel may begin before its launch call has returned

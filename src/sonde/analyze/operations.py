@@ -31,7 +31,7 @@ _OPERATORS = frozenset((OperationCategory.OPERATOR.value, OperationCategory.COLL
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextColumn:
     """A column of strings: the distinct values, and the value number of each row."""
 
     distinct: tuple[str, ...]
@@ -44,7 +44,7 @@ class Texts:
             return np.zeros(len(self.numbers), dtype=np.bool_)
         return np.asarray(is_match[self.numbers])
 
-    def are_in(self, texts: Container[str]) -> BoolArray:
+    def is_in(self, texts: Container[str]) -> BoolArray:
         """Return which rows have one of the given texts."""
         return self.where(lambda text: text in texts)
 
@@ -56,11 +56,11 @@ class Texts:
 class Operations:
     """The operations of a profile, as columns."""
 
-    names: Texts
-    categories: Texts
-    lanes: Texts
-    devices: Texts
-    modules: Texts
+    names: TextColumn
+    categories: TextColumn
+    lanes: TextColumn
+    devices: TextColumn
+    modules: TextColumn
     starts_ns: IntArray
     durations_ns: IntArray
     correlations: IntArray
@@ -76,22 +76,22 @@ class Operations:
     @cached_property
     def is_on_device(self) -> BoolArray:
         """Whether each row is a kernel, a copy or a memory set."""
-        return self.categories.are_in(_ON_DEVICE)
+        return self.categories.is_in(_ON_DEVICE)
 
     @cached_property
     def is_work(self) -> BoolArray:
         """Whether each row is work of the host: an operator, a driver call or a collective."""
-        return self.categories.are_in(_WORK) & ~self.is_on_device
+        return self.categories.is_in(_WORK) & ~self.is_on_device
 
     @cached_property
     def is_operator(self) -> BoolArray:
         """Whether each row is an operator or a collective of the framework, on the host."""
-        return self.categories.are_in(_OPERATORS)
+        return self.categories.is_in(_OPERATORS)
 
     @cached_property
     def is_timed(self) -> BoolArray:
         """Whether a row counts for the duration of the window: work and annotations."""
-        return self.categories.are_in(_TIMED)
+        return self.categories.is_in(_TIMED)
 
     @property
     def device_names(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Operations:
         """For each row of a device, the driver call that started it; NO_ROW if unknown."""
         calls = np.flatnonzero(
             (self.correlations != NO_CORRELATION)
-            & self.categories.are_in({OperationCategory.RUNTIME.value})
+            & self.categories.is_in({OperationCategory.RUNTIME.value})
         )
         launches = np.full(len(self), NO_ROW, dtype=np.int64)
         if len(calls):
@@ -198,7 +198,7 @@ class Phases:
     starts_ns: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     ends_ns: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
-    def at(self, instants_ns: IntArray, otherwise: str) -> Texts:
+    def at(self, instants_ns: IntArray, otherwise: str) -> TextColumn:
         """Return the phase at each instant; of nested phases, the one that began last."""
         distinct = (otherwise, *dict.fromkeys(self.names))
         numbers = np.zeros(len(instants_ns), dtype=np.int64)
@@ -209,7 +209,7 @@ class Phases:
             first, last = np.searchsorted(ordered, (self.starts_ns[index], self.ends_ns[index]))
             result[first:last] = distinct.index(self.names[index])
         numbers[order] = result
-        return Texts(distinct, numbers)
+        return TextColumn(distinct, numbers)
 
     def extents(self, name: str) -> Extents:
         """Return the time that one phase covers."""

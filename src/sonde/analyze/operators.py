@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sonde.analyze.extents import Extents, SharedTime
-from sonde.analyze.operations import NO_ROW, Nesting, Operations, Profile, Texts
+from sonde.analyze.operations import NO_ROW, Nesting, Operations, Profile, TextColumn
 from sonde.records.arrays import BoolArray, FloatArray
 from sonde.records.step import Phase
 
@@ -102,7 +102,7 @@ def _device(profile: Profile, by: str) -> OperatorTable:
     shares = np.zeros(len(operations))
     devices = operations.device_names
     for device in devices:
-        on_device = which & operations.devices.are_in({device})
+        on_device = which & operations.devices.is_in({device})
         starts, ends = operations.starts_ns[on_device], operations.ends_ns[on_device]
         shares[on_device] = SharedTime(starts, ends).of(starts, ends)
     labels = _device_labels(profile, by)
@@ -133,7 +133,7 @@ def _device_times(operations: Operations) -> tuple[FloatArray, FloatArray]:
     return direct, total
 
 
-def _host_labels(profile: Profile, by: str) -> Texts:
+def _host_labels(profile: Profile, by: str) -> TextColumn:
     operations = profile.operations
     if by == "module":
         return operations.modules
@@ -142,7 +142,7 @@ def _host_labels(profile: Profile, by: str) -> Texts:
     return operations.names
 
 
-def _device_labels(profile: Profile, by: str) -> Texts:
+def _device_labels(profile: Profile, by: str) -> TextColumn:
     """Return the label of each device row; the labels of host rows have no meaning."""
     operations = profile.operations
     launchers, launches = operations.launchers, operations.launches
@@ -179,7 +179,7 @@ _TOTALS = (2, 5)  # indices of the sums that include nested rows
 
 
 def _rows(
-    labels: Texts, sums: list[FloatArray], which: BoolArray, is_counted: BoolArray
+    labels: TextColumn, sums: list[FloatArray], which: BoolArray, is_counted: BoolArray
 ) -> tuple[OperatorRow, ...]:
     """Return one row per label, with totals over rows that are not part of a recursion."""
     label_count = len(labels.distinct)

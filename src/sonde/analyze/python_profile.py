@@ -61,7 +61,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Amounts:
+class NodeTimes:
     """Times and counts of the nodes of a call tree, as columns."""
 
     tree: Tree
@@ -72,7 +72,7 @@ class Amounts:
     ns: IntArray
 
     @classmethod
-    def of(cls, profile: PythonProfile) -> "Amounts":
+    def of(cls, profile: PythonProfile) -> "NodeTimes":
         """Convert a profile: one row per sample and thread, or per segment and node."""
         tree = Tree(profile.functions, profile.parents, profile.node_functions, profile.node_lines)
         times, threads, nodes, counts = (
@@ -95,7 +95,7 @@ class Amounts:
         ns = np.diff(instants)[samples]
         return cls(tree, samples, threads, nodes, np.ones_like(samples), ns)
 
-    def take(self, which: BoolArray) -> "Amounts":
+    def take(self, which: BoolArray) -> "NodeTimes":
         """Return the selected rows."""
         return replace(
             self,
@@ -184,25 +184,25 @@ class _Sum:
         self.locations: dict[tuple[str, int], tuple[int, int]] = {}
 
 
-def hot_spots(profiles: Iterable[Amounts], label: Label = of_function) -> list[HotSpot]:
+def hot_spots(profiles: Iterable[NodeTimes], label: Label = of_function) -> list[HotSpot]:
     """Return all functions, files or modules with their times, largest self time first."""
     sums: dict[Function | str, _Sum] = {}
     whole_ns = 0
-    for amounts in profiles:
-        whole_ns += int(amounts.ns.sum())
-        _add(sums, amounts, label)
+    for node_times in profiles:
+        whole_ns += int(node_times.ns.sum())
+        _add(sums, node_times, label)
     results = [_hot_spot(key, item, max(1, whole_ns)) for key, item in sums.items()]
     return sorted(
         results, key=lambda result: (-result.self_seconds, -result.total_seconds, result.name)
     )
 
 
-def _add(sums: dict[Function | str, _Sum], amounts: Amounts, label: Label) -> None:
-    tree, size = amounts.tree, len(amounts.tree.parents)
+def _add(sums: dict[Function | str, _Sum], node_times: NodeTimes, label: Label) -> None:
+    tree, size = node_times.tree, len(node_times.tree.parents)
     own_ns = np.zeros(size, dtype=np.int64)
     counts = np.zeros(size, dtype=np.int64)
-    np.add.at(own_ns, amounts.nodes, amounts.ns)
-    np.add.at(counts, amounts.nodes, amounts.counts)
+    np.add.at(own_ns, node_times.nodes, node_times.ns)
+    np.add.at(counts, node_times.nodes, node_times.counts)
     total_ns, total_counts = tree.totals(own_ns), tree.totals(counts)
     labels = [label(tree, node) for node in range(size)]
     outermost = tree.outermost(labels)
@@ -245,7 +245,7 @@ class FunctionComparison:
 
 
 def compare_functions(
-    groups: Mapping[str, tuple[Sequence[Amounts], int]],
+    groups: Mapping[str, tuple[Sequence[NodeTimes], int]],
 ) -> list[FunctionComparison]:
     """Compare functions between groups of steps; the largest difference first."""
     tables = {

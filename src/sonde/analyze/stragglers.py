@@ -13,7 +13,7 @@ from sonde.records.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class Slow:
+class SlowWorker:
     """A worker that is slower than the others, and its slow phase."""
 
     worker: int
@@ -22,12 +22,12 @@ class Slow:
     share: float  # share of steps with a significant excess
 
 
-def slowest(
+def slowest_worker(
     phases: Mapping[int, Mapping[str, FloatArray]],
     alone: Sequence[str],
     min_seconds: float,
     repeated_phases: Sequence[str] = (),
-) -> Slow | None:
+) -> SlowWorker | None:
     """Return the worker that is slowest compared with the median of the others, or None.
 
     Args:
@@ -37,7 +37,7 @@ def slowest(
         repeated_phases: Those of these phases whose excess counts twice, because it recurs in a
             phase with communication: a longer forward pass means a longer backward pass.
     """
-    result: Slow | None = None
+    result: SlowWorker | None = None
     for worker in phases:
         others = [seconds for rank, seconds in phases.items() if rank != worker]
         if not others:
@@ -55,7 +55,7 @@ def slowest(
         )
         median = float(np.median(total))
         phase = max(excess, key=lambda name: float(np.median(excess[name])))
-        candidate = Slow(worker, phase, median, float((counted > min_seconds).mean()))
+        candidate = SlowWorker(worker, phase, median, float((counted > min_seconds).mean()))
         is_slow = float(np.median(counted)) > min_seconds and median > 0
         if is_slow and (result is None or median > result.excess):
             result = candidate

@@ -24,7 +24,7 @@ from sonde.settings.process_environment import (
     DEFAULT_STORE,
     VARIABLES,
     Placement,
-    WorkerPlace,
+    WorkerPlacement,
     default_store,
     environment,
     hook_settings,
@@ -32,7 +32,7 @@ from sonde.settings.process_environment import (
     notebook_file,
     placement,
     set_variables,
-    worker_place,
+    worker_placement,
 )
 from sonde.settings.profile import (
     DEFAULT_WINDOWS,
@@ -68,7 +68,7 @@ __all__ = [
     "RulesSettings",
     "RunSettings",
     "Secret",
-    "WorkerPlace",
+    "WorkerPlacement",
     "default_store",
     "environment",
     "hook_settings",
@@ -85,5 +85,5 @@ __all__ = [
     "requested_windows",
     "set_variables",
     "state_folder",
-    "worker_place",
+    "worker_placement",
 ]

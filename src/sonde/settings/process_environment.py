@@ -37,7 +37,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerPlace:
+class WorkerPlacement:
     """The position of a training process: its job, set by `sonde run`, and its rank."""
 
     node: str
@@ -110,10 +110,10 @@ def set_variables(variables: Mapping[str, str | None]) -> dict[str, str | None]:
     return before
 
 
-def worker_place() -> WorkerPlace:
+def worker_placement() -> WorkerPlacement:
     """The position of this training process, from `sonde run` and the cluster."""
     rank, world_size, local_rank = _rank()
-    return WorkerPlace(
+    return WorkerPlacement(
         node=_first("SONDE_NODE") or _host(),
         job_uri=None if is_disabled() else _first("SONDE_WORKER_URI", "SONDE_JOB_URI"),
         attempt=_number("SONDE_ATTEMPT") or 1,

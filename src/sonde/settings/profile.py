@@ -118,7 +118,7 @@ def parse_profile(line: str, where: str = "--profile") -> tuple[Window, ...]:
         table[key] = _from_word(word) if is_given else True
     if name == NO_PROFILES and not rest:
         return ()
-    return (_from_table(known_kind(name, where), table, where),)
+    return (_from_table(profile_kind(name, where), table, where),)
 
 
 def read_profiles(lines: Iterable[str], before: tuple[Window, ...]) -> tuple[Window, ...]:
@@ -163,7 +163,7 @@ def profile_table(windows: Iterable[Window]) -> dict[str, list[dict[str, object]
     return table
 
 
-def known_kind(name: str, where: str) -> ProfileKind:
+def profile_kind(name: str, where: str) -> ProfileKind:
     """A kind of profile by its name."""
     return ProfileKind(one_of(ProfileKind)(name, f"{where} kind"))
 
@@ -176,7 +176,7 @@ def requested_windows(arguments: Mapping[str, str], where: str = "") -> tuple[Wi
             for the kinds that have it.
         where: A prefix for error messages.
     """
-    kinds = [known_kind(name, where) for name in arguments.get("kinds", "").split(",")]
+    kinds = [profile_kind(name, where) for name in arguments.get("kinds", "").split(",")]
     options = {name: word for name, word in arguments.items() if name not in _REQUEST_ARGUMENTS}
     for name, word in options.items():
         if not any(name == key.name for kind in kinds for key in _OPTIONS[kind]):

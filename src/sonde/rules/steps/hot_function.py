@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.analyze.hot_functions import HotFunction as Hot
 from sonde.analyze.hot_functions import hot_function
-from sonde.analyze.python_profile import Amounts
+from sonde.analyze.python_profile import NodeTimes
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration
 from sonde.read.python_profiles import ReadProfile, read_python_profiles
@@ -105,15 +105,15 @@ class HotFunction(Rule):
             for profile in read_python_profiles(window.data.worker(worker), [])
             if since_ns < profile.profile.start_ns <= until_ns
         ]
-        amounts = [_training_amounts(profile) for profile in profiles]
+        node_times = [_training_amounts(profile) for profile in profiles]
         steps = sum(mode == Mode.TRAIN for profile in profiles for mode, _ in profile.steps)
         if profiles:
             state["looks"] = state.get("looks", 0) + int(
-                sum(amount.counts.sum() for amount in amounts)
+                sum(amount.counts.sum() for amount in node_times)
             )
         if not steps or state["looks"] < LIMITS.min_samples or state.get("is_busy"):
             return
-        result = hot_function(amounts, self.threshold / 100)
+        result = hot_function(node_times, self.threshold / 100)
         if result is None or result.seconds / steps * state.get("core", 1.0) < LIMITS.min_seconds:
             return
         error = float(np.sqrt(result.share * (1 - result.share) / state["looks"]))
@@ -147,14 +147,14 @@ class HotFunction(Rule):
         )
 
 
-def _training_amounts(profile: ReadProfile) -> Amounts:
+def _training_amounts(profile: ReadProfile) -> NodeTimes:
     """Return the samples of the training thread within training steps."""
-    amounts = Amounts.of(profile.profile)
+    node_times = NodeTimes.of(profile.profile)
     is_training = np.array(
         [moment.mode == Mode.TRAIN and moment.step != NO_STEP for moment in profile.moments],
         dtype=np.bool_,
     )
-    return amounts.take((amounts.threads == 0) & is_training[profile.times[amounts.times]])
+    return node_times.take((node_times.threads == 0) & is_training[profile.times[node_times.times]])
 
 
 def _is_busy(table: StepTable) -> bool:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.stragglers import Slow, slowest
+from sonde.analyze.stragglers import SlowWorker, slowest_worker
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration
 from sonde.read.steps import StepTable
@@ -104,7 +104,7 @@ class Straggler(Rule):
 
     def _slow(
         self, tables: Sequence[StepTable], steps: IntArray, *, on_device: bool
-    ) -> Slow | None:
+    ) -> SlowWorker | None:
         phases, total = {}, []
         for table in tables:
             indices = np.searchsorted(table.steps, steps)
@@ -120,7 +120,7 @@ class Straggler(Rule):
             own_phases,
             (*own_phases, _FORWARD, *(() if on_device else _INDEPENDENT_WITHOUT_DEVICE)),
         ):
-            result = slowest(phases, alone, minimum, repeated)
+            result = slowest_worker(phases, alone, minimum, repeated)
             if result is not None and result.share >= LIMITS.min_share:
                 return result
         return None
@@ -128,7 +128,7 @@ class Straggler(Rule):
     def _finding(
         self,
         window: Window,
-        slow: Slow,
+        slow: SlowWorker,
         steps: IntArray,
         tables: Sequence[StepTable],
         state: State,
