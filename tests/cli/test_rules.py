@@ -77,7 +77,7 @@ def test_rules_and_parameters_can_be_selected(words: list[str], capsys: Output) 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (["--rules", "NoSuch"], "No rule is named 'no_such'"),
+        (["--rules", "NoSuch"], "No rule is named 'NoSuch'"),
         (["--set", "StepOutlier.stddev=wide"], "must be a number"),
         (["--set", "stddev"], "is not a parameter"),
     ],

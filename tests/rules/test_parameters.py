@@ -1,4 +1,4 @@
-"""Parameters of rules as people write them."""
+"""Parameters of rules from files, the command line and calls."""
 
 import dataclasses
 
@@ -26,7 +26,7 @@ def test_both_spellings_name_a_rule() -> None:
 
 
 @pytest.mark.parametrize("name", rule_names())
-def test_every_rule_is_named_after_its_file_and_says_what_it_is(name: str) -> None:
+def test_every_rule_is_named_after_its_file_and_documented(name: str) -> None:
     kind = load_rule(name)
     pages = kind.pages()
     assert file_name(kind.name()) == name
@@ -50,7 +50,7 @@ def test_every_rule_declares_its_section_and_cannot_change_its_thresholds(name: 
             setattr(kind.calibration, first, 0)
 
 
-def test_texts_become_what_a_parameter_is() -> None:
+def test_texts_are_converted_to_the_parameter_type() -> None:
     rule = build_rule(LowGPUUtilization, {"window": "50", "threshold_p5": "5", "patience": "auto"})
     assert rule == LowGPUUtilization(window=50, threshold_p5=5.0)
     loss = build_rule(LossNotDecreasing, {"collection_names": "a+b", "mode": "none"})
@@ -70,7 +70,7 @@ def test_texts_become_what_a_parameter_is() -> None:
         ({"window": True}, "must be an integer"),
     ],
 )
-def test_a_wrong_parameter_is_told_with_what_is_allowed(
+def test_an_invalid_value_is_an_error_with_the_allowed_values(
     parameters: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UsageError, match="LowGPUUtilization") as error:
@@ -78,13 +78,13 @@ def test_a_wrong_parameter_is_told_with_what_is_allowed(
     assert message in str(error.value)
 
 
-def test_a_pattern_that_is_none_is_told() -> None:
+def test_an_invalid_regular_expression_is_an_error() -> None:
     assert build_rule(DeadRelu, {"tensor_regex": "^relu"}).parameters["tensor_regex"] == "^relu"
     with pytest.raises(UsageError, match="must be a regular expression"):
         build_rule(DeadRelu, {"tensor_regex": "("})
 
 
-def test_assignments_of_the_command_line() -> None:
+def test_command_line_assignments_are_parsed_by_rule() -> None:
     assert parse_assignments(["StepOutlier.stddev=4", "StepOutlier.mode=train"]) == {
         "StepOutlier": {"stddev": "4", "mode": "train"}
     }
@@ -92,17 +92,17 @@ def test_assignments_of_the_command_line() -> None:
         parse_assignments(["stddev=4"])
 
 
-def test_rules_are_chosen_by_name_with_parameters() -> None:
+def test_rules_are_selected_by_name_with_parameters() -> None:
     [rule] = select_rules(["step_outlier"], parameters={"StepOutlier": {"stddev": "4"}})
     assert rule.parameters["stddev"] == 4.0
     assert {file_name(each.name()) for each in select_rules()} == set(rule_names())
-    with pytest.raises(UsageError, match="No rule is named 'no_such'"):
+    with pytest.raises(UsageError, match="No rule is named 'NoSuch'"):
         select_rules(["no_such"])
     with pytest.raises(UsageError, match="not selected"):
         select_rules(["step_outlier"], parameters={"VanishingGradient": {"threshold": "1"}})
 
 
-def test_a_rule_of_one_s_own_needs_no_decorator() -> None:
+def test_a_custom_rule_class_needs_no_decorator() -> None:
     rule = LossTooLarge(limit=3.0)
     assert (rule.limit, rule.setting, rule.explicit_parameters) == (
         3.0,

@@ -32,7 +32,7 @@ def test_replies_to_a_stop_request_can_be_queried() -> None:
     job = running()
     client, inbox = served_job(job), Inbox(job.backend, job.node)
     sent = post(client, "stop", {})
-    assert sent["asked"] == [job.node]
+    assert sent["recipients"] == [job.node]
     (request,) = inbox.new_requests()
     assert (request.kind, request.arguments["grace_seconds"]) == (RequestKind.STOP, "10")
     status = client.get(f"requests/{sent['request']}").json()
@@ -65,7 +65,7 @@ def test_workers_receive_profile_requests() -> None:
     job.worker(0)
     client, inbox = served_job(job), Inbox(job.backend, worker_name(0))
     sent = post(client, "profile", {"steps": 10, "kinds": ["operators", "python"]})
-    assert sent["asked"] == [worker_name(0)]
+    assert sent["recipients"] == [worker_name(0)]
     (request,) = inbox.new_requests()
     assert (request.arguments["kinds"], request.arguments["steps"]) == ("operators,python", "10")
     post(client, "profile", {"steps": 1_234_567, "kinds": ["python"]})

@@ -27,7 +27,7 @@ class Trace:
     @property
     def document(self) -> dict[str, object]:
         """The trace as JSON."""
-        return {"fault": self.fault, "asked": self.query, **self.numbers}
+        return {"fault": self.fault, "query": self.query, **self.numbers}
 
 
 def traces(job: Job) -> list[Trace]:

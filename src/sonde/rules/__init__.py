@@ -38,7 +38,9 @@ def load_rule(name: str) -> type[Rule]:
     built_in = [slot for slot in RULES if slot.has_file(file)]
     for slot in built_in or [slot for slot in (*RULES, FOREIGN) if file in slot]:
         return _load(slot, file)
-    raise UsageError(f"No rule is named {name!r}.{known_names(file, rule_names())}")
+    names = [_class_name(slot, each) for slot in (*RULES, FOREIGN) for each in slot.names()]
+    unknown = _camel_case(file)
+    raise UsageError(f"No rule is named {unknown!r}.{known_names(unknown, names)}")
 
 
 def _load(slot: Slot[Rule], name: str) -> type[Rule]:
@@ -53,4 +55,8 @@ def _class_name(slot: Slot[Rule], name: str) -> str:
     file = slot.file_of(name)
     text = "" if file is None else file.read_text(encoding="utf-8", errors="replace")
     matches = [match for match in _CLASS.findall(text) if file_name(match) == name]
-    return matches[0] if matches else "".join(map(str.capitalize, name.split("_")))
+    return matches[0] if matches else _camel_case(name)
+
+
+def _camel_case(name: str) -> str:
+    return "".join(map(str.capitalize, name.split("_")))

@@ -85,7 +85,7 @@ def _send(query: Query, kind: RequestKind, arguments: dict[str, str]) -> Reply:
     job = query.job
     recipients = listeners(job.facts, kind)
     request = send_request(job.backend, job.clock, kind, arguments)
-    return json_reply({"request": request.id, "asked": sorted(recipients)}, 202)
+    return json_reply({"request": request.id, "recipients": sorted(recipients)}, 202)
 
 
 def _replies(query: Query) -> Reply:

@@ -3,7 +3,7 @@
 from math import ceil
 
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent
 from sonde.hook.budget import COUNTED_LOSS_NS
 from sonde.hook.session import Session
 from sonde.records.notice import NoticeKind
@@ -106,5 +106,5 @@ class RestSchedule:
 
     def _report(self, subject: str, change: str) -> None:
         step, percent = format_duration(self.step_seconds), self._session.overhead.budget.percent
-        reason = f"{change}: a step takes {step}, and Sonde may use {percent:g}% of it"
+        reason = f"{change}: a step takes {step}, and Sonde may use {format_percent(percent)} of it"
         self._session.store.notice(NoticeKind.CHANGED, subject, reason)
