@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "agent": {*SHARED, "store", "traces"},
     "hook": {*SHARED, "store"},
     "importers": {*SHARED, "store", "traces"},
-    "read": {*SHARED, "store", "traces"},  # a memory profile is kept as its trace
+    "read": {*SHARED, "store", "traces"},  # memory profiles are stored as traces
     "analyze": {"records"},
     "rules": {*SHARED, "read", "analyze"},
     "actions": {*SHARED, "store"},
@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "cli": {*EVERYTHING_BELOW_CLIENT, "client", "front"},
     "front": {*EVERYTHING_BELOW_CLIENT, "client", "cli"},
 }
-# the version is a fact about the package, not a part of its front door
+# all packages may use the version
 FRONT_NAMES_FOR_ALL = {"__version__"}
 
 MAX_LINES_OF_A_FILE = 400
@@ -61,8 +61,8 @@ MAX_ATTRIBUTES = 15
 MAX_WAIVERS = 12
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
-# Classes with more attributes than that, and how many they have: numbers may fall, and entries
-# may go, but none may be added.
+# Classes above the limit, with their number of attributes. Numbers may only decrease, and no entry
+# may be added.
 LARGE_CLASSES = {
     # values with one field for each threshold, recorded column or argument of a trace event
     "analyze.batch_cycles.Calibration": 22,
@@ -78,7 +78,7 @@ LARGE_CLASSES = {
     "records.finding.Evaluation": 17,
 }
 
-# Names made of these words alone do not say what a value is: the noun does.
+# Names that consist only of these words do not say what a value is.
 VAGUE_WORDS = {
     *("one", "ones", "found", "known", "said", "told", "own", "given", "kept", "asked", "seen"),
     *("looks", "look", "wanted", "taken", "left", "nought", "whole", "usual", "place", "places"),
@@ -89,12 +89,12 @@ MAX_VAGUE_PERCENT = 0.5  # of all names; the rest are keys of recorded files
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# These run before anything of ours is loaded, in processes that are not ours: they can use nothing
-# of the package, and no exception may escape them.
+# These run in processes of the user before the package is loaded: they must not import it, and no
+# exception may escape from them.
 START_UP = PACKAGE / "hook" / "inject" / "sitecustomize.py"
 INJECTED = PACKAGE / "hook" / "injected.py"
 
-# A training script as users write them: shipped with the package, but no part of it.
+# an example of a user's training script: shipped with the package, but not part of its code
 DEMO_SCRIPT = PACKAGE / "demo" / "pytorch_script.py"
 
 
@@ -146,10 +146,10 @@ def test_packages_import_only_what_they_may() -> None:
     for path in FILES:
         package = package_of(path.relative_to(PACKAGE).with_suffix("").parts)
         for name in imports_of(tree_of(path)):
-            top, *parts = name.split(".")
-            if top != "sonde" or not parts:
+            top, *submodules = name.split(".")
+            if top != "sonde" or not submodules:
                 continue
-            imported = package_of(tuple(parts))
+            imported = package_of(tuple(submodules))
             if imported not in {package, *MAY_IMPORT[package]}:
                 violations.append(f"{path.relative_to(ROOT)}: {package} imports {name}")
     assert_none(violations)
@@ -204,7 +204,7 @@ def test_classes_have_few_attributes() -> None:
         if count > LARGE_CLASSES.get(name, MAX_ATTRIBUTES)
     ]
     violations += [
-        f"{name} is in LARGE_CLASSES, but small or gone: remove the entry"
+        f"{name} is in LARGE_CLASSES, but is small or does not exist: remove the entry"
         for name in LARGE_CLASSES
         if counts.get(name, 0) <= MAX_ATTRIBUTES
     ]
@@ -306,10 +306,10 @@ HEAVY = (
 
 def modules_after(statement: str) -> set[str]:
     code = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=170
     )
-    return set(done.stdout.split())
+    return set(result.stdout.split())
 
 
 def test_importing_sonde_loads_nothing_heavy() -> None:

@@ -45,9 +45,9 @@ def test_a_reader_with_a_cache_reads_the_same_samples_as_one_without() -> None:
     cached._sealed_segments = {}
     cached.refresh()
     keys = [series.key for series in plain.series]
-    for chosen in (keys[:2], keys, [*keys[1:], "unknown"]):
+    for requested in (keys[:2], keys, [*keys[1:], "unknown"]):
         for _ in range(2):
-            expected, result = plain.samples(chosen), cached.samples(chosen)
+            expected, result = plain.samples(requested), cached.samples(requested)
             np.testing.assert_array_equal(result[0], expected[0])
             np.testing.assert_array_equal(result[1], expected[1])
     assert decoded.size > 0

@@ -87,7 +87,7 @@ def _migration_rows() -> list[tuple[str, str]]:
     """Return old names and their replacements."""
     page = (ROOT / "docs/how-to/migrate-from-smdebug.md").read_text()
     rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
-    return [(before, here) for before, here in rows]
+    return [(old, new) for old, new in rows]
 
 
 def test_every_name_of_the_old_client_is_on_the_migration_page() -> None:
@@ -97,9 +97,9 @@ def test_every_name_of_the_old_client_is_on_the_migration_page() -> None:
     rows = _migration_rows()
     expected = {
         word
-        for before, here in rows
-        if here.strip()
-        for code in re.findall(r"`([^`]+)`", before)
+        for old, new in rows
+        if new.strip()
+        for code in re.findall(r"`([^`]+)`", old)
         for word in re.findall(r"\w+", code)
     }
     assert [name for name in names if name not in expected] == []
@@ -107,7 +107,7 @@ def test_every_name_of_the_old_client_is_on_the_migration_page() -> None:
 
 def test_names_offered_by_the_migration_page_exist() -> None:
     offered = " ".join(
-        code for _, here in _migration_rows() for code in re.findall(r"`([^`]+)`", here)
+        code for _, new in _migration_rows() for code in re.findall(r"`([^`]+)`", new)
     )
     assert [item for item in re.findall(r"\bjob\.(\w+)", offered) if not hasattr(Job, item)] == []
     assert [
@@ -118,10 +118,10 @@ def test_names_offered_by_the_migration_page_exist() -> None:
 
 
 def test_rules_with_unchanged_names_exist() -> None:
-    by_name = [before for before, here in _migration_rows() if "rules of those names" in here]
-    named = [item for before in by_name for item in re.findall(r"`(\w+)`", before)]
-    assert len(named) > 20
-    assert [item for item in named if load_rule(item).name() != item] == []
+    unchanged = [old for old, new in _migration_rows() if "rules of those names" in new]
+    names = [name for old in unchanged for name in re.findall(r"`(\w+)`", old)]
+    assert len(names) > 20
+    assert [name for name in names if load_rule(name).name() != name] == []
 
 
 def test_documented_costs_match_benchmarks() -> None:

@@ -31,15 +31,15 @@ def named(run_request: RunRequest, name: str | None = "resnet", **settings: obje
 
 
 def on(run_request: RunRequest, node: str, **placement: object) -> RunRequest:
-    there = replace(run_request.placement, node=node, **placement)  # type: ignore[arg-type]
-    return replace(run_request, placement=there)
+    new_placement = replace(run_request.placement, node=node, **placement)  # type: ignore[arg-type]
+    return replace(run_request, placement=new_placement)
 
 
 def start(registration: Registration, launcher: Launcher | None = None) -> None:
     """Write the start of an attempt like a launcher."""
-    who = launcher or Launcher(1, "0", "elsewhere")
+    launcher = launcher or Launcher(1, "0", "elsewhere")
     attempt = Attempt(
-        registration.node, registration.number, FakeClock().now_ns(), COMMAND, "/", 1, who, 0.5
+        registration.node, registration.number, FakeClock().now_ns(), COMMAND, "/", 1, launcher, 0.5
     )
     key = attempt_key(registration.node, registration.number, "start")
     registration.backend.write(key, encode_facts(attempt))
@@ -166,8 +166,8 @@ def test_running_job_is_not_resumed(run_request: RunRequest) -> None:
 
 
 def test_job_with_a_lost_launcher_is_resumed(run_request: RunRequest) -> None:
-    gone = replace(this_process(), pid=2**22 + 1)
-    start(register(named(run_request), COMMAND, FakeClock()), launcher=gone)
+    dead_process = replace(this_process(), pid=2**22 + 1)
+    start(register(named(run_request), COMMAND, FakeClock()), launcher=dead_process)
     assert register(named(run_request, is_resume=True), COMMAND, FakeClock()).number == 2
 
 

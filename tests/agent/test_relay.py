@@ -107,8 +107,8 @@ def test_complete_files_are_deleted_locally(relay: Relay, target: Fickle, writer
     relay.source.write("workers/0/profiles/operators-0000000005-abc.json.gz", b"a trace")
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
     relay.send()
-    here = [entry.key for entry in relay.source.entries("")]
-    assert len(here) == 1  # the growing segment
+    keys = [entry.key for entry in relay.source.entries("")]
+    assert len(keys) == 1  # the growing segment
     assert target.read("workers/0/values/train-0000000001-abc.safetensors") == b"tensors"
     assert target.read("workers/0/profiles/operators-0000000005-abc.json.gz") == b"a trace"
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9) + 1)

@@ -41,9 +41,9 @@ def test_rows_are_always_nested(drawn: list[tuple[int, int]]) -> None:
     slices = sorted(((start, start + length) for start, length in drawn), key=_order)
     rows = rows_of(*slices)
     for row in set(rows):
-        mine = [item for item, index in zip(slices, rows, strict=True) if index == row]
-        for number, (start, end) in enumerate(mine):
-            for other_start, other_end in mine[number + 1 :]:
+        selected = [item for item, index in zip(slices, rows, strict=True) if index == row]
+        for number, (start, end) in enumerate(selected):
+            for other_start, other_end in selected[number + 1 :]:
                 assert other_start >= end or other_end <= end, (start, end)
 
 
@@ -71,8 +71,8 @@ def test_slices_of_a_lane_do_not_overlap(drawn: list[tuple[int, int]]) -> None:
     slices = sorted(((start, start + length) for start, length in drawn), key=_order)
     lanes = lanes_of(*slices)
     for lane in set(lanes):
-        mine = [item for item, index in zip(slices, lanes, strict=True) if index == lane]
-        for (_, end), (start, _) in pairwise(mine):
+        selected = [item for item, index in zip(slices, lanes, strict=True) if index == lane]
+        for (_, end), (start, _) in pairwise(selected):
             assert start >= end
 
 

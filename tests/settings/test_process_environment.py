@@ -58,8 +58,8 @@ def test_sonde_is_disabled_by_any_value_except_0_and_empty(
 
 def test_a_single_machine_is_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.node", lambda: "gpu box/1")
-    here = placement()
-    assert (here.node, here.group, here.nodes, here.local_rank) == ("gpu-box-1", None, 1, 0)
+    result = placement()
+    assert (result.node, result.group, result.nodes, result.local_rank) == ("gpu-box-1", None, 1, 0)
 
 
 def test_the_placement_is_read_from_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,8 +67,8 @@ def test_the_placement_is_read_from_slurm(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
     monkeypatch.setenv("SLURM_NNODES", "8")
     monkeypatch.setenv("SLURM_LOCALID", "2")
-    here = placement()
-    assert (here.node, here.group, here.nodes, here.local_rank) == ("node7.2", "4711", 8, 2)
+    result = placement()
+    assert (result.node, result.group, result.nodes, result.local_rank) == ("node7.2", "4711", 8, 2)
 
 
 @pytest.mark.parametrize("value", ["x", "1:4", "-1", ""])
@@ -77,8 +77,8 @@ def test_invalid_values_of_cluster_variables_are_ignored(
 ) -> None:
     monkeypatch.setenv("PET_NNODES", value)
     monkeypatch.setenv("SLURM_LOCALID", value)
-    here = placement()
-    assert (here.nodes, here.local_rank) == (1, 0)
+    result = placement()
+    assert (result.nodes, result.local_rank) == (1, 0)
 
 
 def test_the_local_rank_is_read_from_torchrun_and_run_id_none_is_ignored(
@@ -86,9 +86,9 @@ def test_the_local_rank_is_read_from_torchrun_and_run_id_none_is_ignored(
 ) -> None:
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     monkeypatch.setenv("LOCAL_RANK", "3")
-    here = placement()
-    assert here.group is None
-    assert here.local_rank == 3
+    result = placement()
+    assert result.group is None
+    assert result.local_rank == 3
 
 
 def test_a_process_outside_of_a_job_has_only_a_node_name() -> None:
@@ -101,10 +101,10 @@ def test_a_worker_learns_its_job_from_the_launcher(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SONDE_ATTEMPT", "3")
     monkeypatch.setenv("SONDE_CLOCK_ANCHOR_NS", "1700000000123456789")
     monkeypatch.setenv("SONDE_RUN_ID", "0a1b")
-    here = worker_placement()
-    assert (here.job_uri, here.node, here.attempt) == ("/data/jobs/resnet", "gpu-box", 3)
-    assert (here.clock_anchor_ns, here.run_id) == (1700000000123456789, "0a1b")
-    assert (here.rank, here.world_size, here.local_rank, here.restart) == (None, 1, 0, 0)
+    result = worker_placement()
+    assert (result.job_uri, result.node, result.attempt) == ("/data/jobs/resnet", "gpu-box", 3)
+    assert (result.clock_anchor_ns, result.run_id) == (1700000000123456789, "0a1b")
+    assert (result.rank, result.world_size, result.local_rank, result.restart) == (None, 1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_ranks_of_every_launcher_are_read(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    here = worker_placement()
-    assert (here.rank, here.world_size, here.local_rank) == (5, 8, 1)
+    result = worker_placement()
+    assert (result.rank, result.world_size, result.local_rank) == (5, 8, 1)
 
 
 def test_the_restart_count_of_an_elastic_launcher_is_read(

@@ -166,19 +166,21 @@ class ProcessTree:
     def _add_from_listing(self, above: int) -> None:
         pids = _pids(self._proc)
         self._listed = len(pids)
-        strangers = {}
+        candidates = {}
         for pid in pids:
             if (
                 pid > above
                 and pid not in self.members
                 and (process := _parse_stat(self._stat.read(pid)))
             ):
-                strangers[pid] = process
-        joining = [process for process in strangers.values() if self._belongs(process)]
-        while joining:
-            for process in joining:
-                self.members[process.pid] = strangers.pop(process.pid)
-            joining = [process for process in strangers.values() if process.parent in self.members]
+                candidates[pid] = process
+        new_members = [process for process in candidates.values() if self._belongs(process)]
+        while new_members:
+            for process in new_members:
+                self.members[process.pid] = candidates.pop(process.pid)
+            new_members = [
+                process for process in candidates.values() if process.parent in self.members
+            ]
 
     def _belongs(self, process: Process) -> bool:
         if process.parent in self.members:

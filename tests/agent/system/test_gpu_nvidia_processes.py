@@ -39,9 +39,9 @@ def test_only_processes_of_the_job_count(processes: GpuNvidiaProcesses, nvml: Fa
     values = named(processes, processes.read(0.0))
     assert values["gpu.job_memory_bytes/gpu0"] == 120
     assert values["gpu.job_memory_bytes/gpu1"] == 0
-    each = {key: value for key, value in values.items() if "process_memory" in key}
-    assert sorted(each.values()) == [20, 100]
-    assert all(key.startswith("gpu.process_memory_bytes/gpu0 1") for key in each)
+    process_values = {key: value for key, value in values.items() if "process_memory" in key}
+    assert sorted(process_values.values()) == [20, 100]
+    assert all(key.startswith("gpu.process_memory_bytes/gpu0 1") for key in process_values)
     processes.close()
     assert nvml.opened == 0
 
