@@ -165,8 +165,8 @@ class _Timed(RuleRun):
         super().__init__(rule, progress, limit)
         self._reported_at = reported_at
 
-    def show(self, index: int, window: Window) -> list[Episode]:
-        changed = super().show(index, window)
+    def evaluate(self, index: int, window: Window) -> list[Episode]:
+        changed = super().evaluate(index, window)
         for episode in changed:
             self._reported_at.setdefault(episode.id, _last_step(window))
         return changed

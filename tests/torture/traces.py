@@ -154,8 +154,8 @@ def _import(case: str, seed: int, importer: str, path: Path) -> Outcome:
     if monotonic() - start > _SLOW_SECONDS:
         return Outcome(case, seed, crash=f"took {monotonic() - start:.0f} s")
     is_reported = result.intake.remarks or result.intake.left_out or result.job.summary["lost"]
-    is_cut = case.startswith("cut ")
-    loss = f"{len(operations)} operations of a cut trace" if is_cut and not is_reported else None
+    is_truncated = case.startswith("cut ")
+    loss = f"{len(operations)} operations of a cut trace" if is_truncated and not is_reported else None
     untrue = None if state in ("completed", "ended", "failed") else f"state {state}"
     return Outcome(case, seed, silent_loss=loss, untrue_state=untrue)
 

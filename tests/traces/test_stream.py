@@ -42,7 +42,7 @@ REST = {key: value for key, value in DOCUMENT.items() if key != "traceEvents"}
 
 def read(content: bytes, block_bytes: int = 1 << 20) -> tuple[list[str], TraceStream]:
     stream = TraceStream(content, block_bytes)
-    return [event.name for events, _ in stream.pieces() for event in events], stream
+    return [event.name for events, _ in stream.chunks() for event in events], stream
 
 
 def names(events: list[dict[str, Any]]) -> list[str]:
@@ -59,7 +59,7 @@ def test_every_format_is_read_with_any_chunk_size(
     events, stream = read(text.encode(), block_bytes)
     assert events == names(EVENTS)
     assert stream.metadata == REST
-    assert not stream.is_cut
+    assert not stream.is_truncated
     assert stream.left_out == 0
     assert stream.bytes_read == len(text)
 
@@ -95,7 +95,7 @@ def test_no_event_is_lost_or_split(
     document = events if is_bare else {"traceEvents": events, "more": drawn}
     result, stream = read(json.dumps(document, indent=indent).encode(), block_bytes)
     assert result == names(events)
-    assert not stream.is_cut
+    assert not stream.is_truncated
 
 
 @given(st.data())
@@ -109,7 +109,7 @@ def test_a_trace_truncated_at_any_byte_yields_the_events_before(data: st.DataObj
     ]
     assert events == complete
     close = len(text) - len(b'], "traceName": "x"}')
-    assert stream.is_cut == (cut <= close)
+    assert stream.is_truncated == (cut <= close)
 
 
 def _end_of(name: str) -> bytes:
@@ -136,14 +136,14 @@ def test_a_truncated_compressed_trace_yields_its_complete_events() -> None:
     result, stream = read(packed[: len(packed) // 2])
     assert 0 < len(result) < 500
     assert result == names(events)[: len(result)]
-    assert stream.is_cut
+    assert stream.is_truncated
 
 
 def test_a_trace_is_read_from_a_path_or_an_open_file(tmp_path: Path) -> None:
     path = tmp_path / "trace.json.gz"
     path.write_bytes(gzip.compress(json.dumps(DOCUMENT).encode()))
     for source in (path, io.BytesIO(path.read_bytes())):
-        events = [event.name for some, _ in TraceStream(source).pieces() for event in some]
+        events = [event.name for some, _ in TraceStream(source).chunks() for event in some]
         assert events == names(EVENTS)
 
 
@@ -175,7 +175,7 @@ def test_invalid_unicode_in_a_name_is_replaced() -> None:
 
 def test_values_of_unexpected_types_are_converted() -> None:
     odd = {"ph": "X", "name": 17, "pid": None, "tid": "main", "ts": "2.5", "dur": None, "args": []}
-    (events, _), *_ = TraceStream(json.dumps([odd, None, 3]).encode()).pieces()
+    (events, _), *_ = TraceStream(json.dumps([odd, None, 3]).encode()).chunks()
     (event,) = events
     assert (event.name, event.pid, event.tid, event.ts, event.dur) == ("17", "", "main", 2.5, 0.0)
 

@@ -63,7 +63,7 @@ def test_shapes_and_the_clock_are_right(recorded: tuple[Any, Trace]) -> None:
     (first, _) = [row for row in rows(trace) if row["name"] == "aten::addmm"]
     assert '"shapes":[[16],[2,8],[8,16],[],[]]' in first["detail"]
     assert trace.is_absolute
-    assert not trace.is_cut
+    assert not trace.is_truncated
     assert trace.left_out == 0
     (lane,) = {row["lane"] for row in rows(trace) if row["name"] == "aten::addmm"}
     assert lane.startswith("thread ")

@@ -44,7 +44,7 @@ def _decode(backend: Backend, rank: int, key: str, clock: Clock) -> bool:
         start_ns = facts.get("window", {}).get("start_ns")
         trace = decode_trace(backend.read(trace_key), anchors, start_ns)
         _write(writer, trace)
-        if trace.is_cut or trace.left_out:
+        if trace.is_truncated or trace.left_out:
             _record_notice(writer, key, "the trace is incomplete: some operations are missing")
     except KeyMissingError:
         backend.delete([facts_key])
@@ -82,7 +82,7 @@ def _flush(writer: Writer) -> None:
     """Write everything to the store."""
     writer.flush()
     if not writer.outbox.write_waiting():
-        raise StoreError(f"Cannot write operations: {writer.outbox.trouble}")
+        raise StoreError(f"Cannot write operations: {writer.outbox.last_error}")
 
 
 def _record_notice(writer: Writer, key: str, reason: str) -> None:

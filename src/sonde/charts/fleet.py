@@ -32,7 +32,7 @@ class Fleet(Chart):
         values, grid = busy.values, busy.grid_ns
         order = order_by_deviation(values)[:_MAX_NODES]
         start_ns = job.facts.start_ns or 0
-        is_cut = len(order) < len(readers)
+        is_truncated = len(order) < len(readers)
         worst = int(order[0])
         return Heatmap(
             title=f"{self.title}: {busy.of} utilization",
@@ -42,7 +42,7 @@ class Fleet(Chart):
                 f"median of all nodes {format_percent(float(np.nanmedian(values)))}."
             ),
             coarsened=f"Only the {_MAX_NODES} most unusual of {len(readers):,} nodes are shown."
-            if is_cut
+            if is_truncated
             else "",
             rows=tuple(readers[index].node for index in order),
             x=tuple(((grid[:-1] - start_ns) / NANOSECONDS).tolist()),

@@ -35,10 +35,10 @@ class GpuBalance(Chart):
             return None
         names = _most_unusual(histograms, _MAX_GPUS)
         matrix = distances([histograms[name] for name in names])
-        is_cut = len(names) < len(histograms)
+        is_truncated = len(names) < len(histograms)
         cut = (
             f"Only the {len(names)} most unusual of {len(histograms):,} GPUs are shown."
-            if is_cut
+            if is_truncated
             else ""
         )
         return Group(

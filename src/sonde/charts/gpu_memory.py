@@ -36,7 +36,7 @@ class GpuMemory(Chart):
         shown.sort(key=curves.index)
         grown, label = max((each[0], each[1]) for each in curves)
         highest = max(float(np.nanmax(np.array(each[2], dtype=np.float64))) for each in curves)
-        is_cut = len(shown) < len(curves)
+        is_truncated = len(shown) < len(curves)
         return LineChart(
             title=self.title,
             note=(
@@ -44,7 +44,7 @@ class GpuMemory(Chart):
                 f"{grown:+.1f} percentage points."
             ),
             coarsened=f"Only the {_MAX_CURVES} of {len(curves):,} GPUs that grew most are shown."
-            if is_cut
+            if is_truncated
             else "",
             x=tuple(((axis - start_ns) / NANOSECONDS).tolist()),
             x_title="Time since start",

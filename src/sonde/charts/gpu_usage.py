@@ -33,12 +33,12 @@ class GpuUsage(Chart):
         if not boxes:
             return None
         shown = sorted(sorted(boxes, key=lambda box: box.p50)[:_MAX_BOXES], key=boxes.index)
-        is_cut = len(shown) < len(boxes)
+        is_truncated = len(shown) < len(boxes)
         return BoxPlot(
             title=self.title,
             note=_sentence(boxes),
             coarsened=f"Only the {len(shown)} least used of {len(boxes):,} GPUs are shown."
-            if is_cut
+            if is_truncated
             else "",
             boxes=tuple(shown),
             unit="percent",

@@ -74,12 +74,12 @@ class Resources(Chart):
             notes += _idle_gpus(reader)
         if not rows:
             return None
-        is_cut = len(shown) < len(readers)
+        is_truncated = len(shown) < len(readers)
         return Table(
             title=self.title,
             note=_note(notes),
             coarsened=f"Only the {len(shown)} most unusual of {len(readers):,} nodes are shown."
-            if is_cut
+            if is_truncated
             else "",
             columns=(
                 Column(name="node", title="Node", is_number=False),

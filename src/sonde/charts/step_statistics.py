@@ -42,11 +42,13 @@ class StepStatistics(Chart):
         if not rows:
             return None
         rows.sort(key=lambda row: (row[1] != Mode.TRAIN.value, str(row[1]), -float(row[4] or 0.0)))
-        is_cut = len(rows) > _MAX_ROWS
+        is_truncated = len(rows) > _MAX_ROWS
         return Table(
             title=self.title,
             note=_sentence(rows, limits[rows[0]]),
-            coarsened=f"Only the {_MAX_ROWS} slowest of {len(rows):,} are shown." if is_cut else "",
+            coarsened=f"Only the {_MAX_ROWS} slowest of {len(rows):,} are shown."
+            if is_truncated
+            else "",
             columns=(
                 Column(name="worker", title="Worker"),
                 Column(name="mode", title="Mode", is_number=False),
@@ -59,7 +61,7 @@ class StepStatistics(Chart):
                 Column(name="outliers", title="Outliers"),
             ),
             rows=tuple(rows[:_MAX_ROWS]),
-            total=len(rows) if is_cut else None,
+            total=len(rows) if is_truncated else None,
         )
 
 

@@ -180,7 +180,7 @@ class Runner:
     ) -> Iterator[tuple[int, Window, list[RuleRun]]]:
         """The windows of rules with the same width, each with the rules to run on it."""
         rule, first = rule_runs[0].rule, min(rule_run.next_index(attempt) for rule_run in rule_runs)
-        data, width = self._data.reaching(_earliest(rule_runs)), rule.window_steps or 1
+        data, width = self._data.view_since(_earliest(rule_runs)), rule.window_steps or 1
         event_windows: list[EventWindows] = []
         if rule.window_seconds is not None:
             windows = time_windows(data, attempt, rule.window_seconds, first)

@@ -99,7 +99,7 @@ class ChromeTrace:
         self._keys: dict[Key, Key] = {}  # interned
         self._names: dict[tuple[str, str, str], str] = {}
         self._open: dict[object, list[Event]] = {}
-        self._sorters: dict[str, Callable[[Event], None]] = {
+        self._handlers: dict[str, Callable[[Event], None]] = {
             "X": self._complete,
             "C": self._count,
             **dict.fromkeys("iIRn", self._instant),
@@ -112,10 +112,10 @@ class ChromeTrace:
         kind = str(event.get("ph", ""))
         if kind == "M":
             self._name(event)
-        elif kind in self._sorters and not abs(_number(event.get("ts"))) < _NEVER:
+        elif kind in self._handlers and not abs(_number(event.get("ts"))) < _NEVER:
             self.left_out["events without a time"] += 1
-        elif kind in self._sorters:
-            self._sorters[kind](event)
+        elif kind in self._handlers:
+            self._handlers[kind](event)
         elif event:  # some writers end their list with an empty event
             self.left_out[kind_of(kind)] += 1
 
@@ -190,11 +190,11 @@ class ChromeTrace:
         self._open.setdefault(_identity(event), []).append(event)
 
     def _end(self, event: Event) -> None:
-        began = self._open.get(_identity(event))
-        if not began:
+        open_events = self._open.get(_identity(event))
+        if not open_events:
             self.left_out["end events without a beginning"] += 1
             return
-        opening = began.pop()
+        opening = open_events.pop()
         arguments = {**_mapping(opening.get("args")), **_mapping(event.get("args"))}
         duration = _number(event["ts"]) - _number(opening["ts"])
         self._span({"name": event.get("name", ""), **opening, "args": arguments}, duration)
@@ -223,13 +223,13 @@ def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
     trace = ChromeTrace()
     with intake.open(source) as file:
         stream = TraceStream(file)
-        for events in _pieces(stream, source):
+        for events in _chunks(stream, source):
             for event in events:
                 if isinstance(event, dict):
                     trace.take(event)
     trace.finish()
     trace.metadata = stream.metadata
-    if stream.is_cut:
+    if stream.is_truncated:
         offset = f"{format_count(stream.bytes_read)} bytes of JSON"
         intake.remarks.append(f"{source.path} is truncated after {offset}")
     trace.left_out["unreadable events"] += stream.left_out
@@ -240,24 +240,24 @@ def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
     return trace
 
 
-def _pieces(stream: TraceStream, source: Source) -> Iterator[list[Any]]:
+def _chunks(stream: TraceStream, source: Source) -> Iterator[list[Any]]:
     try:
-        for _, listed in stream.pieces():
+        for _, listed in stream.chunks():
             yield json.loads(listed, strict=False)
     except (DamagedError, ValueError) as error:
-        where = f"near byte {format_count(stream.bytes_read)}"
-        raise DamagedError(f"Cannot read {source.path} {where}: {error}") from error
+        position = f"near byte {format_count(stream.bytes_read)}"
+        raise DamagedError(f"Cannot read {source.path} {position}: {error}") from error
 
 
 def operations_of(
     trace: ChromeTrace,
     shift_ns: int,
-    place_of: Callable[[Track], TraceLocation],
+    location_of: Callable[[Track], TraceLocation],
     category_of: Callable[[Span, TraceLocation], OperationCategory],
 ) -> tuple[Columns, Operations]:
     """The columns of OPERATIONS, and the operations used for finding steps."""
     spans = trace.spans
-    by_key = {key: place_of(trace.track(key)) for key in trace.keys}
+    by_key = {key: location_of(trace.track(key)) for key in trace.keys}
     locations = [by_key[span.key] for span in spans]
     numbers = {location: number for number, location in enumerate(dict.fromkeys(locations))}
     on_lane = np.array([numbers[location] for location in locations], dtype=np.int32)

@@ -80,10 +80,10 @@ class WorkerRows:
                 raise StoreError(f"Cannot write the job: {self._writer.outbox.last_error}")
         self.counts[family.name] += len(starts_ns)
         if len(starts_ns):
-            has_lasted = "duration_ns" in indices
-            durations_ns = columns[indices["duration_ns"]] if has_lasted else [0]
+            has_durations = "duration_ns" in indices
+            durations_ns = columns[indices["duration_ns"]] if has_durations else [0]
             ends_ns = starts_ns + np.asarray(durations_ns, dtype=np.int64)
-            self._cover(int(starts_ns.min()), int(ends_ns.max()))
+            self._extend_range(int(starts_ns.min()), int(ends_ns.max()))
 
     def add_rows(self, family: Family, rows: Sequence[Sequence[Any]]) -> None:
         """Write rows in order of time."""
@@ -96,7 +96,7 @@ class WorkerRows:
         reason = "not supported by the importer"
         self.add_rows(NOTICES, [(NoticeKind.NOT_COLLECTED.value, what, reason, *extent)])
 
-    def _cover(self, start_ns: int, end_ns: int) -> None:
+    def _extend_range(self, start_ns: int, end_ns: int) -> None:
         self.start_ns = start_ns if self.start_ns is None else min(self.start_ns, start_ns)
         self.end_ns = end_ns if self.end_ns is None else max(self.end_ns, end_ns)
 
@@ -141,13 +141,13 @@ class JobDraft:
         self._clock = clock
         self._backend = open_backend(job_uri(store, f"{_DRAFT}{name}-{os.urandom(4).hex()}"))
         self._final = open_backend(job_uri(store, name))
-        self._parts: list[WorkerRows] = []
+        self._recordings: list[WorkerRows] = []
         refuse_link(self._final)
         if self._final.exists(layout.JOB):
-            raise self._name_is_taken()
+            raise self._name_in_use_error()
 
     def __enter__(self) -> Self:
-        _remove_forgotten(self._store, self._clock.now_ns())
+        _remove_abandoned_drafts(self._store, self._clock.now_ns())
         return self
 
     def __exit__(
@@ -161,7 +161,7 @@ class JobDraft:
     def worker(self, source: WorkerDescription) -> WorkerRows:
         """Add a recording; recordings with the same rank belong to one worker."""
         rows = WorkerRows(self._backend, source, self._clock)
-        self._parts.append(rows)
+        self._recordings.append(rows)
         return rows
 
     def publish(self, command: Sequence[str], folder: str) -> None:
@@ -171,11 +171,11 @@ class JobDraft:
             command: Recorded as the command of the job.
             folder: The folder of the recordings.
         """
-        lives = _lives(self._parts)
+        lives = _lives(self._recordings)
         nodes = sorted({life.source.node for life in lives})
         for node in nodes:
             node_lives = [life for life in lives if life.source.node == node]
-            self._describe(node_lives, command, folder)
+            self._write_documents(node_lives, command, folder)
         for life in lives:
             for family in FAMILIES.values():
                 family_folder = FamilyFolder(
@@ -184,7 +184,7 @@ class JobDraft:
                 seal_folder(family_folder, is_over=True, merge_all=True)
         self._move(JobInfo(self.name, self._clock.now_ns(), nodes[0]))
 
-    def _describe(self, lives: Sequence[_Life], command: Sequence[str], folder: str) -> None:
+    def _write_documents(self, lives: Sequence[_Life], command: Sequence[str], folder: str) -> None:
         """Write the documents of a node and its workers."""
         first = lives[0].source
         attempt = Attempt(
@@ -219,22 +219,22 @@ class JobDraft:
     def _move(self, info: JobInfo) -> None:
         """Copy everything to the final folder; the job document is written last."""
         if self._final.entries(""):
-            raise self._name_is_taken()
+            raise self._name_in_use_error()
         keys = [entry.key for entry in self._backend.entries("")]
-        is_ours = False
+        was_created = False
         try:
             for key in keys:
                 self._final.write(key, self._backend.read(key))
-            is_ours = self._final.create(layout.JOB, encode_facts(info, layout.JOB))
+            was_created = self._final.create(layout.JOB, encode_facts(info, layout.JOB))
         finally:
-            if not is_ours:
+            if not was_created:
                 self._final.delete(keys)
-        if not is_ours:
-            raise self._name_is_taken()
+        if not was_created:
+            raise self._name_in_use_error()
         if self._store == absolute_store(DEFAULT_STORE):
             open_backend(self._store).create(".gitignore", b"*\n")
 
-    def _name_is_taken(self) -> JobExistsError:
+    def _name_in_use_error(self) -> JobExistsError:
         return JobExistsError(
             f"Job {self.name!r} already exists in {self._store}. "
             f"Choose another --name, or remove it with: sonde rm {self.name}"
@@ -257,7 +257,7 @@ def _lives(recordings: Sequence[WorkerRows]) -> list[_Life]:
     return [lives[rank] for rank in sorted(lives)]
 
 
-def _remove_forgotten(store: str, now_ns: int) -> None:
+def _remove_abandoned_drafts(store: str, now_ns: int) -> None:
     """Remove drafts of imports that were killed."""
     for name in open_backend(store).folders(""):
         if name.startswith(_DRAFT):

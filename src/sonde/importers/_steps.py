@@ -98,8 +98,8 @@ class Training:
 
 
 def _row(name: str, category: EventCategory, start_ns: int, end_ns: int, step: int) -> EventRow:
-    lasted_ns = end_ns - start_ns
-    return (name, category.value, _MAIN_LANE, start_ns, lasted_ns, step, Mode.TRAIN.value, "")
+    duration_ns = end_ns - start_ns
+    return (name, category.value, _MAIN_LANE, start_ns, duration_ns, step, Mode.TRAIN.value, "")
 
 
 def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Training:
@@ -109,10 +109,10 @@ def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Trainin
         operations: All operations.
         steps: The steps, if the recording does not mark them by names.
     """
-    host = operations.take(_are(operations.devices, "cpu".__eq__))
+    host = operations.take(_mask_of(operations.devices, "cpu".__eq__))
     step_lane = _lane_with_most(host, [_STEP])
     lane = _lane_with_most(host, _PHASES.values()) or step_lane
-    marked, main = (host.take(_are(host.lanes, each.__eq__)) for each in (step_lane, lane))
+    marked, main = (host.take(_mask_of(host.lanes, each.__eq__)) for each in (step_lane, lane))
     phases = {
         phase: _intervals(main.take(_named(main, pattern))) for phase, pattern in _PHASES.items()
     }
@@ -135,7 +135,7 @@ def _passes(
 ) -> dict[Phase, list[Interval]]:
     """Forward and backward passes, from backward functions, which may run on any thread."""
     functions = _intervals(
-        host.take(_are(host.names, lambda name: bool(_BACKWARD_PART.match(name))))
+        host.take(_mask_of(host.names, lambda name: bool(_BACKWARD_PART.match(name))))
     )
     is_outside = ~_inside(main.starts_ns, functions)
     operators = _intervals(main.take((main.sequences >= 0) & is_outside))
@@ -143,12 +143,14 @@ def _passes(
     begins = {start for start, _ in backward}
     computed = _joined(operators, [*breaks, *begins])
     # operators without a following backward pass, such as a metric, are not a forward pass
-    turns = np.array(sorted({*breaks, *begins, *(start for start, _ in computed)}), dtype=np.int64)
+    boundaries = np.array(
+        sorted({*breaks, *begins, *(start for start, _ in computed)}), dtype=np.int64
+    )
     forward = []
     for start, end in computed:
-        index = int(np.searchsorted(turns, start, side="right"))
-        if index < len(turns) and turns[index] in begins:
-            forward.append((start, min(end, int(turns[index]))))
+        index = int(np.searchsorted(boundaries, start, side="right"))
+        if index < len(boundaries) and boundaries[index] in begins:
+            forward.append((start, min(end, int(boundaries[index]))))
     return {Phase.FORWARD: forward, Phase.BACKWARD: backward}
 
 
@@ -177,25 +179,25 @@ def _steps_by(optimizer: Sequence[Interval], main: Operations) -> list[Step]:
 
 def is_step_or_phase(name: str) -> bool:
     """Whether a name looks like a step or a phase."""
-    return any(_fits(name, pattern) for pattern in (_STEP, *_PHASES.values()))
+    return any(_matches(name, pattern) for pattern in (_STEP, *_PHASES.values()))
 
 
 def _named(operations: Operations, pattern: re.Pattern[str]) -> BoolArray:
-    return _are(operations.names, lambda name: _fits(name, pattern))
+    return _mask_of(operations.names, lambda name: _matches(name, pattern))
 
 
 def _plain(name: str) -> str:
     return name.strip(_DECORATION).lower()
 
 
-def _fits(name: str, pattern: re.Pattern[str]) -> bool:
+def _matches(name: str, pattern: re.Pattern[str]) -> bool:
     return pattern.fullmatch(_plain(name)) is not None
 
 
-def _are(values: Sequence[str], question: Callable[[str], bool]) -> BoolArray:
+def _mask_of(values: Sequence[str], predicate: Callable[[str], bool]) -> BoolArray:
     """Which texts satisfy a predicate, evaluated once per distinct text."""
-    answers = {value: question(value) for value in set(values)}
-    return np.array([answers[value] for value in values], dtype=np.bool_)
+    results = {value: predicate(value) for value in set(values)}
+    return np.array([results[value] for value in values], dtype=np.bool_)
 
 
 def _intervals(operations: Operations) -> list[Interval]:
@@ -220,6 +222,6 @@ def _inside(instants_ns: IntArray, intervals: Sequence[Interval]) -> BoolArray:
     if not intervals:
         return np.zeros(len(instants_ns), dtype=np.bool_)
     starts, ends = (np.array(edge, dtype=np.int64) for edge in zip(*intervals, strict=True))
-    reach = np.maximum.accumulate(ends)
+    latest_ends = np.maximum.accumulate(ends)
     before = np.searchsorted(starts, instants_ns, side="right") - 1
-    return (before >= 0) & (instants_ns < reach[np.maximum(before, 0)])
+    return (before >= 0) & (instants_ns < latest_ends[np.maximum(before, 0)])

@@ -52,10 +52,10 @@ class ChromeTraceImporter(Importer):
         shift_ns = trace.base_ns + intake.shift_ns(source.path, first_ns, last_ns)
         processes = {key[0] for key in trace.keys}
 
-        def place_of(track: Track) -> TraceLocation:
+        def location_of(track: Track) -> TraceLocation:
             return _location_of(track, is_one_of_many=len(processes) > 1)
 
-        columns, operations = operations_of(trace, shift_ns, place_of, _category_of)
+        columns, operations = operations_of(trace, shift_ns, location_of, _category_of)
         devices = sorted(set(operations.devices) - {"cpu"})
         device = devices[0] if devices else "cpu"
         rows = intake.worker(

@@ -42,7 +42,7 @@ class KinetoImporter(Importer):
             raise DamagedError(
                 f"{source.path} has no operations, only {_listed(trace.other_events)}"
             )
-        if trace.is_cut:
+        if trace.is_truncated:
             offset = pluralize(source.path.stat().st_size, "byte")
             intake.remarks.append(f"{source.path} is truncated after {offset}")
         first_ns, last_ns = int(trace.start_ns[0]), int(trace.start_ns[-1])

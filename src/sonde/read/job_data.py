@@ -153,7 +153,7 @@ class JobData:
         self.attempts = find_attempts(self.facts, self._now_ns)
         self._recent_ns = since_ns
         self._views.clear()
-        self.begin_at(self._before(since_ns))
+        self.limit_to(self._reading_start(since_ns))
 
     @property
     def since_ns(self) -> int | None:
@@ -164,9 +164,9 @@ class JobData:
         """Extend the data back to an earlier instant; None means no limit."""
         if self._since_ns is not None and (since_ns is None or since_ns < self._since_ns):
             self._views[self._since_ns] = copy(self)
-            self.begin_at(self._before(since_ns))
+            self.limit_to(self._reading_start(since_ns))
 
-    def begin_at(self, since_ns: int | None) -> None:
+    def limit_to(self, since_ns: int | None) -> None:
         """Limit the data to that since an instant, and drop cached data."""
         self._since_ns = since_ns
         self._cache = {}
@@ -174,20 +174,20 @@ class JobData:
         self._blocks: BoundedCache[_Block] = BoundedCache(_MAX_BLOCKS * ranks)
         self._windows: BoundedCache[Mapping[str, TensorRows]] = BoundedCache(_MAX_WINDOWS * ranks)
 
-    def reaching(self, start_ns: int | None) -> "JobData":
+    def view_since(self, start_ns: int | None) -> "JobData":
         """A view of the job that reads little more than the data since an instant."""
-        since_ns = None if self._since_ns is None else self._before(start_ns)
+        since_ns = None if self._since_ns is None else self._reading_start(start_ns)
         if self._since_ns is None or since_ns is None or since_ns <= self._since_ns:
             return self
         if since_ns not in self._views:
             self._views[since_ns] = copy(self)
-            self._views[since_ns].begin_at(since_ns)
+            self._views[since_ns].limit_to(since_ns)
         return self._views[since_ns]
 
     @property
     def recent(self) -> "JobData":
         """A view of the job with the data since the last refresh."""
-        return self.reaching(self._recent_ns)
+        return self.view_since(self._recent_ns)
 
     def worker(self, rank: int) -> WorkerReader:
         """The rows of one worker."""
@@ -204,7 +204,7 @@ class JobData:
         return self._cached(key, lambda: read_steps(self.worker(rank), mode, within=within))
 
     def ends(self, attempt: JobAttempt, rank: int, mode: str) -> IntArray:
-        """When those steps finished."""
+        """When the finished steps of a worker in one attempt ended."""
         key = ("ends", attempt.number, rank, mode)
         return self._cached(key, lambda: self.steps(attempt, rank, mode).ends_ns)
 
@@ -213,16 +213,16 @@ class JobData:
         key = ("scalars", attempt.number, rank)
         return self._cached(key, lambda: _scalars(self.worker(rank), self._within(attempt)))
 
-    def scalars_called(
+    def scalars_named(
         self, attempt: JobAttempt, rank: int, mode: str, names: Container[str]
     ) -> tuple[ScalarRows, ...]:
         """The scalars of one mode whose names are in `names`."""
 
-        def choose() -> tuple[ScalarRows, ...]:
+        def select() -> tuple[ScalarRows, ...]:
             rows = self.scalars(attempt, rank)
             return tuple(scalar for scalar in rows if scalar.mode == mode and scalar.name in names)
 
-        return self._cached(("scalars called", attempt.number, rank, mode, names), choose)
+        return self._cached(("scalars called", attempt.number, rank, mode, names), select)
 
     def samples(
         self, attempt: JobAttempt, node: str, metric: str
@@ -240,14 +240,16 @@ class JobData:
         key = ("observations", attempt.number, rank)
         return self._cached(key, lambda: _observations(self.worker(rank), self._within(attempt)))
 
-    def observed(self, attempt: JobAttempt, rank: int, kind: str) -> tuple[ObservationRows, ...]:
+    def matching_observations(
+        self, attempt: JobAttempt, rank: int, kind: str
+    ) -> tuple[ObservationRows, ...]:
         """The observations whose kind matches a pattern."""
 
-        def choose() -> tuple[ObservationRows, ...]:
-            rows_of, fitting = self.observations(attempt, rank), Matching(kind)
-            return tuple(rows for name, rows in rows_of.items() if name in fitting)
+        def select() -> tuple[ObservationRows, ...]:
+            rows_of, matches = self.observations(attempt, rank), Matching(kind)
+            return tuple(rows for name, rows in rows_of.items() if name in matches)
 
-        return self._cached(("observed", attempt.number, rank, kind), choose)
+        return self._cached(("observed", attempt.number, rank, kind), select)
 
     def infos(self) -> Mapping[str, Holders]:
         """Facts about each tensor."""
@@ -315,7 +317,7 @@ class JobData:
             (attempt.number, rank, mode, number, with_histogram), read
         )
 
-    def _before(self, start_ns: int | None) -> int | None:
+    def _reading_start(self, start_ns: int | None) -> int | None:
         """Where reading starts: rounded to a power of two, so that cached data can be shared."""
         if start_ns is None:
             return None

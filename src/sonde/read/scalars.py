@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pyarrow as pa
 
-from sonde.read.workers import WorkerReader, of_one_training
+from sonde.read.workers import WorkerReader, is_of_latest_attempt
 from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.format import SCALARS
@@ -102,7 +102,7 @@ def reduce_scalars(table: pa.Table) -> pa.Table:
     If a worker recorded several values in one step, the last one counts.
     """
     times, lives = to_numpy(table["time_ns"]), to_numpy(table["life_start_ns"])
-    is_current = of_one_training(times, lives, *_numbers(table, *_TEXTS, "step"))
+    is_current = is_of_latest_attempt(times, lives, *_numbers(table, *_TEXTS, "step"))
     table = table.take(from_numpy(np.flatnonzero(is_current)))
     keys = _numbers(table, *_TEXTS, "step", "worker")
     order = np.lexsort((to_numpy(table["time_ns"]), *reversed(keys)))

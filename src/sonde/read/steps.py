@@ -5,6 +5,7 @@ the phases of a step always add up to its duration.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,31 +112,31 @@ def read_steps(
     details, _ = texts_of(table["detail"])
     rows = _rows(reader, table)
     categories = table["category"]
-    is_main = _is(table["lane"], MAIN_LANE)
-    is_phase = _is(categories, EventCategory.PHASE.value, EventCategory.USER.value) & is_main
-    is_forward = is_phase & _is(table["name"], Phase.FORWARD.value)
-    done = _finished(rows.take(_is(categories, EventCategory.STEP.value)))
+    is_main = _is_any_of(table["lane"], MAIN_LANE)
+    is_phase = _is_any_of(categories, EventCategory.PHASE.value, EventCategory.USER.value) & is_main
+    is_forward = is_phase & _is_any_of(table["name"], Phase.FORWARD.value)
+    finished = _finished(rows.take(_is_any_of(categories, EventCategory.STEP.value)))
     facts = [_facts(text) for text in details] or [{}]
-    is_timed = np.array([bool(step_facts.get("timed", True)) for step_facts in facts])[done.details]
-    passes = np.bincount(_of_finished(done, rows.take(is_forward))[1], minlength=len(done.steps))
+    is_timed = _flags(facts, "timed", finished.details, default=True)
+    passes = np.bincount(
+        _events_of_finished(finished, rows.take(is_forward))[1], minlength=len(finished.steps)
+    )
     return StepTable(
         worker=reader.rank,
         mode=mode,
-        steps=done.steps,
-        starts_ns=done.starts_ns,
-        durations_ns=done.durations_ns,
-        phases_ns=with_estimates(_phases(done, rows.take(is_phase), names), is_timed),
-        device_seconds=_device(done, rows.take(_is(categories, EventCategory.DEVICE.value)), names),
+        steps=finished.steps,
+        starts_ns=finished.starts_ns,
+        durations_ns=finished.durations_ns,
+        phases_ns=with_estimates(_phases(finished, rows.take(is_phase), names), is_timed),
+        device_seconds=_device(
+            finished, rows.take(_is_any_of(categories, EventCategory.DEVICE.value)), names
+        ),
         micro_steps=np.array([step_facts.get("micro_steps", 1) for step_facts in facts])[
-            done.details
+            finished.details
         ],
         passes=passes[nearest_timed(is_timed)],
-        is_skipped=np.array([bool(step_facts.get("skipped")) for step_facts in facts])[
-            done.details
-        ],
-        is_profiled=np.array([bool(step_facts.get("profiled")) for step_facts in facts])[
-            done.details
-        ],
+        is_skipped=_flags(facts, "skipped", finished.details),
+        is_profiled=_flags(facts, "profiled", finished.details),
         is_timed=is_timed,
     )
 
@@ -152,7 +153,7 @@ def _rows(reader: WorkerReader, table: pa.Table) -> _Rows:
     )
 
 
-def _is(column: pa.ChunkedArray, *texts: str) -> BoolArray:
+def _is_any_of(column: pa.ChunkedArray, *texts: str) -> BoolArray:
     """Which rows hold one of the given texts."""
     distinct, numbers = texts_of(column)
     is_match = np.array([text in texts for text in distinct], dtype=np.bool_)
@@ -167,41 +168,52 @@ def _finished(rows: _Rows) -> _Rows:
     return rows.take(order[is_last])
 
 
-def _of_finished(done: _Rows, rows: _Rows) -> tuple[_Rows, IntArray]:
+def _events_of_finished(finished: _Rows, rows: _Rows) -> tuple[_Rows, IntArray]:
     """The events that belong to finished steps, and the indices of these steps."""
-    if not len(done.steps):
+    if not len(finished.steps):
         return rows.take(np.empty(0, dtype=np.int64)), np.empty(0, dtype=np.int64)
-    indices = np.minimum(np.searchsorted(done.steps, rows.steps), len(done.steps) - 1)
-    is_known = (done.steps[indices] == rows.steps) & (done.lives[indices] == rows.lives)
+    indices = np.minimum(np.searchsorted(finished.steps, rows.steps), len(finished.steps) - 1)
+    is_known = (finished.steps[indices] == rows.steps) & (finished.lives[indices] == rows.lives)
     return rows.take(is_known), indices[is_known]
 
 
-def _phases(done: _Rows, rows: _Rows, names: list[str]) -> dict[str, IntArray]:
-    inside, indices = _of_finished(done, rows)
+def _phases(finished: _Rows, rows: _Rows, names: list[str]) -> dict[str, IntArray]:
+    inside, indices = _events_of_finished(finished, rows)
     # clip phases to their step: they must not take time from neighboring steps
-    ends_ns = (done.starts_ns + done.durations_ns)[indices]
-    inside = inside.clipped(done.starts_ns[indices], ends_ns)
+    ends_ns = (finished.starts_ns + finished.durations_ns)[indices]
+    inside = inside.clipped(finished.starts_ns[indices], ends_ns)
     own_ns = exclusive_time_ns(inside.starts_ns, inside.starts_ns + inside.durations_ns)
-    by_phase = {phase: np.zeros(len(done.steps), dtype=np.int64) for phase in _PHASES}
+    by_phase = {phase: np.zeros(len(finished.steps), dtype=np.int64) for phase in _PHASES}
     for number in sorted(set(inside.names.tolist()), key=lambda number: names[number]):
         is_phase = inside.names == number
-        total = by_phase.setdefault(names[number], np.zeros(len(done.steps), dtype=np.int64))
+        total = by_phase.setdefault(names[number], np.zeros(len(finished.steps), dtype=np.int64))
         np.add.at(total, indices[is_phase], own_ns[is_phase])
-    by_phase[Phase.BETWEEN.value] += done.durations_ns - np.sum(list(by_phase.values()), axis=0)
+    by_phase[Phase.BETWEEN.value] += finished.durations_ns - np.sum(list(by_phase.values()), axis=0)
     return by_phase
 
 
-def _device(done: _Rows, rows: _Rows, names: list[str]) -> dict[str, FloatArray]:
+def _device(finished: _Rows, rows: _Rows, names: list[str]) -> dict[str, FloatArray]:
     """Time on devices, summed over all of them."""
-    inside, indices = _of_finished(done, rows)
+    inside, indices = _events_of_finished(finished, rows)
     by_phase: dict[str, FloatArray] = {}
     for number in sorted(set(inside.names.tolist()), key=lambda number: names[number]):
         is_phase = inside.names == number
-        total = np.full(len(done.steps), np.nan)
+        total = np.full(len(finished.steps), np.nan)
         total[indices[is_phase]] = 0.0
         np.add.at(total, indices[is_phase], inside.durations_ns[is_phase] / NANOSECONDS)
         by_phase[names[number]] = total
     return by_phase
+
+
+def _flags(
+    facts: Sequence[dict[str, Any]],
+    name: str,
+    details: npt.NDArray[np.int32],
+    *,
+    default: bool = False,
+) -> BoolArray:
+    """A flag of each step, given the facts of each distinct detail."""
+    return np.array([bool(step_facts.get(name, default)) for step_facts in facts])[details]
 
 
 def _facts(detail: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.read.arrays import to_array
 from sonde.read.documents import read_document
-from sonde.read.workers import WorkerReader, of_one_training
+from sonde.read.workers import WorkerReader, is_of_latest_attempt
 from sonde.records.arrays import FloatArray, IntArray
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.worker import TensorIndex, TensorInfo
@@ -211,14 +211,14 @@ def merge_shards(shards: Sequence[TensorRows]) -> tuple[IntArray, IntArray, Colu
     ranks = np.array([shard.worker for shard in shards], dtype=np.int64)
     steps = np.concatenate([shard.steps for shard in shards])
     times_ns = np.concatenate([shard.times_ns for shard in shards])
-    worlds = np.concatenate([shard.world_sizes for shard in shards])
+    world_sizes = np.concatenate([shard.world_sizes for shard in shards])
     starts_ns = np.concatenate([shard.life_starts_ns for shard in shards])
-    current = np.flatnonzero(of_one_training(times_ns, starts_ns, steps))
+    current = np.flatnonzero(is_of_latest_attempt(times_ns, starts_ns, steps))
     # by step, then by rank
     order = current[np.argsort(steps[current], kind="stable")]
     distinct, firsts, counts = np.unique(steps[order], return_index=True, return_counts=True)
     # n workers have the ranks 0 to n-1
-    holders = np.searchsorted(np.sort(ranks), worlds[order][firsts])
+    holders = np.searchsorted(np.sort(ranks), world_sizes[order][firsts])
     is_complete = counts == holders
     firsts, counts = firsts[is_complete], counts[is_complete]
     columns = {

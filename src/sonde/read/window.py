@@ -248,7 +248,7 @@ class Window:
             observations: list[Observation] = []
             for rank in self.attempt.ranks:
                 within = self.times[rank]
-                for rows in self.data.observed(self.attempt, rank, kind):
+                for rows in self.data.matching_observations(self.attempt, rank, kind):
                     inside = _slice(rows.times_ns, within.start_ns, within.end_ns)
                     if inside.start < inside.stop:
                         observations += rows.take(inside)
@@ -309,7 +309,7 @@ class Window:
     def _scalar_rows(self, mode: str, names: Container[str]) -> list[ScalarRows]:
         scalars = []
         for rank in self.attempt.ranks:
-            for scalar in self.data.scalars_called(self.attempt, rank, mode, names):
+            for scalar in self.data.scalars_named(self.attempt, rank, mode, names):
                 inside = self._inside(rank, mode, scalar.steps, scalar.times_ns)
                 if inside.start < inside.stop:
                     scalars.append(scalar.take(inside))

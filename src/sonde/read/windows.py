@@ -126,7 +126,10 @@ def step_windows(
             rank: mark.time_of(steps, attempt, is_last=is_last) for rank, mark in marks.items()
         }
         within = _enclosing_range(times)
-        yield number, Window(data.reaching(within.start_ns), attempt, within, steps, times, is_last)
+        yield (
+            number,
+            Window(data.view_since(within.start_ns), attempt, within, steps, times, is_last),
+        )
 
 
 def ending_window(
@@ -148,7 +151,7 @@ def ending_window(
     within = _enclosing_range(times)
     yield (
         number,
-        Window(data.reaching(within.start_ns), attempt, within, steps, times, is_last=True),
+        Window(data.view_since(within.start_ns), attempt, within, steps, times, is_last=True),
     )
 
 
@@ -170,7 +173,7 @@ def time_windows(
         if not is_due:
             return
         times = dict.fromkeys(attempt.ranks, within)
-        recent = data.reaching(start_ns)
+        recent = data.view_since(start_ns)
         yield index, Window(recent, attempt, within, None, times, index + 1 == last)
         index += 1
 

@@ -192,7 +192,9 @@ def _with_workers(
     return replace(notice, what=f"{notice.what} ({word} {', '.join(ranks)})")
 
 
-def of_one_training(times_ns: Instants, life_starts_ns: Instants, *keys: IntArray) -> BoolArray:
+def is_of_latest_attempt(
+    times_ns: Instants, life_starts_ns: Instants, *keys: IntArray
+) -> BoolArray:
     """Which rows of several workers with equal keys (such as the step) belong to the same attempt.
 
     Workers restart together before any of them finishes a step. So a row older than a later life

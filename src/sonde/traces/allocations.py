@@ -45,7 +45,7 @@ class MemoryTrace:
 def decode_memory_trace(source: bytes | Path | BinaryIO) -> MemoryTrace:
     """Decode the trace of one memory window."""
     trace = MemoryTrace()
-    for _, listed in TraceStream(source).pieces():
+    for _, listed in TraceStream(source).chunks():
         for event in json.loads(listed):
             name = str(event.get("name", ""))
             if name == _CHANGE:

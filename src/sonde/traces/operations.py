@@ -71,7 +71,7 @@ class Trace:
     metadata: dict[str, Any]  # of the document, without events
     process_names: dict[int | str, str]
     is_absolute: bool  # whether its times have a date
-    is_cut: bool  # whether it is truncated
+    is_truncated: bool  # whether it is truncated
     left_out: int  # unreadable events
     other_events: Counter[str]  # events without a duration, by kind
 
@@ -121,7 +121,7 @@ def decode_trace(
     """
     stream = TraceStream(source, block_bytes)
     columns = TraceColumns()
-    for events, listed in stream.pieces():
+    for events, listed in stream.chunks():
         columns.add(events, listed)
         del events, listed  # before the next are read
     return _Assembly(stream, columns).trace(anchors, start_ns)
@@ -177,7 +177,7 @@ class _Assembly:
             metadata=self._stream.metadata,
             process_names=columns.process_names,
             is_absolute=is_absolute,
-            is_cut=self._stream.is_cut,
+            is_truncated=self._stream.is_truncated,
             left_out=self._stream.left_out,
             other_events=columns.other_events,
         )

@@ -48,37 +48,37 @@ class TraceStream:
 
     def __init__(self, source: bytes | Path | BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
         self.metadata: dict[str, Any] = {}  # of the document, without events
-        self.is_cut = False  # whether the trace is truncated
+        self.is_truncated = False  # whether the trace is truncated
         self.left_out = 0  # unreadable events
         self.bytes_read = 0
         self._blocks = _blocks(source, block_bytes)
         self._rest = b""
 
-    def pieces(self) -> Iterator[tuple[list[Any], bytes]]:
+    def chunks(self) -> Iterator[tuple[list[Any], bytes]]:
         """Chunks of events, with the JSON array that they were read from."""
         head, self._rest = self._read_head()
         closing = b"" if head is None else b"]}"
         is_closed = False
-        for block in self._counted():
-            piece = self._quick_piece(block)
-            if piece is None:
+        for block in self._count_blocks():
+            chunk = self._quick_chunk(block)
+            if chunk is None:
                 self._rest += block
-                piece, is_closed = self._careful_piece()
-            if piece[0]:
-                yield piece
-            del piece  # free memory before the next chunk
+                chunk, is_closed = self._careful_chunk()
+            if chunk[0]:
+                yield chunk
+            del chunk  # free memory before the next chunk
             if is_closed:
                 break
         else:
-            piece, is_closed = self._careful_piece()
-            if piece[0]:
-                yield piece
+            chunk, is_closed = self._careful_chunk()
+            if chunk[0]:
+                yield chunk
         # the format allows a bare array without the closing bracket
-        is_whole = head is None and not self._rest.strip(_SEPARATORS)
-        self.is_cut = not is_closed and not is_whole
+        is_complete = head is None and not self._rest.strip(_SEPARATORS)
+        self.is_truncated = not is_closed and not is_complete
         self._read_metadata(head, closing)
 
-    def _counted(self) -> Iterator[bytes]:
+    def _count_blocks(self) -> Iterator[bytes]:
         for block in self._blocks:
             self.bytes_read += len(block)
             yield block
@@ -86,7 +86,7 @@ class TraceStream:
     def _read_head(self) -> tuple[bytes | None, bytes]:
         """The text before the events (None for a bare array), and the text after it."""
         read = b""
-        for block in self._counted():
+        for block in self._count_blocks():
             read += block
             start = read.lstrip()
             if start.startswith(b"["):
@@ -98,7 +98,7 @@ class TraceStream:
                 break
         raise DamagedError("Not a trace: no traceEvents and no array of events")
 
-    def _quick_piece(self, block: bytes) -> tuple[list[Any], bytes] | None:
+    def _quick_chunk(self, block: bytes) -> tuple[list[Any], bytes] | None:
         """The events up to the last complete one; None if decoding fails."""
         end = _last_end(block)
         if not end:
@@ -112,7 +112,7 @@ class TraceStream:
         self._rest = block[end:]
         return events, listed
 
-    def _careful_piece(self) -> tuple[tuple[list[Any], bytes], bool]:
+    def _careful_chunk(self) -> tuple[tuple[list[Any], bytes], bool]:
         """The complete events, found by counting brackets, and whether the array ends."""
         text = self._rest.lstrip(_SEPARATORS)
         ends, close = _event_ends(text)
@@ -144,8 +144,8 @@ class TraceStream:
         if head is None:
             return
         tail = b""
-        if not self.is_cut:
-            tail = b"".join([self._rest, *self._counted()])
+        if not self.is_truncated:
+            tail = b"".join([self._rest, *self._count_blocks()])
         for document in (head + b"]" + tail, head + closing):
             try:
                 metadata = json.loads(document, strict=False)

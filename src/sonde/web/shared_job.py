@@ -75,7 +75,7 @@ class SharedJob:
         self._episodes: _Locked[EpisodesReader] | None = None
         self._version: tuple[object, ...] = ()
         self._token = object()  # part of every key: all jobs of the server share the cache
-        self._note_facts(began=clock.seconds())
+        self._record_version(began=clock.seconds())
         self._info = self._opened.facts.info
 
     @property
@@ -95,7 +95,7 @@ class SharedJob:
             began = self.clock.seconds()
             if began >= self._due:
                 self._opened.read_facts()
-                self._note_facts(began)
+                self._record_version(began)
             return self._opened.facts
 
     @property
@@ -215,7 +215,7 @@ class SharedJob:
         with self._episodes.use(None) as reader:
             yield reader
 
-    def _note_facts(self, began: float) -> None:
+    def _record_version(self, began: float) -> None:
         """Record the version of the facts just read, and when to read them again."""
         facts = self._opened.facts
         version = (facts.state, facts.end_ns, len(facts.attempts))

@@ -52,7 +52,7 @@ class WorkerTrace:
         self.categories, self.category_numbers = texts_of(table["category"])
         names, numbers = texts_of(table["name"])
         self._plain_numbers: IntArray = numbers.astype(np.int64)
-        self.names, self.name_numbers = self._titled(names, self._plain_numbers)
+        self.names, self.name_numbers = self._display_names(names, self._plain_numbers)
         self._table = table
         self.tracks = self._find_tracks()
 
@@ -87,8 +87,8 @@ class WorkerTrace:
     def matching(self, text: str) -> IntArray:
         """Indices of slices whose name contains a text, ignoring case, sorted by time."""
         needle = text.casefold()
-        fits = np.array([needle in name.casefold() for name in self.names] or [False])
-        return np.flatnonzero(fits[self.name_numbers]) if len(self) else np.empty(0, np.int64)
+        is_match = np.array([needle in name.casefold() for name in self.names] or [False])
+        return np.flatnonzero(is_match[self.name_numbers]) if len(self) else np.empty(0, np.int64)
 
     def index_at(self, track: Track, lane: int, instant_ns: int) -> int | None:
         """The slice of a lane at an instant."""
@@ -137,8 +137,8 @@ class WorkerTrace:
             for candidate in matches
             if self.categories[int(self.category_numbers[candidate])] == _RUNTIME
         ]
-        away_ns = np.abs(self.starts_ns[calls] - self.starts_ns[index])
-        return calls[int(away_ns.argmin())] if calls else None
+        distances_ns = np.abs(self.starts_ns[calls] - self.starts_ns[index])
+        return calls[int(distances_ns.argmin())] if calls else None
 
     def _module_of(self, index: int) -> str:
         return str(self._table["module"][index].as_py())
@@ -152,7 +152,7 @@ class WorkerTrace:
         phases = indices[is_in]
         return self.names[int(self.name_numbers[phases[-1]])] if len(phases) else None
 
-    def _titled(self, names: Sequence[str], numbers: IntArray) -> tuple[list[str], IntArray]:
+    def _display_names(self, names: Sequence[str], numbers: IntArray) -> tuple[list[str], IntArray]:
         """Names as they are shown: each step includes its number."""
         step = EventCategory.STEP.value
         if step not in self.categories:
