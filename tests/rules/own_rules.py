@@ -1,4 +1,4 @@
-"""Rules as people write them, good and bad, for tests of what carries them."""
+"""Custom rules, working and broken, for tests of the engine."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,9 @@ from sonde.rules._rule import State
 
 
 class LossTooLarge(sonde.Rule):
-    """The loss is larger than it may be.
+    """The loss is larger than a limit.
 
-    Why it matters: somebody wants it so.
+    Why it matters: it is an example.
     What to do: lower it.
     """
 
@@ -45,7 +45,7 @@ class Broken(sonde.Rule):
 
 
 class Hoarder(sonde.Rule):
-    """A rule that keeps what cannot be kept."""
+    """A rule whose state cannot be saved."""
 
     needs = (sonde.Losses(),)
 
@@ -55,7 +55,7 @@ class Hoarder(sonde.Rule):
 
 
 class Quiet(sonde.Rule):
-    """A rule that is never shown what it needs."""
+    """A rule that needs data that is never recorded."""
 
     needs = (sonde.Metric("gpu.utilization_percent"), sonde.Scalars("reward"))
 
@@ -66,7 +66,7 @@ class Quiet(sonde.Rule):
 
 
 class Endless(sonde.Rule):
-    """A rule that never comes to an end."""
+    """A rule that never returns."""
 
     needs = (sonde.Losses(),)
 

@@ -1,4 +1,4 @@
-"""A function can be a rule."""
+"""Rules defined as functions with `@sonde.rule`."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from tests.fakes.training import with_losses
 def loss_too_large(
     rule: Rule, window: Window, state: State, *, limit: float = 2.0
 ) -> Iterator[sonde.Finding]:
-    """The loss is larger than anybody would accept.
+    """The loss is larger than a limit.
 
     What to do: train better.
     """
@@ -31,7 +31,7 @@ def loss_too_large(
 @pytest.mark.parametrize(
     ("value", "limit", "expected"), [(3.0, 2.0, 1), (3.0, 4.0, 0), (1.0, 2.0, 0)]
 )
-def test_it_is_asked_like_any_other_with_its_parameters(
+def test_a_function_rule_runs_with_its_parameters(
     value: float, limit: float, expected: int
 ) -> None:
     job = with_losses(np.full(20, value)).job()
@@ -40,9 +40,9 @@ def test_it_is_asked_like_any_other_with_its_parameters(
     assert judgement["LossTooLarge"].parameters == {"limit": limit}
 
 
-def test_the_name_the_pages_and_the_parameters_come_from_the_function() -> None:
+def test_name_documentation_and_parameters_come_from_the_function() -> None:
     assert loss_too_large.name() == "LossTooLarge"
-    assert loss_too_large.pages().question == "The loss is larger than anybody would accept."
+    assert loss_too_large.pages().question == "The loss is larger than a limit."
     assert loss_too_large.pages().advice == "train better."
     assert describe_parameters(loss_too_large) == [("limit", "a number", "2")]
     assert loss_too_large.window_steps == 10
@@ -54,7 +54,7 @@ def test_a_wrong_parameter_is_an_error_that_names_it() -> None:
         build_rule(loss_too_large, {"limit": "much"})
 
 
-def test_what_takes_other_arguments_is_an_error_that_says_which() -> None:
+def test_wrong_arguments_of_the_function_are_an_error() -> None:
     def odd(window: Window) -> Iterator[sonde.Finding]:
         yield from ()
 

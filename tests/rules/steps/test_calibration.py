@@ -1,4 +1,4 @@
-"""Rules on losses leave trainings alone that are well, of every kind that we know."""
+"""Rules on losses do not fire on healthy training of many kinds."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ RULES = (
 
 
 def alarms(scalars: Mapping[str, Sequence[float]]) -> list[str]:
-    """What rules say of a job with these scalars at every step."""
+    """Return the findings on a job with these scalars at every step."""
     job = FakeJob()
     worker = job.worker()
     for step, values in enumerate(zip(*scalars.values(), strict=True)):
@@ -29,12 +29,12 @@ def alarms(scalars: Mapping[str, Sequence[float]]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", HEALTHY)
-def test_a_healthy_loss_is_left_alone(kind: str) -> None:
+def test_a_healthy_loss_is_not_reported(kind: str) -> None:
     run = HEALTHY[kind](np.random.default_rng(1))
-    remaining_names = {name: item.tolist() for name, item in run.scalars.items()}
-    assert alarms({"loss": run.losses.tolist(), **remaining_names}) == []
+    scalars = {name: values.tolist() for name, values in run.scalars.items()}
+    assert alarms({"loss": run.losses.tolist(), **scalars}) == []
 
 
 @pytest.mark.parametrize("kind", TRAININGS)
-def test_a_real_training_is_left_alone(kind: str) -> None:
+def test_a_real_training_is_not_reported(kind: str) -> None:
     assert alarms(train(kind, seed=1)) == []

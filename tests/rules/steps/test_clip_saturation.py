@@ -1,4 +1,4 @@
-"""ClipSaturation: planted faults and their healthy twins."""
+"""ClipSaturation: jobs with the fault and similar healthy jobs."""
 
 import numpy as np
 
@@ -8,25 +8,25 @@ from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses
 
 
-def judged(factors: FloatArray) -> Evaluation:
+def evaluate(factors: FloatArray) -> Evaluation:
     job = with_losses(np.ones(len(factors)), scalars={"clip_factor": factors.tolist()})
     return job.job().check("ClipSaturation")["ClipSaturation"]
 
 
 def factors(norm: float, value: float = 1.0, steps: int = 500, seed: int = 0) -> FloatArray:
-    """What clipping leaves of gradients of about this norm."""
+    """Clip factors of gradients with about this norm."""
     norms = norm * np.exp(0.3 * np.random.default_rng(seed).standard_normal(steps))
     return np.asarray(np.minimum(1.0, value / norms))
 
 
-def test_clipping_that_leaves_nearly_nothing_is_found() -> None:
-    [episode] = judged(factors(norm=100.0)).episodes
+def test_clipping_to_a_small_fraction_is_found() -> None:
+    [episode] = evaluate(factors(norm=100.0)).episodes
     assert float(str(episode.finding.evidence["times_too_small"])) > 50
     assert episode.finding.message.startswith("Clipping keeps 1")
 
 
 def with_rollouts(every: int, acts: int) -> FakeJob:
-    """An agent whose steps are clipped; it acts so often before every so many steps."""
+    """A job with clipped steps and a rollout of `acts` passes every `every` steps."""
     job = FakeJob()
     worker = job.worker()
     for step in range(400):
@@ -38,7 +38,7 @@ def with_rollouts(every: int, acts: int) -> FakeJob:
     return job.end()
 
 
-def test_clipping_is_advice_in_reinforcement_learning() -> None:
+def test_clipping_is_info_in_reinforcement_learning() -> None:
     for every, acts, severity in (
         (16, 64, Severity.INFO),
         (200, 1000, Severity.INFO),  # most windows have no rollout
@@ -56,21 +56,21 @@ def test_the_loss_need_not_fall_in_reinforcement_learning() -> None:
     assert with_rollouts(100, 10).job().check("LossNotDecreasing")["LossNotDecreasing"].episodes
 
 
-def test_a_job_that_is_over_is_judged_sooner() -> None:
-    assert judged(factors(100.0, steps=170)).episodes
+def test_a_finished_job_needs_fewer_steps() -> None:
+    assert evaluate(factors(100.0, steps=170)).episodes
 
 
-def test_clipping_now_and_then_and_by_a_little_is_healthy() -> None:
+def test_occasional_and_slight_clipping_is_healthy() -> None:
     for norm in (0.5, 1.5, 6.0):
-        result = judged(factors(norm))
+        result = evaluate(factors(norm))
         assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_clipping_at_the_beginning_is_what_it_is_for() -> None:
-    assert judged(np.append(factors(100.0, steps=150), factors(1.0, steps=400))).episodes == ()
+def test_clipping_at_the_start_is_healthy() -> None:
+    assert evaluate(np.append(factors(100.0, steps=150), factors(1.0, steps=400))).episodes == ()
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = judged(factors(100.0, steps=120))
+def test_a_short_job_reports_how_much_data_is_missing() -> None:
+    result = evaluate(factors(100.0, steps=120))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == "Not enough data: 70 of 100 steps with clipped gradients"

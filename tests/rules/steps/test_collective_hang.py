@@ -1,4 +1,4 @@
-"""CollectiveHang: planted faults and their healthy twins."""
+"""CollectiveHang: jobs with the fault and similar healthy jobs."""
 
 from collections.abc import Mapping
 
@@ -9,37 +9,37 @@ from sonde.records.job import ExitReason
 from tests.fakes.job import FakeJob
 from tests.fakes.worker import FakeWorker
 
-WAITS = ("collective", "train (train.py:40)")
-LOADS = ("loading", "train (train.py:31)")
-WORKS = ("", "shuffle (data.py:7)")
-SAVES = ("checkpoint", "save (train.py:60)")
+WAITING = ("collective", "train (train.py:40)")
+LOADING = ("loading", "train (train.py:31)")
+WORKING = ("", "shuffle (data.py:7)")
+SAVING = ("checkpoint", "save (train.py:60)")
 
 
-def judged(job: FakeJob) -> Evaluation:
+def evaluate(job: FakeJob) -> Evaluation:
     return job.job().check("CollectiveHang")["CollectiveHang"]
 
 
 def hanging(
-    locations: Mapping[int, tuple[str, str] | None], seconds: int = 300, goes_on_after: int = 0
+    locations: Mapping[int, tuple[str, str] | None], seconds: int = 300, steps_after: int = 0
 ) -> FakeJob:
-    """Workers that do twenty steps; then each stands somewhere, or is gone where that is None."""
+    """A job whose workers are stuck at these locations after 20 steps; None: has stopped."""
     job = FakeJob()
     workers = {rank: job.worker(rank, world_size=len(locations)) for rank in locations}
     for step in range(20):
-        _one_step(job, workers, step)
+        _record_step(job, workers, step)
     for second in range(10, seconds + 10, 10):
         job.record({"cpu.utilization_percent": [5.0]}, 10.0)
         for rank, location in locations.items():
             if location is not None:
-                _stand(workers[rank], location, second)
-    for worker in workers.values() if goes_on_after else ():
+                _record_standstill(workers[rank], location, second)
+    for worker in workers.values() if steps_after else ():
         worker.observation("standing-still", "", 20)
-    for step in range(20, 20 + goes_on_after):
-        _one_step(job, workers, step)
+    for step in range(20, 20 + steps_after):
+        _record_step(job, workers, step)
     return job.end()
 
 
-def _stand(worker: FakeWorker, location: tuple[str, str], second: int) -> None:
+def _record_standstill(worker: FakeWorker, location: tuple[str, str], second: int) -> None:
     if second in (30, 60, 120, 240, 480, 960):
         section, line = location
         facts = {"in": section, "stack": []}
@@ -47,7 +47,7 @@ def _stand(worker: FakeWorker, location: tuple[str, str], second: int) -> None:
     worker.beat().flush()
 
 
-def _one_step(job: FakeJob, workers: Mapping[int, FakeWorker], step: int) -> None:
+def _record_step(job: FakeJob, workers: Mapping[int, FakeWorker], step: int) -> None:
     now_ns = job.clock.now_ns()
     for worker in workers.values():
         job.clock._now_ns = now_ns
@@ -55,94 +55,94 @@ def _one_step(job: FakeJob, workers: Mapping[int, FakeWorker], step: int) -> Non
     job.record({"cpu.utilization_percent": [50.0]}, 0.0)
 
 
-@pytest.mark.parametrize("location", [LOADS, WORKS])
-def test_the_worker_that_does_not_come_is_named_with_its_line(location: tuple[str, str]) -> None:
-    [episode] = judged(hanging({0: WAITS, 1: WAITS, 2: location})).episodes
+@pytest.mark.parametrize("location", [LOADING, WORKING])
+def test_the_missing_worker_is_named_with_its_line(location: tuple[str, str]) -> None:
+    [episode] = evaluate(hanging({0: WAITING, 1: WAITING, 2: location})).episodes
     assert (episode.finding.worker, episode.severity) == (2, Severity.WARNING)
     assert f"worker 2 is stuck in {location[1]}" in episode.finding.message
     assert "2 of 3 workers have been waiting" in episode.finding.message
 
 
-def test_after_ten_minutes_it_is_critical() -> None:
-    [episode] = judged(hanging({0: WAITS, 1: WORKS}, seconds=700)).episodes
+def test_a_hang_of_ten_minutes_is_critical() -> None:
+    [episode] = evaluate(hanging({0: WAITING, 1: WORKING}, seconds=700)).episodes
     assert episode.severity is Severity.CRITICAL
 
 
-def test_a_worker_without_a_sign_of_life_is_named_at_once() -> None:
-    [episode] = judged(hanging({0: WAITS, 1: None})).episodes
+def test_a_worker_without_heartbeat_is_named() -> None:
+    [episode] = evaluate(hanging({0: WAITING, 1: None})).episodes
     assert (episode.finding.worker, episode.severity) == (1, Severity.CRITICAL)
     assert "worker 1 sends no heartbeat" in episode.finding.message
 
 
-def test_workers_that_all_wait_do_not_wait_for_the_same() -> None:
-    [episode] = judged(hanging({0: WAITS, 1: WAITS})).episodes
+def test_waiting_of_all_workers_is_reported_as_different_collectives() -> None:
+    [episode] = evaluate(hanging({0: WAITING, 1: WAITING})).episodes
     assert episode.finding.worker is None
     assert "in different collectives" in episode.finding.message
 
 
-def test_a_hang_that_ends_is_over() -> None:
-    [episode] = judged(hanging({0: WAITS, 1: WORKS}, goes_on_after=15)).episodes
+def test_a_hang_that_ends_is_resolved() -> None:
+    [episode] = evaluate(hanging({0: WAITING, 1: WORKING}, steps_after=15)).episodes
     assert not episode.is_open
 
 
 def failed(detail: str, second: str = "", reason: ExitReason = ExitReason.EXCEPTION) -> FakeJob:
-    """Two workers of which the first fails; the other one, too, where a message is given."""
+    """A job with two workers: the first fails, and the second, too, if it has a message."""
     job = FakeJob()
     workers = {rank: job.worker(rank, world_size=2) for rank in (0, 1)}
     for step in range(20):
-        _one_step(job, workers, step)
+        _record_step(job, workers, step)
     workers[0].fail("RuntimeError: closed by peer", detail=detail)
     if second:
         workers[1].fail(second, reason)
     return job.fail()
 
 
-def test_who_was_not_there_when_a_collective_failed_is_named() -> None:
+def test_the_worker_missing_from_a_failed_collective_is_named() -> None:
     for job in (
         failed("in a collective: all_reduce"),
         failed("in a collective: all_reduce", "SIGTERM", ExitReason.SIGNAL),
     ):
-        [episode] = judged(job).episodes
+        [episode] = evaluate(job).episodes
         assert (episode.finding.worker, episode.severity) == (1, Severity.CRITICAL)
         assert "worker 0 failed in a collective: all_reduce" in episode.finding.message
         assert "worker 1 was not in it" in episode.finding.message
 
 
-def test_a_failure_of_its_own_is_no_hang() -> None:
-    assert judged(failed("in a collective: all_reduce", "ValueError: 3")).episodes == ()
-    assert judged(failed("")).episodes == ()
+def test_a_worker_with_its_own_exception_is_not_a_hang() -> None:
+    assert evaluate(failed("in a collective: all_reduce", "ValueError: 3")).episodes == ()
+    assert evaluate(failed("")).episodes == ()
 
 
 HEALTHY: dict[str, dict[int, tuple[str, str] | None]] = {
-    "one saves a checkpoint": {0: SAVES, 1: WAITS},
-    "all work": {0: WORKS, 1: WORKS},
-    "one compiles": {0: ("compiling", "train (train.py:3)"), 1: WAITS},
+    "one saves a checkpoint": {0: SAVING, 1: WAITING},
+    "all work": {0: WORKING, 1: WORKING},
+    "one compiles": {0: ("compiling", "train (train.py:3)"), 1: WAITING},
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_who_works_is_waited_for(name: str) -> None:
-    assert judged(hanging(HEALTHY[name])).episodes == ()
+def test_long_work_of_one_worker_is_not_a_hang(name: str) -> None:
+    assert evaluate(hanging(HEALTHY[name])).episodes == ()
 
 
 def test_a_short_wait_is_healthy() -> None:
-    assert judged(hanging({0: WAITS, 1: WORKS}, seconds=100, goes_on_after=15)).episodes == ()
+    assert evaluate(hanging({0: WAITING, 1: WORKING}, seconds=100, steps_after=15)).episodes == ()
 
 
-def test_who_evaluates_is_waited_for() -> None:
+def test_evaluation_by_one_worker_is_not_a_hang() -> None:
     job = FakeJob()
     workers = {rank: job.worker(rank, world_size=2) for rank in (0, 1)}
     for step in range(20):
-        _one_step(job, workers, step)
+        _record_step(job, workers, step)
     for second in range(30, 330, 10):
-        _stand(workers[1], WAITS, second)
+        _record_standstill(workers[1], WAITING, second)
         workers[0].step(second, {"forward": 10.0}, mode="eval").beat().flush()
         job.record({"cpu.utilization_percent": [50.0]}, 0.0)
-    assert judged(job.end()).episodes == ()
+    assert evaluate(job.end()).episodes == ()
 
 
-def test_one_worker_hangs_alone() -> None:
-    result = judged(hanging({0: WAITS}))
+def test_a_job_with_one_worker_is_not_applicable() -> None:
+    result = evaluate(hanging({0: WAITING}))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_APPLICABLE,
         "the job has only one worker",

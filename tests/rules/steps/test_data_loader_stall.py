@@ -1,15 +1,15 @@
-"""DataLoaderStall: planted faults and their healthy twins."""
+"""DataLoaderStall: jobs with the fault and similar healthy jobs."""
 
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 
 
-def judged(job: FakeJob) -> Evaluation:
+def evaluate(job: FakeJob) -> Evaluation:
     return job.job().check("DataLoaderStall")["DataLoaderStall"]
 
 
 def stalled(waits: dict[int, float], steps: int = 200, starts: tuple[int, ...] = ()) -> FakeJob:
-    """A job that waits a millisecond for each batch, and longer at some steps."""
+    """A job that waits 1 ms for each batch, except at the steps in `waits`."""
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
@@ -22,41 +22,41 @@ def stalled(waits: dict[int, float], steps: int = 200, starts: tuple[int, ...] =
     return job.end()
 
 
-def test_one_long_wait_is_found_with_its_step() -> None:
-    [episode] = judged(stalled({123: 5.0})).episodes
+def test_a_long_wait_is_found_with_its_step() -> None:
+    [episode] = evaluate(stalled({123: 5.0})).episodes
     assert (episode.first_step, episode.last_step) == (123, 123)
     assert "waited 5 s for the batch of step 123" in episode.finding.message
     assert episode.severity is Severity.WARNING
 
 
-def test_a_wait_that_costs_little_of_the_time_is_worth_a_word() -> None:
-    [episode] = judged(stalled({4000: 3.0}, steps=4100)).episodes
+def test_a_stall_with_little_lost_time_is_info() -> None:
+    [episode] = evaluate(stalled({4000: 3.0}, steps=4100)).episodes
     assert episode.severity is Severity.INFO
 
 
 def test_short_waits_and_first_steps_are_healthy() -> None:
     for waits in ({123: 1.0}, {0: 30.0, 5: 9.0}, {}):
-        result = judged(stalled(waits))
+        result = evaluate(stalled(waits))
         assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_iterators_that_get_going_are_healthy() -> None:
+def test_the_start_of_an_iterator_is_healthy() -> None:
     waits = {100: 6.0, 101: 3.0}
-    assert judged(stalled(waits, starts=(100,))).episodes == ()
-    assert judged(stalled(waits)).episodes
+    assert evaluate(stalled(waits, starts=(100,))).episodes == ()
+    assert evaluate(stalled(waits)).episodes
 
 
-def test_slow_steps_are_compared_with_slow_steps() -> None:
+def test_waits_are_compared_with_the_step_time() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(100):
         worker.step(step, {"data_wait": 4.0 if step == 60 else 0.1, "forward": 2.0})
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert evaluate(job.end()).episodes == ()
 
 
 def quick_loop(stall: float, steps: int = 600) -> FakeJob:
-    """A loop of 8 ms that waits longer once."""
+    """A job with steps of 8 ms and a single long wait."""
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
@@ -65,10 +65,10 @@ def quick_loop(stall: float, steps: int = 600) -> FakeJob:
     return job.end()
 
 
-def test_one_stall_in_a_loop_of_milliseconds_is_found() -> None:
-    [episode] = judged(quick_loop(0.8)).episodes
+def test_a_stall_in_a_fast_loop_is_found() -> None:
+    [episode] = evaluate(quick_loop(0.8)).episodes
     assert (episode.first_step, episode.severity) == (300, Severity.WARNING)
 
 
-def test_a_hiccup_in_a_loop_of_milliseconds_is_healthy() -> None:
-    assert judged(quick_loop(0.3)).episodes == ()
+def test_a_short_pause_in_a_fast_loop_is_healthy() -> None:
+    assert evaluate(quick_loop(0.3)).episodes == ()

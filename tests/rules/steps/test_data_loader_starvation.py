@@ -1,4 +1,4 @@
-"""DataLoaderStarvation: planted faults and their healthy twins."""
+"""DataLoaderStarvation: jobs with the fault and similar healthy jobs."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from tests.fakes.job import FakeJob, series_of
 STEPS = 200
 
 
-def judged(job: FakeJob) -> Evaluation:
+def evaluate(job: FakeJob) -> Evaluation:
     return job.job().check("DataLoaderStarvation")["DataLoaderStarvation"]
 
 
@@ -23,7 +23,7 @@ def waiting(
     device: str = "cpu",
     steps: int = STEPS,
 ) -> FakeJob:
-    """A job whose steps wait so long; iterators start at some of them."""
+    """A job whose steps wait for data; iterators start at the steps in `starts`."""
     job = FakeJob()
     worker = job.worker(device=device)
     facts = {"num_workers": processes, "cores": 8}
@@ -36,8 +36,8 @@ def waiting(
     return job.end()
 
 
-def test_waiting_for_data_is_found_with_its_cost_and_a_way_out() -> None:
-    [episode] = judged(waiting(lambda _: 0.05)).episodes
+def test_waiting_for_data_is_found_with_its_cost_and_advice() -> None:
+    [episode] = evaluate(waiting(lambda _: 0.05)).episodes
     evidence = episode.finding.evidence
     assert evidence["lost_percent"] == pytest.approx(50, abs=1)
     assert evidence["seconds_per_step_to_win"] == pytest.approx(0.05)
@@ -46,81 +46,81 @@ def test_waiting_for_data_is_found_with_its_cost_and_a_way_out() -> None:
     assert "gpu_hours_lost" not in evidence
 
 
-def test_on_a_gpu_its_hours_are_counted() -> None:
-    [episode] = judged(waiting(lambda _: 0.05, device="cuda:0")).episodes
+def test_lost_gpu_hours_are_reported_on_a_gpu() -> None:
+    [episode] = evaluate(waiting(lambda _: 0.05, device="cuda:0")).episodes
     assert float(str(episode.finding.evidence["gpu_hours_lost"])) > 0
 
 
-def test_every_fourth_wait_of_a_loader_with_four_processes_counts() -> None:
+def test_waits_of_every_fourth_batch_are_found() -> None:
     job = waiting(lambda step: 0.3 if step % 4 == 0 else 0.0, processes=4)
-    [episode] = judged(job).episodes
+    [episode] = evaluate(job).episodes
     assert "4 loader processes prepare it. 8 loader processes" in episode.finding.advice
 
 
 def test_more_processes_than_cores_are_not_advised() -> None:
-    [episode] = judged(waiting(lambda _: 2.0)).episodes
+    [episode] = evaluate(waiting(lambda _: 2.0)).episodes
     assert "(num_workers=8) would help; also make batches cheaper" in episode.finding.advice
 
 
-def test_where_every_core_has_a_process_batches_must_become_cheaper() -> None:
-    [episode] = judged(waiting(lambda _: 2.0, processes=8)).episodes
+def test_cheaper_batches_are_advised_if_every_core_has_a_process() -> None:
+    [episode] = evaluate(waiting(lambda _: 2.0, processes=8)).episodes
     assert "there are only 8 cores: make batches cheaper" in episode.finding.advice
 
 
 HEALTHY: dict[str, Callable[[int], float]] = {
-    "a little": lambda _: 0.01,
-    "nothing": lambda _: 0.0,
+    "short waits": lambda _: 0.01,
+    "no waits": lambda _: 0.0,
     "one long wait in every twenty": lambda step: 2.0 if step % 20 == 7 else 0.001,
-    "for some steps only": lambda step: 0.2 if 60 <= step < 95 else 0.001,
+    "waits at a few steps": lambda step: 0.2 if 60 <= step < 95 else 0.001,
     "first steps": lambda step: 3.0 if step < 10 else 0.001,
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_loaders_that_keep_up_are_left_alone(name: str) -> None:
-    result = judged(waiting(HEALTHY[name]))
+def test_loaders_that_keep_up_are_not_reported(name: str) -> None:
+    result = evaluate(waiting(HEALTHY[name]))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_a_tiny_model_that_is_quicker_than_any_loader_is_left_alone() -> None:
-    assert judged(waiting(lambda _: 0.002, computing=0.001)).episodes == ()
+def test_very_short_waits_of_a_tiny_model_are_not_reported() -> None:
+    assert evaluate(waiting(lambda _: 0.002, computing=0.001)).episodes == ()
 
 
-def test_iterators_that_get_going_do_not_count() -> None:
+def test_the_start_of_an_iterator_does_not_count() -> None:
     starts = tuple(range(0, STEPS, 10))
     job = waiting(lambda step: 1.0 if step in starts else 0.001, starts=starts)
-    assert judged(job).episodes == ()
-    assert judged(waiting(lambda step: 1.0 if step % 10 == 0 else 0.001)).episodes
+    assert evaluate(job).episodes == ()
+    assert evaluate(waiting(lambda step: 1.0 if step % 10 == 0 else 0.001)).episodes
 
 
-def test_evaluation_and_checkpoints_are_not_the_loaders() -> None:
+def test_evaluation_and_checkpoints_do_not_count() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(STEPS):
-        aside = {"evaluation": 1.0, "checkpoint": 1.0} if step % 50 == 49 else {}
-        worker.step(step, {"data_wait": 0.01, "forward": 0.05, **aside})
+        extra = {"evaluation": 1.0, "checkpoint": 1.0} if step % 50 == 49 else {}
+        worker.step(step, {"data_wait": 0.01, "forward": 0.05, **extra})
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert evaluate(job.end()).episodes == ()
 
 
-def test_starvation_is_over_once_data_is_there() -> None:
-    [episode] = judged(waiting(lambda step: 0.05 if step < 90 else 0.0)).episodes
+def test_starvation_is_resolved_when_data_arrives_in_time() -> None:
+    [episode] = evaluate(waiting(lambda step: 0.05 if step < 90 else 0.0)).episodes
     assert not episode.is_open
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
+def test_a_short_job_reports_how_much_data_is_missing() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(30):
         worker.step(step, {"data_wait": float(np.float64(0.1)), "forward": 0.05})
     worker.flush()
-    result = judged(job.end())
+    result = evaluate(job.end())
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == "Not enough data: 20 of 60 steps after the first 10"
 
 
 @pytest.mark.parametrize(("pressure", "is_found"), [(95.0, False), (10.0, True)])
-def test_short_waits_are_not_felt_because_others_take_the_cores(
+def test_short_waits_due_to_cpu_contention_are_not_reported(
     pressure: float, is_found: bool
 ) -> None:
     job = FakeJob()
@@ -131,11 +131,11 @@ def test_short_waits_are_not_felt_because_others_take_the_cores(
             job.writer.add_sample(job.clock.now_ns(), series, (35.0, pressure))
         worker.step(step, {"data_wait": 0.012, "forward": 0.005})
     worker.flush()
-    assert bool(judged(job.end()).episodes) is is_found
+    assert bool(evaluate(job.end()).episodes) is is_found
 
 
 @pytest.mark.parametrize(("threads", "is_found"), [(34.0, False), (3.0, True)])
-def test_who_has_next_to_nothing_of_a_core_may_wait_for_a_disk_unless_a_throng_wants_it(
+def test_a_low_core_share_is_a_disk_wait_unless_many_threads_are_runnable(
     threads: float, is_found: bool
 ) -> None:
     job = FakeJob()
@@ -151,13 +151,13 @@ def test_who_has_next_to_nothing_of_a_core_may_wait_for_a_disk_unless_a_throng_w
             job.writer.add_sample(job.clock.now_ns(), series, sample)
         worker.step(step, {"data_wait": 0.06, "forward": 0.04})
     worker.flush()
-    assert bool(judged(job.end()).episodes) is is_found
+    assert bool(evaluate(job.end()).episodes) is is_found
 
 
 @pytest.mark.parametrize(
     ("cpu", "processes", "is_found"), [(22, 2, False), (22, 0, True), (70, 2, True)]
 )
-def test_what_a_job_has_of_the_cores_is_shared_by_its_loader_processes(
+def test_the_core_share_is_divided_among_loader_processes(
     cpu: float, processes: int, is_found: bool
 ) -> None:
     job = FakeJob()
@@ -174,18 +174,18 @@ def test_what_a_job_has_of_the_cores_is_shared_by_its_loader_processes(
             job.writer.add_sample(job.clock.now_ns(), series, (cpu, 99.0, 25.0, 100.0, 100.0))
         worker.step(step, {"data_wait": 0.04, "forward": 0.03})
     worker.flush()
-    assert bool(judged(job.end()).episodes) is is_found
+    assert bool(evaluate(job.end()).episodes) is is_found
 
 
-def test_a_loader_that_takes_most_of_a_loop_of_milliseconds_is_a_hint() -> None:
-    [episode] = judged(waiting(lambda _: 0.003, computing=0.001)).episodes
+def test_short_waits_that_take_most_of_a_fast_loop_are_info() -> None:
+    [episode] = evaluate(waiting(lambda _: 0.003, computing=0.001)).episodes
     assert episode.severity is Severity.INFO
     assert "spends 75% of its step time" in episode.finding.message
 
 
 @pytest.mark.parametrize(("wait", "computing"), [(0.002, 0.0002), (0.003, 0.004)])
-def test_short_waits_of_little_time_or_share_are_healthy(wait: float, computing: float) -> None:
-    assert judged(waiting(lambda _: wait, computing=computing)).episodes == ()
+def test_short_waits_with_a_small_share_are_healthy(wait: float, computing: float) -> None:
+    assert evaluate(waiting(lambda _: wait, computing=computing)).episodes == ()
 
 
 @pytest.mark.parametrize(("steps", "wait", "starts"), [(40, 0.275, (0,)), (60, 0.16, (0, 30))])
@@ -193,7 +193,7 @@ def test_a_short_job_that_waits_for_seconds_from_the_start_is_reported(
     steps: int, wait: float, starts: tuple[int, ...]
 ) -> None:
     job = waiting(lambda _: wait, computing=0.003, starts=starts, processes=1, steps=steps)
-    [episode] = judged(job).episodes
+    [episode] = evaluate(job).episodes
     assert episode.severity is Severity.WARNING
     assert "Its loader uses num_workers=1." in episode.finding.message
     assert float(str(episode.finding.evidence["lost_seconds"])) >= 3
@@ -210,17 +210,17 @@ SHORT_HEALTHY: dict[str, FakeJob] = {
 
 
 @pytest.mark.parametrize("name", SHORT_HEALTHY)
-def test_a_short_job_whose_loader_only_starts_slowly_is_left_alone(name: str) -> None:
-    result = judged(SHORT_HEALTHY[name])
+def test_a_short_job_with_a_slow_loader_start_is_not_reported(name: str) -> None:
+    result = evaluate(SHORT_HEALTHY[name])
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_seconds_of_waiting_that_begin_later_need_three_windows() -> None:
+def test_waiting_that_begins_later_needs_three_windows() -> None:
     job = waiting(lambda step: 0.3 if 60 <= step < 95 else 0.001, steps=95)
-    assert judged(job).episodes == ()
+    assert evaluate(job).episodes == ()
 
 
-def test_a_number_of_windows_that_is_set_holds_in_short_jobs() -> None:
+def test_an_explicit_number_of_windows_applies_to_short_jobs() -> None:
     job = waiting(lambda _: 0.3, computing=0.003, steps=40).job()
     assert not job.check("DataLoaderStarvation", in_a_row=3)["DataLoaderStarvation"].episodes
     assert job.check("DataLoaderStarvation", in_a_row=1)["DataLoaderStarvation"].episodes

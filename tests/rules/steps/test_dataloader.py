@@ -1,4 +1,4 @@
-"""Dataloader: planted faults and their healthy twins."""
+"""Dataloader: jobs with the fault and similar healthy jobs."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob, series_of
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("Dataloader", **parameters)["Dataloader"]
 
 
@@ -21,7 +21,7 @@ def trained(
     copy: float = 0.0,
     **more: object,
 ) -> FakeJob:
-    """A job whose steps of 0.1 s wait, and copy, for so much of it; on 8 cores."""
+    """A job on 8 cores whose steps of 0.1 s wait for `wait` and copy for `copy` seconds."""
     job = FakeJob()
     start_ns = job.clock.now_ns()
     device = str(more.pop("device", "cpu"))
@@ -39,8 +39,8 @@ def trained(
     return job.end()
 
 
-def test_too_few_processes_are_found_where_steps_wait() -> None:
-    result = judged(trained(1, 0.06))
+def test_too_few_processes_are_found_if_steps_wait() -> None:
+    result = evaluate(trained(1, 0.06))
     [episode] = result.episodes
     assert "node-a has too few loader processes: 1 for 8 cores (12%)" in episode.finding.message
     assert (
@@ -55,9 +55,7 @@ def test_too_few_processes_are_found_where_steps_wait() -> None:
 
 
 @pytest.mark.parametrize(("pressure", "is_found"), [(99.0, False), (10.0, True)])
-def test_waits_that_others_on_the_machine_make_are_not_felt(
-    pressure: float, is_found: bool
-) -> None:
+def test_waits_due_to_cpu_contention_are_not_reported(pressure: float, is_found: bool) -> None:
     job = FakeJob()
     worker = job.worker()
     detail = json.dumps({"num_workers": 0, "cores": 2})
@@ -68,60 +66,60 @@ def test_waits_that_others_on_the_machine_make_are_not_felt(
             job.writer.add_sample(job.clock.now_ns(), series, (35.0, pressure))
         worker.step(step, {"data_wait": 0.012, "forward": 0.005})
     worker.flush()
-    assert bool(judged(job.end()).episodes) is is_found
+    assert bool(evaluate(job.end()).episodes) is is_found
 
 
-def test_a_finding_goes_to_the_last_step_there_is() -> None:
-    [episode] = judged(trained(1, 0.06, steps=250)).episodes
+def test_a_finding_extends_to_the_last_step() -> None:
+    [episode] = evaluate(trained(1, 0.06, steps=250)).episodes
     assert (episode.first_step, episode.last_step) == (0, 249)
 
 
-def test_where_there_is_none_no_share_of_the_cores_is_told() -> None:
-    [episode] = judged(trained(0, 0.06)).episodes
+def test_without_loader_processes_no_share_of_cores_is_reported() -> None:
+    [episode] = evaluate(trained(0, 0.06)).episodes
     assert "too few loader processes: 0 for 8 cores. Steps spend" in episode.finding.message
 
 
 def test_too_many_processes_are_found_over_all_workers_of_a_node() -> None:
-    [episode] = judged(trained(6, 0.06, ranks=4)).episodes
+    [episode] = evaluate(trained(6, 0.06, ranks=4)).episodes
     assert "too many loader processes: 24 for 8 cores (300%)" in episode.finding.message
     assert "6 loader processes share 2 cores: num_workers=2 is enough" in episode.finding.advice
 
 
 HEALTHY = {
-    "nobody waits": trained(0, 0.01),
+    "no loader processes and short waits": trained(0, 0.01),
     "waits are short": trained(0, 0.004),
-    "all waits together are nobody's trouble": trained(0, 0.04, steps=120),
-    "enough of them": trained(8, 0.06),
-    "many, and nobody waits": trained(30, 0.01),
-    "no GPU to pin for": trained(8, 0.0, copy=0.02),
+    "a small total wait": trained(0, 0.04, steps=120),
+    "enough processes": trained(8, 0.06),
+    "too many processes and short waits": trained(30, 0.01),
+    "unpinned memory without a GPU": trained(8, 0.0, copy=0.02),
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_loaders_are_left_alone(name: str) -> None:
-    result = judged(HEALTHY[name])
+def test_healthy_loaders_are_not_reported(name: str) -> None:
+    result = evaluate(HEALTHY[name])
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_memory_that_is_not_pinned_is_told_where_copies_take_time() -> None:
-    [episode] = judged(trained(8, 0.0, copy=0.02, device="cuda:0")).episodes
+def test_unpinned_memory_is_reported_if_copies_take_time() -> None:
+    [episode] = evaluate(trained(8, 0.0, copy=0.02, device="cuda:0")).episodes
     assert "unpinned memory, which takes 20% of the step time" in episode.finding.message
     assert episode.severity is Severity.INFO
-    assert not judged(trained(8, 0.0, copy=0.001, device="cuda:0")).episodes
-    assert not judged(trained(8, 0.0, copy=0.02, device="cuda:0", pin_memory=True)).episodes
+    assert not evaluate(trained(8, 0.0, copy=0.001, device="cuda:0")).episodes
+    assert not evaluate(trained(8, 0.0, copy=0.02, device="cuda:0", pin_memory=True)).episodes
 
 
 def test_a_job_without_a_loader_is_not_applicable() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 1.0}).flush()
-    result = judged(job.end())
+    result = evaluate(job.end())
     assert result.status is RuleStatus.NOT_APPLICABLE
     assert result.reason == "no loading operations recorded"
     assert result.summary == {}
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = judged(trained(0, 0.06, 20))
+def test_a_short_job_reports_how_much_data_is_missing() -> None:
+    result = evaluate(trained(0, 0.06, 20))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 10 of 15 steps after the first 10",
@@ -144,7 +142,7 @@ def short(waits: Callable[[int], float], processes: int, starts: tuple[int, ...]
 
 @pytest.mark.parametrize("processes", [0, 1])
 def test_a_short_job_that_waits_for_seconds_is_reported(processes: int) -> None:
-    [episode] = judged(short(lambda _: 0.275, processes, (0,))).episodes
+    [episode] = evaluate(short(lambda _: 0.275, processes, (0,))).episodes
     assert f"too few loader processes: {processes} for 8 cores" in episode.finding.message
 
 
@@ -157,15 +155,15 @@ SHORT_HEALTHY = {
 
 
 @pytest.mark.parametrize("name", SHORT_HEALTHY)
-def test_a_short_job_whose_loader_only_starts_slowly_is_left_alone(name: str) -> None:
-    assert judged(SHORT_HEALTHY[name]).episodes == ()
+def test_a_short_job_with_a_slow_loader_start_is_not_reported(name: str) -> None:
+    assert evaluate(SHORT_HEALTHY[name]).episodes == ()
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_applies_the_documented_criterion() -> None:
     # 70 % of 8 cores are 5.6, and 200 % are 16
     for processes, is_found in ((5, True), (6, False), (16, False), (17, True)):
-        result = judged(trained(processes, 0.0, 20), setting="classic")
+        result = evaluate(trained(processes, 0.0, 20), setting="classic")
         assert bool(result.triggered) is is_found
-    assert not judged(trained(5, 0.0, 20), setting="classic", min_threshold=60).triggered
-    pinned = judged(trained(8, 0.0, 20, device="cuda:0"), setting="classic")
+    assert not evaluate(trained(5, 0.0, 20), setting="classic", min_threshold=60).triggered
+    pinned = evaluate(trained(8, 0.0, 20, device="cuda:0"), setting="classic")
     assert [episode.finding.subject for episode in pinned.episodes] == ["node-a/pinning"]

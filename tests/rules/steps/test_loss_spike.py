@@ -1,4 +1,4 @@
-"""LossSpike: planted faults and their healthy twins."""
+"""LossSpike: jobs with the fault and similar healthy jobs."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from tests.fakes.training import noisy, with_losses
 SEEDS = range(3)
 
 
-def judged(job: FakeJob) -> Evaluation:
+def evaluate(job: FakeJob) -> Evaluation:
     return job.job().check("LossSpike")["LossSpike"]
 
 
@@ -22,10 +22,10 @@ def falling(steps: int = 600, noise: float = 0.05, seed: int = 0) -> FloatArray:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_spike_that_comes_back_is_found_and_over(seed: int) -> None:
+def test_a_spike_that_recovers_is_found_and_resolved(seed: int) -> None:
     losses = falling(seed=seed)
     losses[300:320] += np.linspace(3.0, 1.5, 20)
-    [episode] = judged(with_losses(losses)).episodes
+    [episode] = evaluate(with_losses(losses)).episodes
     evidence = episode.finding.evidence
     assert (episode.is_open, evidence["has_recovered"]) == (False, True)
     assert (episode.first_step, evidence["peak_step"]) == (300, 300)
@@ -34,10 +34,10 @@ def test_a_spike_that_comes_back_is_found_and_over(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_spike_soon_after_the_loss_came_down_is_found(seed: int) -> None:
+def test_a_spike_soon_after_the_loss_has_fallen_is_found(seed: int) -> None:
     losses = noisy(lambda at: 0.12 + 2.5 * np.exp(-at / 30), 450, 0.3, seed)
     losses[240:256] = np.linspace(6.3, 2.8, 16)
-    [episode] = judged(with_losses(losses)).episodes
+    [episode] = evaluate(with_losses(losses)).episodes
     assert (episode.first_step, episode.is_open) == (240, False)
 
 
@@ -45,91 +45,91 @@ def test_a_spike_soon_after_the_loss_came_down_is_found(seed: int) -> None:
 def test_a_jump_of_a_few_steps_with_a_normal_one_in_between_is_found(first: int) -> None:
     losses = falling()
     losses[[first, first + 1, first + 3, first + 4]] += 3.0
-    [episode] = judged(with_losses(losses)).episodes
+    [episode] = evaluate(with_losses(losses)).episodes
     assert (episode.first_step, episode.is_open) == (first, False)
 
 
-def test_hard_batches_far_from_each_other_are_no_spike() -> None:
+def test_scattered_hard_batches_are_not_a_spike() -> None:
     losses = falling()
     losses[[340, 352, 364, 376]] += 3.0
-    assert judged(with_losses(losses)).episodes == ()
+    assert evaluate(with_losses(losses)).episodes == ()
 
 
-def test_a_spike_over_the_edge_of_a_window_is_one_episode() -> None:
+def test_a_spike_across_two_windows_is_one_episode() -> None:
     losses = falling()
     losses[340:420] += 3.0
-    [episode] = judged(with_losses(losses)).episodes
+    [episode] = evaluate(with_losses(losses)).episodes
     assert (episode.first_step, episode.is_open) == (340, False)
     assert "recovered after 80 steps" in episode.finding.message
 
 
-def test_a_spike_that_stays_is_said_to_stay() -> None:
+def test_a_spike_that_does_not_recover_is_reported_as_such() -> None:
     losses = falling()
     losses[400:] += 3.0
-    [episode] = judged(with_losses(losses)).episodes
+    [episode] = evaluate(with_losses(losses)).episodes
     assert episode.is_open
     assert "has not recovered in 200 steps" in episode.finding.message
 
 
-def test_a_single_step_must_jump_very_far() -> None:
+def test_a_single_step_needs_a_very_large_jump() -> None:
     losses = falling()
-    losses[400] = 6.0  # one hard batch
-    assert judged(with_losses(losses)).episodes == ()
+    losses[400] = 6.0  # a single hard batch
+    assert evaluate(with_losses(losses)).episodes == ()
     losses[400] = 300.0
-    [episode] = judged(with_losses(losses)).episodes
+    [episode] = evaluate(with_losses(losses)).episodes
     assert (episode.first_step, episode.is_open) == (400, False)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_jump_with_the_first_step_of_another_optimizer_is_no_spike(seed: int) -> None:
+def test_a_jump_at_a_new_optimizer_is_not_a_spike(seed: int) -> None:
     losses = falling(seed=seed)
     losses[400:] += 3.0 * np.exp(-np.arange(200) / 40)
-    assert judged(with_losses(losses, optimizers={0: "0", 250: "1"})).episodes
-    assert judged(with_losses(losses, optimizers={0: "0", 400: "1"})).episodes == ()
+    assert evaluate(with_losses(losses, optimizers={0: "0", 250: "1"})).episodes
+    assert evaluate(with_losses(losses, optimizers={0: "0", 400: "1"})).episodes == ()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_jump_with_the_first_step_of_another_loss_is_no_spike(seed: int) -> None:
+def test_a_jump_at_a_new_loss_function_is_not_a_spike(seed: int) -> None:
     losses = falling(seed=seed)
     losses[400:] += 3.0
-    assert judged(with_losses(losses, kinds={0: "Mse", 250: "Nll"})).episodes
-    assert judged(with_losses(losses, kinds={0: "Mse", 400: "Nll"})).episodes == ()
+    assert evaluate(with_losses(losses, kinds={0: "Mse", 250: "Nll"})).episodes
+    assert evaluate(with_losses(losses, kinds={0: "Mse", 400: "Nll"})).episodes == ()
 
 
 @pytest.mark.parametrize("noted_at", [400, 412])
-def test_a_jump_with_samples_of_another_size_is_no_spike(noted_at: int) -> None:
+def test_a_jump_at_a_new_sample_size_is_not_a_spike(noted_at: int) -> None:
     losses = falling()
     losses[400:] += 3.0 * np.exp(-np.arange(200) / 40)
-    assert judged(with_losses(losses, sizes={250: "input"})).episodes
-    assert judged(with_losses(losses, sizes={noted_at: "input"})).episodes == ()
+    assert evaluate(with_losses(losses, sizes={250: "input"})).episodes
+    assert evaluate(with_losses(losses, sizes={noted_at: "input"})).episodes == ()
 
 
-def test_a_learning_rate_that_begins_again_is_no_spike() -> None:
+def test_a_learning_rate_restart_is_not_a_spike() -> None:
     losses = falling()
     losses[400:450] += 1.5
     rates = np.full(600, 0.01)
     rates[:100], rates[400:] = 0.1, 0.1
     scalars = {"learning_rate/0": rates.tolist()}
-    assert judged(with_losses(losses, scalars=scalars)).episodes == ()
+    assert evaluate(with_losses(losses, scalars=scalars)).episodes == ()
     rates[400:] = 1.0  # higher than ever before
-    assert judged(with_losses(losses, scalars={"learning_rate/0": rates.tolist()})).episodes
+    assert evaluate(with_losses(losses, scalars={"learning_rate/0": rates.tolist()})).episodes
 
 
-def test_losses_that_may_jump_are_left_alone() -> None:
+def test_negative_losses_are_not_applicable() -> None:
     losses = falling() - 1.0
     losses[400:450] += 3.0
-    result = judged(with_losses(losses))
+    result = evaluate(with_losses(losses))
     assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
-def test_an_agent_that_plays_is_left_alone() -> None:
+def test_reinforcement_learning_is_not_applicable() -> None:
     job = FakeJob()
     worker = job.worker()
     for step, loss in enumerate(np.append(np.full(200, 0.1), np.full(50, 9.0))):
         worker.scalar("loss", step, float(loss))
         worker.step(step, {"evaluation": 0.01, "forward": 0.1})
     worker.flush()
-    result = judged(job.end())
+    result = evaluate(job.end())
     assert result.status is RuleStatus.NOT_APPLICABLE
     assert "reinforcement learning" in (result.reason or "")
 
@@ -143,7 +143,7 @@ def test_an_agent_that_plays_is_left_alone() -> None:
     ],
     ids=["acts by chance", "evaluates every 5 steps", "evaluates every 50 steps"],
 )
-def test_an_agent_that_still_explores_is_known_by_acting_at_irregular_steps(
+def test_irregular_evaluations_are_recognized_as_reinforcement_learning(
     acts: Callable[[np.random.Generator, int], bool], is_agent: bool
 ) -> None:
     job, rng = FakeJob(), np.random.default_rng(0)
@@ -152,12 +152,12 @@ def test_an_agent_that_still_explores_is_known_by_acting_at_irregular_steps(
         worker.scalar("loss", step, float(loss))
         worker.step(step, {"forward": 0.1} | ({"evaluation": 0.01} if acts(rng, step) else {}))
     worker.flush()
-    result = judged(job.end())
+    result = evaluate(job.end())
     assert (result.status is RuleStatus.NOT_APPLICABLE) is is_agent
     assert bool(result.episodes) is not is_agent
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = judged(with_losses(falling(40)))
+def test_a_short_job_reports_how_much_data_is_missing() -> None:
+    result = evaluate(with_losses(falling(40)))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == "Not enough data: 40 of 101 steps"

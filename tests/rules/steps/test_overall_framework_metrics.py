@@ -1,4 +1,4 @@
-"""OverallFrameworkMetrics: the numbers, and never a finding."""
+"""OverallFrameworkMetrics: statistics without findings."""
 
 import pytest
 
@@ -6,11 +6,11 @@ from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
 
-def judged(job: FakeJob) -> Evaluation:
+def evaluate(job: FakeJob) -> Evaluation:
     return job.job().check("OverallFrameworkMetrics")["OverallFrameworkMetrics"]
 
 
-def test_the_time_of_a_job_is_told_by_mode_phase_and_operator() -> None:
+def test_time_is_reported_by_mode_phase_and_operator() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(100):
@@ -26,7 +26,7 @@ def test_the_time_of_a_job_is_told_by_mode_phase_and_operator() -> None:
     worker.flush()
     job.clock.advance(10.0)
     job.record({"cpu.utilization_percent": [1.0]}, 0.0)
-    result = judged(job.end())
+    result = evaluate(job.end())
     assert (result.status, result.triggered) == (RuleStatus.NO_ISSUES_FOUND, 0)
     expected = {
         "train seconds": 100.0,
@@ -43,6 +43,6 @@ def test_the_time_of_a_job_is_told_by_mode_phase_and_operator() -> None:
     assert {name: result.summary[name] for name in expected} == pytest.approx(expected, rel=0.01)
 
 
-def test_a_job_without_steps_has_nothing_to_say() -> None:
+def test_a_job_without_steps_has_no_summary() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [1.0] * 10})
-    assert judged(job.end()).status is RuleStatus.NOT_APPLICABLE
+    assert evaluate(job.end()).status is RuleStatus.NOT_APPLICABLE

@@ -1,4 +1,4 @@
-"""Rules on steps say the same, whoever looks when, and wherever the watcher was restarted."""
+"""Findings of step rules do not depend on when the monitor refreshes or restarts."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def rules() -> list[Rule]:
 
 
 def grow(job: FakeJob) -> Iterator[None]:
-    """Two workers with every trouble there is, forty steps at a time."""
+    """Record two workers with many kinds of faults, 40 steps at a time."""
     rng = np.random.default_rng(0)
     workers = [job.worker(rank, world_size=2) for rank in (0, 1)]
     for step in range(STEPS):
@@ -68,7 +68,7 @@ def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     ]
 
 
-def test_findings_do_not_depend_on_who_looked_when() -> None:
+def test_findings_do_not_depend_on_refreshes_and_restarts() -> None:
     job = FakeJob()
     runner = Runner(JobData(OpenJob(job.backend, job.clock)), rules())
     for _ in grow(job):
@@ -79,8 +79,8 @@ def test_findings_do_not_depend_on_who_looked_when() -> None:
     afterwards = Runner(JobData(OpenJob(job.backend, job.clock)), rules())
     afterwards.advance()
     assert texts(runner.evaluations) == texts(afterwards.evaluations)
-    result = {evaluation.rule for evaluation in afterwards.evaluations if evaluation.episodes}
-    assert result >= {
+    fired = {evaluation.rule for evaluation in afterwards.evaluations if evaluation.episodes}
+    assert fired >= {
         *("LossSpike", "LossDiverging", "GradientNormSpike", "LearningRateCollapse"),
         *("ClipSaturation", "LowPrecisionOverflow", "DataLoaderStarvation", "DataLoaderStall"),
         *("ThroughputDrop", "Straggler"),

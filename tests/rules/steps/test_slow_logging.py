@@ -1,4 +1,4 @@
-"""SlowLogging: planted faults and their healthy twins."""
+"""SlowLogging: jobs with the fault and similar healthy jobs."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("SlowLogging", **parameters)["SlowLogging"]
 
 
 def printed(each: float, step_seconds: float = 0.01, steps: int = 1500) -> FakeJob:
-    """Steps of that length, in which so many seconds go to output."""
+    """A job whose steps each spend `each` seconds on output."""
     job = FakeJob()
     worker = job.worker()
     reported = 0.0
@@ -28,8 +28,8 @@ def printed(each: float, step_seconds: float = 0.01, steps: int = 1500) -> FakeJ
     return job.end()
 
 
-def test_output_that_eats_the_step_is_found_with_the_line_that_makes_most_of_it() -> None:
-    [episode] = judged(printed(0.006)).episodes
+def test_slow_output_is_found_with_the_slowest_line() -> None:
+    [episode] = evaluate(printed(0.006)).episodes
     assert "Output takes 60% of the training time of worker 0, 6 ms per step" in (
         episode.finding.message
     )
@@ -37,18 +37,18 @@ def test_output_that_eats_the_step_is_found_with_the_line_that_makes_most_of_it(
     assert episode.is_open
 
 
-def test_a_short_job_is_judged_at_its_end() -> None:
-    assert judged(printed(0.006, steps=200)).episodes
+def test_a_short_job_is_checked_at_its_end() -> None:
+    assert evaluate(printed(0.006, steps=200)).episodes
 
 
 @pytest.mark.parametrize(
     ("each", "step_seconds"), [(0.002, 0.01), (0.0, 0.01), (0.0005, 0.001)], ids=str
 )
-def test_healthy_output_is_left_alone(each: float, step_seconds: float) -> None:
-    result = judged(printed(each, step_seconds))
+def test_healthy_output_is_not_reported(each: float, step_seconds: float) -> None:
+    result = evaluate(printed(each, step_seconds))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_a_given_threshold_holds() -> None:
-    assert judged(printed(0.002), threshold=10).triggered
-    assert not judged(printed(0.006), threshold=70).triggered
+def test_an_explicit_threshold_applies() -> None:
+    assert evaluate(printed(0.002), threshold=10).triggered
+    assert not evaluate(printed(0.006), threshold=70).triggered

@@ -1,4 +1,4 @@
-"""Straggler: planted faults and their healthy twins."""
+"""Straggler: jobs with the fault and similar healthy jobs."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,7 +12,7 @@ Phases = Mapping[str, float]
 BASELINE = {"data_wait": 0.01, "forward": 0.03, "backward": 0.05, "optimizer": 0.01}
 
 
-def judged(job: FakeJob) -> Evaluation:
+def evaluate(job: FakeJob) -> Evaluation:
     return job.job().check("Straggler")["Straggler"]
 
 
@@ -23,14 +23,14 @@ def together(
     meets_in: str = "backward",
     device: str = "cpu",
 ) -> FakeJob:
-    """Workers that wait for the slowest of them, in one phase of every step.
+    """A job whose workers wait for the slowest one in a phase of every step.
 
     Args:
-        extra: What a worker takes longer in a step.
-        workers: How many there are; two on a node.
-        steps: How many steps.
-        meets_in: The phase in which they exchange something.
-        device: Where they train.
+        extra: Additional seconds of a worker in a step, by phase.
+        workers: The number of workers, two per node.
+        steps: The number of steps.
+        meets_in: The phase in which workers wait for each other.
+        device: The device of all workers.
     """
     job = FakeJob()
     start_ns = job.clock.now_ns()
@@ -49,73 +49,73 @@ def together(
     for rank in range(workers):
         job.clock._now_ns = start_ns
         worker = job.worker(rank, world_size=workers, device=device, node=f"node-{rank // 2}")
-        for step, all_of_them in enumerate(seconds):
-            longest = max(sum(item.values()) for item in all_of_them)
-            mine = dict(all_of_them[rank])
-            mine[meets_in] += longest - sum(mine.values())
-            worker.step(step, mine)
+        for step, phases_by_rank in enumerate(seconds):
+            longest = max(sum(phases.values()) for phases in phases_by_rank)
+            phases = dict(phases_by_rank[rank])
+            phases[meets_in] += longest - sum(phases.values())
+            worker.step(step, phases)
         worker.flush()
     return job.end()
 
 
 @pytest.mark.parametrize("phase", ["data_wait", "forward", "tokenize"])
 @pytest.mark.parametrize("workers", [2, 4])
-def test_the_worker_that_all_wait_for_is_named_with_its_phase(phase: str, workers: int) -> None:
+def test_the_slowest_worker_is_named_with_its_phase(phase: str, workers: int) -> None:
     job = together(lambda rank, _: {phase: 0.04 if rank == 1 else 0.0}, workers)
-    [episode] = judged(job).episodes
+    [episode] = evaluate(job).episodes
     finding = episode.finding
     assert (finding.worker, finding.node, finding.evidence["phase"]) == (1, "node-0", phase)
     assert finding.evidence["seconds_per_step_to_win"] == pytest.approx(0.04, rel=0.2)
 
 
-def test_who_gathers_parameters_in_the_forward_pass_waits_there() -> None:
+def test_gathering_parameters_in_the_forward_pass_is_not_reported() -> None:
     job = together(lambda rank, _: {"data_wait": 0.04 if rank == 1 else 0.0}, 2, meets_in="forward")
-    [episode] = judged(job).episodes
+    [episode] = evaluate(job).episodes
     assert (episode.finding.worker, episode.finding.evidence["phase"]) == (1, "data_wait")
 
 
-def test_on_gpus_the_hours_of_those_who_wait_are_counted() -> None:
+def test_gpu_hours_of_waiting_workers_are_reported() -> None:
     job = together(lambda rank, _: {"data_wait": 0.04 * (rank == 3)}, device="cuda:0")
-    [episode] = judged(job).episodes
+    [episode] = evaluate(job).episodes
     lost = float(str(episode.finding.evidence["lost_seconds"]))
     assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(3 * lost / 3600)
 
 
-def test_a_straggler_that_recovers_is_over() -> None:
+def test_a_straggler_that_recovers_is_resolved() -> None:
     job = together(lambda rank, step: {"forward": 0.04 * (rank == 1 and step < 200)}, steps=500)
-    [episode] = judged(job).episodes
+    [episode] = evaluate(job).episodes
     assert not episode.is_open
 
 
 HEALTHY: dict[str, Callable[[int, int], Phases]] = {
     "even": lambda *_: {},
     "all are slow": lambda *_: {"data_wait": 0.1},
-    "each is slow in its turn": lambda rank, step: {"data_wait": 0.1 * (step % 4 == rank)},
-    "one logs a little": lambda rank, _: {"logging": 0.005 * (rank == 0)},
-    "one is slow for a while": lambda rank, step: {"forward": 0.1 * (rank == 1 and step < 90)},
+    "workers are slow in turn": lambda rank, step: {"data_wait": 0.1 * (step % 4 == rank)},
+    "one logs for a short time": lambda rank, _: {"logging": 0.005 * (rank == 0)},
+    "one is slow temporarily": lambda rank, step: {"forward": 0.1 * (rank == 1 and step < 90)},
     "one evaluates": lambda rank, step: {"evaluation": 2.0 * (rank == 0 and step % 10 == 0)},
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_workers_are_left_alone(name: str) -> None:
-    result = judged(together(HEALTHY[name]))
+def test_healthy_workers_are_not_reported(name: str) -> None:
+    result = evaluate(together(HEALTHY[name]))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_one_worker_is_nobodys_straggler() -> None:
-    result = judged(together(lambda *_: {}, workers=1))
+def test_a_single_worker_is_not_applicable() -> None:
+    result = evaluate(together(lambda *_: {}, workers=1))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_APPLICABLE,
         "the job has only one worker",
     )
 
 
-def test_what_is_longer_in_the_forward_pass_is_so_in_the_backward_pass() -> None:
+def test_a_longer_forward_pass_counts_for_the_backward_pass() -> None:
     def longer(device: str) -> FakeJob:
         extra = {0: 0.0, 1: 0.009}
         return together(lambda rank, _: {"forward": extra[rank]}, workers=2, device=device)
 
-    [episode] = judged(longer("cpu")).episodes
+    [episode] = evaluate(longer("cpu")).episodes
     assert (episode.finding.worker, episode.finding.evidence["phase"]) == (1, "forward")
-    assert judged(longer("cuda:0")).episodes == ()
+    assert evaluate(longer("cuda:0")).episodes == ()

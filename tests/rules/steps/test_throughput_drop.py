@@ -1,4 +1,4 @@
-"""ThroughputDrop: planted faults and their healthy twins."""
+"""ThroughputDrop: jobs with the fault and similar healthy jobs."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,21 +12,21 @@ from tests.fakes.job import FakeJob, series_of
 BASELINE = {"data_wait": 0.01, "forward": 0.03, "backward": 0.05, "optimizer": 0.01}
 
 
-def judged(job: FakeJob) -> Evaluation:
+def evaluate(job: FakeJob) -> Evaluation:
     return job.job().check("ThroughputDrop")["ThroughputDrop"]
 
 
 def trained(factors: Mapping[str, FloatArray], noise: float = 0.05, rest: float = 0.01) -> FakeJob:
-    """A job whose phases take so many times what they take usually, step by step."""
+    """A job whose phases take `factors` times their baseline, step by step."""
     job = FakeJob()
     worker = job.worker()
     rng = np.random.default_rng(0)
     steps = max(len(factor) for factor in factors.values())
     flat = np.ones(steps)
     for step in range(steps):
-        some = np.exp(noise * rng.standard_normal())
+        jitter = np.exp(noise * rng.standard_normal())
         phases = {
-            name: float(seconds * factors.get(name, flat)[step] * some)
+            name: float(seconds * factors.get(name, flat)[step] * jitter)
             for name, seconds in BASELINE.items()
         }
         worker.step(step, phases, rest=float(rest * factors.get("rest", flat)[step]))
@@ -38,29 +38,29 @@ def slower(times: float, steps: int = 800, since: int = 400) -> FloatArray:
     return np.where(np.arange(steps) < since, 1.0, times)
 
 
-@pytest.mark.parametrize(("phase", "named"), [("data_wait", "data_wait"), ("rest", "between")])
-def test_steps_that_have_become_slower_are_found_with_the_phase(phase: str, named: str) -> None:
-    [episode] = judged(trained({phase: slower(12.0)})).episodes
+@pytest.mark.parametrize(("phase", "reported"), [("data_wait", "data_wait"), ("rest", "between")])
+def test_slower_steps_are_found_with_the_phase(phase: str, reported: str) -> None:
+    [episode] = evaluate(trained({phase: slower(12.0)})).episodes
     evidence = episode.finding.evidence
-    assert (episode.first_step, evidence["phase"]) == (400, named)
+    assert (episode.first_step, evidence["phase"]) == (400, reported)
     assert evidence["before_seconds"] == pytest.approx(0.11, rel=0.1)
     assert evidence["now_seconds"] == pytest.approx(0.22, rel=0.1)
     assert "% fewer steps per second" in episode.finding.message
 
 
-def test_steps_that_become_slower_and_slower_are_found() -> None:
-    [episode] = judged(trained({"rest": 1 + np.arange(1000) / 20})).episodes
+def test_gradually_slower_steps_are_found() -> None:
+    [episode] = evaluate(trained({"rest": 1 + np.arange(1000) / 20})).episodes
     assert episode.is_open
 
 
-def test_a_machine_that_is_much_slower_for_long_is_found() -> None:
+def test_a_long_slowdown_of_all_phases_is_found() -> None:
     all_phases = dict.fromkeys((*BASELINE, "rest"), slower(3.0, steps=1600))
-    [episode] = judged(trained(all_phases)).episodes
+    [episode] = evaluate(trained(all_phases)).episodes
     assert "in all phases" in episode.finding.message
 
 
 def waiting(times: float, wait: float) -> FakeJob:
-    """All phases take so many times as long from step 400 on, with so much waiting for a core."""
+    """A job whose phases take `times` as long from step 400 on, while it waits for a core."""
     job = FakeJob()
     worker = job.worker()
     series = (series_of("process_tree.cpu_wait_percent"),)
@@ -74,9 +74,9 @@ def waiting(times: float, wait: float) -> FakeJob:
     return job.end()
 
 
-def test_steps_that_only_wait_for_cores_are_not_blamed_on_the_training() -> None:
-    assert judged(waiting(3.0, wait=66.0)).episodes == ()
-    assert judged(waiting(3.0, wait=20.0)).episodes
+def test_slow_steps_due_to_waits_for_a_core_are_not_reported() -> None:
+    assert evaluate(waiting(3.0, wait=66.0)).episodes == ()
+    assert evaluate(waiting(3.0, wait=20.0)).episodes
 
 
 def short(
@@ -86,14 +86,14 @@ def short(
     first_sample: int = 0,
     **since: float,
 ) -> FakeJob:
-    """A job of a few seconds on a CPU; from step 150 on all that computes takes longer.
+    """A job of a few seconds on a CPU whose forward and backward take longer from step 150 on.
 
     Args:
-        slower_by: How much longer.
-        cpu: Percent of a core that it has since.
-        pressure: Percent of the time in which somebody waits for a core since.
-        first_sample: The step at which the machine is measured first.
-        since: How many times as large `inputs` and `gradients` are since, and how many `passes`.
+        slower_by: The slowdown.
+        cpu: CPU usage from step 150 on, in percent of a core.
+        pressure: CPU pressure from step 150 on, in percent.
+        first_sample: The step of the first system sample.
+        since: Growth of `inputs` and `gradients`, and number of `passes`, from step 150 on.
     """
     job = FakeJob()
     worker = job.worker()
@@ -116,45 +116,47 @@ def short(
     return job.end()
 
 
-def test_a_short_job_that_computes_more_for_the_same_is_found() -> None:
-    [episode] = judged(short()).episodes
+def test_more_cpu_time_for_the_same_workload_is_found_in_a_short_job() -> None:
+    [episode] = evaluate(short()).episodes
     assert (episode.first_step, episode.is_open) == (150, True)
     assert "in all phases" in episode.finding.message
 
 
-def test_half_of_a_job_of_three_seconds_is_enough() -> None:
+def test_a_slowdown_of_half_of_a_short_job_is_found() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(250):
         worker.step(step, {"forward": 0.002}, rest=0.02 if step >= 100 else 0.002)
     worker.flush()
-    [episode] = judged(job.end()).episodes
+    [episode] = evaluate(job.end()).episodes
     assert episode.first_step == 100
 
 
-def test_in_a_crowd_it_must_be_known_what_was_computed_before() -> None:
-    assert judged(short(pressure=90.0)).episodes
-    assert judged(short(pressure=90.0, first_sample=140)).episodes == ()
-    assert judged(short(first_sample=140)).episodes
+def test_under_contention_earlier_cpu_time_must_be_known() -> None:
+    assert evaluate(short(pressure=90.0)).episodes
+    assert evaluate(short(pressure=90.0, first_sample=140)).episodes == ()
+    assert evaluate(short(first_sample=140)).episodes
 
 
 SHORT_AND_HEALTHY = {
-    "a neighbour takes the cores": short(cpu=20.0, pressure=90.0),
+    "other processes take the cores": short(cpu=20.0, pressure=90.0),
     "larger inputs": short(inputs=4.0),
-    "layers are thawed": short(gradients=3.0),
+    "layers are unfrozen": short(gradients=3.0),
     "more passes": short(passes=4.0),
-    "half as slow again": short(slower_by=1.8),
+    "a small slowdown": short(slower_by=1.8),
 }
 
 
 @pytest.mark.parametrize("name", SHORT_AND_HEALTHY)
-def test_more_work_that_is_meant_and_busy_machines_are_left_alone(name: str) -> None:
-    result = judged(SHORT_AND_HEALTHY[name])
+def test_larger_workloads_and_busy_machines_are_not_reported(name: str) -> None:
+    result = evaluate(SHORT_AND_HEALTHY[name])
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 @pytest.mark.parametrize(("pressure", "is_found"), [(5.0, True), (90.0, False)])
-def test_one_phase_is_to_blame_unless_others_have_come(pressure: float, is_found: bool) -> None:
+def test_a_single_slow_phase_is_reported_unless_cpu_is_contended(
+    pressure: float, is_found: bool
+) -> None:
     job = FakeJob()
     worker = job.worker()
     series = (series_of("process_tree.cpu_percent"), series_of("pressure.cpu_some_percent"))
@@ -165,11 +167,11 @@ def test_one_phase_is_to_blame_unless_others_have_come(pressure: float, is_found
             job.writer.add_sample(job.clock.now_ns(), series, machine)
         worker.step(step, {"forward": 0.002}, rest=0.04 if is_slow else 0.015)
     worker.flush()
-    assert bool(judged(job.end()).episodes) is is_found
+    assert bool(evaluate(job.end()).episodes) is is_found
 
 
-def loads(inputs: Callable[[int], int], inspections: Sequence[int]) -> Evaluation:
-    """A job that waits eight times as long for its data from step 280 on."""
+def evaluate_loading(inputs: Callable[[int], int], inspections: Sequence[int]) -> Evaluation:
+    """Evaluate a job that waits 8 times as long for its data from step 280 on."""
     job = FakeJob()
     worker = job.worker().add_tensor("input_0", "inputs")
     for step in range(600):
@@ -178,25 +180,27 @@ def loads(inputs: Callable[[int], int], inspections: Sequence[int]) -> Evaluatio
         waits = 0.04 if step >= 280 else 0.005
         worker.step(step, {"data_wait": waits, "forward": 0.002})
     worker.flush()
-    return judged(job.end())
+    return evaluate(job.end())
 
 
 EARLY = (0, 1, 2, 5, 12, 27, 62, 93, 140, 210)
 
 
 @pytest.mark.parametrize("late", [(473,), (280, 281, 285, 288, 315, 473), (500, 560)])
-def test_larger_batches_take_longer_to_load(late: tuple[int, ...]) -> None:
-    assert loads(lambda step: 800 if step >= 280 else 100, (*EARLY, *late)).episodes == ()
+def test_slower_loading_of_larger_batches_is_not_reported(late: tuple[int, ...]) -> None:
+    assert (
+        evaluate_loading(lambda step: 800 if step >= 280 else 100, (*EARLY, *late)).episodes == ()
+    )
 
 
 @pytest.mark.parametrize("late", [(473,), (280, 281, 285, 288, 315, 473), (500, 560)])
-def test_batches_as_before_that_take_longer_to_load_are_found(late: tuple[int, ...]) -> None:
-    [episode] = loads(lambda _: 100, (*EARLY, *late)).episodes
+def test_slower_loading_of_equal_batches_is_found(late: tuple[int, ...]) -> None:
+    [episode] = evaluate_loading(lambda _: 100, (*EARLY, *late)).episodes
     assert episode.first_step == 300
     assert "mostly in phase data_wait" in episode.finding.message
 
 
-def test_batches_that_grow_while_the_machine_is_busy_are_meant() -> None:
+def test_larger_batches_on_a_busy_machine_are_not_reported() -> None:
     job = FakeJob()
     worker = job.worker().add_tensor("input_0", "inputs")
     for step in range(600):
@@ -206,10 +210,10 @@ def test_batches_that_grow_while_the_machine_is_busy_are_meant() -> None:
         busy = 1.8 if step >= 150 else 1.0
         worker.step(step, {"data_wait": 2e-5 * size * busy, "forward": 0.002 * busy})
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert evaluate(job.end()).episodes == ()
 
 
-def test_what_more_passes_take_between_phases_is_meant() -> None:
+def test_time_between_phases_of_additional_passes_is_not_reported() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(600):
@@ -218,10 +222,10 @@ def test_what_more_passes_take_between_phases_is_meant() -> None:
             worker.span("forward", 0.011 + 0.002 * number, 0.001, step)
         worker.step(step, {"forward": 0.001}, rest=0.02 * passes)
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert evaluate(job.end()).episodes == ()
 
 
-def test_a_drop_whose_phase_changes_is_one_drop() -> None:
+def test_a_drop_with_changing_phase_is_one_episode() -> None:
     waiting = np.where((np.arange(1600) // 200) % 2 == 0, 12.0, 1.0)
     computing = np.where((np.arange(1600) // 200) % 2 == 0, 1.0, 4.0)
     is_before = np.arange(1600) < 400
@@ -229,62 +233,62 @@ def test_a_drop_whose_phase_changes_is_one_drop() -> None:
         "data_wait": np.where(is_before, 1.0, waiting),
         "backward": np.where(is_before, 1.0, computing),
     }
-    [episode] = judged(trained(factors)).episodes
+    [episode] = evaluate(trained(factors)).episodes
     assert (episode.first_step, episode.is_open) == (400, True)
 
 
-def test_one_quick_window_does_not_end_a_drop() -> None:
+def test_a_single_fast_window_does_not_resolve_a_drop() -> None:
     steps = np.arange(1200)
     is_slow = (steps >= 400) & (steps // 50 != 14)
-    [episode] = judged(trained({"data_wait": np.where(is_slow, 12.0, 1.0)})).episodes
+    [episode] = evaluate(trained({"data_wait": np.where(is_slow, 12.0, 1.0)})).episodes
     assert episode.is_open
 
 
 HEALTHY: dict[str, Mapping[str, FloatArray]] = {
     "even": {"rest": np.ones(800)},
-    "a slow beginning": {"forward": np.where(np.arange(800) < 40, 30.0, 1.0)},
-    "a slow while": {"data_wait": np.where((np.arange(800) // 100) == 4, 12.0, 1.0)},
+    "a slow start": {"forward": np.where(np.arange(800) < 40, 30.0, 1.0)},
+    "a temporary slowdown": {"data_wait": np.where((np.arange(800) // 100) == 4, 12.0, 1.0)},
     "a slow step in ten": {"data_wait": np.where(np.arange(800) % 10 == 3, 50.0, 1.0)},
     "a backbone that is unfrozen": {"backward": slower(2.5)},
-    "a busy neighbour for a minute": dict.fromkeys((*BASELINE, "rest"), slower(2.0)),
-    "quicker": {"backward": slower(0.5)},
+    "other load on the machine for a minute": dict.fromkeys((*BASELINE, "rest"), slower(2.0)),
+    "faster": {"backward": slower(0.5)},
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_paces_are_left_alone(name: str) -> None:
-    result = judged(trained(HEALTHY[name]))
+def test_healthy_throughput_is_not_reported(name: str) -> None:
+    result = evaluate(trained(HEALTHY[name]))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_more_micro_steps_are_no_drop() -> None:
+def test_more_micro_steps_are_not_a_drop() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(800):
         count = 1 if step < 400 else 4
         worker.step(step, {"data_wait": 0.05 * count, "forward": 0.01}, micro_steps=count)
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert evaluate(job.end()).episodes == ()
 
 
-def test_evaluation_and_checkpoints_are_no_drop() -> None:
+def test_evaluation_and_checkpoints_are_not_a_drop() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(800):
-        aside = {"evaluation": 0.5, "checkpoint": 0.2} if step >= 400 else {}
-        worker.step(step, {"forward": 0.1, **aside})
+        extra = {"evaluation": 0.5, "checkpoint": 0.2} if step >= 400 else {}
+        worker.step(step, {"forward": 0.1, **extra})
     worker.flush()
-    assert judged(job.end()).episodes == ()
+    assert evaluate(job.end()).episodes == ()
 
 
-def test_a_drop_that_ends_is_over() -> None:
+def test_a_drop_that_ends_is_resolved() -> None:
     factors = np.where((np.arange(1200) >= 400) & (np.arange(1200) < 800), 12.0, 1.0)
-    [episode] = judged(trained({"data_wait": factors})).episodes
+    [episode] = evaluate(trained({"data_wait": factors})).episodes
     assert not episode.is_open
 
 
 @pytest.mark.parametrize("steps", [40, 120])
-def test_a_short_job_is_told_what_is_missing(steps: int) -> None:
-    result = judged(trained({"rest": np.ones(steps)}))
+def test_a_short_job_reports_how_much_data_is_missing(steps: int) -> None:
+    result = evaluate(trained({"rest": np.ones(steps)}))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert result.reason == f"Not enough data: {steps} of 250 steps"

@@ -1,4 +1,4 @@
-"""BatchSize: planted faults and their healthy twins."""
+"""BatchSize: jobs with the fault and similar healthy jobs."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ CPU, GPU, MEMORY = (
 )
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     values = {"window": 100, **parameters}
     return job.job().check("BatchSize", **values)["BatchSize"]
 
@@ -23,8 +23,8 @@ def machine(cpu: float, gpu: float, memory: float, samples: int = 300) -> FakeJo
     return with_machine(curves, (0, samples))
 
 
-def test_room_on_every_side_is_found() -> None:
-    [episode] = judged(machine(20.0, 35.0, 12.0)).episodes
+def test_room_for_larger_batches_is_found() -> None:
+    [episode] = evaluate(machine(20.0, 35.0, 12.0)).episodes
     assert "CPU 20%, GPU 35% and GPU memory 12%" in (episode.finding.message)
     assert (episode.finding.node, episode.triggered) == ("node-a", 2)
 
@@ -32,20 +32,20 @@ def test_room_on_every_side_is_found() -> None:
 @pytest.mark.parametrize(
     "levels", [(80.0, 35.0, 12.0), (20.0, 90.0, 12.0), (20.0, 35.0, 85.0), (20.0, 0.0, 12.0)]
 )
-def test_a_side_without_room_or_a_gpu_without_work_is_no_matter_of_batches(
+def test_a_busy_resource_or_an_idle_gpu_is_not_reported(
     levels: tuple[float, float, float],
 ) -> None:
-    result = judged(machine(*levels))
+    result = evaluate(machine(*levels))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_the_busiest_of_several_gpus_counts() -> None:
     curves = {CPU: [9.0] * 300, GPU: [20.0] * 300, f"{GPU[:-1]}1": [95.0] * 300}
     curves |= {MEMORY: [9.0] * 300, f"{MEMORY[:-1]}1": [9.0] * 300}
-    assert not judged(with_machine(curves, (0, 300))).episodes
+    assert not evaluate(with_machine(curves, (0, 300))).episodes
 
 
-def test_a_job_that_waits_for_data_gains_nothing_from_larger_batches() -> None:
+def test_a_job_that_waits_for_data_is_not_reported() -> None:
     for wait, is_found in ((0.05, True), (0.3, False)):
         job = FakeJob()
         worker = job.worker()
@@ -54,17 +54,17 @@ def test_a_job_that_waits_for_data_gains_nothing_from_larger_batches() -> None:
             job.writer.add_sample(job.clock.now_ns(), series, (20.0, 35.0, 12.0))
             worker.step(step, {"data_wait": wait, "forward": 0.5 - wait})
         worker.flush()
-        assert bool(judged(job.end()).episodes) is is_found
+        assert bool(evaluate(job.end()).episodes) is is_found
 
 
-def test_a_quiet_beginning_is_no_finding() -> None:
+def test_low_utilization_at_the_start_is_not_reported() -> None:
     low = np.full(300, 9.0)
     curves = {CPU: low, GPU: np.where(np.arange(300) < 110, 30.0, 95.0), MEMORY: low}
-    assert not judged(with_machine(curves, (0, 300))).episodes
+    assert not evaluate(with_machine(curves, (0, 300))).episodes
 
 
-def test_without_a_gpu_it_is_not_applicable() -> None:
-    result = judged(with_machine({CPU: [20.0] * 300}, (0, 300)))
+def test_a_job_without_a_gpu_is_not_applicable() -> None:
+    result = evaluate(with_machine({CPU: [20.0] * 300}, (0, 300)))
     assert result.status is RuleStatus.NOT_APPLICABLE
     assert result.reason == (
         "no samples of gpu.utilization_percent recorded and "
@@ -72,20 +72,20 @@ def test_without_a_gpu_it_is_not_applicable() -> None:
     )
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = judged(machine(20.0, 35.0, 12.0, 50))
+def test_a_short_job_reports_how_much_data_is_missing() -> None:
+    result = evaluate(machine(20.0, 35.0, 12.0, 50))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 50 of 200 system samples",
     )
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_applies_the_documented_criterion() -> None:
     at_limit, below = [70.0] * 20, [69.9] * 20
     few_high = [99.0] + [50.0] * 19  # the 95th percentile lies between the two highest
     for cpu, triggered in ((at_limit, 0), (below, 1), (few_high, 1)):
         job = with_machine({CPU: cpu, GPU: below, MEMORY: below}, (0, 20))
-        assert judged(job, setting="classic", window=20).triggered == triggered
+        assert evaluate(job, setting="classic", window=20).triggered == triggered
     job = with_machine({CPU: below, GPU: below, MEMORY: below}, (0, 20))
-    assert judged(job, setting="classic", window=10).triggered == 2
-    assert not judged(job, setting="classic", window=20, gpu_threshold_p95=69).triggered
+    assert evaluate(job, setting="classic", window=10).triggered == 2
+    assert not evaluate(job, setting="classic", window=20, gpu_threshold_p95=69).triggered

@@ -1,4 +1,4 @@
-"""CPUBottleneck and IOBottleneck: planted faults and their healthy twins."""
+"""CPUBottleneck and IOBottleneck: jobs with the fault and similar healthy jobs."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ GPU = "gpu.utilization_percent/gpu0"
 RULES = pytest.mark.parametrize("rule", METRICS)
 
 
-def judged(rule: str, job: FakeJob, **parameters: object) -> Evaluation:
+def evaluate(rule: str, job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check(rule, **parameters)[rule]
 
 
@@ -22,15 +22,15 @@ def flat(level: float, samples: int = 300) -> FloatArray:
 
 
 def held_up(rule: str, share: float, samples: int = 300) -> FakeJob:
-    """A job whose host is at its limit, and its GPU without work, for a share of the time."""
+    """A job whose host is saturated and whose GPU is idle for a share of the time."""
     is_held_up = np.arange(samples) % 20 < 20 * share
     curves = {METRICS[rule]: np.where(is_held_up, 97.0, 30.0), GPU: np.where(is_held_up, 2.0, 95.0)}
     return with_machine(curves, (0, samples))
 
 
 @RULES
-def test_a_host_at_its_limit_is_found_with_its_cost(rule: str) -> None:
-    result = judged(rule, held_up(rule, 0.8))
+def test_a_saturated_host_is_found_with_its_cost(rule: str) -> None:
+    result = evaluate(rule, held_up(rule, 0.8))
     [episode] = result.episodes
     evidence = episode.finding.evidence
     assert (episode.finding.node, evidence["share_percent"]) == ("node-a", 80.0)
@@ -39,49 +39,49 @@ def test_a_host_at_its_limit_is_found_with_its_cost(rule: str) -> None:
 
 
 @RULES
-def test_less_than_half_of_the_time_is_no_bottleneck(rule: str) -> None:
-    result = judged(rule, held_up(rule, 0.4))
+def test_less_than_half_of_the_time_is_not_a_bottleneck(rule: str) -> None:
+    result = evaluate(rule, held_up(rule, 0.4))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
-    assert judged(rule, held_up(rule, 0.4), threshold=30).episodes
+    assert evaluate(rule, held_up(rule, 0.4), threshold=30).episodes
 
 
 @RULES
-def test_a_busy_host_beside_a_busy_gpu_is_left_alone(rule: str) -> None:
+def test_a_busy_host_with_a_busy_gpu_is_not_reported(rule: str) -> None:
     job = with_machine({METRICS[rule]: flat(99.0), GPU: flat(90.0)}, (0, 300))
-    assert judged(rule, job).status is RuleStatus.NO_ISSUES_FOUND
+    assert evaluate(rule, job).status is RuleStatus.NO_ISSUES_FOUND
 
 
 @RULES
-def test_what_happens_before_and_after_training_does_not_count(rule: str) -> None:
+def test_samples_before_and_after_training_do_not_count(rule: str) -> None:
     busy = np.concatenate([flat(99.0, 400), flat(20.0, 200), flat(99.0, 400)])
     gpu = np.concatenate([flat(0.0, 400), flat(95.0, 200), flat(0.0, 400)])
-    assert not judged(rule, with_machine({METRICS[rule]: busy, GPU: gpu}, (400, 600))).episodes
+    assert not evaluate(rule, with_machine({METRICS[rule]: busy, GPU: gpu}, (400, 600))).episodes
 
 
 @RULES
 def test_the_mean_of_all_gpus_of_a_node_counts(rule: str) -> None:
     curves = {METRICS[rule]: flat(99.0), GPU: flat(0.0), f"{GPU[:-1]}1": flat(90.0)}
-    assert not judged(rule, with_machine(curves, (0, 300))).episodes
+    assert not evaluate(rule, with_machine(curves, (0, 300))).episodes
 
 
 @RULES
-def test_it_recovers_when_the_share_falls(rule: str) -> None:
+def test_the_finding_is_resolved_when_the_share_falls(rule: str) -> None:
     host = np.concatenate([flat(99.0, 200), flat(20.0, 400)])
     gpu = np.concatenate([flat(0.0, 200), flat(95.0, 400)])
-    [episode] = judged(rule, with_machine({METRICS[rule]: host, GPU: gpu}, (0, 600))).episodes
+    [episode] = evaluate(rule, with_machine({METRICS[rule]: host, GPU: gpu}, (0, 600))).episodes
     assert not episode.is_open
 
 
 @RULES
-def test_without_a_gpu_it_is_not_applicable(rule: str) -> None:
-    result = judged(rule, with_machine({METRICS[rule]: flat(99.0)}, (0, 300)))
+def test_a_job_without_a_gpu_is_not_applicable(rule: str) -> None:
+    result = evaluate(rule, with_machine({METRICS[rule]: flat(99.0)}, (0, 300)))
     assert result.status is RuleStatus.NOT_APPLICABLE
     assert result.reason == "no samples of gpu.utilization_percent recorded"
 
 
 @RULES
-def test_a_short_job_is_told_what_is_missing(rule: str) -> None:
-    result = judged(
+def test_a_short_job_reports_how_much_data_is_missing(rule: str) -> None:
+    result = evaluate(
         rule, with_machine({METRICS[rule]: flat(99.0, 50), GPU: flat(0.0, 50)}, (0, 50))
     )
     assert (result.status, result.reason) == (
@@ -91,20 +91,20 @@ def test_a_short_job_is_told_what_is_missing(rule: str) -> None:
 
 
 @RULES
-def test_classic_is_the_criterion_to_the_letter(rule: str) -> None:
+def test_classic_setting_applies_the_documented_criterion(rule: str) -> None:
     limit = 90.0 if rule == "CPUBottleneck" else 50.0
     over, at, idle, low = limit + 1, limit, 9.0, 10.0
     host = [over, over, at, over, over, at, 0.0, over]
     gpu = [idle, idle, idle, low, idle, idle, idle, idle]  # 4 of 8 count
     job = with_machine({METRICS[rule]: host, GPU: gpu}, (0, 8))
-    assert judged(rule, job, setting="classic").triggered == 0
-    [episode] = judged(rule, job, setting="classic", threshold=49.9).episodes
+    assert evaluate(rule, job, setting="classic").triggered == 0
+    [episode] = evaluate(rule, job, setting="classic", threshold=49.9).episodes
     assert episode.finding.evidence["share_percent"] == 50.0
-    assert judged(rule, job, setting="classic", patience=3, threshold=39.9).triggered == 1
-    assert judged(rule, job, setting="classic", patience=3, threshold=40).triggered == 0
+    assert evaluate(rule, job, setting="classic", patience=3, threshold=39.9).triggered == 1
+    assert evaluate(rule, job, setting="classic", patience=3, threshold=40).triggered == 0
 
 
-def test_a_job_that_fills_its_own_cores_is_at_its_limit() -> None:
+def test_a_job_that_uses_all_cores_available_to_it_is_saturated() -> None:
     curves = {
         "cpu.utilization_percent": flat(6.0),
         "process_tree.cpu_percent": flat(396.0),
@@ -112,16 +112,16 @@ def test_a_job_that_fills_its_own_cores_is_at_its_limit() -> None:
         GPU: flat(1.0),
     }
     job = with_machine(curves, (0, 300))
-    assert judged("CPUBottleneck", job).episodes
-    assert not judged("CPUBottleneck", job, setting="classic").episodes
+    assert evaluate("CPUBottleneck", job).episodes
+    assert not evaluate("CPUBottleneck", job, setting="classic").episodes
 
 
-def test_tasks_that_all_wait_for_a_disk_count_on_a_machine_of_many_cores() -> None:
+def test_io_pressure_counts_on_a_machine_with_many_cores() -> None:
     curves = {
         "cpu.iowait_percent": flat(3.0),
         "pressure.io_full_percent": flat(80.0),
         GPU: flat(1.0),
     }
     job = with_machine(curves, (0, 300))
-    assert judged("IOBottleneck", job).episodes
-    assert not judged("IOBottleneck", job, setting="classic").episodes
+    assert evaluate("IOBottleneck", job).episodes
+    assert not evaluate("IOBottleneck", job, setting="classic").episodes

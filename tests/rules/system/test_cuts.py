@@ -1,4 +1,4 @@
-"""What the machine rules find does not depend on when anybody looked, or was restarted."""
+"""Findings of machine rules do not depend on when the monitor refreshes or restarts."""
 
 import itertools
 
@@ -66,7 +66,7 @@ def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("setting", list(Setting))
 @pytest.mark.parametrize("seed", range(2))
-def test_findings_do_not_depend_on_how_the_stream_was_cut(setting: Setting, seed: int) -> None:
+def test_findings_do_not_depend_on_refreshes_and_restarts(setting: Setting, seed: int) -> None:
     inspections = set(np.random.default_rng(seed).choice(SAMPLES, 8, replace=False).tolist())
     restarts = itertools.cycle((True, False))
     job = FakeJob()

@@ -1,4 +1,4 @@
-"""DiskFull: planted faults and their healthy twins."""
+"""DiskFull: jobs with the fault and similar healthy jobs."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ TOTAL = 1e12
 AT = np.arange(720.0)  # an hour, a sample every five seconds
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("DiskFull", **parameters)["DiskFull"]
 
 
@@ -21,9 +21,9 @@ def disk(free: FloatArray, trained: tuple[int, int] | None = None) -> FakeJob:
     return with_machine(curves, trained or (0, len(free)), 5.0)
 
 
-def test_checkpoints_that_are_never_deleted_are_found_with_the_time_left() -> None:
+def test_a_filling_disk_is_found_with_the_time_left() -> None:
     free = 400e9 - 10e9 * np.floor(AT / 24)  # one of 10 GB every two minutes
-    [episode] = judged(disk(free)).episodes
+    [episode] = evaluate(disk(free)).episodes
     finding = episode.finding
     assert (finding.node, finding.device) == ("node-a", "/data")
     assert (episode.severity, episode.is_open) == (Severity.WARNING, True)
@@ -31,15 +31,15 @@ def test_checkpoints_that_are_never_deleted_are_found_with_the_time_left() -> No
     assert "has 110 GB left and will be full in 22 min" in finding.message
 
 
-def test_a_disk_that_is_full_is_critical() -> None:
-    [episode] = judged(disk(np.maximum(300e9 - 0.6e9 * AT, 1e9))).episodes
+def test_a_full_disk_is_critical() -> None:
+    [episode] = evaluate(disk(np.maximum(300e9 - 0.6e9 * AT, 1e9))).episodes
     assert episode.severity is Severity.CRITICAL
     assert "is full: 1 GB (0.1%) left" in episode.finding.message
 
 
-def test_room_that_is_made_is_recovery() -> None:
+def test_freed_space_resolves_the_finding() -> None:
     free = np.append(400e9 - 0.5e9 * AT, 390e9 + np.zeros(120))
-    [episode] = judged(disk(free)).episodes
+    [episode] = evaluate(disk(free)).episodes
     assert not episode.is_open
 
 
@@ -54,19 +54,19 @@ HEALTHY = {
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_disks_are_left_alone(name: str) -> None:
-    result = judged(HEALTHY[name])
+def test_healthy_disks_are_not_reported(name: str) -> None:
+    result = evaluate(HEALTHY[name])
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = judged(disk(400e9 - 1e9 * AT[:10]))
+def test_a_short_job_reports_how_much_data_is_missing() -> None:
+    result = evaluate(disk(400e9 - 1e9 * AT[:10]))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 10 of 24 system samples",
     )
 
 
-def test_without_samples_it_is_not_applicable() -> None:
-    result = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+def test_a_job_without_samples_is_not_applicable() -> None:
+    result = evaluate(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
     assert result.status is RuleStatus.NOT_APPLICABLE

@@ -1,4 +1,4 @@
-"""HostMemoryLeak: planted faults and their healthy twins."""
+"""HostMemoryLeak: jobs with the fault and similar healthy jobs."""
 
 import json
 
@@ -17,12 +17,12 @@ RNG = np.random.default_rng(0)
 LEAK = GB * (2 + AT / 100)
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("HostMemoryLeak", **parameters)["HostMemoryLeak"]
 
 
 def with_epochs(memory: FloatArray, steps_per_epoch: int, used: float = 0.1) -> FakeJob:
-    """A job with a data loader; what else the machine's memory holds, as a share."""
+    """A job with a data loader; `used` is the used share of the machine's memory."""
     job = FakeJob()
     worker = job.worker()
     series = tuple(map(series_of, (TREE, "memory.total_bytes", "memory.used_bytes")))
@@ -38,21 +38,21 @@ def with_epochs(memory: FloatArray, steps_per_epoch: int, used: float = 0.1) -> 
     return job.end()
 
 
-def test_memory_that_grows_all_the_time_is_found() -> None:
-    [episode] = judged(with_machine({TREE: LEAK}, (0, 400))).episodes
+def test_growing_memory_is_found() -> None:
+    [episode] = evaluate(with_machine({TREE: LEAK}, (0, 400))).episodes
     assert episode.finding.node == "node-a"
     assert episode.finding.evidence["bytes_per_second"] == pytest.approx(GB / 50, rel=0.02)
     assert episode.severity is Severity.WARNING
 
 
-def test_the_worker_is_named_where_its_process_is_known() -> None:
+def test_the_worker_is_named_if_its_process_is_known() -> None:
     curves = {TREE: LEAK, "process.rss_bytes/100 python": LEAK, "process.rss_bytes/7 x": 0 * LEAK}
-    [episode] = judged(with_machine(curves, (0, 400))).episodes
+    [episode] = evaluate(with_machine(curves, (0, 400))).episodes
     assert episode.finding.worker == 0
     assert "worker 0" in episode.finding.message
 
 
-def test_the_time_left_is_told_and_a_job_about_to_die_is_critical() -> None:
+def test_the_time_left_is_reported_and_soon_is_critical() -> None:
     curves = {
         TREE: LEAK,
         "cgroup.memory_limit_bytes": np.full(400, 8 * GB),
@@ -61,12 +61,12 @@ def test_the_time_left_is_told_and_a_job_about_to_die_is_critical() -> None:
         "memory.total_bytes": np.full(400, 500 * GB),
         "memory.used_bytes": np.full(400, 20 * GB),
     }
-    [episode] = judged(with_machine(curves, (0, 400))).episodes
+    [episode] = evaluate(with_machine(curves, (0, 400))).episodes
     assert episode.severity is Severity.CRITICAL
     assert episode.finding.evidence["seconds_left"] == pytest.approx(50.0, rel=0.1)
 
 
-def test_live_tensors_that_grow_are_found() -> None:
+def test_growing_live_tensors_are_found() -> None:
     job = FakeJob()
     worker = job.worker()
     for step in range(300):
@@ -74,64 +74,64 @@ def test_live_tensors_that_grow_are_found() -> None:
         job.record({TREE: [3 * GB]}, 0.0, ticks_per_flush=50)
         worker.step(step, {"forward": 0.5})
     worker.flush()
-    [episode] = judged(job.end()).episodes
+    [episode] = evaluate(job.end()).episodes
     assert "Memory of live GPU tensors keeps growing" in episode.finding.message
 
 
 def test_growth_beyond_the_first_epoch_is_a_leak() -> None:
-    assert judged(with_epochs(LEAK, 50)).episodes
+    assert evaluate(with_epochs(LEAK, 50)).episodes
 
 
-def test_a_first_epoch_that_keeps_its_data_is_none_until_memory_runs_out() -> None:
-    assert not judged(with_epochs(LEAK, 1000)).episodes
-    assert judged(with_epochs(LEAK, 1000, used=0.8)).episodes
+def test_caching_in_the_first_epoch_is_healthy_until_memory_runs_out() -> None:
+    assert not evaluate(with_epochs(LEAK, 1000)).episodes
+    assert evaluate(with_epochs(LEAK, 1000, used=0.8)).episodes
 
 
-@pytest.mark.parametrize("is_playing", [True, False])
-def test_a_model_that_plays_may_remember_what_it_has_met(is_playing: bool) -> None:
+@pytest.mark.parametrize("is_agent", [True, False])
+def test_a_replay_buffer_of_reinforcement_learning_is_healthy(is_agent: bool) -> None:
     job = FakeJob()
     worker = job.worker()
     series = (series_of(TREE),)
     for step, resident in enumerate(LEAK.tolist()):
         job.writer.add_sample(job.clock.now_ns(), series, (resident,))
-        worker.step(step, {"forward": 0.5, **({"evaluation": 0.1} if is_playing else {})})
+        worker.step(step, {"forward": 0.5, **({"evaluation": 0.1} if is_agent else {})})
     worker.flush()
-    assert bool(judged(job.end()).episodes) != is_playing
+    assert bool(evaluate(job.end()).episodes) != is_agent
 
 
 HEALTHY = {
     "flat": with_machine({TREE: 3 * GB + RNG.normal(0.0, 1e7, 400)}, (0, 400)),
     "grows before training": with_machine({TREE: GB * np.minimum(1 + AT / 50, 5)}, (200, 400)),
     "a cache that fills up": with_machine({TREE: GB * (2 + np.minimum(AT / 80, 1))}, (0, 400)),
-    "loaders that come and go": with_machine(
+    "short-lived loader processes": with_machine(
         {TREE: np.where(AT % 50 < 45, 5 * GB, 2 * GB)}, (0, 400)
     ),
-    "a list of numbers": with_machine({TREE: 2 * GB + 1e5 * AT}, (0, 400)),
+    "a growing list of numbers": with_machine({TREE: 2 * GB + 1e5 * AT}, (0, 400)),
     "data kept in the first epoch": with_epochs(GB * (2 + np.minimum(AT / 100, 1)), 100),
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_memory_is_left_alone(name: str) -> None:
-    result = judged(HEALTHY[name])
+def test_healthy_memory_is_not_reported(name: str) -> None:
+    result = evaluate(HEALTHY[name])
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = judged(with_machine({TREE: LEAK[:4]}, (0, 4)))
+def test_a_short_job_reports_how_much_data_is_missing() -> None:
+    result = evaluate(with_machine({TREE: LEAK[:4]}, (0, 4)))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 4 of 5 system samples",
     )
 
 
-def test_without_samples_it_is_not_applicable() -> None:
-    result = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+def test_a_job_without_samples_is_not_applicable() -> None:
+    result = evaluate(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
     assert result.status is RuleStatus.NOT_APPLICABLE
 
 
 def short(megabytes: FloatArray, steps_per_sample: FloatArray | None = None) -> FakeJob:
-    """A job of a few seconds: a sample each half of a second, and so many steps in between."""
+    """A job of a few seconds with a memory sample every 0.5 seconds."""
     job = FakeJob()
     worker = job.worker(device="cpu")
     counts = np.full(len(megabytes), 40) if steps_per_sample is None else steps_per_sample
@@ -146,15 +146,15 @@ def short(megabytes: FloatArray, steps_per_sample: FloatArray | None = None) -> 
 
 
 def test_a_job_of_a_few_seconds_that_leaks_is_found() -> None:
-    [episode] = judged(short(350 + 25 * np.arange(6.0))).episodes
+    [episode] = evaluate(short(350 + 25 * np.arange(6.0))).episodes
     assert episode.finding.evidence["end_bytes"] == pytest.approx(475e6)
 
 
-def test_a_leak_by_steps_is_found_though_a_neighbour_slows_it_down() -> None:
+def test_a_leak_per_step_is_found_although_steps_slow_down() -> None:
     counts = np.array([60, 60, 60, 60, 60, 60, 60, 15, 15, 15, 15, 15, 15, 15])
     stored = 300 + 0.5 * np.concatenate(([0], np.cumsum(counts)[:-1]))
-    [_] = judged(short(stored, counts)).episodes
-    [_] = judged(short(stored[2:10], counts[2:10])).episodes
+    [_] = evaluate(short(stored, counts)).episodes
+    [_] = evaluate(short(stored[2:10], counts[2:10])).episodes
 
 
 @pytest.mark.parametrize(
@@ -167,12 +167,12 @@ def test_a_leak_by_steps_is_found_though_a_neighbour_slows_it_down() -> None:
     ],
     ids=["the first steps", "fills up", "a little", "one jump"],
 )
-def test_a_short_job_that_takes_what_it_needs_is_left_alone(megabytes: FloatArray) -> None:
-    assert judged(short(megabytes)).episodes == ()
+def test_initial_allocations_of_a_short_job_are_not_reported(megabytes: FloatArray) -> None:
+    assert evaluate(short(megabytes)).episodes == ()
 
 
 def of_a_second(megabytes: FloatArray) -> FakeJob:
-    """A job of a second, with two samples: its worker records its memory 20 times a second."""
+    """A job of one second with two samples, whose worker records its memory 20 times."""
     job = FakeJob()
     worker = job.worker(device="cpu")
     for index, resident in enumerate(megabytes.tolist()):
@@ -188,8 +188,8 @@ def of_a_second(megabytes: FloatArray) -> FakeJob:
 NOISE = np.random.default_rng(1).normal(0.0, 0.3, 20)
 
 
-def test_a_leak_within_a_second_is_found_by_what_the_worker_recorded() -> None:
-    [episode] = judged(of_a_second(300 + 8 * np.arange(20.0) + NOISE)).episodes
+def test_a_leak_within_a_second_is_found_in_worker_records() -> None:
+    [episode] = evaluate(of_a_second(300 + 8 * np.arange(20.0) + NOISE)).episodes
     assert episode.finding.worker == 0
 
 
@@ -203,12 +203,12 @@ def test_a_leak_within_a_second_is_found_by_what_the_worker_recorded() -> None:
     ],
     ids=["an allocator warms up", "a cache fills up", "a little", "one large allocation"],
 )
-def test_memory_of_a_healthy_second_is_left_alone(megabytes: FloatArray) -> None:
-    result = judged(of_a_second(megabytes))
+def test_healthy_memory_within_a_second_is_not_reported(megabytes: FloatArray) -> None:
+    result = evaluate(of_a_second(megabytes))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_a_leak_is_found_though_the_job_takes_long_to_end_after_training() -> None:
+def test_a_leak_is_found_although_the_job_ends_long_after_training() -> None:
     memory = GB * (2 + np.minimum(np.arange(60.0), 20) / 10)
-    memory[-1] = 0.0  # the process is gone
-    assert judged(with_machine({TREE: memory}, (0, 20))).episodes
+    memory[-1] = 0.0  # the process has ended
+    assert evaluate(with_machine({TREE: memory}, (0, 20))).episodes

@@ -1,4 +1,4 @@
-"""IdleGPU: planted faults and their healthy twins."""
+"""IdleGPU: jobs with the fault and similar healthy jobs."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ GPU, MEMORY = "gpu.utilization_percent/gpu0", "gpu.job_memory_bytes/gpu0"
 MINUTE = 120  # samples
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("IdleGPU", **parameters)["IdleGPU"]
 
 
@@ -25,9 +25,9 @@ def held(curve: FloatArray, trained: tuple[int, int] | None, memory: float = 8e9
     return with_machine({GPU: curve, MEMORY: np.full(len(curve), memory)}, trained)
 
 
-def test_idle_before_the_first_step_is_told_when_the_gpu_is_used_at_last() -> None:
+def test_idle_time_before_the_first_step_is_reported() -> None:
     job = with_gpus({"gpu0": sections((0, 7), (95, 2))}, (7 * MINUTE, 9 * MINUTE))
-    [episode] = judged(job).episodes
+    [episode] = evaluate(job).episodes
     assert not episode.is_open
     assert episode.finding.message == (
         "gpu0 on node-a was idle for 7 min before the first training step "
@@ -36,29 +36,29 @@ def test_idle_before_the_first_step_is_told_when_the_gpu_is_used_at_last() -> No
     assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(7 / 60, rel=0.01)
 
 
-def test_idle_in_between_is_found_and_recovers() -> None:
+def test_idle_time_between_steps_is_found_and_resolved() -> None:
     curve = sections((95, 2), (0, 6), (95, 2))
-    [episode] = judged(with_gpus({"gpu0": curve}, (0, 2 * MINUTE))).episodes
+    [episode] = evaluate(with_gpus({"gpu0": curve}, (0, 2 * MINUTE))).episodes
     assert not episode.is_open
     assert "6 min after training step 239 while" in episode.finding.message
 
 
-def test_idle_after_the_last_step_stays_open() -> None:
-    [episode] = judged(with_gpus({"gpu0": sections((95, 2), (0, 8))}, (0, 2 * MINUTE))).episodes
+def test_idle_time_after_the_last_step_stays_open() -> None:
+    [episode] = evaluate(with_gpus({"gpu0": sections((95, 2), (0, 8))}, (0, 2 * MINUTE))).episodes
     assert episode.is_open
     assert "after training step 239 while" in episode.finding.message
 
 
-def test_a_gpu_that_holds_memory_and_is_never_used_is_found() -> None:
-    [episode] = judged(held(sections((0, 8)), (0, 8 * MINUTE))).episodes
+def test_an_unused_gpu_with_job_memory_is_found() -> None:
+    [episode] = evaluate(held(sections((0, 8)), (0, 8 * MINUTE))).episodes
     assert "during 9" in episode.finding.message
     assert "training steps while allocated" in episode.finding.message
 
 
 def test_a_lower_limit_finds_a_short_pause() -> None:
     job = with_gpus({"gpu0": sections((95, 1), (0, 0.1), (95, 1))}, (0, 2 * MINUTE))
-    assert "idle for 6 s" in judged(job, minutes=0.05).episodes[0].finding.message
-    assert not judged(job).episodes
+    assert "idle for 6 s" in evaluate(job, minutes=0.05).episodes[0].finding.message
+    assert not evaluate(job).episodes
 
 
 HEALTHY = {
@@ -66,20 +66,20 @@ HEALTHY = {
     "a pause of four minutes": with_gpus(
         {"gpu0": sections((95, 2), (0, 4), (95, 2))}, (0, 2 * MINUTE)
     ),
-    "one that nobody uses": with_gpus(
+    "a GPU that the job does not use": with_gpus(
         {"gpu0": sections((95, 8)), "gpu1": sections((0, 8))}, (0, 8 * MINUTE)
     ),
-    "somebody else's": held(sections((95, 1), (0, 8)), (0, 9 * MINUTE), memory=0.0),
+    "a GPU of another job": held(sections((95, 1), (0, 8)), (0, 9 * MINUTE), memory=0.0),
     "starved, not idle": with_gpus({"gpu0": np.tile([0.0] * 30 + [80.0], 40)}, (0, 1240)),
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_gpus_are_left_alone(name: str) -> None:
-    result = judged(HEALTHY[name])
+def test_healthy_gpus_are_not_reported(name: str) -> None:
+    result = evaluate(HEALTHY[name])
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_without_a_gpu_it_is_not_applicable() -> None:
-    result = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+def test_a_job_without_a_gpu_is_not_applicable() -> None:
+    result = evaluate(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
     assert result.status is RuleStatus.NOT_APPLICABLE

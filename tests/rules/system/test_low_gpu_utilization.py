@@ -1,4 +1,4 @@
-"""LowGPUUtilization: planted faults and their healthy twins."""
+"""LowGPUUtilization: jobs with the fault and similar healthy jobs."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.fakes.training import with_gpus
 RNG = np.random.default_rng(0)
 
 
-def judged(job: FakeJob, **parameters: object) -> Evaluation:
+def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     values = {"window": 100, **parameters}
     return job.job().check("LowGPUUtilization", **values)["LowGPUUtilization"]
 
@@ -32,20 +32,20 @@ def kinds(evaluation: Evaluation) -> dict[str | None, object]:
 
 def test_an_underused_gpu_is_named() -> None:
     job = with_gpus({"gpu0": busy(300), "gpu1": busy(300, 30.0)}, (0, 300))
-    result = judged(job)
+    result = evaluate(job)
     assert kinds(result) == {"gpu1": "underused"}
     [episode] = result.episodes
     assert episode.finding.message.startswith("gpu1 on node-a is underused")
     assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(0.7 * 50 / 3600, rel=0.1)
 
 
-def test_a_fluctuating_gpu_is_told_from_an_underused_one() -> None:
-    assert kinds(judged(with_gpus({"gpu0": starved(300)}, (0, 300)))) == {"gpu0": "fluctuating"}
+def test_a_fluctuating_gpu_is_distinguished_from_an_underused_one() -> None:
+    assert kinds(evaluate(with_gpus({"gpu0": starved(300)}, (0, 300)))) == {"gpu0": "fluctuating"}
 
 
-def test_it_recovers() -> None:
+def test_the_finding_is_resolved() -> None:
     curve = np.concatenate([starved(300), busy(300)])
-    [episode] = judged(with_gpus({"gpu0": curve}, (0, 600))).episodes
+    [episode] = evaluate(with_gpus({"gpu0": curve}, (0, 600))).episodes
     assert not episode.is_open
 
 
@@ -60,42 +60,42 @@ HEALTHY = {
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_healthy_gpus_are_left_alone(name: str) -> None:
+def test_healthy_gpus_are_not_reported(name: str) -> None:
     curve, trained = HEALTHY[name]
-    result = judged(with_gpus({"gpu0": curve}, trained))
+    result = evaluate(with_gpus({"gpu0": curve}, trained))
     assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
-def test_without_a_gpu_it_is_not_applicable() -> None:
-    result = judged(FakeJob().record({"cpu.user_percent": [1.0] * 50}).end())
+def test_a_job_without_a_gpu_is_not_applicable() -> None:
+    result = evaluate(FakeJob().record({"cpu.user_percent": [1.0] * 50}).end())
     assert result.status is RuleStatus.NOT_APPLICABLE
     assert result.reason == "no samples of gpu.utilization_percent recorded"
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    result = judged(with_gpus({"gpu0": busy(50)}, (0, 50)))
+def test_a_short_job_reports_how_much_data_is_missing() -> None:
+    result = evaluate(with_gpus({"gpu0": busy(50)}, (0, 50)))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
     assert "of 200 system samples" in (result.reason or "")
 
 
-def test_without_steps_a_thousand_datapoints_are_skipped() -> None:
+def test_without_steps_a_thousand_samples_are_skipped() -> None:
     curve = np.concatenate([busy(1000), busy(220, 20.0)])
-    result = judged(with_gpus({"gpu0": curve}, None))
+    result = evaluate(with_gpus({"gpu0": curve}, None))
     assert kinds(result) == {"gpu0": "underused"}
-    assert judged(with_gpus({"gpu0": curve[:1000]}, None)).episodes == ()
+    assert evaluate(with_gpus({"gpu0": curve[:1000]}, None)).episodes == ()
 
 
-def test_a_given_patience_holds() -> None:
+def test_an_explicit_patience_applies() -> None:
     curve = np.concatenate([np.full(200, 20.0), busy(300)])
-    assert judged(with_gpus({"gpu0": curve}, (0, 500)), patience=0).episodes
-    assert judged(with_gpus({"gpu0": curve}, (0, 500)), patience=200).episodes == ()
+    assert evaluate(with_gpus({"gpu0": curve}, (0, 500)), patience=0).episodes
+    assert evaluate(with_gpus({"gpu0": curve}, (0, 500)), patience=200).episodes == ()
 
 
-def test_classic_is_the_criterion_to_the_letter() -> None:
+def test_classic_setting_applies_the_documented_criterion() -> None:
     low = np.full(100, 69.0)
     dipping = np.where(np.arange(100) < 6, 5.0, 90.0)
     steady = np.where(np.arange(100) < 4, 5.0, 90.0)
     curve = np.concatenate([low, dipping, steady])
-    result = judged(with_gpus({"gpu0": curve}, (0, 300)), setting="classic")
+    result = evaluate(with_gpus({"gpu0": curve}, (0, 300)), setting="classic")
     assert result.triggered == 2
     assert result.episodes[-1].finding.evidence["kind"] == "fluctuating"

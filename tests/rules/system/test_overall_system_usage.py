@@ -1,4 +1,4 @@
-"""OverallSystemUsage: the numbers, and never a finding."""
+"""OverallSystemUsage: statistics without findings."""
 
 import numpy as np
 import pytest
@@ -10,26 +10,26 @@ from tests.fakes.training import with_machine
 RNG = np.random.default_rng(0)
 
 
-def judged(job: FakeJob) -> Evaluation:
+def evaluate(job: FakeJob) -> Evaluation:
     return job.job().check("OverallSystemUsage")["OverallSystemUsage"]
 
 
-def test_the_distribution_of_each_metric_is_told() -> None:
-    cpu, item, second = (RNG.uniform(low, low + 40, 500) for low in (5, 10, 50))
+def test_the_distribution_of_each_metric_is_reported() -> None:
+    cpu, gpu0, gpu1 = (RNG.uniform(low, low + 40, 500) for low in (5, 10, 50))
     curves = {
         "cpu.utilization_percent": cpu,
         "cpu.utilization_percent/cpu0": np.full(500, 100.0),
-        "gpu.utilization_percent/gpu0": item,
-        "gpu.utilization_percent/gpu1": second,
+        "gpu.utilization_percent/gpu0": gpu0,
+        "gpu.utilization_percent/gpu1": gpu1,
     }
-    result = judged(with_machine(curves, (0, 500)))
+    result = evaluate(with_machine(curves, (0, 500)))
     assert (result.status, result.triggered) == (RuleStatus.NO_ISSUES_FOUND, 0)
-    both = np.concatenate([item, second])
+    both = np.concatenate([gpu0, gpu1])
     for name, values in (("cpu.utilization_percent", cpu), ("gpu.utilization_percent", both)):
         exact = np.percentile(values, (0, 50, 95, 99, 100)).tolist()
         assert result.summary[f"node-a {name}"] == pytest.approx(exact, rel=0.02)
     assert len(result.summary) == 2
 
 
-def test_a_job_without_samples_has_nothing_to_say() -> None:
-    assert judged(FakeJob().end()).status is RuleStatus.NOT_APPLICABLE
+def test_a_job_without_samples_has_no_summary() -> None:
+    assert evaluate(FakeJob().end()).status is RuleStatus.NOT_APPLICABLE
