@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonde import __version__
-from sonde.agent import environment as surroundings
+from sonde.agent import environment as environment_module
 from sonde.agent.environment import find_environment, find_interpreter, variables_of
 
 
@@ -104,7 +104,7 @@ def test_missing_or_hanging_git_is_ignored(tmp_path: Path, monkeypatch: pytest.M
     program = tmp_path / "git"
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)
-    monkeypatch.setattr(surroundings, "_GIT_SECONDS", 0.05)
+    monkeypatch.setattr(environment_module, "_GIT_SECONDS", 0.05)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert find_environment(("true",), tmp_path, {}).git == {}
     monkeypatch.setenv("PATH", "/nowhere")

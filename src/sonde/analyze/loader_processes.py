@@ -23,7 +23,7 @@ _RESERVE = 1.1  # factor on the minimum number of loader processes
 
 
 class Limit(StrEnum):
-    """What keeps more loader processes from helping."""
+    """What limits the number of useful loader processes."""
 
     NOTHING = "nothing"  # the recommended number keeps up
     CORES = "cores"  # loader processes compute, and there are no cores for more
@@ -42,7 +42,7 @@ class ProcessAdvice:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """How quickly data is prepared and used, as far as it is known."""
+    """The known speed of preparing and using data."""
 
     facts: LoaderFacts
     wait: float  # seconds of a step
@@ -111,14 +111,14 @@ class Loading:
 
 
 def typical_wait(seconds: npt.ArrayLike) -> float:
-    """The mean of waits without outliers."""
+    """Return the mean of waits without outliers."""
     values = np.asarray(seconds, dtype=np.float64)
     typical = np.delete(values, loading_outliers(values))
     return float(typical.mean()) if len(typical) else 0.0
 
 
 def typical_step(seconds: npt.ArrayLike) -> float:
-    """The median of step durations without waits; 0 if there are none."""
+    """Return the median of step durations without waits; 0 if there are none."""
     values = np.asarray(seconds, dtype=np.float64)
     return float(np.median(values)) if len(values) else 0.0
 
@@ -184,7 +184,7 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A duration as text."""
+    """Format a duration."""
     if seconds >= 1:
         return f"{seconds:.3g} s"
     return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
