@@ -77,7 +77,7 @@ def _write_alternatives(folder: Path, day: Day) -> tuple[Path, Path]:
 
 
 def _median(work: Callable[[], object], repeats: int = _REPEATS) -> float:
-    """Median time in milliseconds, without the first run."""
+    """Return the median time in milliseconds, without the first run."""
     work()
     times = []
     for _ in range(repeats):

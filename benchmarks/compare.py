@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
-    """The rows of one run of a benchmark in a checkout."""
+    """Run a benchmark once in a checkout and return its rows."""
     paths = [str(folder / "src"), str(folder), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     done = subprocess.run(
@@ -73,7 +73,7 @@ def compare(
     after: Sequence[Sequence[dict[str, Any]]],
     label: str,
 ) -> list[Row]:
-    """One row per quantity that both checkouts measure, paired by position."""
+    """Return one row per quantity that both checkouts measure, paired by position."""
     rows = []
     for old, new in zip(zip(*before, strict=True), zip(*after, strict=True), strict=False):
         old_values = [row["measured"] for row in old]

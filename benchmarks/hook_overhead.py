@@ -76,7 +76,7 @@ class _Bench:
         ]
 
     def noise(self, model: str) -> Row:
-        """Measure the noise: the same without Sonde in all blocks."""
+        """Measure the noise: the same comparison without Sonde in all blocks."""
         noise = added_by_kind(self._blocks(model, self._effort.steps, None))
         note = f"± {noise.error_percent:.2f}%: without Sonde in all blocks"
         return Row(f"{model}: noise", noise.percent, "%", note=note)

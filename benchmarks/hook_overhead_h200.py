@@ -244,17 +244,17 @@ class _Bench:
     def _account(self) -> str:
         """Describe the overhead that the hook itself reports."""
         workers = self._folder / "jobs" / self._job / "workers"
-        beats = [
+        heartbeats = [
             json.loads(path.read_text(encoding="utf-8")) for path in workers.rglob("beat.json")
         ]
-        if len(beats) != 1:
-            return f"{len(beats)} workers recorded"
-        (beat,) = beats
-        steps = beat["steps"]["train"]
+        if len(heartbeats) != 1:
+            return f"{len(heartbeats)} workers recorded"
+        (heartbeat,) = heartbeats
+        steps = heartbeat["steps"]["train"]
         return (
-            f"{steps} steps recorded, each {1e6 * beat['hook_seconds'] / steps:.0f} µs in the "
-            f"training thread, {1e6 * beat['thread_seconds'] / steps:.0f} µs CPU in the worker "
-            f"thread and {beat['bytes_written'] / steps:,.0f} bytes"
+            f"{steps} steps recorded, each {1e6 * heartbeat['hook_seconds'] / steps:.0f} µs in the "
+            f"training thread, {1e6 * heartbeat['thread_seconds'] / steps:.0f} µs CPU in the "
+            f"worker thread and {heartbeat['bytes_written'] / steps:,.0f} bytes"
         )
 
 

@@ -30,7 +30,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """The result of the alternative divided by ours."""
+        """The result of the alternative divided by that of Sonde."""
         if self.alternative_measured is None or not self.measured:
             return None
         return self.alternative_measured / self.measured

@@ -96,8 +96,8 @@ class _Bench:
         before = sonde_run(self._folder, job, task.config + _NO_BUDGET)
         run([*before, *training, *self._words, "--switch"])
         workers = self._folder / "jobs" / job / "workers"
-        beat = next(workers.rglob("beat.json")).read_text(encoding="utf-8")
-        recorded = json.loads(beat)["steps"]["train"]  # includes steps before the first block
+        heartbeat = next(workers.rglob("beat.json")).read_text(encoding="utf-8")
+        recorded = json.loads(heartbeat)["steps"]["train"]  # includes steps before the first block
         return added(load_blocks(file)), size(workers) / recorded
 
     def _smdebug(self, model: str, task: Task) -> tuple[Added, float]:

@@ -157,7 +157,7 @@ def _edge_cases(seed: int) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _model(dtype: torch.dtype, zeros: bool = False) -> Tensors:
-    """Weights and gradients of a model of 163 M parameters in 149 tensors."""
+    """Return weights and gradients of a model of 163 M parameters in 149 tensors."""
     shapes: dict[str, tuple[int, ...]] = {
         "embedding": (_EMBEDDINGS, _WIDTH),
         "positions": (1024, _WIDTH),

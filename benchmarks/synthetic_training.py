@@ -106,8 +106,8 @@ class Training:
         self._writer.flush()
         self._writer.outbox.write_waiting()
         now_ns = self._clock.now_ns()
-        beat = WorkerBeat(now_ns, {"train": self.steps}, 0.0, 0.0, 0.0, 0)
-        self._backend.write(layout.worker_key(0, 1, 0, "beat"), encode_facts(beat))
+        worker_heartbeat = WorkerBeat(now_ns, {"train": self.steps}, 0.0, 0.0, 0.0, 0)
+        self._backend.write(layout.worker_key(0, 1, 0, "beat"), encode_facts(worker_heartbeat))
         heartbeat = Heartbeat(now_ns, _FLUSH_SECONDS, Overhead(0.0, 0, 0.0), now_ns)
         self._backend.write(layout.attempt_key(NODE, 1, "heartbeat"), encode_facts(heartbeat))
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from tests.fakes.h200 import h200_job
 from tests.fakes.stores import fleet
 
-RECORDED, MADE_UP = "h200-recording", "made-up-64-nodes"
+RECORDED, SYNTHETIC = "h200-recording", "made-up-64-nodes"
 # By default, the rule requires minutes of data; the recording is shorter.
 SCALED = ("--set", "LowGPUUtilization.window=40")
 
 
 def fill(store: Path) -> None:
     """Write both jobs if they do not exist, and run the rules."""
-    for name in (RECORDED, MADE_UP):
+    for name in (RECORDED, SYNTHETIC):
         if (store / name).exists():
             continue
         if name == RECORDED:

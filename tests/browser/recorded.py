@@ -177,8 +177,8 @@ def _resumed(uri: str) -> None:
     job.clock.advance(5)
     second_attempt = replace(job._attempt(), number=2)
     _train(job, attempt=2, steps=40)
-    ended = Exit(JobState.COMPLETED, ExitReason.EXIT, job.clock.now_ns(), code=0)
-    for what, record in (("start", second_attempt), ("exit", ended)):
+    result = Exit(JobState.COMPLETED, ExitReason.EXIT, job.clock.now_ns(), code=0)
+    for what, record in (("start", second_attempt), ("exit", result)):
         job.backend.write(attempt_key(NODE, 2, what), encode_facts(record))
 
 

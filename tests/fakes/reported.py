@@ -44,21 +44,21 @@ def reported_job(uri: str = "", name: str = "node", *, is_over: bool = True) -> 
     """Return a job of two nodes; some steps of the second worker wait long for data."""
     first = FakeJob(uri, f"{name}-a")
     second = FakeJob(first.backend.uri, f"{name}-b", first.clock)
-    made = Reported([first, second], {}, {}, np.empty(0))
+    reported = Reported([first, second], {}, {}, np.empty(0))
     random = np.random.default_rng(4)
-    made.losses = 2.0 * 0.99 ** np.arange(STEPS) + 0.01 * random.standard_normal(STEPS)
-    for rank, job in enumerate(made.jobs):
+    reported.losses = 2.0 * 0.99 ** np.arange(STEPS) + 0.01 * random.standard_normal(STEPS)
+    for rank, job in enumerate(reported.jobs):
         _move(job, LEAD_SECONDS)
-        made.phases[rank] = _train(job, rank, made, random)
-    for job in made.jobs:
+        reported.phases[rank] = _train(job, rank, reported, random)
+    for job in reported.jobs:
         _move(job, 0.0)
-        made.samples[job.node] = _sample(job, random)
-    for job in made.jobs if is_over else ():
+        reported.samples[job.node] = _sample(job, random)
+    for job in reported.jobs if is_over else ():
         job.end()
-    return made
+    return reported
 
 
-def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator) -> FloatArray:
+def _train(job: FakeJob, rank: int, reported: Reported, random: np.random.Generator) -> FloatArray:
     worker = job.worker(rank, device=f"cuda:{rank}", world_size=2)
     spent = np.abs(
         np.array([0.01, 0.1, 0.2, 0.03]) * (1 + 0.05 * random.standard_normal((STEPS, 4)))
@@ -69,12 +69,12 @@ def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator)
     for layer in ("first.weight", "last.weight"):
         worker.add_tensor(f"gradient/{layer}", "gradients")
     for step in range(STEPS):
-        worker.scalar("loss", step, float(made.losses[step]))
+        worker.scalar("loss", step, float(reported.losses[step]))
         if step % 20 == 0:
             for layer in ("first.weight", "last.weight"):
                 values = random.standard_normal(8) * (1.0 if layer == "first.weight" else 1e-3)
                 worker.statistics(f"gradient/{layer}", step, values)
-                made.gradients.setdefault(f"{rank}/{layer}", []).append(values)
+                reported.gradients.setdefault(f"{rank}/{layer}", []).append(values)
         worker.step(step, dict(zip(PHASES, spent[step].tolist(), strict=True)))
         if step % 50 == 49:
             worker.step(step // 50, {"forward": 0.25}, mode="eval")

@@ -134,11 +134,11 @@ def gan() -> Recorded:
     judging = Recorder(judge, torch.optim.Adam(judge.parameters(), 1e-3), name="/1")
     real = torch.ones(32, 1)
     for _ in range(400):
-        true, made = torch.randn(32, 2) * 0.3 + 1, maker(torch.randn(32, 4))
-        verdicts = torch.cat([judge(true), judge(made.detach())])
+        true, fake = torch.randn(32, 2) * 0.3 + 1, maker(torch.randn(32, 4))
+        verdicts = torch.cat([judge(true), judge(fake.detach())])
         truth = torch.cat([real, 0 * real])
         judging.step(functional.binary_cross_entropy_with_logits(verdicts, truth))
-        making.step(functional.binary_cross_entropy_with_logits(judge(made), real))
+        making.step(functional.binary_cross_entropy_with_logits(judge(fake), real))
     return {**making.recorded, **judging.recorded}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from sonde.client.job import Job, open_job
 from tests.journeys.scripts import FOLDER as PRINTING
-from tests.journeys.scripts import Ended
+from tests.journeys.scripts import RunResult
 from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
 
 pytestmark = pytest.mark.timeout(600)
@@ -76,12 +76,12 @@ class Trained:
     folder: Path
 
     @cached_property
-    def alone(self) -> Ended:
+    def alone(self) -> RunResult:
         """The result without Sonde."""
         return self._run("alone", ())
 
     @cached_property
-    def recorded(self) -> Ended:
+    def recorded(self) -> RunResult:
         """The result under Sonde."""
         return self._run("recorded", _SONDE)
 
@@ -101,7 +101,7 @@ class Trained:
         document: dict[str, Any] = json.loads(done.stdout)
         return document
 
-    def _run(self, way: str, launcher: tuple[str, ...]) -> Ended:
+    def _run(self, way: str, launcher: tuple[str, ...]) -> RunResult:
         folder = self.folder / way
         folder.mkdir(parents=True)
         python = _TORCHRUN if self.name.endswith("_ddp") else (PYTHON,)
@@ -116,7 +116,7 @@ class Trained:
             check=False,
             timeout=300,
         )
-        return Ended(done.returncode, done.stdout.splitlines(), done.stderr.splitlines())
+        return RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines())
 
 
 _trained: dict[str, Trained] = {}

@@ -42,7 +42,7 @@ TWO_RANKS = (PYTHON, str(Path(__file__).parent / "two_ranks.py"))
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunResult:
     """The exit code and output of a script."""
 
     code: int
@@ -62,7 +62,7 @@ class Scripts:
         self._folder = folder
         self._warm = WarmPython(_LOADED, _environment())
 
-    def run(self, name: str) -> dict[str, Ended]:
+    def run(self, name: str) -> dict[str, RunResult]:
         """Run a script with and without Sonde in parallel and return how it ended."""
         folder = self._folder / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,15 +75,15 @@ class Scripts:
                     {way: asdict(ended) for way, ended in self._run_all_ways(name).items()}
                 )
                 file.write(text)
-        return {way: Ended(**ended) for way, ended in json.loads(text).items()}
+        return {way: RunResult(**ended) for way, ended in json.loads(text).items()}
 
-    def _run_all_ways(self, name: str) -> dict[str, Ended]:
+    def _run_all_ways(self, name: str) -> dict[str, RunResult]:
         ways = [way for way in WAYS if way != BY_DEFAULT or name in _ALSO_BY_DEFAULT]
         with ThreadPoolExecutor() as pool:
             runs = {way: pool.submit(self._run_way, name, way) for way in ways}
         return {way: run.result() for way, run in runs.items()}
 
-    def _run_way(self, name: str, way: str) -> Ended:
+    def _run_way(self, name: str, way: str) -> RunResult:
         folder = self.folder(name, way)
         if way != ALONE or name in _ALONE_IN_NEW_PROCESS:
             return run_to_end(folder, (*WAYS[way], *command(name)))
@@ -104,7 +104,7 @@ class Scripts:
         with ThreadPoolExecutor() as pool:
             return list(pool.map(lambda rank: self._warm.run(script, folder, rank), ranks))
 
-    def recorded(self, name: str) -> Ended:
+    def recorded(self, name: str) -> RunResult:
         """Return how a script ended with everything saved."""
         return self.run(name)[EVERYTHING_SAVED]
 
@@ -128,7 +128,7 @@ def command(name: str) -> tuple[str, ...]:
     return (PYTHON, script)
 
 
-def run_to_end(folder: Path, words: Sequence[str]) -> Ended:
+def run_to_end(folder: Path, words: Sequence[str]) -> RunResult:
     """Run a command in a new folder to its end."""
     folder.mkdir(parents=True)
     done = subprocess.run(
@@ -148,16 +148,16 @@ def _environment() -> dict[str, str]:
     return {**plain_environment(), "PYTHONHASHSEED": "0"}
 
 
-def _result_of(done: "subprocess.CompletedProcess[str]") -> Ended:
+def _result_of(done: "subprocess.CompletedProcess[str]") -> RunResult:
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
-    return Ended(code, done.stdout.splitlines(), _stderr_lines(done.stderr))
+    return RunResult(code, done.stdout.splitlines(), _stderr_lines(done.stderr))
 
 
-def _merge(pieces: Sequence[Ended]) -> Ended:
+def _merge(pieces: Sequence[RunResult]) -> RunResult:
     """Merge the output of several processes."""
     output = [line for piece in pieces for line in piece.output]
     stderr_lines = sorted(line for piece in pieces for line in piece.stderr_lines)
-    return Ended(max(piece.code for piece in pieces), output, stderr_lines)
+    return RunResult(max(piece.code for piece in pieces), output, stderr_lines)
 
 
 def _stderr_lines(text: str) -> list[str]:

@@ -121,8 +121,8 @@ def test_lightning_metrics_are_recorded_at_their_step(scripts: Scripts) -> None:
     job = scripts.job("lightning_module")
     result = numbers(job, "lightning")
     assert [step for step, _ in result["train_loss", "train"]] == list(range(8))
-    ended = scripts.recorded("lightning_module")
-    assert result["val_loss", "eval"][-1][1] == ended.printed("val_loss")[-1]
+    outcome = scripts.recorded("lightning_module")
+    assert result["val_loss", "eval"][-1][1] == outcome.printed("val_loss")[-1]
 
 
 def test_predictions_and_checkpoints_of_the_trainer_are_recorded(sonde: Sonde) -> None:

@@ -114,8 +114,8 @@ def test_backward_passes_of_a_step_are_its_micro_steps(name: str, scripts: Scrip
 
 
 def test_steps_skipped_by_a_gradient_scaler_are_marked(scripts: Scripts) -> None:
-    ended = scripts.recorded("scaler_fp16")
-    scales = [2.0**24, *ended.printed("scale")]
+    outcome = scripts.recorded("scaler_fp16")
+    scales = [2.0**24, *outcome.printed("scale")]
     expected = [after < before for before, after in pairwise(scales)]
     rows = scripts.job("scaler_fp16").steps("train").to_arrow().to_pylist()
     assert [row["skipped"] for row in rows] == expected
@@ -137,14 +137,14 @@ def test_steps_without_an_optimizer_are_counted_by_backward_passes(
 
 @pytest.mark.parametrize("name", ONE_LOSS)
 def test_a_loss_equals_that_of_the_script_to_the_last_bit(name: str, scripts: Scripts) -> None:
-    ended = scripts.recorded(name)
-    assert recorded(scripts.job(name), "loss") == ended.printed("loss")
+    outcome = scripts.recorded(name)
+    assert recorded(scripts.job(name), "loss") == outcome.printed("loss")
 
 
 @pytest.mark.parametrize("name", DIVIDED)
 def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: Scripts) -> None:
-    ended = scripts.recorded(name)
-    expected = means(ended.printed("loss"), DIVIDED[name])
+    outcome = scripts.recorded(name)
+    expected = means(outcome.printed("loss"), DIVIDED[name])
     job = scripts.job(name)
     assert recorded(job, "loss") == pytest.approx(expected, rel=1e-6)
     divided = [loss / DIVIDED[name] for loss in expected]
@@ -153,73 +153,73 @@ def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: 
 
 
 def test_the_loss_of_the_trainer_is_the_logged_one(scripts: Scripts) -> None:
-    ended = scripts.recorded("huggingface_trainer")
+    outcome = scripts.recorded("huggingface_trainer")
     job = scripts.job("huggingface_trainer")
-    assert recorded(job, "loss") == pytest.approx(ended.printed("loss"), rel=1e-6)
+    assert recorded(job, "loss") == pytest.approx(outcome.printed("loss"), rel=1e-6)
     rows = job.scalars("loss", source="huggingface").to_arrow().to_pylist()
-    assert [row["value"] for row in rows] == pytest.approx(ended.printed("loss"), rel=1e-6)
+    assert [row["value"] for row in rows] == pytest.approx(outcome.printed("loss"), rel=1e-6)
     logged = job.scalars("eval_loss", source="huggingface").to_arrow().to_pylist()
-    assert [row["value"] for row in logged] == pytest.approx(ended.printed("eval_loss"), rel=1e-6)
+    assert [row["value"] for row in logged] == pytest.approx(outcome.printed("eval_loss"), rel=1e-6)
 
 
 def test_each_of_two_optimizers_has_its_own_loss(scripts: Scripts) -> None:
-    ended = scripts.recorded("gan")
+    outcome = scripts.recorded("gan")
     job = scripts.job("gan")
     losses = {name: recorded(job, name) for name in ("loss/0", "loss/1")}
-    assert losses == {"loss/0": ended.printed("generator"), "loss/1": ended.printed("critic")}
+    assert losses == {"loss/0": outcome.printed("generator"), "loss/1": outcome.printed("critic")}
 
 
 def test_losses_of_backward_calls_on_different_lines_are_added(scripts: Scripts) -> None:
-    ended = scripts.recorded("gan_two_backwards")
+    outcome = scripts.recorded("gan_two_backwards")
     job = scripts.job("gan_two_backwards")
-    assert recorded(job, "loss/0") == ended.printed("generator")
-    assert recorded(job, "loss/1") == pytest.approx(ended.printed("critic"), rel=1e-6)
+    assert recorded(job, "loss/0") == outcome.printed("generator")
+    assert recorded(job, "loss/1") == pytest.approx(outcome.printed("critic"), rel=1e-6)
 
 
 def test_every_worker_records_the_loss_of_its_own_share(scripts: Scripts) -> None:
-    ended = scripts.recorded("fsdp2")
-    job, reported = scripts.job("fsdp2"), ended.printed("loss")
+    outcome = scripts.recorded("fsdp2")
+    job, reported = scripts.job("fsdp2"), outcome.printed("loss")
     assert recorded(job, "loss", worker=0) == reported[0::2]
     assert recorded(job, "loss", worker=1) == reported[1::2]
 
 
 def test_losses_continue_from_the_checkpoint(scripts: Scripts) -> None:
-    ended = scripts.recorded("checkpoint_resume")
-    expected = [ended.printed(f"loss {step}")[0] for step in range(30)]
+    outcome = scripts.recorded("checkpoint_resume")
+    expected = [outcome.printed(f"loss {step}")[0] for step in range(30)]
     assert recorded(scripts.job("checkpoint_resume"), "loss") == expected
 
 
 def test_evaluation_losses_are_recorded_with_their_steps(scripts: Scripts) -> None:
-    ended = scripts.recorded("cnn_evaluation")
+    outcome = scripts.recorded("cnn_evaluation")
     job = scripts.job("cnn_evaluation")
-    assert recorded(job, "loss", mode="eval") == ended.printed("evaluation loss")
+    assert recorded(job, "loss", mode="eval") == outcome.printed("evaluation loss")
 
 
 def test_the_scale_of_a_loss_is_that_of_its_step(scripts: Scripts) -> None:
-    ended = scripts.recorded("scaler_fp16")
-    expected = [2.0**24, *ended.printed("scale")[:-1]]
+    outcome = scripts.recorded("scaler_fp16")
+    expected = [2.0**24, *outcome.printed("scale")[:-1]]
     assert recorded(scripts.job("scaler_fp16"), "loss_scale") == expected
 
 
 @pytest.mark.parametrize("name", ["accumulation_clipping", "transformer_tied", "accelerate_loop"])
 def test_the_gradient_norm_is_what_clipping_returned(name: str, scripts: Scripts) -> None:
-    ended = scripts.recorded(name)
-    assert recorded(scripts.job(name), "gradient_norm") == ended.printed("norm")
+    outcome = scripts.recorded(name)
+    assert recorded(scripts.job(name), "gradient_norm") == outcome.printed("norm")
 
 
 def test_clipping_is_recorded_with_its_factor(scripts: Scripts) -> None:
-    ended = scripts.recorded("accumulation_clipping")
-    expected = [min(1.0, 0.5 / (norm + 1e-6)) for norm in ended.printed("norm")]
+    outcome = scripts.recorded("accumulation_clipping")
+    expected = [min(1.0, 0.5 / (norm + 1e-6)) for norm in outcome.printed("norm")]
     factors = recorded(scripts.job("accumulation_clipping"), "clip_factor")
     assert factors == pytest.approx(expected, rel=1e-6)
 
 
 def test_norms_and_rates_are_those_of_the_step(scripts: Scripts) -> None:
-    ended = scripts.recorded("saves_all_values")
+    outcome = scripts.recorded("saves_all_values")
     job = scripts.job("saves_all_values")
-    assert recorded(job, "gradient_norm") == pytest.approx(ended.printed("norm"), rel=1e-6)
+    assert recorded(job, "gradient_norm") == pytest.approx(outcome.printed("norm"), rel=1e-6)
     for group in (0, 1):
-        assert recorded(job, f"learning_rate/{group}") == ended.printed(f"rate {group}")
+        assert recorded(job, f"learning_rate/{group}") == outcome.printed(f"rate {group}")
 
 
 def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
@@ -270,13 +270,13 @@ def test_reductions_match_numpy(scripts: Scripts) -> None:
 
 
 def test_shards_add_up_to_the_whole_tensor(scripts: Scripts) -> None:
-    ended = scripts.recorded("fsdp2")
+    outcome = scripts.recorded("fsdp2")
     job = scripts.job("fsdp2")
     squares = np.zeros(10)
     for name in job.tensors("gradient/*"):
         [series] = job.tensor(name).reduction("l2_norm").series
         squares += np.asarray(series.values) ** 2
     # clipped to 1
-    expected = [min(1.0, norm) for norm in ended.printed("norm")]
+    expected = [min(1.0, norm) for norm in outcome.printed("norm")]
     assert np.sqrt(squares) == pytest.approx(expected, rel=1e-4)
     assert math.isfinite(squares.sum())

@@ -64,9 +64,9 @@ def test_findings_of_a_running_job_match_a_check_afterwards(sonde: Sonde) -> Non
     live = sonde.run("findings", "job", "--json")
     checked = sonde.run("check", "job", *RULES, "--json")
     assert live.returncode == 0
-    [found_live], [found_later] = (_findings(done.stdout) for done in (live, checked))
-    assert found_live == found_later
-    assert found_live["rule"] == "LossNotDecreasing"
+    [live_findings], [later_findings] = (_findings(done.stdout) for done in (live, checked))
+    assert live_findings == later_findings
+    assert live_findings["rule"] == "LossNotDecreasing"
 
 
 def _findings(text: bytes) -> list[dict[str, Any]]:

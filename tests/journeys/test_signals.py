@@ -116,15 +116,15 @@ def test_signals_during_the_end_do_not_change_the_exit_code(sonde: Sonde) -> Non
     assert b"Traceback" not in message, message.decode()
 
 
-@pytest.mark.parametrize("whom", ["command", "launcher"])
+@pytest.mark.parametrize("target", ["command", "launcher"])
 def test_suspending_the_command_suspends_the_launcher_until_it_continues(
-    sonde: Sonde, whom: str
+    sonde: Sonde, target: str
 ) -> None:
     launcher = sonde.start_reporter("SIGUSR1")
     command = sonde.command_pid()
     os.kill(command, signal.SIGSTOP)
     assert eventually(lambda: process_state(launcher.pid) == "T")
-    os.kill(command if whom == "command" else launcher.pid, signal.SIGCONT)
+    os.kill(command if target == "command" else launcher.pid, signal.SIGCONT)
     assert eventually(lambda: process_state(command) != "T")
     assert eventually(lambda: process_state(launcher.pid) != "T")
     os.kill(launcher.pid, signal.SIGUSR1)

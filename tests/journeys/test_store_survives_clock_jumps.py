@@ -62,12 +62,12 @@ def test_times_stay_in_order_and_the_jump_is_reported(
 
     real = time.time_ns
     monkeypatch.setattr(time, "time_ns", lambda: real() + jump_seconds * 10**9)
-    was_told = eventually(notices)
+    is_reported = eventually(notices)
     command.kill()
     command.wait()
     recording.finish(Exit(JobState.STOPPED, ExitReason.SIGNAL, clock.now_ns()))
 
-    assert was_told
+    assert is_reported
     (reason,) = notices()
     direction = "forward" if jump_seconds > 0 else "back"
     assert f"set {direction} by {format_duration(abs(jump_seconds))}" in reason

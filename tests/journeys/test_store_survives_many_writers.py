@@ -14,7 +14,7 @@ from tests.fakes.eventually import eventually
 from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
 
 # Flushes on request; samples have times of the clock that all processes share.
-WRITE_WHEN_TOLD = """
+WRITE_ON_REQUEST = """
 import sys, time
 from sonde.clock import SystemClock
 from sonde.records.metric import MetricInfo, Series
@@ -37,7 +37,7 @@ def test_a_reader_in_another_process_sees_a_sample_within_a_second_of_its_flush(
     backend = open_backend(str(tmp_path))
     follower = NewSampleReader(backend, "a")
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITE_WHEN_TOLD, str(tmp_path)],
+        [sys.executable, "-c", WRITE_ON_REQUEST, str(tmp_path)],
         stdin=subprocess.PIPE,
         env=plain_environment(),
         text=True,

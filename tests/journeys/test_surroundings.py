@@ -11,9 +11,9 @@ WAIT = "while [ ! -e end ]; do sleep 0.02; done"
 
 
 def git(sonde: Sonde, *words: str) -> str:
-    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
     done = subprocess.run(
-        ["git", *who, *words], cwd=sonde.folder, check=True, capture_output=True, text=True
+        ["git", *author, *words], cwd=sonde.folder, check=True, capture_output=True, text=True
     )
     return done.stdout.strip()
 

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.timeout(600)
 def test_a_recorded_script_gives_the_same_results_to_the_last_bit(
     name: str, scripts: Scripts
 ) -> None:
-    ended = scripts.run(name)
-    alone = ended[ALONE]
+    result = scripts.run(name)
+    alone = result[ALONE]
     assert alone.output, "a script that prints nothing proves nothing"
-    assert ended == dict.fromkeys(ended, alone)
+    assert result == dict.fromkeys(result, alone)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -33,7 +33,7 @@ def test_no_component_of_the_hook_is_switched_off(name: str, scripts: Scripts) -
 @pytest.mark.parametrize("name", ["fsdp2_adamw", "sharded_kinds"])
 def test_hooks_never_start_a_collective(name: str, scripts: Scripts) -> None:
     """A collective that only some workers start would hang."""
-    for ended in scripts.run(name).values():
-        reported = [line for line in ended.output if "collectives of hooks" in line]
+    for result in scripts.run(name).values():
+        reported = [line for line in result.output if "collectives of hooks" in line]
         assert reported
         assert [line for line in reported if not line.endswith("[]")] == []

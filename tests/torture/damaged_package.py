@@ -99,7 +99,7 @@ import sitecustomize
 """
 
 # Moves the package away first, as an upgrade or a dropped privilege would.
-GONE = """
+MISSING = """
 import os, sys
 folder = next(place for place in sys.path if place.endswith("inject"))
 package = os.path.dirname(os.path.dirname(folder))
@@ -129,7 +129,7 @@ class Bench:
             self._bare[program] = self._run(program, text, is_injected=False)
         try:
             with self._damaged(path, damage):
-                text = text if path is not None else GONE + text
+                text = text if path is not None else MISSING + text
                 if path == STARTUP:
                     injected = self._launch(text)
                 else:

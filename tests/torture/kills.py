@@ -129,7 +129,7 @@ def _command_pid(folder: Path) -> int:
             if (folder / "steps").read_text():
                 return int(open_job(str(folder / "store" / "job")).summary["runs"][-1]["pid"])
         sleep(0.02)
-    raise TimeoutError("the script made no step")
+    raise TimeoutError("the script finished no step")
 
 
 def _compare(kill: Kill, case: str, seed: int, folder: Path, killed: float, code: int) -> Outcome:
@@ -141,13 +141,13 @@ def _compare(kill: Kill, case: str, seed: int, folder: Path, killed: float, code
     except Exception as error:  # noqa: BLE001 - whatever reading raises is a crash
         return Outcome(case, seed, crash=f"{type(error).__name__}: {error}")
     times = [float(line) for line in (folder / "steps").read_text().splitlines()]
-    made = sum(time <= killed for time in times)
+    finished = sum(time <= killed for time in times)
     safe = sum(time <= killed - _unflushed_seconds(times, killed, case) for time in times)
     return Outcome(
         case,
         seed,
         silent_loss=_silent_loss(job, recorded, safe),
-        untrue_state=_wrong_state(kill, state, recorded, made, len(times)),
+        untrue_state=_wrong_state(kill, state, recorded, finished, len(times)),
     )
 
 
@@ -162,14 +162,16 @@ def _unflushed_seconds(times: list[float], killed: float, case: str) -> float:
 def _silent_loss(job: Job, recorded: int, safe: int) -> str | None:
     if recorded >= safe or job.summary["lost"]:
         return None
-    return f"{recorded} steps recorded, {safe} made before the last flush"
+    return f"{recorded} steps recorded, {safe} finished before the last flush"
 
 
-def _wrong_state(kill: Kill, state: str, recorded: int, made: int, total: int) -> str | None:
+def _wrong_state(kill: Kill, state: str, recorded: int, finished: int, total: int) -> str | None:
     if state != kill.state:
         return f"state {state} instead of {kill.state}"
-    limit = (made if kill.is_command else total) + 1  # a step may end before its line is written
-    return f"{recorded} steps recorded, {limit} made" if recorded > limit else None
+    limit = (
+        finished if kill.is_command else total
+    ) + 1  # a step may end before its line is written
+    return f"{recorded} steps recorded, {limit} finished" if recorded > limit else None
 
 
 def _end(launcher: "subprocess.Popen[bytes]", folder: Path) -> None:

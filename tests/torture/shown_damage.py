@@ -98,11 +98,11 @@ def query_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
     """Return the data of the report and the timeline; a failing report counts as a crash."""
 
     def report(job: Job) -> Any:
-        made = report_of(open_backend(str(folder)), clock)
-        assert made.html.startswith("<!doctype html>"), made.html[:100]
-        if made.document["failed"]:
-            raise RuntimeError(f"charts failed: {made.document['failed']}")
-        return made.document
+        page = report_of(open_backend(str(folder)), clock)
+        assert page.html.startswith("<!doctype html>"), page.html[:100]
+        if page.document["failed"]:
+            raise RuntimeError(f"charts failed: {page.document['failed']}")
+        return page.document
 
     def timeline(job: Job) -> Any:
         return job.timeline().to_arrow().to_pylist()

@@ -155,7 +155,9 @@ def _import(case: str, seed: int, importer: str, path: Path) -> Outcome:
         return Outcome(case, seed, crash=f"took {monotonic() - start:.0f} s")
     is_reported = result.intake.remarks or result.intake.left_out or result.job.summary["lost"]
     is_truncated = case.startswith("cut ")
-    loss = f"{len(operations)} operations of a cut trace" if is_truncated and not is_reported else None
+    loss = (
+        f"{len(operations)} operations of a cut trace" if is_truncated and not is_reported else None
+    )
     untrue = None if state in ("completed", "ended", "failed") else f"state {state}"
     return Outcome(case, seed, silent_loss=loss, untrue_state=untrue)
 

@@ -23,8 +23,8 @@ def loader(count: int) -> DataLoader:
     return DataLoader(sentences(count), batch_size=4, collate_fn=default_data_collator)
 
 
-decayed = [one for name, one in model.named_parameters() if not name.endswith("bias")]
-others = [one for name, one in model.named_parameters() if name.endswith("bias")]
+decayed = [parameter for name, parameter in model.named_parameters() if not name.endswith("bias")]
+others = [parameter for name, parameter in model.named_parameters() if name.endswith("bias")]
 groups = [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
 optimizer = torch.optim.AdamW(groups, lr=5e-3)
 schedule = get_scheduler("linear", optimizer, num_warmup_steps=0, num_training_steps=12)

@@ -11,7 +11,7 @@ for step in range(20):
     points = torch.randn(16, 6)
     loss = nn.functional.huber_loss(model(points), points.sum(1, keepdim=True))
     gradients = torch.autograd.grad(loss, parameters, create_graph=True)
-    penalty = sum(one.square().sum() for one in gradients)  # second-order gradients
+    penalty = sum(value.square().sum() for value in gradients)  # second-order gradients
     gradients = torch.autograd.grad(loss + 0.01 * penalty, parameters)
     with torch.no_grad():
         for parameter, gradient in zip(parameters, gradients, strict=True):

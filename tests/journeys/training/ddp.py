@@ -33,8 +33,8 @@ for epoch in range(2):
         losses = [None, None]
         dist.all_gather_object(losses, loss.item())
         if rank == 0:
-            for one in losses:
-                print_value("loss", one)
+            for rank_loss in losses:
+                print_value("loss", rank_loss)
 
 digests = [None, None]
 dist.all_gather_object(digests, digest(model.module.state_dict()))

@@ -31,10 +31,10 @@ for step in range(10):
     dist.all_gather_object(losses, loss.item())
     if rank == 0:
         print_value("norm", whole_norm)
-        for one in losses:
-            print_value("loss", one)
+        for rank_loss in losses:
+            print_value("loss", rank_loss)
 
-shards = {name: one.to_local() for name, one in model.state_dict().items()}
+shards = {name: parameter.to_local() for name, parameter in model.state_dict().items()}
 digests = [None, None]
 dist.all_gather_object(digests, digest(shards))
 if rank == 0:

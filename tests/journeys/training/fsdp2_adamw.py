@@ -31,7 +31,7 @@ for step in range(60):
         print_value("loss", loss)
 print_collectives("fsdp2")
 
-shards = {name: one.to_local() for name, one in model.state_dict().items()}
+shards = {name: parameter.to_local() for name, parameter in model.state_dict().items()}
 if rank == 0:
     print(digest(shards))
     print_final_state()

@@ -7,7 +7,7 @@ from torch.func import functional_call, grad_and_value, vmap
 
 seed_all()
 model = nn.Sequential(nn.Linear(6, 12), nn.Tanh(), nn.Linear(12, 1))
-weights = {name: one.detach().clone() for name, one in model.named_parameters()}
+weights = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
 
 
 def loss_of(weights: dict[str, torch.Tensor], point: torch.Tensor) -> torch.Tensor:

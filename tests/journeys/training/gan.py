@@ -15,15 +15,15 @@ ones, zeros = torch.ones(32, 1), torch.zeros(32, 1)
 for step in range(25):
     angles = torch.rand(32) * 6.283
     real = torch.stack((angles.cos(), angles.sin()), dim=1)
-    made = generator(torch.randn(32, 4))
+    fake = generator(torch.randn(32, 4))
 
     critic_optimizer.zero_grad()
-    critic_loss = criterion(critic(real), ones) + criterion(critic(made.detach()), zeros)
+    critic_loss = criterion(critic(real), ones) + criterion(critic(fake.detach()), zeros)
     critic_loss.backward()
     critic_optimizer.step()
 
     generator_optimizer.zero_grad()
-    generator_loss = criterion(critic(made), ones)
+    generator_loss = criterion(critic(fake), ones)
     generator_loss.backward()
     generator_optimizer.step()
     print_value("critic", critic_loss)

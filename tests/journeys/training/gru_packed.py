@@ -24,7 +24,7 @@ model = Counter()
 optimizer = torch.optim.RMSprop(model.parameters(), lr=0.01)
 for step in range(20):
     sequences = [torch.randint(2, (int(torch.randint(2, 9, ())), 1)).float() for _ in range(16)]
-    counts = torch.tensor([float(one.sum()) for one in sequences])
+    counts = torch.tensor([float(sequence.sum()) for sequence in sequences])
     predicted = model(pack_sequence(sequences, enforce_sorted=False))
     loss = nn.functional.smooth_l1_loss(predicted, counts)
     optimizer.zero_grad()

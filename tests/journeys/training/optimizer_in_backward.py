@@ -6,7 +6,9 @@ from torch import nn
 
 seed_all()
 model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
-optimizers = {one: torch.optim.Adam([one], lr=0.01, foreach=False) for one in model.parameters()}
+optimizers = {
+    weight: torch.optim.Adam([weight], lr=0.01, foreach=False) for weight in model.parameters()
+}
 
 
 def step_now(parameter: torch.Tensor) -> None:
@@ -23,5 +25,5 @@ for step in range(20):
     loss = nn.functional.l1_loss(model(points), points.prod(1, keepdim=True))
     loss.backward()
     print_value("loss", loss)
-    print("gradients left", sum(one.grad is not None for one in model.parameters()))
+    print("gradients left", sum(weight.grad is not None for weight in model.parameters()))
 print_final_state(model, *optimizers.values())

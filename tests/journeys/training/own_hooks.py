@@ -8,14 +8,14 @@ from reporting import print_final_state, print_value, seed_all
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-seen: dict[str, int] = {}
+calls: dict[str, int] = {}
 
 
 def counting(name: str):
     """Return a hook that only counts its calls."""
 
     def hook(*options: object) -> None:
-        seen[name] = seen.get(name, 0) + 1
+        calls[name] = calls.get(name, 0) + 1
 
     return hook
 
@@ -24,7 +24,7 @@ def train() -> None:
     """Train in a thread other than the main thread."""
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
     model.register_forward_pre_hook(counting("before forward"))
-    model[1].register_forward_hook(lambda module, options, made: made * 1.5)
+    model[1].register_forward_hook(lambda module, options, output: output * 1.5)
     model[2].register_full_backward_hook(counting("backward"))
     model[0].weight.register_hook(lambda gradient: gradient * 0.5)
     nn.modules.module.register_module_forward_hook(counting("any forward"))
@@ -40,7 +40,7 @@ def train() -> None:
         torch.autograd.backward([loss, outputs.mean() * 0.1])
         optimizer.step()
         print_value("loss", loss)
-    print("hooks", seen)
+    print("hooks", calls)
     print_final_state(model, optimizer)
 
 

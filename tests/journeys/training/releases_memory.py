@@ -17,16 +17,16 @@ for step in range(10):
     loss = nn.functional.mse_loss(outputs, points.sum(1, keepdim=True))
     optimizer.zero_grad()
     loss.backward()
-    gradients = [one.grad for one in model.parameters()]
+    gradients = [parameter.grad for parameter in model.parameters()]
     optimizer.step()
     print_value("loss", loss)
-    kept = [weakref.ref(one) for one in (points, outputs, loss, *gradients)]
-    versions = [one._version for one in model.parameters()]
+    references = [weakref.ref(tensor) for tensor in (points, outputs, loss, *gradients)]
+    versions = [parameter._version for parameter in model.parameters()]
     del points, outputs, loss, gradients
     optimizer.zero_grad(set_to_none=True)
-    print("alive", sum(one() is not None for one in kept), "versions", versions)
+    print("alive", sum(reference() is not None for reference in references), "versions", versions)
 print_final_state(model, optimizer)
-gone = [weakref.ref(model), weakref.ref(optimizer), weakref.ref(model[0].weight)]
+references = [weakref.ref(model), weakref.ref(optimizer), weakref.ref(model[0].weight)]
 del model, optimizer
 gc.collect()
-print("alive at the end", sum(one() is not None for one in gone))
+print("alive at the end", sum(reference() is not None for reference in references))

@@ -52,7 +52,7 @@ for step in range(12):
         if step:
             state = optimizer.state[parameter]["momentum_buffer"]
             note(f"optimizer_state/momentum_buffer/{name}", state)
-    gradients = [one.grad.double().flatten() for one in model.parameters()]
+    gradients = [weight.grad.double().flatten() for weight in model.parameters()]
     print_value("norm", torch.cat(gradients).norm())
     for group, settings in enumerate(optimizer.param_groups):
         print_value(f"rate {group}", settings["lr"])

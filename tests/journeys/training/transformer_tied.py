@@ -30,8 +30,8 @@ class Language(nn.Module):
 
 seed_all()
 model = Language()
-weights = [one for one in model.parameters() if one.ndim > 1]
-others = [one for one in model.parameters() if one.ndim <= 1]
+weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
+others = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
 optimizer = torch.optim.AdamW(
     [{"params": weights, "weight_decay": 0.1}, {"params": others, "weight_decay": 0, "lr": 0.001}],
     lr=0.003,

@@ -41,7 +41,7 @@ for step in range(15):
     dense.step()
     print_value("loss", loss)
     if step == 7:  # adds a parameter to an optimizer and replaces a weight
-        late = nn.Parameter(torch.zeros(8))
-        model.frozen.bias = late
-        dense.add_param_group({"params": [late], "lr": 0.02})
+        added = nn.Parameter(torch.zeros(8))
+        model.frozen.bias = added
+        dense.add_param_group({"params": [added], "lr": 0.02})
 print_final_state(model, embedded, dense)
