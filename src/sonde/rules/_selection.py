@@ -27,7 +27,7 @@ def select_rules(
     Args:
         names: Names in either spelling.
         settings: The section [rules] of a configuration file.
-        parameters: Parameters by rule, which take precedence.
+        parameters: Parameters by rule. They take precedence over the file.
     """
     settings = settings or RulesSettings()
     configured = {file_name(rule.rule): rule for rule in settings.rules}

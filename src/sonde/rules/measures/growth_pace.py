@@ -9,9 +9,8 @@ from sonde.read.window import WindowTensor
 from sonde.rules._rule import State
 from sonde.rules.measures.tensor_columns import column_of_all, steps_of_all
 
-SuddenGrowth = tuple[
-    int, tuple[int, int], float
-]  # which tensor, between which steps, by how many sizes
+# index of the tensor, first and last step, and growth relative to the earlier size
+SuddenGrowth = tuple[int, tuple[int, int], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ LIMITS = Calibration()
 
 
 class GrowthTracker:
-    """Keeps the latest size (root mean square) and the fastest change of each tensor."""
+    """Tracks the latest size (root mean square) and the fastest change of each tensor."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -52,18 +51,20 @@ class GrowthTracker:
             before, sizes_before, fastest = (
                 np.array(self._state[key]) for key in ("steps", "sizes", "fastest")
             )
-            apart = np.maximum(steps - before, 1)
+            step_counts = np.maximum(steps - before, 1)
             grown = np.maximum.reduceat(sizes, ends - counts) - sizes_before
             if self._state["windows"] >= LIMITS.min_windows:
                 is_sudden = (grown > factor * sizes_before) & (sizes_before >= LIMITS.min_rms)
-                is_sudden &= grown > LIMITS.pace_factor * fastest * apart
-                is_sudden &= (before >= LIMITS.min_steps) & (apart <= LIMITS.max_steps_between)
+                is_sudden &= grown > LIMITS.pace_factor * fastest * step_counts
+                is_sudden &= (before >= LIMITS.min_steps) & (
+                    step_counts <= LIMITS.max_steps_between
+                )
                 is_sudden &= elements[ends - 1] >= LIMITS.min_elements
                 for index in np.flatnonzero(is_sudden).tolist():
                     step_range = (int(before[index]), int(steps[index]))
                     yield index, step_range, float(grown[index] / sizes_before[index])
-            change = np.abs(sizes[ends - 1] - sizes_before) / apart
-            fastest = np.fmax(fastest, np.maximum(change, grown / apart))
+            change = np.abs(sizes[ends - 1] - sizes_before) / step_counts
+            fastest = np.fmax(fastest, np.maximum(change, grown / step_counts))
             windows = self._state["windows"] + 1
         else:
             fastest, windows = np.zeros(len(names)), 0

@@ -125,13 +125,13 @@ class LossDiverging(Rule):
         if len(values) < LIMITS.min_losses:
             return
         ordered = np.sort(values)
-        low, middle = quantile_of(ordered, LIMITS.lower_quantile), quantile_of(ordered, 0.5)
+        low, median = quantile_of(ordered, LIMITS.lower_quantile), quantile_of(ordered, 0.5)
         text = self._exploded(values, state) or _lost(low, state)
-        text = text or _unbounded_fall(middle, state) or _unbounded_rise(middle, state)
-        text = text or _wrong_sign(middle, state)
-        state["best"] = min(state.get("best", middle), middle)
+        text = text or _unbounded_fall(median, state) or _unbounded_rise(median, state)
+        text = text or _wrong_sign(median, state)
+        state["best"] = min(state.get("best", median), median)
         if text:
-            yield self._finding(curve, text, middle, state)
+            yield self._finding(curve, text, median, state)
 
     def _overflowed(self, curve: Curve, state: State) -> bool:
         """Whether the loss rose far above its reference and has not been finite since."""
@@ -196,14 +196,14 @@ def _lost(low: float, state: State) -> str:
     return "is worse than before training" if state["lost"] >= LIMITS.lost_windows else ""
 
 
-def _unbounded_fall(middle: float, state: State) -> str:
+def _unbounded_fall(median: float, state: State) -> str:
     """Describe a loss that falls far below zero without slowing down; empty if it does not."""
-    state["middles"] = [*state.get("middles", []), middle][-LIMITS.trend_windows - 1 :]
-    state.setdefault("scale", max(abs(state["untrained"]), abs(middle), LIMITS.min_scale))
+    state["middles"] = [*state.get("middles", []), median][-LIMITS.trend_windows - 1 :]
+    state.setdefault("scale", max(abs(state["untrained"]), abs(median), LIMITS.min_scale))
     falls = -np.diff(np.array(state["middles"]))
     is_faster = state.get("bottomless", False) or bool((np.diff(falls) > 0).all())
     factor = LIMITS.accelerating_depth_factor if is_faster else LIMITS.depth_factor
-    if len(falls) < LIMITS.trend_windows or middle > -factor * state["scale"]:
+    if len(falls) < LIMITS.trend_windows or median > -factor * state["scale"]:
         return ""
     earlier, later = float(falls[: len(falls) // 2].sum()), float(falls[len(falls) // 2 :].sum())
     is_falling = bool((falls > 0).all()) and later >= LIMITS.unbraked_share * earlier
@@ -211,15 +211,15 @@ def _unbounded_fall(middle: float, state: State) -> str:
     return "falls without bound" if is_falling else ""
 
 
-def _unbounded_rise(middle: float, state: State) -> str:
+def _unbounded_rise(median: float, state: State) -> str:
     """Describe a loss that only rises, usually due to a wrong sign; empty if it does not."""
     rises = np.diff(np.array(state["middles"]))
     untrained = state["untrained"]
-    has_learned = state.get("best", middle) < LIMITS.learned_share * untrained
+    has_learned = state.get("best", median) < LIMITS.learned_share * untrained
     if (
         has_learned
         or len(rises) < LIMITS.trend_windows
-        or not middle > LIMITS.rise_factor * untrained > 0
+        or not median > LIMITS.rise_factor * untrained > 0
     ):
         return ""
     half = len(rises) // 2
@@ -239,13 +239,13 @@ def _note_evaluations(window: Window, state: State) -> None:
             evaluated_state[curve.name] = [first, mean, count + 1]
 
 
-def _wrong_sign(middle: float, state: State) -> str:
+def _wrong_sign(median: float, state: State) -> str:
     """Describe a loss that falls below zero while evaluations get worse; empty if none does."""
     falls = -np.diff(np.array(state["middles"][-LIMITS.mirrored_windows - 1 :]))
-    if middle >= 0 or len(falls) < LIMITS.mirrored_windows or not (falls > 0).all():
+    if median >= 0 or len(falls) < LIMITS.mirrored_windows or not (falls > 0).all():
         return ""
     for first, last, count in state.of("evaluated").values():
-        is_mirror = 0.5 <= last / -middle <= 2
+        is_mirror = 0.5 <= last / -median <= 2
         minimum = (LIMITS.mirror_factor if is_mirror else LIMITS.growth_factor) * first
         if count >= LIMITS.mirrored_windows and last > minimum > 0:
             return (

@@ -142,16 +142,16 @@ class Straggler(Rule):
             None,
         )
         node = None if life is None else life.info.node
-        remaining_names = len(tables) - 1
-        index = f" on {node}" if node else ""
-        count = (
-            "the other worker waits" if remaining_names == 1 else f"{remaining_names} workers wait"
+        other_workers = len(tables) - 1
+        where = f" on {node}" if node else ""
+        waiting = (
+            "the other worker waits" if other_workers == 1 else f"{other_workers} workers wait"
         )
         on_gpu = life is not None and life.info.device.startswith("cuda")
-        hours = {"gpu_hours_lost": remaining_names * state["lost"] / 3600} if on_gpu else {}
+        hours = {"gpu_hours_lost": other_workers * state["lost"] / 3600} if on_gpu else {}
         return self.finding(
-            f"Worker {slow.worker}{index} takes {format_duration(slow.excess)} longer per step "
-            f"than the others, mostly in phase {slow.phase}; {count} for it.",
+            f"Worker {slow.worker}{where} takes {format_duration(slow.excess)} longer per step "
+            f"than the others, mostly in phase {slow.phase}; {waiting} for it.",
             step=(int(state["since"]), int(steps[-1])),
             worker=slow.worker,
             node=node,
