@@ -1,4 +1,4 @@
-"""Two workers, one of which is 100 ms late for the collectives of some steps."""
+"""Two workers, one of which starts the collectives of some steps 100 ms late."""
 
 import fcntl
 import json
@@ -99,7 +99,7 @@ def test_asynchronous_collectives_and_messages_are_recorded(job: Job) -> None:
     assert {(row["bytes"], row["collective"]) for row in messages} == {(40.0, -1)}
 
 
-def test_workers_that_arrive_together_hardly_wait(job: Job) -> None:
+def test_synchronized_workers_hardly_wait(job: Job) -> None:
     collectives = job.collectives(start_step=17)
     assert len(rows_of(collectives, "all_reduce")) == 10
     assert median(waits(collectives, "waiting_seconds")) < DELAY / 2

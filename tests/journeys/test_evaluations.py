@@ -43,8 +43,8 @@ for epoch in range(3):
         task(*batch).backward()
         optimizer.step()
         with torch.no_grad():
-            for kept, new in zip(ema.parameters(), task.model.parameters()):
-                kept.lerp_(new, 0.1)
+            for average, new in zip(ema.parameters(), task.model.parameters()):
+                average.lerp_(new, 0.1)
     print("result train (evaluated)", validate(task.model, DataLoader(train_set, batch_size=64)))
     print("result validation", validate(task.model, val_loader))
     print("result validation (ema)", validate(ema, val_loader), flush=True)
@@ -62,7 +62,7 @@ config = GPT2Config(
 
 def sentences(count):
     found = [(torch.arange(12) + torch.randint(32, ())) % 32 for _ in range(count)]
-    return [{"input_ids": one, "labels": one} for one in found]
+    return [{"input_ids": row, "labels": row} for row in found]
 
 arguments = TrainingArguments(
     output_dir="out", max_steps=4, per_device_train_batch_size=4, per_device_eval_batch_size=8,

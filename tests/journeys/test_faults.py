@@ -1,6 +1,6 @@
-"""A few of the programs, trained: faults are reported, healthy runs raise no alarm.
+"""A few of the fault programs: faults are reported, healthy runs raise no alarm.
 
-None of them is held out, since those are judged only once. `make faults` runs all.
+Held-out programs are excluded, since they are judged only once. `make faults` runs all.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The hook is loaded into every Python of a job that imports a framework, and no other."""
+"""The hook is loaded into every Python process of a job that imports a framework, and no other."""
 
 import json
 import os
@@ -126,7 +126,7 @@ def test_the_hook_is_loaded_in_an_environment_without_sonde_and_numpy(
     ]
 
 
-def test_the_framework_module_looks_the_same_as_without_sonde(folder: Path) -> None:
+def test_the_framework_module_is_the_same_as_without_sonde(folder: Path) -> None:
     (folder / "script.py").write_text(
         "import importlib.util, json, sys\n"
         "probe = importlib.util.find_spec('torch')\n"

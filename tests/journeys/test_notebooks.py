@@ -30,7 +30,7 @@ def test_notebooks_are_stored_without_outputs(notebook: Path) -> None:
 
 
 def test_notebooks_run_from_top_to_bottom(tmp_path: Path) -> None:
-    """Run all at once, since each mostly waits for its kernel or training."""
+    """Run all notebooks in parallel, since they mostly wait for kernels or training."""
     folder = Path(sys.executable).parent
     environment = {
         **os.environ,

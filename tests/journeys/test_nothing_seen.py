@@ -1,4 +1,4 @@
-"""Jobs whose training cannot be recorded say so first and name the framework."""
+"""Jobs whose training cannot be recorded report this first and name the framework."""
 
 import html
 import json
@@ -10,7 +10,7 @@ import pytest
 from sonde.agent.handover import INJECT_FOLDER
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
-# replaces a framework, of which only name and version matter
+# replaces a framework; only name and version matter
 FRAMEWORK = '__version__ = "2.17.1"\n'
 MESSAGE = "Training not recorded: This job uses TensorFlow 2.17, which Sonde cannot instrument."
 

@@ -1,6 +1,6 @@
 """The system clock is set while a job runs: recorded times stay in order.
 
-The recording is real; the machine's clock is not touched, only how this process reads it.
+The recording is real. Only the clock of this process is changed, not the machine's.
 """
 
 import subprocess

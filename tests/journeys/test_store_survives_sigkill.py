@@ -1,4 +1,4 @@
-"""SIGKILL at any time: at most the last flush is lost, and nothing is damaged."""
+"""SIGKILL at any time: only the last flush can be lost, and nothing is damaged."""
 
 import os
 import random
@@ -18,7 +18,7 @@ from tests.fakes.eventually import eventually
 from tests.fakes.job import FakeJob, all_samples
 from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
 
-SLACK_SECONDS = 3.0  # a tick, and delays on a busy machine
+SLACK_SECONDS = 3.0  # a sampling interval, and delays on a busy machine
 JOBS = 5
 
 
@@ -40,7 +40,7 @@ def test_a_launcher_killed_at_any_time_loses_at_most_the_last_flush(sonde: Sonde
     began = time.monotonic()
     killed_ns = {}
     for due, (name, launcher) in sorted(zip(moments, launchers.items(), strict=True)):
-        with suppress(subprocess.TimeoutExpired):  # it must not exit on its own
+        with suppress(subprocess.TimeoutExpired):  # it must not exit by itself
             launcher.wait(max(0, began + due - time.monotonic()))
         killed_ns[name] = time.time_ns()
         os.kill(launcher.pid, signal.SIGKILL)

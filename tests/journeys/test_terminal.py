@@ -112,7 +112,7 @@ def test_a_job_in_the_background_ends_by_itself(sonde: Sonde, terminal: Terminal
     assert "code 3" in terminal.enter('wait $!; echo "code $?"')
 
 
-def test_a_background_job_that_wants_the_keyboard_waits_for_fg(
+def test_a_background_job_that_reads_the_terminal_waits_for_fg(
     sonde: Sonde, terminal: Terminal
 ) -> None:
     terminal.start_shell()

@@ -17,7 +17,7 @@ RULES = "StepOutlier,Dataloader,LowGPUUtilization,MaxInitializationTime"
 WINDOW = "operators:start_step=20,num_steps=2"
 
 
-def test_the_report_answers_every_question_of_the_old_report(sonde: Sonde) -> None:
+def test_the_report_contains_all_data_of_the_old_report(sonde: Sonde) -> None:
     local = ("--interval", "100ms", "--rules", RULES, "--profile", WINDOW, "--no-report")
     words = (PYTHON, str(SCRIPT), "--steps", str(STEPS))
     assert sonde.run("run", "--name", "job", *local, "--", *words).returncode == 0
@@ -25,9 +25,9 @@ def test_the_report_answers_every_question_of_the_old_report(sonde: Sonde) -> No
     document = json.loads((sonde.folder / "page.json").read_text())
     page = (sonde.folder / "page.html").read_text()
     assert document["failed"] == {}
-    _tells_stages_and_machines(document, sonde)
-    _tells_steps(document)
-    _tells_loading(document)
+    _check_stages_and_resources(document, sonde)
+    _check_steps(document)
+    _check_data_loading(document)
     assert "aten::mkldnn_convolution" in {entry["name"] for entry in rows(document, "operators/0")}
     assert "Most expensive CPU operator: " in page
     rules = {entry["rule"]: entry for entry in document["rules"]}
@@ -42,7 +42,7 @@ def rows(document: dict[str, Any], table: str) -> list[dict[str, Any]]:
     return result
 
 
-def _tells_stages_and_machines(document: dict[str, Any], sonde: Sonde) -> None:
+def _check_stages_and_resources(document: dict[str, Any], sonde: Sonde) -> None:
     facts = {entry["name"]: entry["value"] for entry in rows(document, "job_details")}
     assert len(facts) == 11
     pieces = ("initialization", "training_loop", "finalization")
@@ -54,7 +54,7 @@ def _tells_stages_and_machines(document: dict[str, Any], sonde: Sonde) -> None:
     assert {"CPU memory", "I/O wait"} <= set(machine)
 
 
-def _tells_steps(document: dict[str, Any]) -> None:
+def _check_steps(document: dict[str, Any]) -> None:
     statistics = {entry["mode"]: entry for entry in rows(document, "step_statistics")}
     train = statistics["train"]
     # except profiled steps: operators 1, data loading 1, Python up to 30
@@ -71,7 +71,7 @@ def _tells_steps(document: dict[str, Any]) -> None:
     assert "eval" in document["notes"]["mode_time"]
 
 
-def _tells_loading(document: dict[str, Any]) -> None:
+def _check_data_loading(document: dict[str, Any]) -> None:
     loader = next(row for row in rows(document, "loaders") if row["mode"] == "train")
     assert (loader["processes"], loader["pinned"], loader["batch_size"]) == (LOADERS, "no", 32)
     assert document["notes"]["loading_times"].startswith("Median time to load a batch: ")

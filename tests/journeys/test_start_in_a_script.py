@@ -215,8 +215,8 @@ import json, sonde
 from sonde.hook.session import Session
 sonde.start(name='other', store='elsewhere', save=['gradients:every=7', 'mine:include=x'])
 sonde.log(loss=1)
-print(json.dumps({one.name: one.schedules['train'].every
-                  for one in Session.of_process().settings.collections}))
+print(json.dumps({item.name: item.schedules['train'].every
+                  for item in Session.of_process().settings.collections}))
 """
     (sonde.folder / "script.py").write_text(code)
     words = ("run", "--quiet", "--name", "job", "--save", "gradients:every=3")

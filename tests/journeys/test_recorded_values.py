@@ -1,4 +1,4 @@
-"""Recorded numbers equal those that the script itself counts and computes."""
+"""Recorded values equal those that the script itself counts and computes."""
 
 import math
 from collections import Counter
@@ -68,7 +68,7 @@ MICRO_STEPS = {
 }
 
 # one loss per step, printed as `loss`
-ONE_LOSS = (
+LOSS_PER_STEP = (
     *("autocast_bf16", "cnn_evaluation", "compiled_fullgraph", "compiled_model", "exits"),
     *("fsdp2_adamw", "manual_sgd", "lbfgs", "own_optimizer", "alternating_optimizers"),
     *("gru_packed", "saves_all_values", "loader_spawned", "loader_workers", "unusual_parameters"),
@@ -76,7 +76,7 @@ ONE_LOSS = (
     *("released", "scaler_fp16", "strict_settings", "transformer_tied"),
 )
 
-# one printed loss per backward pass, which the loop divides by their number
+# one printed loss per backward pass, divided by the number of passes
 DIVIDED = {"accelerate_loop": 4, "accumulation_clipping": 4, "lightning_module": 3}
 
 # loops whose steps the hook cannot record
@@ -99,7 +99,7 @@ def means(numbers: Iterable[float], count: int) -> list[float]:
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_steps_are_counted_as_the_script_makes_them(name: str, scripts: Scripts) -> None:
+def test_step_counts_match_the_script(name: str, scripts: Scripts) -> None:
     job = scripts.job(name)
     assert len(job.workers) == len(STEPS[name])
     for worker, (train, evaluation) in enumerate(STEPS[name]):
@@ -108,7 +108,7 @@ def test_steps_are_counted_as_the_script_makes_them(name: str, scripts: Scripts)
 
 
 @pytest.mark.parametrize("name", MICRO_STEPS)
-def test_backward_passes_of_a_step_are_its_micro_steps(name: str, scripts: Scripts) -> None:
+def test_backward_passes_are_recorded_as_micro_steps(name: str, scripts: Scripts) -> None:
     rows = scripts.job(name).steps("train").to_arrow().to_pylist()
     assert {row["micro_steps"] for row in rows} == {MICRO_STEPS[name]}
 
@@ -135,14 +135,14 @@ def test_steps_without_an_optimizer_are_counted_by_backward_passes(
     assert message["training steps"] == "counted by backward passes: no torch optimizer has stepped"
 
 
-@pytest.mark.parametrize("name", ONE_LOSS)
-def test_a_loss_equals_that_of_the_script_to_the_last_bit(name: str, scripts: Scripts) -> None:
+@pytest.mark.parametrize("name", LOSS_PER_STEP)
+def test_losses_match_the_script_bitwise(name: str, scripts: Scripts) -> None:
     outcome = scripts.recorded(name)
     assert recorded(scripts.job(name), "loss") == outcome.printed("loss")
 
 
 @pytest.mark.parametrize("name", DIVIDED)
-def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: Scripts) -> None:
+def test_losses_are_recorded_before_division_for_accumulation(name: str, scripts: Scripts) -> None:
     outcome = scripts.recorded(name)
     expected = means(outcome.printed("loss"), DIVIDED[name])
     job = scripts.job(name)
@@ -152,7 +152,7 @@ def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: 
     assert set(recorded(job, "loss/factor")) == {float(DIVIDED[name])}
 
 
-def test_the_loss_of_the_trainer_is_the_logged_one(scripts: Scripts) -> None:
+def test_trainer_losses_match_the_log(scripts: Scripts) -> None:
     outcome = scripts.recorded("huggingface_trainer")
     job = scripts.job("huggingface_trainer")
     assert recorded(job, "loss") == pytest.approx(outcome.printed("loss"), rel=1e-6)
@@ -162,7 +162,7 @@ def test_the_loss_of_the_trainer_is_the_logged_one(scripts: Scripts) -> None:
     assert [row["value"] for row in logged] == pytest.approx(outcome.printed("eval_loss"), rel=1e-6)
 
 
-def test_each_of_two_optimizers_has_its_own_loss(scripts: Scripts) -> None:
+def test_losses_of_two_optimizers_are_recorded_separately(scripts: Scripts) -> None:
     outcome = scripts.recorded("gan")
     job = scripts.job("gan")
     losses = {name: recorded(job, name) for name in ("loss/0", "loss/1")}
@@ -176,7 +176,7 @@ def test_losses_of_backward_calls_on_different_lines_are_added(scripts: Scripts)
     assert recorded(job, "loss/1") == pytest.approx(outcome.printed("critic"), rel=1e-6)
 
 
-def test_every_worker_records_the_loss_of_its_own_share(scripts: Scripts) -> None:
+def test_every_worker_records_the_loss_of_its_shard(scripts: Scripts) -> None:
     outcome = scripts.recorded("fsdp2")
     job, reported = scripts.job("fsdp2"), outcome.printed("loss")
     assert recorded(job, "loss", worker=0) == reported[0::2]
@@ -195,14 +195,14 @@ def test_evaluation_losses_are_recorded_with_their_steps(scripts: Scripts) -> No
     assert recorded(job, "loss", mode="eval") == outcome.printed("evaluation loss")
 
 
-def test_the_scale_of_a_loss_is_that_of_its_step(scripts: Scripts) -> None:
+def test_loss_scales_are_recorded_per_step(scripts: Scripts) -> None:
     outcome = scripts.recorded("scaler_fp16")
     expected = [2.0**24, *outcome.printed("scale")[:-1]]
     assert recorded(scripts.job("scaler_fp16"), "loss_scale") == expected
 
 
 @pytest.mark.parametrize("name", ["accumulation_clipping", "transformer_tied", "accelerate_loop"])
-def test_the_gradient_norm_is_what_clipping_returned(name: str, scripts: Scripts) -> None:
+def test_gradient_norms_match_the_return_value_of_clipping(name: str, scripts: Scripts) -> None:
     outcome = scripts.recorded(name)
     assert recorded(scripts.job(name), "gradient_norm") == outcome.printed("norm")
 
@@ -214,7 +214,7 @@ def test_clipping_is_recorded_with_its_factor(scripts: Scripts) -> None:
     assert factors == pytest.approx(expected, rel=1e-6)
 
 
-def test_norms_and_rates_are_those_of_the_step(scripts: Scripts) -> None:
+def test_gradient_norms_and_learning_rates_match_the_script(scripts: Scripts) -> None:
     outcome = scripts.recorded("saves_all_values")
     job = scripts.job("saves_all_values")
     assert recorded(job, "gradient_norm") == pytest.approx(outcome.printed("norm"), rel=1e-6)
@@ -222,7 +222,7 @@ def test_norms_and_rates_are_those_of_the_step(scripts: Scripts) -> None:
         assert recorded(job, f"learning_rate/{group}") == outcome.printed(f"rate {group}")
 
 
-def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
+def test_saved_tensors_match_bitwise(scripts: Scripts) -> None:
     job = scripts.job("saves_all_values")
     account = np.load(scripts.folder("saves_all_values") / "account.npz")
     compared = Counter[str]()
@@ -243,7 +243,7 @@ def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
 @pytest.mark.parametrize(
     ("name", "reported"), [("relu_output_0", "relu"), ("fc1_input_0", "input")]
 )
-def test_activations_are_kept_to_the_last_bit(name: str, reported: str, scripts: Scripts) -> None:
+def test_saved_activations_match_bitwise(name: str, reported: str, scripts: Scripts) -> None:
     job = scripts.job("saves_all_values")
     account = np.load(scripts.folder("saves_all_values") / "account.npz")
     for step, expected in enumerate(account[reported]):
