@@ -223,7 +223,7 @@ def _summary(
     overhead = outcome.overhead
     if outcome.is_reported:
         overhead = overhead.plus(report_cost_since(registration.backend, exit_.end_ns))
-    overhead_text = overhead_at_end(registration.backend, overhead, SystemClock().now_ns())
+    overhead_text = overhead_at_end(registration.backend, overhead, registration.number)
     lines = [f"{result}. Overhead: {overhead_text}"]
     if outcome.unsent is None:  # otherwise the store does not respond
         attempt = (registration.node, registration.number)

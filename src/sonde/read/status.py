@@ -8,6 +8,7 @@ from sonde.clock import iso
 from sonde.read.coverage import coverage_from
 from sonde.read.failures import explain_exit, first_failure
 from sonde.read.jobs import JobFacts, NodeAttempt
+from sonde.read.overhead import combine_overhead
 from sonde.read.training import Training, reported_steps
 from sonde.read.workers import WorkerLife
 from sonde.records.job import Overhead
@@ -48,7 +49,7 @@ def status_document(
         "nodes": list(facts.nodes),
         "workers": len(facts.workers),
         "profiling": _profiling(facts),
-        "overhead": read_overhead(facts),
+        "overhead": _overhead(facts),
         **_recording_notices(facts, more_damages),
         "rules": [],
         "runs": [_run(facts, item) for item in facts.attempts],
@@ -174,38 +175,12 @@ def _profiling(facts: JobFacts) -> list[dict[str, Any]]:
     ]
 
 
-def read_overhead(facts: JobFacts) -> dict[str, Any] | None:
-    """Sonde's overhead.
-
-    `hook_percent` is the time of hooks in the training thread in percent of step time, of the
-    worker with the highest value. `launcher_percent` is CPU time in percent of one core, of the
-    node with the highest value. `percent` is `hook_percent` if a worker trains, else
-    `launcher_percent`.
-    """
+def _overhead(facts: JobFacts) -> dict[str, Any] | None:
     costs = [item.heartbeat.overhead for item in facts.latest if item.heartbeat is not None]
-    costs = _with_reports(costs, facts.report_seconds)
     attempts = {item.attempt.number for item in facts.latest}
     lives = [item for item in facts.lives if item.info.attempt in attempts]
     beats = [item.beat for item in lives if item.beat is not None]
-    if not costs and not beats:
-        return None
-    cores = [cost.percent for cost in costs if cost.percent is not None]
-    hooks = [
-        100 * beat.hook_seconds / beat.training_seconds for beat in beats if beat.training_seconds
-    ]
-    launcher_percent = round(max(cores), 3) if cores else None
-    hook_percent = round(max(hooks), 3) if hooks else None
-    cpu_seconds = sum(cost.cpu_seconds for cost in costs)
-    cpu_seconds += sum(beat.hook_seconds + beat.thread_seconds for beat in beats)
-    bytes_written = sum(cost.bytes_written for cost in costs)
-    bytes_written += sum(beat.bytes_written for beat in beats)
-    return {
-        "percent": launcher_percent if hook_percent is None else hook_percent,
-        "hook_percent": hook_percent,
-        "launcher_percent": launcher_percent,
-        "cpu_seconds": round(cpu_seconds, 3),
-        "bytes_written": bytes_written,
-    }
+    return combine_overhead(_with_reports(costs, facts.report_seconds), beats)
 
 
 def _with_reports(costs: list[Overhead], cpu_seconds: float) -> list[Overhead]:

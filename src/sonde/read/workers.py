@@ -4,7 +4,6 @@ A rank has a new life when a job is resumed and when an elastic launcher restart
 recorded in several lives; training continued from the latest one.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,8 +20,6 @@ from sonde.store.damage import MISSING
 from sonde.store.format import NOTICES, Family
 from sonde.store.reader import FolderReader
 from sonde.store.rollups import Instants
-
-_LIFE = re.compile(r"attempt-([0-9]{1,9})\.([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +124,10 @@ def read_lives(backend: Backend, ranks: Iterable[str]) -> tuple[WorkerLife, ...]
     lives = []
     for rank in map(int, ranks):
         for name in backend.folders(layout.worker_folder(rank)):
-            match = _LIFE.fullmatch(name)
-            if match is None:
+            numbers = layout.parse_life(name)
+            if numbers is None:
                 continue
-            life = _read_life(backend, (rank, int(match[1]), int(match[2])))
+            life = _read_life(backend, (rank, *numbers))
             lives += [] if life is None else [life]
     return tuple(lives)
 

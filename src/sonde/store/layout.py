@@ -16,6 +16,7 @@ RULES_FOLDER = "rules"
 REPORT_FOLDER = "report"
 SENT = "sent"  # marks an attempt whose data was sent completely
 
+_LIFE = re.compile(r"attempt-([0-9]{1,9})\.([0-9]{1,9})")
 _JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
 
@@ -50,6 +51,12 @@ def worker_folder(rank: int) -> str:
 def worker_key(rank: int, attempt: int, restart: int, what: str) -> str:
     """A document of one start of a worker: start, beat, tensors or failure."""
     return f"{worker_folder(rank)}/attempt-{attempt:03d}.{restart}/{what}.json"
+
+
+def parse_life(folder: str) -> tuple[int, int] | None:
+    """The attempt and restart of a folder of `worker_key`; None for other folders."""
+    match = _LIFE.fullmatch(folder)
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
 def checkpoints_key(rank: int) -> str:

@@ -1,19 +1,18 @@
 """The findings that `sonde run` and `sonde attach` print at the end."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
 
 from sonde.bounded_calls import call_within
 from sonde.errors import StoreError
 from sonde.read.coverage import coverage_from, read_markers
-from sonde.read.jobs import read_job
-from sonde.read.status import read_overhead
+from sonde.read.overhead import combine_overhead, read_worker_beats
 from sonde.records.finding import Episode, Verdict
 from sonde.records.job import Overhead
 from sonde.records.notice import Notice
+from sonde.records.worker import WorkerBeat
 from sonde.results.coverage import unrecorded_line
-from sonde.results.overhead import overhead_parts, overhead_text
+from sonde.results.overhead import overhead_text
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
 from sonde.store.layout import NODES, WORKERS, report_key, rules_key
@@ -58,20 +57,17 @@ def not_seen_at_end(
         return ""
 
 
-def overhead_at_end(backend: Backend, launcher: Overhead, now_ns: int) -> str:
+def overhead_at_end(backend: Backend, launcher: Overhead, attempt: int) -> str:
     """The overhead as `sonde status` shows it.
 
     On one of several nodes, or if the store does not respond in time, that of the launcher.
     """
 
-    def read() -> Mapping[str, Any] | None:
-        nodes = backend.folders(NODES)
-        return read_overhead(read_job(backend, now_ns)) if len(nodes) == 1 else None
+    def read() -> list[WorkerBeat]:
+        return list(read_worker_beats(backend, attempt)) if len(backend.folders(NODES)) == 1 else []
 
-    overhead = call_within(_READ_SECONDS, "reading the overhead", read, None)
-    if overhead is None:
-        return overhead_parts(launcher.cpu_seconds, launcher.percent)
-    return overhead_text(overhead)
+    beats = call_within(_READ_SECONDS, "reading the overhead", read, [])
+    return overhead_text(combine_overhead([launcher], beats) or {})
 
 
 def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
