@@ -12,16 +12,14 @@ from sonde.store.layout import WORKERS, is_number, parse_life, worker_folder, wo
 
 def combine_overhead(
     launchers: Sequence[Overhead], workers: Sequence[WorkerBeat]
-) -> dict[str, Any] | None:
-    """Sonde's overhead in a job; None if nothing has reported any.
+) -> dict[str, Any]:
+    """Sonde's overhead in a job.
 
     `hook_percent` is the time of hooks in the training thread in percent of step time, of the
     worker with the highest value. `launcher_percent` is CPU time in percent of one core, of the
     node with the highest value. `percent` is `hook_percent` if a worker trains, else
     `launcher_percent`.
     """
-    if not launchers and not workers:
-        return None
     cores = [launcher.percent for launcher in launchers if launcher.percent is not None]
     hooks = [
         100 * worker.hook_seconds / worker.training_seconds

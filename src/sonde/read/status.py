@@ -180,6 +180,8 @@ def _overhead(facts: JobFacts) -> dict[str, Any] | None:
     attempts = {item.attempt.number for item in facts.latest}
     lives = [item for item in facts.lives if item.info.attempt in attempts]
     beats = [item.beat for item in lives if item.beat is not None]
+    if not costs and not beats:
+        return None
     return combine_overhead(_with_reports(costs, facts.report_seconds), beats)
 
 

@@ -67,7 +67,7 @@ def overhead_at_end(backend: Backend, launcher: Overhead, attempt: int) -> str:
         return list(read_worker_beats(backend, attempt)) if len(backend.folders(NODES)) == 1 else []
 
     beats = call_within(_READ_SECONDS, "reading the overhead", read, [])
-    return overhead_text(combine_overhead([launcher], beats) or {})
+    return overhead_text(combine_overhead([launcher], beats))
 
 
 def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
