@@ -24,4 +24,4 @@ def test_unknown_option_refers_to_the_help_of_its_command(
 
 def test_typo_in_a_rule_suggests_the_right_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["rules", "LossNotDecreasin"]) == 2
-    assert "Did you mean 'loss_not_decreasing'? Available: " in capsys.readouterr().err
+    assert "Did you mean 'LossNotDecreasing'? Available: " in capsys.readouterr().err
