@@ -11,7 +11,7 @@ from functools import partial
 from time import monotonic
 
 from benchmarks.report import describe_environment, save, table
-from tests.faults.catalogue import PROGRAMS
+from tests.faults.catalog import PROGRAMS
 from tests.faults.judging import Outcome, judge
 from tests.faults.program import Purpose, Variant
 from tests.faults.recordings import Run

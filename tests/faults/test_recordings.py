@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import recordings
-from tests.faults.catalogue import PROGRAMS
+from tests.faults.catalog import PROGRAMS
 from tests.faults.program import Variant
 from tests.faults.recordings import Run, record
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.catalogue import PROGRAMS
+from tests.faults.catalog import PROGRAMS
 from tests.faults.judging import judge
 from tests.faults.program import Program, Variant
 from tests.faults.recordings import Run

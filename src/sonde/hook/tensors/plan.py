@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
+from sonde.hook.steps import StepId
 from sonde.hook.tensors.collections import (
     Collection,
     TensorRequest,
@@ -148,7 +149,7 @@ class Plan:
                 self._requests.clear()
             return self._requests.setdefault(key, _merge(name, kinds, due))
 
-    def request_when_saved(self, name: str, at: tuple[str, int]) -> TensorRequest | None:
+    def request_when_saved(self, name: str, at: StepId) -> TensorRequest | None:
         """What to record of a tensor that the script saves: everything, unless it is planned.
 
         Args:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sonde.hook.session import Session
+from sonde.hook.steps import StepId
 from sonde.hook.torch.tensors.shards import full_tensor
 from sonde.records.notice import NoticeKind
 
@@ -24,7 +25,7 @@ Transform = Callable[[float], float]  # applied to the weighted sum
 class _Request:
     name: str
     terms: list[Term]
-    at: tuple[str, int]
+    at: StepId
     transform: Transform | None = None
     source: str = "hook"
 
@@ -64,7 +65,7 @@ class DeviceScalars:
         self,
         name: str,
         terms: Sequence[Term],
-        at: tuple[str, int],
+        at: StepId,
         transform: Transform | None = None,
     ) -> None:
         """Record a weighted sum of a step; its terms may be on a device."""
@@ -78,7 +79,7 @@ class DeviceScalars:
                 name, total if transform is None else transform(total), at=at
             )
 
-    def record_tensor(self, name: str, value: Tensor, source: str, at: tuple[str, int]) -> None:
+    def record_tensor(self, name: str, value: Tensor, source: str, at: StepId) -> None:
         """Record a tensor with one element; it may be on a device."""
         full = full_tensor(value)
         if full is None:

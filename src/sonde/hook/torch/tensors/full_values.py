@@ -3,7 +3,7 @@
 import threading
 
 from sonde.hook.session import Session
-from sonde.hook.steps import FinishedStep
+from sonde.hook.steps import FinishedStep, StepId
 from sonde.hook.torch.tensors.snapshots import Copies
 from sonde.hook.torch.tensors.statistics import raw_tensor
 from sonde.records.notice import NoticeKind
@@ -14,8 +14,6 @@ _MAX_PENDING_BYTES = 4 * 1024**3
 _MAX_WAIT_SECONDS = 60.0
 _MAX_HELD_BYTES = 1024**3  # until a step is over; in some loops, steps cannot be detected
 _MAX_STEPS_REMEMBERED = 10_000
-
-StepId = tuple[str, int]
 
 
 class FullValues:

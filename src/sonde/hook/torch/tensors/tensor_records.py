@@ -11,6 +11,7 @@ from torch import Tensor
 from sonde.clock import thread_cpu_seconds
 from sonde.hook.budget import Measurement
 from sonde.hook.session import Session
+from sonde.hook.steps import StepId
 from sonde.hook.torch.tensors.device_timing import Timed, launch_timed
 from sonde.hook.torch.tensors.full_values import FullValues
 from sonde.hook.torch.tensors.shards import local
@@ -19,7 +20,6 @@ from sonde.hook.torch.tensors.statistics import Measured, measure, plain
 from sonde.records.notice import NoticeKind
 from sonde.store.format import STATISTICS
 
-StepId = tuple[str, int]
 Listener = Callable[[Measured, StepId], None]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.hook.session import Session
+from sonde.hook.steps import StepId
 from sonde.hook.torch.tensors.row_samples import MAX_ROWS, RowSample, join_samples
 from sonde.records.observation import ObservationKind
 
@@ -72,7 +73,7 @@ class SampleReuse:
         self._trained_rows = self._repeated_rows = 0  # since the last evaluation
         self._evaluations: dict[int, _Evaluation] = {}  # by series
 
-    def take(self, batches: Iterable[Batch], at: tuple[str, int]) -> None:
+    def take(self, batches: Iterable[Batch], at: StepId) -> None:
         """Add batches in order."""
         for (is_training, *_), group in groupby(batches, lambda batch: batch.form):
             group_batches = list(group)
@@ -106,7 +107,7 @@ class SampleReuse:
             evaluated.batches.append(batch_hashes[batch_hashes <= self._limit])
             evaluated.rows += size
 
-    def end_evaluation(self, at: tuple[str, int]) -> None:
+    def end_evaluation(self, at: StepId) -> None:
         """Record the result of each evaluation that has more than a few batches."""
         evaluations, self._evaluations = self._evaluations, {}
         min_rows = _MIN_BATCHES * min(self._max_batch_rows, MAX_ROWS)
@@ -123,9 +124,7 @@ class SampleReuse:
                 self._trained_rows = self._repeated_rows = 0
                 self._report(evaluation, trained, at)
 
-    def _report(
-        self, evaluation: _Evaluation, trained: dict[str, int], at: tuple[str, int]
-    ) -> None:
+    def _report(self, evaluation: _Evaluation, trained: dict[str, int], at: StepId) -> None:
         facts = _compare(evaluation.batches, self._trained_hashes)
         share = facts["known"] / max(1, facts["samples"])
         name = getattr(evaluation.series, "name", "") or "input"

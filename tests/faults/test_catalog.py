@@ -7,7 +7,7 @@ import pytest
 
 from sonde.rules import load_rule, rule_names
 from tests.faults import __main__ as runner
-from tests.faults.catalogue import PROGRAMS
+from tests.faults.catalog import PROGRAMS
 from tests.faults.program import HEALTHY_FOLDER, Purpose
 
 FILE_NAMES = {load_rule(name).name(): name for name in rule_names()}
