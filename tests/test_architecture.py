@@ -151,7 +151,10 @@ def test_packages_import_only_what_they_may() -> None:
                 continue
             imported = package_of(tuple(submodules))
             if imported not in {package, *MAY_IMPORT[package]}:
-                violations.append(f"{path.relative_to(ROOT)}: {package} imports {name}")
+                allowed = ", ".join(sorted(MAY_IMPORT[package])) or "nothing of Sonde"
+                violations.append(
+                    f"{path.relative_to(ROOT)}: {package} imports {name}; it may import: {allowed}"
+                )
     assert_none(violations)
 
 

@@ -46,7 +46,7 @@ _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 def test_the_generated_reference_is_current() -> None:
     generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
     stale = [path.name for path, text in generated.items() if path.read_text() != text]
-    assert not stale, "run: make docs"
+    assert not stale, f"run `make docs` and review its diff: {', '.join(stale)}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -7,7 +7,7 @@ def test_the_lists_of_texts_are_current() -> None:
     stale = [
         path.name for path, text in pages().items() if not path.exists() or path.read_text() != text
     ]
-    assert not stale, f"Texts changed: run `make texts` and review the diff of {FOLDER}"
+    assert not stale, f"run `make texts` and review its diff: {', '.join(stale)}"
 
 
 def test_no_list_is_left_over() -> None:

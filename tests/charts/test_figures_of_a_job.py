@@ -40,45 +40,6 @@ def chart(made: Reported, name: str, kind: type[Spec]) -> Any:
     return spec
 
 
-def test_resources_are_exact_percentiles_per_node(made: Reported) -> None:
-    rows = chart(made, "resources", Table).records()
-    for node, samples in made.samples.items():
-        gpus = np.mean([samples[f"gpu.utilization_percent/{gpu}"] for gpu in GPUS], axis=0)
-        expected = {
-            "Total CPU": samples["cpu.utilization_percent"],
-            "Total GPU": gpus,
-            "CPU memory": samples["memory.used_percent"],
-            "I/O wait": samples["cpu.iowait_percent"],
-            "Network in": samples["network.receive_bytes_per_second/eth0"],
-            "Network out": samples["network.transmit_bytes_per_second/eth0"],
-        }
-        result = {row["metric"]: row for row in rows if row["node"] == node}
-        assert set(expected) < set(result)
-        for metric, values in expected.items():
-            row = result[metric]
-            numbers = [row[name] for name in ("minimum", "p50", "p90", "p95", "p99", "maximum")]
-            assert numbers == pytest.approx(
-                np.percentile(values, (0, 50, 90, 95, 99, 100)), rel=1e-6
-            )
-            assert row["samples"] == len(values)
-
-
-def test_note_counts_used_gpus(made: Reported) -> None:
-    assert "1 of 2 GPUs of node-a were used" in chart(made, "resources", Table).note
-
-
-def test_only_the_most_unusual_of_many_nodes_are_shown() -> None:
-    first = FakeJob(node="node-00")
-    nodes = [first, *(FakeJob(first.backend.uri, f"node-{each:02d}") for each in range(1, 34))]
-    for index, node in enumerate(nodes):
-        node.record({"cpu.utilization_percent": [90.0 if index == 33 else 20.0] * 4})
-    spec = CHARTS.load("resources")().build(first.job())
-    assert isinstance(spec, Table)
-    rows = spec.records()
-    assert (rows[0]["node"], rows[0]["p50"]) == ("node-33", 90.0)
-    assert spec.coarsened == "Only the 32 most unusual of 34 nodes are shown."
-
-
 def test_stage_durations_add_up_to_the_job_duration(made: Reported) -> None:
     spec = chart(made, "job_details", Facts)
     facts = {fact.name: fact.value for fact in spec.facts}

@@ -1,5 +1,6 @@
 """Resource usage of each node: CPU, GPU, memory, I/O wait, network."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sonde.analyze.resources import (
@@ -29,11 +30,6 @@ from sonde.results.machines import (
 
 _MAX_NODES = 32
 _MAX_NOTES = 3
-# fields of `Spread` and the titles of their columns
-_STATISTICS = (
-    *(("minimum", "min"), ("p50", "p50"), ("p90", "p90")),
-    *(("p95", "p95"), ("p99", "p99"), ("maximum", "max")),
-)
 
 
 @dataclass(frozen=True)
@@ -54,6 +50,31 @@ _RESOURCES = (
 )
 
 
+@dataclass(frozen=True)
+class _Usage:
+    """One row: the usage of a resource of a node."""
+
+    node: str
+    metric: str
+    unit: str
+    spread: Spread
+
+
+# each column with its cell in a row
+_COLUMNS: tuple[tuple[Column, Callable[[_Usage], Cell]], ...] = (
+    (Column(name="node", title="Node", is_number=False), lambda usage: usage.node),
+    (Column(name="metric", title="Metric", is_number=False), lambda usage: usage.metric),
+    (Column(name="unit", title="Unit", is_number=False), lambda usage: usage.unit),
+    (Column(name="minimum", title="min", unit="row"), lambda usage: usage.spread.minimum),
+    (Column(name="p50", title="p50", unit="row"), lambda usage: usage.spread.p50),
+    (Column(name="p90", title="p90", unit="row"), lambda usage: usage.spread.p90),
+    (Column(name="p95", title="p95", unit="row"), lambda usage: usage.spread.p95),
+    (Column(name="p99", title="p99", unit="row"), lambda usage: usage.spread.p99),
+    (Column(name="maximum", title="max", unit="row"), lambda usage: usage.spread.maximum),
+    (Column(name="samples", title="Samples"), lambda usage: usage.spread.count),
+)
+
+
 class Resources(Chart):
     """Percentiles of the resource usage of each node."""
 
@@ -67,12 +88,9 @@ class Resources(Chart):
     def build(self, job: JobResults) -> Spec | None:
         readers = readers_of(job, self.node)
         shown = most_unusual_nodes(readers, _MAX_NODES)
-        rows: list[tuple[Cell, ...]] = []
-        notes = []
-        for reader in shown:
-            rows += _rows(reader)
-            notes += _idle_gpus(reader)
-        if not rows:
+        usages = [usage for reader in shown for usage in _usages(reader)]
+        notes = [note for reader in shown for note in _idle_gpus(reader)]
+        if not usages:
             return None
         is_truncated = len(shown) < len(readers)
         return Table(
@@ -81,34 +99,18 @@ class Resources(Chart):
             coarsened=f"Only the {len(shown)} most unusual of {len(readers):,} nodes are shown."
             if is_truncated
             else "",
-            columns=(
-                Column(name="node", title="Node", is_number=False),
-                Column(name="metric", title="Metric", is_number=False),
-                Column(name="unit", title="Unit", is_number=False),
-                *(Column(name=name, title=title, unit="row") for name, title in _STATISTICS),
-                Column(name="samples", title="Samples"),
-            ),
-            rows=tuple(rows),
+            columns=tuple(column for column, _ in _COLUMNS),
+            rows=tuple(tuple(cell(usage) for _, cell in _COLUMNS) for usage in usages),
         )
 
 
-def _rows(reader: SystemReader) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
+def _usages(reader: SystemReader) -> Iterator[_Usage]:
     for resource in _RESOURCES:
-        usage = _spread(reader, resource)
-        if usage is not None:
-            unit, spread = usage
-            numbers = (getattr(spread, name) for name, _title in _STATISTICS)
-            rows.append((reader.node, resource.title, unit, *numbers, spread.count))
-    return rows
-
-
-def _spread(reader: SystemReader, resource: _Resource) -> tuple[str, Spread] | None:
-    samples = samples_of(reader, resource.metric, is_whole=resource.of == "node")
-    if samples is None or not len(samples.times_ns):
-        return None
-    combine = sum_of_devices if resource.of == "sum" else mean_of_devices
-    return samples.unit, spread_of(combine(samples.values))
+        samples = samples_of(reader, resource.metric, is_whole=resource.of == "node")
+        if samples is not None and len(samples.times_ns):
+            combine = sum_of_devices if resource.of == "sum" else mean_of_devices
+            spread = spread_of(combine(samples.values))
+            yield _Usage(reader.node, resource.title, samples.unit, spread)
 
 
 def _note(notes: list[str]) -> str:

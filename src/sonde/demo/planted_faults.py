@@ -110,10 +110,9 @@ def _spike(job: Job) -> tuple[str, dict[str, object]]:
         return "not found", {}
     normal = float(np.median(before))
     highest = max(nearby, key=nearby.__getitem__)
-    text = (
-        f"{rates.max():g} instead of {usual_rate:g} from step {first}; "
-        f"the loss rose from {normal:.2g} to {losses[highest]:.3g} at step {highest}"
-    )
+    text = f"{rates.max():g} instead of {usual_rate:g} from step {first}"
+    if losses[highest] > normal:
+        text += f"; the loss rose from {normal:.3g} to {losses[highest]:.3g} at step {highest}"
     return text, {
         "first_step": first,
         "last_step": last,
