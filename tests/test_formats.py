@@ -11,6 +11,7 @@ from sonde.formats import (
     format_bytes,
     format_count,
     format_duration,
+    format_exact_percent,
     format_local_time,
     format_percent,
     format_value,
@@ -45,6 +46,19 @@ def test_a_missing_number_is_a_dash(value: float | None) -> None:
 
 def test_columns_have_a_fixed_number_of_digits() -> None:
     assert format_percent(28.44, 1) == "28.4%"
+
+
+@pytest.mark.parametrize(
+    ("threshold", "text"),
+    [(1.5, "1.5%"), (100 * 0.07, "7%"), (99.95, "99.95%"), (0.001, "0.001%"), (100.0, "100%")],
+)
+def test_a_threshold_is_not_rounded(threshold: float, text: str) -> None:
+    assert format_exact_percent(threshold) == text
+
+
+def test_nearly_all_is_not_rounded_to_all() -> None:
+    assert format_exact_percent(99.987, digits=2) == "99.99%"
+    assert format_exact_percent(100.0, digits=2) == "100%"
 
 
 def test_times_are_local_and_name_their_zone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ _LONG_UNITS = ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, 
 _SYMBOLS = {"celsius": "°C", "watts": "W", "mhz": "MHz", "count": ""}
 _ROUNDS_UP = 0.9995  # with three digits, this share of a unit and more is rounded to 1
 _ZERO_SECONDS = 1e-12  # rounding errors of arithmetic on instants
+_ZERO_PERCENT = 1e-9  # rounding errors of shares
+_SMALLEST_PERCENT = 0.005  # with two digits, less is rounded to 0
 
 
 def format_duration(seconds: float | None) -> str:
@@ -57,13 +59,21 @@ def format_byte_rate(bytes_per_second: float | None) -> str:
 
 
 def format_percent(value: float | None, digits: int | None = None) -> str:
-    """A percentage: 28%, 4.2%, 0.03%; with a fixed number of digits in columns of a table."""
+    """A percentage: 28%, 4.2%, 0.03%, <0.01%; with a fixed number of digits in columns of a table."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     if digits is None:
         size = abs(value)
-        digits = 0 if size == 0 or size >= 9.95 else 1 if size >= 0.095 else 2
+        if _ZERO_PERCENT < size < _SMALLEST_PERCENT:
+            return "<0.01%" if value > 0 else ">-0.01%"
+        digits = 0 if size <= _ZERO_PERCENT or size >= 9.95 else 1 if size >= 0.095 else 2
     return f"{value:.{digits}f}%"
+
+
+def format_exact_percent(value: float, digits: int = 10) -> str:
+    """A percentage that must not be rounded, such as a threshold: 1.5%, 99.95%, 0.001%."""
+    text = f"{value:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"
 
 
 def format_count(count: float) -> str:

@@ -153,6 +153,13 @@ def test_an_unusually_long_start_is_reported() -> None:
     assert "1 iterator start took unusually long" in text(report, "slow starts")
 
 
+def test_durations_in_advice_have_no_scientific_notation() -> None:
+    starts = [IteratorStart(number, 0.001, 0.002) for number in range(8)]
+    starts[5] = IteratorStart(5, 0.001, 5000.0)
+    report = loader(starts=starts, step_seconds=[1.0] * 100, batches=[0.1] * 50)
+    assert "took unusually long, up to 1 h 23 min." in text(report, "slow starts")
+
+
 def test_an_unusually_long_wait_is_reported_with_its_step() -> None:
     waits = [0.001, 0.0012, 0.0009] * 20
     waits[17] = 0.4

@@ -22,6 +22,8 @@ const LONG_UNITS: readonly [number, string, number, string][] = [
 const SYMBOLS: Record<string, string> = { celsius: "°C", watts: "W", mhz: "MHz", count: "" };
 const ROUNDS_UP = 0.9995; // three digits of more than this are written as 1
 const ZERO_SECONDS = 1e-12; // rounding errors of arithmetic on instants
+const ZERO_PERCENT = 1e-9; // rounding errors of shares
+const SMALLEST_PERCENT = 0.005; // with two digits, less is rounded to 0
 
 function isNumber(value: Optional): value is number {
   return value !== null && value !== undefined && Number.isFinite(value);
@@ -78,11 +80,13 @@ export function formatByteRate(bytesPerSecond: Optional): string {
   return isNumber(bytesPerSecond) ? `${formatBytes(bytesPerSecond)}/s` : UNKNOWN;
 }
 
-/** A percentage: 28%, 4.2%, 0.03%; with a fixed number of digits in columns of a table. */
+/** A percentage: 28%, 4.2%, 0.03%, <0.01%; with a fixed number of digits in columns of a table. */
 export function formatPercent(value: Optional, fixedDigits?: number): string {
   if (!isNumber(value)) return UNKNOWN;
   const size = Math.abs(value);
-  const digits = fixedDigits ?? (size === 0 || size >= 9.95 ? 0 : size >= 0.095 ? 1 : 2);
+  const isTiny = size > ZERO_PERCENT && size < SMALLEST_PERCENT;
+  if (isTiny && fixedDigits === undefined) return value > 0 ? "<0.01%" : `>${MINUS}0.01%`;
+  const digits = fixedDigits ?? (size <= ZERO_PERCENT || size >= 9.95 ? 0 : size >= 0.095 ? 1 : 2);
   return `${signOf(value)}${size.toFixed(digits)}%`;
 }
 

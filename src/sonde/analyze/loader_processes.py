@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.analyze.outliers import loading_outliers
+from sonde.formats import format_duration, format_percent
 from sonde.records.loading import LoaderFacts, LoaderHost
 
 WAITS_TOO_LONG_PERCENT = 10.0
@@ -132,7 +133,7 @@ def advise_processes(loading: Loading) -> ProcessAdvice | None:
     if processes > maximum:
         return ProcessAdvice(needed, maximum, bottleneck, _fewer(loading))
     if loading.keeps_up:
-        share = f"{loading.waited_percent:.1f}%"
+        share = format_percent(loading.waited_percent)
         text = f"Data loading keeps up: steps spend {share} of their time waiting for data."
         return ProcessAdvice(needed, processes, Limit.NOTHING, text)
     if processes >= needed:
@@ -163,8 +164,8 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
         processes, f"{processes} loader processes prepare it"
     )
     text = (
-        f"Preparing the data of a step takes {time_text(loading.preparation)}, and a step without "
-        f"waiting takes {time_text(loading.step)}; {now}."
+        f"Preparing the data of a step takes {format_duration(loading.preparation)}, and a step "
+        f"without waiting takes {format_duration(loading.step)}; {now}."
     )
     if advised > processes:
         nearer = {
@@ -181,13 +182,6 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
         "with larger reads or faster storage",
     }[limit]
     return f"{text} {_processes(loading.needed).capitalize()} would keep up, but {way_out}."
-
-
-def time_text(seconds: float) -> str:
-    """Format a duration."""
-    if seconds >= 1:
-        return f"{seconds:.3g} s"
-    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
 
 
 def _cores(count: int) -> str:

@@ -12,12 +12,12 @@ from sonde.analyze.loader_processes import (
     Loading,
     ProcessAdvice,
     advise_processes,
-    time_text,
     typical_step,
     typical_wait,
 )
 from sonde.analyze.outliers import loading_outliers
 from sonde.analyze.percentiles import percentiles
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.loading import (
     BatchWait,
     IteratorStart,
@@ -203,13 +203,13 @@ def _advice(report: LoaderReport) -> list[Advice]:
     if report.slow_waits:
         worst = max(report.slow_waits, key=lambda slow_wait: slow_wait.seconds)
         text = (
-            f"{_counted(len(report.slow_waits), 'batch', 'batches')} took unusually long, up to "
-            f"{time_text(worst.seconds)} at {record.mode} step {worst.step}. "
+            f"{pluralize(len(report.slow_waits), 'batch', 'batches')} took unusually long, up to "
+            f"{format_duration(worst.seconds)} at {record.mode} step {worst.step}. "
             "Look for items that take much longer than others, and for a slow disk or network."
         )
         result.append(Advice("outliers", text))
     if not result and record.waited_percent is not None:
-        share = f"{record.waited_percent:.1f}%"
+        share = format_percent(record.waited_percent)
         waits = f"{record.mode} steps spend {share} of their time waiting for data"
         text = f"Data loading keeps up: {waits}."
         result.append(Advice("healthy", text))
@@ -220,7 +220,7 @@ def _on_waiting(report: LoaderReport) -> list[Advice]:
     record = report.record
     if record.waited_percent is None or record.waited_percent < WAITS_TOO_LONG_PERCENT:
         return []
-    share = f"{record.waited_percent:.0f}%"
+    share = format_percent(record.waited_percent)
     text = f"{record.mode.capitalize()} steps spend {share} of their time waiting for data."
     result = [Advice("waiting", text)]
     if not record.seconds.get(Operation.BATCH):
@@ -245,7 +245,8 @@ def _on_function(report: LoaderReport) -> list[Advice]:
     if slowest is None:
         return []
     where = f" ({slowest.file}:{slowest.line})" if slowest.file else ""
-    text = f"{slowest.percent:.0f}% of the time per batch is spent in {slowest.name}{where}."
+    share = format_percent(slowest.percent)
+    text = f"{share} of the time per batch is spent in {slowest.name}{where}."
     if report.loading.is_waiting:
         text += " Most of that is waiting, for example for a disk or a network."
     return [Advice("function", text)]
@@ -259,15 +260,15 @@ def _on_starts(report: LoaderReport) -> list[Advice]:
     trained = sum(record.step_seconds)
     is_much = trained and 100 * spent / (trained + spent) >= _STARTS_TOO_LONG_PERCENT
     if is_much and len(record.starts) > 1 and record.facts.processes:
-        each = time_text(_median([start.total_seconds for start in record.starts]) or 0.0)
+        each = format_duration(_median([start.total_seconds for start in record.starts]) or 0.0)
         text = f"{len(record.starts)} iterators were started, with a median start time of {each}."
         if not record.facts.keeps_processes:
             text += " With persistent_workers=True, loader processes start only once."
         result.append(Advice("starts", text))
     if report.slow_starts:
         worst = max(report.slow_starts, key=lambda slow_start: slow_start.total_seconds)
-        count = _counted(len(report.slow_starts), "iterator start", "iterator starts")
-        text = f"{count} took unusually long, up to {time_text(worst.total_seconds)}."
+        count = pluralize(len(report.slow_starts), "iterator start")
+        text = f"{count} took unusually long, up to {format_duration(worst.total_seconds)}."
         result.append(Advice("slow starts", text))
     return result
 
@@ -280,7 +281,3 @@ def _on_pinning(record: LoaderRecord) -> list[Advice]:
         "with non_blocking=True, they also overlap with computation."
     )
     return [Advice("pinning", text)]
-
-
-def _counted(count: int, noun: str, plural: str) -> str:
-    return f"{count} {noun if count == 1 else plural}"
