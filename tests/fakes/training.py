@@ -21,7 +21,7 @@ def noisy(
 def with_losses(
     losses: Sequence[float] | FloatArray,
     first_step: int = 0,
-    scalars: Mapping[str, Sequence[float]] | None = None,
+    scalars: Mapping[str, Sequence[float | None]] | None = None,
     optimizers: Mapping[int, str] | None = None,
     kinds: Mapping[int, str] | None = None,
     sizes: Mapping[int, str] | None = None,
@@ -31,7 +31,8 @@ def with_losses(
     Args:
         losses: The loss of each step.
         first_step: Number of the first step.
-        scalars: Other values per step, by name.
+        scalars: Other values per step, by name; None where the hook records none, as for a learning
+            rate that does not change.
         optimizers: The optimizer in use, by its first step.
         kinds: The operation that computes the loss, by its first step.
         sizes: The input size, by its first step.
@@ -41,7 +42,8 @@ def with_losses(
     for index, value in enumerate(losses):
         worker.scalar("loss", first_step + index, float(value))
         for name, values in (scalars or {}).items():
-            worker.scalar(name, first_step + index, float(values[index]))
+            if (scalar := values[index]) is not None:
+                worker.scalar(name, first_step + index, float(scalar))
         facts = {"new-optimizer": optimizers, "loss-kind": kinds, "input-size": sizes}
         for kind, by_step in facts.items():
             if index in (by_step or {}):

@@ -40,6 +40,19 @@ def test_the_step_since_which_the_rate_is_low_is_named() -> None:
     assert (episode.first_step, episode.finding.evidence["since_step"]) == (300, 300)
 
 
+@pytest.mark.parametrize("steps", [700, 740])
+def test_steps_without_a_recorded_rate_count(steps: int) -> None:
+    rates = COLLAPSED["a schedule that is too short"](np.arange(steps, dtype=np.float64)).tolist()
+    recorded = [
+        None if step and rates[step - 1] == rate else rate for step, rate in enumerate(rates)
+    ]
+    job = with_losses(np.ones(steps), scalars={"learning_rate/0": recorded}).job()
+    [episode] = job.check("LearningRateCollapse")["LearningRateCollapse"].episodes
+    assert episode.is_open
+    assert episode.finding.evidence["since_step"] == 300
+    assert episode.finding.evidence["steps_without_learning"] == steps - 300
+
+
 HEALTHY: dict[str, Schedule] = {
     "constant": lambda at: np.full_like(at, 1e-3),
     "cosine to zero": lambda at: 0.05 * (1 + np.cos(np.pi * at / 1000)),

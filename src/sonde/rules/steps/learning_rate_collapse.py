@@ -66,10 +66,13 @@ class LearningRateCollapse(Rule):
         """Compare every learning rate with its highest value so far."""
         begin_attempt(window, state)
         curves = window.scalars(_NAME)
-        if not curves:
+        if curves:
+            state.setdefault("begin", min(int(curve.steps[0]) for curve in curves))
+        if "begin" not in state:
             return
-        last = max(int(curve.steps[-1]) for curve in curves)
-        state.setdefault("begin", min(int(curve.steps[0]) for curve in curves))
+        # an unchanged rate is not recorded at every step
+        ends = [curve.steps for curve in curves] + [table.steps for table in window.steps()]
+        last = max((int(steps[-1]) for steps in ends if len(steps)), default=int(state["begin"]))
         total = last - int(state["begin"]) + 1
         limits = (
             ("rates", self.ratio, max(LIMITS.min_steps, self.share / 100 * total)),
@@ -85,18 +88,18 @@ class LearningRateCollapse(Rule):
         }
         first_steps = [step for step in since.values() if step is not None]
         if first_steps:
-            yield self._finding(curves, min(first_steps), last, state)
+            yield self._finding(min(first_steps), last, state)
 
     def lacks(self, state: State) -> str:
         """Nothing: a single learning rate is enough."""
         del state
         return ""
 
-    def _finding(self, curves: tuple[Curve, ...], since: int, last: int, state: State) -> Finding:
+    def _finding(self, since: int, last: int, state: State) -> Finding:
         rates = state.of("rates")
-        highest = {curve.name: float(rates[curve.name]["highest"]) for curve in curves}
+        highest = {name: float(rate["highest"]) for name, rate in rates.items()}
         name = max(highest, key=lambda name: highest[name])
-        now = next(float(curve.values[-1]) for curve in curves if curve.name == name)
+        now = float(rates[name]["now"])
         return self.finding(
             f"{name} fell from {highest[name]:.3g} to {now:.3g}. It has been nearly zero since "
             f"step {since}, for {last - since + 1} steps.",
@@ -120,28 +123,29 @@ def _low_since(curves: tuple[Curve, ...], limit: float, state: State, latest: fl
         state: The state of the rates, by name.
         latest: The latest first step that is long enough ago.
     """
-    is_low = [_update_rate(curve, state.of(curve.name), limit) for curve in curves]
+    for curve in curves:
+        _update_rate(curve, state.of(curve.name), limit)
     nonzero = [rate for rate in state.values() if rate["highest"] > 0]
-    if not nonzero or not all(is_low) or any("since" not in rate for rate in nonzero):
+    if not nonzero or any("since" not in rate for rate in nonzero):
         return None
     since = max(int(rate["since"]) for rate in nonzero)
     return since if since <= latest else None
 
 
-def _update_rate(curve: Curve, state: State, limit: float) -> bool:
-    """Store since when a rate is low; return whether it is low or has always been zero."""
+def _update_rate(curve: Curve, state: State, limit: float) -> None:
+    """Store the highest and the latest value of a rate, and since when it is low."""
+    state["now"] = float(curve.values[-1])
     before, top = float(state.get("highest", 0.0)), float(curve.values.max())
     if float(curve.values[-1]) > limit * max(before, top):  # the common case
         state["highest"] = max(before, top)
         state.pop("since", None)
-        return False
+        return
     highest = np.maximum.accumulate(np.append(before, np.nan_to_num(curve.values)))[1:]
     state["highest"] = float(highest[-1])
     is_low = (curve.values < limit * highest) & (highest > 0)
     if not is_low[-1]:
         state.pop("since", None)
-        return not highest[-1] > 0
+        return
     lasting = int(np.argmin(is_low[::-1])) if not is_low.all() else len(is_low)
     if lasting < len(is_low) or "since" not in state:
         state["since"] = int(curve.steps[len(is_low) - lasting])
-    return True
