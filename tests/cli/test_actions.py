@@ -63,21 +63,22 @@ def test_failed_action_test_is_reported_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("rules", "is_careful"),
+    ("rules", "stop_rule"),
     [
-        ('[rules.ExplodingTensor]\nactions = ["stop"]', True),
-        ('[rules.exploding_tensor]\nactions = ["end"]', True),
-        ('[rules.ExplodingTensor]\nactions = ["log"]', False),
-        ('[rules.LossSpike]\nactions = ["stop"]', False),
+        ('[rules.ExplodingTensor]\nactions = ["stop"]', "ExplodingTensor"),
+        ('[rules.exploding_tensor]\nactions = ["end"]', "ExplodingTensor"),
+        ('[rules.ExplodingTensor]\nactions = ["log"]', ""),
+        ('[rules.LossSpike]\nactions = ["stop"]', ""),
     ],
 )
 def test_stop_on_non_finite_values_happens_before_damage(
-    folder: Path, rules: str, is_careful: bool
+    folder: Path, rules: str, stop_rule: str
 ) -> None:
     (folder / "sonde.toml").write_text(f'{rules}\n[actions.end]\nkind = "stop"')
     options = Namespace(action=[], no_rules=False, rules="", set=[])
     settings = with_rules(with_actions(load_settings(None), options), options)
-    assert settings.hook.stop_on_non_finite is is_careful
+    assert settings.hook.stop_on_non_finite is bool(stop_rule)
+    assert settings.hook.stop_rule == stop_rule
 
 
 @pytest.mark.parametrize(

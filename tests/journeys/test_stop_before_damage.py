@@ -81,7 +81,7 @@ def test_the_job_stops_with_the_weights_of_the_previous_step(sonde: Sonde) -> No
     assert weights_left(sonde.folder, 0) == BAD_STEP - 1
     exit_ = sonde.status()["exit"]
     assert (sonde.state(), exit_["reason"]) == ("stopped", "stopped")
-    assert exit_["message"] == f"stopped by ExplodingTensor: {reason}"
+    assert exit_["message"] == f"stopped by stop_on_non_finite: {reason}"
     assert ("refused-step", "weight", BAD_STEP, 1.0) in observations(sonde, 0)
     assert len(open_job(str(sonde.job_folder("job"))).losses) == BAD_STEP
 
@@ -93,7 +93,7 @@ def test_all_workers_stop_if_one_of_them_has_bad_gradients(sonde: Sonde) -> None
     assert sonde.state() == "stopped"
     message = sonde.status()["exit"]["message"]
     reason = f"non-finite gradients in weight of worker 1 at step {BAD_STEP}"
-    assert message == f"stopped by ExplodingTensor: {reason}"
+    assert message == f"stopped by stop_on_non_finite: {reason}"
     assert ("refused-step", "", BAD_STEP, 1.0) in observations(sonde, 0)
     assert ("refused-step", "weight", BAD_STEP, 1.0) in observations(sonde, 1)
 

@@ -41,6 +41,7 @@ collections = st.builds(
         histogram_every=st.integers(0, 10**9),
         inspections=st.booleans(),
         stop_on_non_finite=st.booleans(),
+        stop_rule=st.sampled_from(["", "ExplodingTensor"]),
         replica_check_every=st.integers(0, 10**9),
         collections=st.lists(collections, max_size=4).map(tuple),
         overhead_percent=st.floats(0.001, 100),

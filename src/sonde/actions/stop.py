@@ -13,7 +13,14 @@ from sonde.records.finding import Severity
 from sonde.records.request import RequestKind
 from sonde.settings import Key
 from sonde.settings.checks import duration
-from sonde.store.control import LAST_STEP, PATIENCE, read_requests, replies_to, send_request
+from sonde.store.control import (
+    FROM_WORKER,
+    LAST_STEP,
+    PATIENCE,
+    read_requests,
+    replies_to,
+    send_request,
+)
 
 _POLL_SECONDS = 0.1
 _ANSWER_SECONDS = 3.0  # for workers to report their step, in addition to store delays
@@ -69,8 +76,10 @@ class Stop(Action):
     def already_done(self, occasion: Occasion) -> str:
         prefix = f"{occasion.episode.finding.rule}: "
         requests = read_requests(occasion.backend, RequestKind.STOP, occasion.since_ns)
-        reasons = [request.arguments.get("by", "") for request in requests]
-        is_stopped = any(reason.startswith(prefix) for reason in reasons)
+        is_stopped = any(
+            FROM_WORKER in request.arguments or request.arguments.get("by", "").startswith(prefix)
+            for request in requests
+        )
         return "the training process stopped the job" if is_stopped else ""
 
     def trial(self, occasion: Occasion) -> str:

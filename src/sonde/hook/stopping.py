@@ -8,7 +8,7 @@ from sonde.errors import StoppedJobError
 from sonde.hook.steps import FinishedStep
 from sonde.records.request import Request, RequestKind
 from sonde.records.step import Mode
-from sonde.store.control import LAST_STEP, PATIENCE, Inbox, replies_to, send_request
+from sonde.store.control import FROM_WORKER, LAST_STEP, PATIENCE, Inbox, replies_to, send_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,12 @@ _ENDED = "ended after step"
 
 def stop_job(session: "Session", reason: str) -> None:
     """Request all nodes to stop the job, and wait briefly for this node's reply."""
-    clock = session.clock
-    arguments = {"by": reason, PATIENCE: f"{_PATIENCE_SECONDS:g}"}
+    clock, rank = session.clock, session.store.worker.rank
+    arguments = {
+        "by": reason,
+        PATIENCE: f"{_PATIENCE_SECONDS:g}",
+        FROM_WORKER: str(rank or 0),
+    }
     request = send_request(session.store.backend, clock, RequestKind.STOP, arguments)
     deadline, never = clock.seconds() + _REPLY_SECONDS, threading.Event()
     while session.store.worker.node not in replies_to(session.store.backend, request):

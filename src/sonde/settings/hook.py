@@ -169,6 +169,7 @@ class HookSettings:
     statistics: tuple[str, ...] = _STATISTICS  # as often as the budget allows
     histogram_every: int = 100  # 0: never
     stop_on_non_finite: bool = False
+    stop_rule: str = ""  # whose stop action requires it; empty: set by the user
     replica_check_every: int = 1  # doubled until the cost is low; 0: never
     collections: tuple[CollectionSettings, ...] = ()  # exactly as requested
     overhead_percent: float = 1.0
@@ -197,6 +198,7 @@ class HookSettings:
             "profile": profile_table(self.profile),
         }
         table |= {} if self.needed is None else {"needed": list(self.needed)}
+        table |= {"stop_rule": self.stop_rule} if self.stop_rule else {}
         return json.dumps(table, separators=(",", ":"))
 
     @classmethod
@@ -216,6 +218,7 @@ _JSON_KEYS = (
     Key("budget", "overhead_percent", "overhead_percent", percent, "1", ""),
     Key("profile", "profile", "profile", read_profile_table, "", ""),
     Key("rules", "needed", "needed", listed(text), "", ""),
+    Key("rules", "stop_rule", "stop_rule", text, "", ""),
 )
 
 

@@ -12,6 +12,8 @@ from sonde.store.facts import decode_facts, encode_facts
 # Arguments of a stop request: how long the job may take to end, and the last step of its workers.
 PATIENCE = "patience_seconds"
 LAST_STEP = "last_step"
+# Argument of a stop request from inside a worker: its rank.
+FROM_WORKER = "from_worker"
 # Arguments of a request to workers: ranks or nodes; all by default.
 TO_WORKERS = "workers"
 TO_NODES = "nodes"

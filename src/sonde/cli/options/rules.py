@@ -84,20 +84,25 @@ def with_rules(settings: RunSettings, options: Options) -> RunSettings:
     hook = replace(
         settings.hook, needed=tuple(sorted({name for rule in rules for name in rule["looks_at"]}))
     )
-    if settings.rules.live and _stops_before_damage(settings, rules):
-        hook = replace(hook, stop_on_non_finite=True)
+    stop_rule = _stop_rule(settings, rules) if settings.rules.live else ""
+    if stop_rule:
+        hook = replace(hook, stop_on_non_finite=True, stop_rule=stop_rule)
     return replace(settings, hook=hook)
 
 
-def _stops_before_damage(settings: RunSettings, rules: list[dict[str, Any]]) -> bool:
-    """Whether a rule that can prevent damage has a stop action: the hook then stops in time."""
-    preventing = {_plain_name(rule["rule"]) for rule in rules if rule["stops_before_damage"]}
-    return any(
-        settings.actions.of(name).kind == _STOP
+def _stop_rule(settings: RunSettings, rules: list[dict[str, Any]]) -> str:
+    """The rule that can prevent damage and has a stop action: the hook then stops in time."""
+    preventing = {
+        _plain_name(rule["rule"]): rule["rule"] for rule in rules if rule["stops_before_damage"]
+    }
+    stop_rules = (
+        preventing[_plain_name(rule.rule)]
         for rule in settings.rules.rules
         if _plain_name(rule.rule) in preventing
         for name in rule.actions or ()
+        if settings.actions.of(name).kind == _STOP
     )
+    return next(stop_rules, "")
 
 
 def _plain_name(rule: str) -> str:

@@ -130,8 +130,13 @@ def test_steps_that_a_gradient_scaler_skips_are_not_refused() -> None:
     assert recorded.observations("refused-step") == []
 
 
-def test_a_refusal_is_recorded_with_its_origin_and_stops_the_job() -> None:
-    with watched(**STOP) as recorded:
+@pytest.mark.parametrize(
+    ("stop_rule", "stopped_by"), [("", "stop_on_non_finite"), ("NoNan", "NoNan")]
+)
+def test_a_refusal_is_recorded_with_its_origin_and_stops_the_job(
+    stop_rule: str, stopped_by: str
+) -> None:
+    with watched(**STOP, stop_rule=stop_rule) as recorded:
         network = nn.Linear(3, 1)
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
         for factor in (1.0, 1.0, math.nan):
@@ -152,4 +157,5 @@ def test_a_refusal_is_recorded_with_its_origin_and_stops_the_job() -> None:
     (entry,) = backend.entries(layout.REQUESTS)
     request = decode_facts(Request, backend.read(entry.key), entry.key)
     assert request.kind is RequestKind.STOP
-    assert request.arguments["by"] == "ExplodingTensor: non-finite gradients in weight at step 2"
+    assert request.arguments["by"] == f"{stopped_by}: non-finite gradients in weight at step 2"
+    assert request.arguments["from_worker"] == "0"

@@ -21,7 +21,7 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
 
 _MAX_NAMES = 3
-_RULE = "ExplodingTensor"  # the rule that reports it
+_SETTING = "stop_on_non_finite"
 
 _norms_of: Callable[..., list[Tensor]] = vars(torch)["_foreach_norm"]
 
@@ -71,7 +71,8 @@ class StepRefusal(StateCheck):
         )
         session.close()
         if _rank() == workers[0]:
-            session.guard.call("the stop", lambda: stop_job(session, f"{_RULE}: {reason}"), None)
+            by = f"{session.settings.stop_rule or _SETTING}: {reason}"
+            session.guard.call("the stop", lambda: stop_job(session, by), None)
         # launchers end all workers when the first one exits
         session.guard.call("the stop", _wait_for_workers, None)
         raise RefusedStepError(reason)
