@@ -11,7 +11,7 @@ import sonde
 from sonde import __version__
 from sonde.cli import COMMANDS
 from sonde.client.job import Job
-from sonde.rules import load_rule
+from sonde.rules import load_rule, rule_names
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "sonde"
@@ -62,6 +62,10 @@ def test_the_source_map_of_the_readme_lists_every_package() -> None:
     assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []
     packages = {f"src/sonde/{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
     assert packages - set(folders) == set()
+
+
+def test_the_readme_states_the_number_of_rules() -> None:
+    assert f"[{len(rule_names())} checks]" in (ROOT / "README.md").read_text()
 
 
 def test_every_promise_names_a_test_that_exists() -> None:

@@ -178,7 +178,11 @@ class Window:
         return self._cached(Losses(), ("losses", mode), read, len)
 
     def scalars(self, name: str, mode: str = _TRAIN) -> tuple[Curve, ...]:
-        """Scalars whose names match a pattern, such as `learning_rate/*`."""
+        """Scalars whose names match a pattern, such as `learning_rate/*`.
+
+        They are recorded when they change and at inspected steps: until the next value, the last one
+        applies. `steps()` has every step.
+        """
 
         def read() -> Iterator[Curve]:
             return curves_from(self._scalar_rows(mode, Matching(name)))

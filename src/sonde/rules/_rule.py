@@ -72,6 +72,8 @@ class Rule(ABC):
     """
 
     section: ClassVar[Section] = Section.OTHER
+    # The data that makes the rule applicable: with any of it, `check` is called. It may also read
+    # data that is not declared here.
     needs: ClassVar[tuple[Need, ...]] = ()
     # Thresholds beyond the parameters: a frozen dataclass that says where each comes from.
     calibration: ClassVar[object] = None
