@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,10 @@ def test_a_new_rule_comes_with_a_test_that_passes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_command_line(["rules", "new", "GradientTooLarge"]) == 0
-    assert "python -m pytest test_gradient_too_large.py" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "python -m pytest test_gradient_too_large.py" in printed
+    settings = tomllib.loads(printed[printed.index("[rules.") :])
+    assert settings["rules"] == {"gradient_too_large": {"source": "gradient_too_large.py"}}
     words = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "2 passed" in done.stdout, done.stdout

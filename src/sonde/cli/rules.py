@@ -69,7 +69,9 @@ def _write(name: str | None) -> int:
         raise UsageError("Specify a name for the new rule: sonde rules new GradientTooLarge")
     rule, test = write_template(name, Path())
     print_line(f"Created {rule} and {test}. Run the test: python -m pytest {test}")
-    print_line(f'To enable it, add to sonde.toml:\n\n[rules.{rule.stem}]\nsource = "{rule}"')
+    print_line("To enable it, add to sonde.toml:")
+    for line in ("", f"[rules.{rule.stem}]", f'source = "{rule}"'):
+        print_line(line)
     return 0
 
 
