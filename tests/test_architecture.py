@@ -36,7 +36,8 @@ MAY_IMPORT = {
     "agent": {*SHARED, "store", "traces"},
     "hook": {*SHARED, "store"},
     "importers": {*SHARED, "store", "traces"},
-    "read": {*SHARED, "store", "traces"},  # memory profiles are stored as traces
+    # memory profiles are stored as traces; summaries use the definitions of quantities
+    "read": {*SHARED, "store", "traces", "analyze"},
     "analyze": {"records", "formats"},
     "rules": {*SHARED, "read", "analyze"},
     "actions": {*SHARED, "store"},

@@ -1,4 +1,8 @@
-"""Statistics and histograms of durations."""
+"""Statistics and histograms of durations, and shares of step time.
+
+Statistics of steps and phases are those of unprofiled steps: a profiler slows steps down. If a
+job has profiled steps only, they count.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.analyze.percentiles import percentiles
-from sonde.records.arrays import FloatArray
+from sonde.records.arrays import BoolArray, FloatArray
 
 Counts = npt.NDArray[np.int64]
 
-_PERCENTAGES = (0, 50, 95, 99, 100)
+_PERCENTAGES = (0, 50, 90, 95, 99, 100)
 _MIN_WIDTH = 1e-9  # minimum width of a histogram, relative to its lowest value
 
 
@@ -24,6 +28,7 @@ class Durations:
     deviation: float
     minimum: float
     p50: float
+    p90: float
     p95: float
     p99: float
     maximum: float
@@ -32,7 +37,7 @@ class Durations:
 def durations_of(seconds: FloatArray) -> Durations:
     """Return exact statistics of durations."""
     if not len(seconds):
-        return Durations(0, *[float("nan")] * 7)
+        return Durations(0, *[float("nan")] * 8)
     [numbers] = percentiles(seconds[None, :], _PERCENTAGES)
     return Durations(
         len(seconds),
@@ -40,6 +45,21 @@ def durations_of(seconds: FloatArray) -> Durations:
         float(seconds.std()),
         *(float(number) for number in numbers),
     )
+
+
+def representative_steps(is_profiled: BoolArray) -> BoolArray:
+    """Return which steps have representative durations: unprofiled steps, or all if none is."""
+    return np.ones_like(is_profiled) if is_profiled.all() else ~is_profiled
+
+
+def time_percent(seconds: npt.ArrayLike, step_seconds: npt.ArrayLike) -> float:
+    """Return the total of some durations in percent of the total step time; 0 without steps.
+
+    The share of a phase, such as the data wait: its time in the given steps by their duration. The
+    sum counts, not the median, so that the shares of all phases add up to 100%.
+    """
+    total = float(np.sum(step_seconds))
+    return 100 * float(np.sum(seconds)) / total if total else 0.0
 
 
 def shared_histogram(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sonde.analyze.durations import representative_steps
 from sonde.clock import NANOSECONDS
 from sonde.read.intervals import exclusive_time_ns
 from sonde.read.untimed_steps import nearest_timed, with_estimates
@@ -70,8 +71,7 @@ class StepTable:
     @property
     def is_representative(self) -> BoolArray:
         """Steps with representative durations: unprofiled steps, or all if none is."""
-        is_representative = ~self.is_profiled
-        return is_representative if is_representative.any() else np.ones_like(is_representative)
+        return representative_steps(self.is_profiled)
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,17 @@ def read_steps(
         is_profiled=_flags(facts, "profiled", finished.details),
         is_timed=is_timed,
     )
+
+
+def read_step_seconds(reader: WorkerReader, mode: str) -> FloatArray:
+    """The durations of the steps with representative durations; faster than with phases."""
+    only = {"mode": {mode}, "category": {EventCategory.STEP.value}}
+    table = reader.folder(EVENTS).rows(columns=_COLUMNS, only=only)
+    details, _ = texts_of(table["detail"])
+    finished = _finished(_rows(reader, table))
+    facts = [_facts(text) for text in details] or [{}]
+    is_profiled = _flags(facts, "profiled", finished.details)
+    return finished.durations_ns[representative_steps(is_profiled)] / NANOSECONDS
 
 
 def _rows(reader: WorkerReader, table: pa.Table) -> _Rows:

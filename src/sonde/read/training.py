@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.durations import durations_of, time_percent
 from sonde.clock import NANOSECONDS, iso
 from sonde.read.evaluations import read_evaluations
 from sonde.read.jobs import JobFacts
@@ -147,23 +148,26 @@ def _all_phases(
 def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> PhaseShares | None:
     tables = [read_steps(reader, mode, within=within) for reader in readers]
     durations_by_worker = [column.durations_ns[column.is_representative] for column in tables]
-    durations = np.concatenate([np.empty(0, np.int64), *durations_by_worker])
-    total = float(durations.sum())
-    if not total:
+    durations_ns = np.concatenate([np.empty(0, np.int64), *durations_by_worker])
+    if not durations_ns.any():
         return None
-    spent: dict[str, float] = {}
+    durations = durations_of(durations_ns / NANOSECONDS)
+    spent_ns: dict[str, list[int]] = {}
     for table in tables:
         for phase, column in table.phases_ns.items():
-            spent[phase] = spent.get(phase, 0.0) + float(column[table.is_representative].sum())
-    p50, p95 = np.percentile(durations, (50, 95)) / NANOSECONDS
+            spent_ns.setdefault(phase, []).append(int(column[table.is_representative].sum()))
     return PhaseShares(
         steps=max(len(table.steps) for table in tables),
         last_step=max(int(table.steps[-1]) for table in tables if len(table.steps)),
-        mean_seconds=float(durations.mean()) / NANOSECONDS,
-        p50_seconds=float(p50),
-        p95_seconds=float(p95),
-        maximum_seconds=float(durations.max()) / NANOSECONDS,
-        percent={phase: 100 * column / total for phase, column in spent.items() if column},
+        mean_seconds=durations.mean,
+        p50_seconds=durations.p50,
+        p95_seconds=durations.p95,
+        maximum_seconds=durations.maximum,
+        percent={
+            phase: time_percent(totals_ns, durations_ns)
+            for phase, totals_ns in spent_ns.items()
+            if any(totals_ns)
+        },
         profiled=max(int(table.is_profiled.sum()) for table in tables),
     )
 

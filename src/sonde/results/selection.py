@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.percentiles import percentiles
+from sonde.analyze.durations import durations_of
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration
 from sonde.read.system import SystemReader
@@ -152,15 +152,15 @@ class Selection(Frame):
 
 def _total(group: _EventGroup, range_seconds: float) -> EventTotal:
     seconds = (group.ends_ns - group.starts_ns) / NANOSECONDS
-    [[p95]] = percentiles(seconds[None, :], (95,))
+    durations = durations_of(seconds)
     total = float(seconds.sum())
     return EventTotal(
         group.worker,
         group.category,
         group.name,
-        len(seconds),
+        durations.count,
         total,
-        float(seconds.mean()),
-        float(p95),
+        durations.mean,
+        durations.p95,
         100 * total / range_seconds if range_seconds else 0.0,
     )

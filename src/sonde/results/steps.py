@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.percentiles import percentiles
+from sonde.analyze.durations import durations_of, time_percent
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent, pluralize
 from sonde.read.steps import StepTable, read_steps
@@ -27,7 +27,8 @@ DEVICE_PREFIX = "device_"
 _PHASE_PREFIX = "phase_"  # for phases whose name from the script is that of another column
 _FIRST = ("worker", "mode", "step", "time", "seconds")
 _LAST = ("micro_steps", "skipped", "profiled")
-_PERCENTAGES = (50, 90, 95, 99, 100)
+_TIMES = ("mean", "p50", "p90", "p95", "p99", "maximum")
+_NUMBERS = ("percent", *_TIMES)
 _SHOWN = 10
 
 
@@ -98,12 +99,13 @@ class Steps(Frame):
         Profiled steps are excluded unless there are no others.
         """
         is_representative = self._is_representative
-        total = float(self._seconds("seconds")[is_representative].sum())
+        step_seconds = self._seconds("seconds")[is_representative]
         names = ["seconds", *map(_column, self.phases)]
         names += [f"{DEVICE_PREFIX}{name}" for name in self.device_phases]
         return PhaseStatistics(
             tuple(
-                PhaseRow.of(name, self._seconds(name)[is_representative], total) for name in names
+                PhaseRow.of(name, self._seconds(name)[is_representative], step_seconds)
+                for name in names
             )
         )
 
@@ -237,18 +239,12 @@ class PhaseRow:
     maximum: float
 
     @classmethod
-    def of(cls, phase: str, seconds: FloatArray, total: float) -> "PhaseRow":
+    def of(cls, phase: str, seconds: FloatArray, step_seconds: FloatArray) -> "PhaseRow":
         """Compute the statistics from the durations of a phase in each step."""
         finite = seconds[~np.isnan(seconds)]
-        if not len(finite):
-            return cls(phase, *[float("nan")] * 7)
-        [numbers] = percentiles(finite[None, :], _PERCENTAGES)
-        share = 100 * float(finite.sum()) / total if total else 0.0
-        return cls(phase, share, float(finite.mean()), *map(float, numbers))
-
-
-_TIMES = ("mean", "p50", "p90", "p95", "p99", "maximum")
-_NUMBERS = ("percent", *_TIMES)
+        percent = time_percent(finite, step_seconds) if len(finite) else float("nan")
+        durations = durations_of(finite)
+        return cls(phase, percent, *(getattr(durations, name) for name in _TIMES))
 
 
 @dataclass(frozen=True)

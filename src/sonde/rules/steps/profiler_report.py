@@ -26,6 +26,7 @@ class ProfilerReport(Rule):
     - Sets their parameters: `CPUBottleneck_threshold` is the `threshold` of CPUBottleneck. A
       parameter set on the rule itself takes precedence.
     - Reports the number of steps, their duration, and mean CPU, GPU and GPU memory utilization.
+      Durations are those of unprofiled steps, unless there are no others.
     What to do: Read the findings of these rules, and start with the cause.
     """
 
@@ -43,7 +44,9 @@ class ProfilerReport(Rule):
         """Add up steps and system samples."""
         for table in window.steps():
             state["steps"] = max(state.get("steps", 0), int(table.steps[-1]) + 1)
-            add_to_sketch(state.of("seconds"), table.durations_ns / NANOSECONDS)
+            seconds, is_profiled = table.durations_ns / NANOSECONDS, table.is_profiled
+            add_to_sketch(state.of("seconds"), seconds[~is_profiled])
+            add_to_sketch(state.of("profiled_seconds"), seconds[is_profiled])
         for metric in _METRICS:
             for samples in window.system(metric):
                 if not samples.device.startswith("cpu"):  # a single core
@@ -55,8 +58,9 @@ class ProfilerReport(Rule):
     def summary(self, state: State) -> Evidence:
         """Number and duration of steps, and mean utilization over the whole job."""
         result: dict[str, float | list[float]] = {"training steps": float(state.get("steps", 0))}
-        if state.get("seconds"):
-            lengths = sketch_quantiles(state["seconds"], _PERCENTILES)
+        sketch = state.get("seconds") or state.get("profiled_seconds")
+        if sketch:
+            lengths = sketch_quantiles(sketch, _PERCENTILES)
             result["step seconds (p50, p95, longest)"] = lengths
         for metric, metric_state in state.of("metrics").items():
             result[f"mean {metric}"] = metric_state["sum"] / metric_state["count"]

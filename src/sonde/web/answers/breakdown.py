@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.durations import durations_of
 from sonde.analyze.extents import Extents
 from sonde.analyze.natural_sort import natural_sort_key
 from sonde.analyze.phase_modules import module_shares
@@ -137,13 +138,13 @@ def _between(steps: Intervals, phases: Intervals, window_seconds: float) -> list
 
 
 def _totals(lasted_ns: Any, window_seconds: float) -> dict[str, Any]:
+    durations = durations_of(lasted_ns / NANOSECONDS)
     seconds = float(lasted_ns.sum()) / NANOSECONDS
-    count = len(lasted_ns)
     return {
-        "count": count,
+        "count": durations.count,
         "seconds": seconds,
-        "mean": seconds / count if count else None,
-        "p95": float(np.percentile(lasted_ns, 95)) / NANOSECONDS if count else None,
+        "mean": durations.mean if durations.count else None,
+        "p95": durations.p95 if durations.count else None,
         "share": seconds / window_seconds if window_seconds else 0.0,
     }
 

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.durations import durations_of
 from sonde.clock import NANOSECONDS
-from sonde.read.steps import StepTable, read_steps
+from sonde.read.steps import StepTable, read_step_seconds, read_steps
 from sonde.records.ranges import StepRange
 from sonde.records.step import Mode
 from sonde.web.answers._answers import Endpoint, EndpointGroup
-from sonde.web.intervals import STEP, Intervals
+from sonde.web.intervals import STEP
 from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
 
@@ -41,14 +42,16 @@ def _steps(query: Query) -> Reply:
         step_range = StepRange(shown[0], shown[-1] + 1) if shown else StepRange(0, 0)
         table = read_steps(reader, mode, step_range)
     median = query.job.cached(
-        ("median", query.worker, mode), _MEDIAN_SECONDS, lambda: _median(events)
+        ("median", query.worker, mode), _MEDIAN_SECONDS, lambda: _median(query, mode)
     )
     return json_reply(_document(query.worker, mode, len(numbers), median, table))
 
 
-def _median(steps: Intervals) -> float | None:
-    lasted_ns = steps.ends_ns - steps.starts_ns
-    return float(np.median(lasted_ns)) / NANOSECONDS if len(lasted_ns) else None
+def _median(query: Query, mode: str) -> float | None:
+    """The median step duration of the job; profiled steps are excluded."""
+    with query.job.worker(query.worker) as reader:
+        durations = durations_of(read_step_seconds(reader, mode))
+    return durations.p50 if durations.count else None
 
 
 def _document(

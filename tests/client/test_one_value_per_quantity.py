@@ -1,0 +1,90 @@
+"""A quantity has the same value on every screen, even with profiled, slow and waiting steps."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sonde.charts.step_statistics import StepStatistics
+from sonde.client.job import Job
+from sonde.records.chart import Spec, Table
+from tests.fakes.job import FakeJob
+from tests.web.api_client import ApiClient
+
+STEPS = 200
+PROFILED = range(90, 100)
+OUTLIERS = range(25, STEPS, 40)
+LOADER = {"num_workers": 2, "batch_size": 8, "dataset": "Images", "cores": 4}
+
+
+def recorded_job() -> FakeJob:
+    """A job with profiled steps, outliers, a slow loader, and a GPU whose load rises."""
+    job = FakeJob()
+    worker = job.worker(device="cuda:0")
+    detail = {"lane": "loader 0", "detail": LOADER}
+    worker.operation("iterator start", "loading", 0.0, 0.2, **detail)
+    random = np.random.default_rng(7)
+    for step in range(STEPS):
+        wait = 2.0 if step < 2 else 0.06 + 0.01 * random.random()
+        forward = 0.1 + 0.02 * random.random()
+        if step in OUTLIERS:
+            wait += 1.5
+        if step in PROFILED:
+            worker.step(step, {"data_wait": 2 * wait, "forward": 4 * forward}, profiled=True)
+        else:
+            worker.step(step, {"data_wait": wait, "forward": forward})
+    worker.flush()
+    job.clock._now_ns = worker.info.start_ns
+    ticks = 90
+    job.record(
+        {
+            "cpu.utilization_percent": np.linspace(20, 50, ticks),
+            "cpu.utilization_percent/cpu0": np.full(ticks, 99.0),
+            "cpu.utilization_percent/cpu1": np.full(ticks, 1.0),
+            "gpu.utilization_percent/gpu0": np.linspace(0, 100, ticks) ** 2 / 100,
+            "gpu.utilization_percent/gpu1": np.append(np.full(30, 7.0), np.full(60, np.nan)),
+        }
+    )
+    return job.end()
+
+
+@pytest.fixture(scope="module")
+def recorded() -> FakeJob:
+    return recorded_job()
+
+
+@pytest.fixture(scope="module")
+def job(recorded: FakeJob) -> Job:
+    return recorded.job()
+
+
+@pytest.fixture(scope="module")
+def dashboard(recorded: FakeJob) -> ApiClient:
+    return ApiClient(recorded)
+
+
+def row_of(spec: Spec | None, **values: object) -> dict[str, Any]:
+    """Return the row of a table that has these values."""
+    assert isinstance(spec, Table)
+    [row] = [row for row in spec.records() if values.items() <= row.items()]
+    return dict(row)
+
+
+def test_step_durations_exclude_profiled_steps(job: Job, dashboard: ApiClient) -> None:
+    seconds = job.summary["phases"]["train"]["seconds"]
+    steps = job.steps().to_pandas()
+    unprofiled = steps[~steps["profiled"]]["seconds"]
+    assert seconds["p50"] == pytest.approx(np.median(unprofiled))
+    assert seconds["p50"] != pytest.approx(np.median(steps["seconds"]))
+    chart = row_of(StepStatistics().build(job), mode="train")
+    statistics = job.steps().statistics().rows[0]
+    for name in ("mean", "p50", "p95", "maximum"):
+        numbers = (chart[name], getattr(statistics, name))
+        assert numbers == pytest.approx((seconds[name],) * 2), name
+    [figures] = job.compare().figures
+    assert (figures.step_p50_seconds, figures.step_p95_seconds) == (seconds["p50"], seconds["p95"])
+    assert dashboard.document("steps")["median_seconds"] == seconds["p50"]
+    report = job.check("ProfilerReport")["ProfilerReport"].summary
+    rule = report["step seconds (p50, p95, longest)"]
+    expected = [seconds[name] for name in ("p50", "p95", "maximum")]
+    assert rule == pytest.approx(expected, rel=0.02)  # the accuracy of its histogram
