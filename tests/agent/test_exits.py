@@ -70,6 +70,7 @@ def test_a_failure_after_a_worker_was_killed_is_a_failure_with_a_hint() -> None:
     assert exit_.reason is ExitReason.EXIT
     assert exit_.message is not None
     assert exit_.message.startswith("exit code 1; memory ran out during the job")
+    assert exit_.message == f"exit code 1; {exit_.hint}"
 
 
 def test_stopped_job_is_stopped_with_any_exit_code() -> None:

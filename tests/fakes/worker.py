@@ -163,12 +163,14 @@ class FakeWorker:
         return self
 
     def fail(
-        self, message: str, reason: ExitReason = ExitReason.EXCEPTION, detail: str = ""
+        self, message: str, reason: ExitReason = ExitReason.EXCEPTION, collective: str = ""
     ) -> "FakeWorker":
         """Record a failure with an exception."""
         trace = f"Traceback (most recent call last):\n  …\n{message}"
-        now_ns = self.clock.now_ns()
-        return self.document("failure", Failure(self.rank, now_ns, reason, message, trace, detail))
+        failure = Failure(
+            self.rank, self.clock.now_ns(), reason, message, trace, collective=collective
+        )
+        return self.document("failure", failure)
 
     def beat(
         self, hook_seconds: float = 0.0, training_seconds: float = 0.0, *, is_over: bool = False

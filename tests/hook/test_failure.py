@@ -127,6 +127,7 @@ def test_out_of_memory_includes_the_allocator_summary_if_available(
 def test_failed_collective_is_named(error: BaseException, collective: str) -> None:
     failure = describe(raising(error), 5, 0)
     assert failure.reason is ExitReason.EXCEPTION
+    assert failure.collective == collective
     assert failure.detail == f"in a collective: {collective}"
 
 

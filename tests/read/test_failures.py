@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sonde.read.failures import explain_exit, first_failure
+from sonde.read.failures import explain_exit, failed_collective, first_failure
 from sonde.read.jobs import read_job
 from sonde.read.status import status_document
 from sonde.records.job import Exit, ExitReason, JobState
@@ -33,10 +33,24 @@ def test_an_unexplained_exit_uses_the_reason_of_the_worker() -> None:
     assert (explained.code, explained.state) == (1, JobState.FAILED)
 
 
-def test_facts_known_only_to_the_launcher_are_kept() -> None:
-    hinted = replace(EXIT, message="exit code 1; memory ran out meanwhile (kills: 1)")
+@pytest.mark.parametrize("hint", ["memory ran out meanwhile (kills: 1)", None])
+def test_facts_known_only_to_the_launcher_are_kept(hint: str | None) -> None:
+    """Version 0.1 recorded the hint only as the end of the message."""
+    hinted = replace(EXIT, message="exit code 1; memory ran out meanwhile (kills: 1)", hint=hint)
     message = explain_exit(hinted, FAILURE).message
     assert message == "OutOfMemoryError: full; memory ran out meanwhile (kills: 1)"
+
+
+def test_a_message_that_contains_a_semicolon_is_not_mistaken_for_a_hint() -> None:
+    exit_ = replace(EXIT, message="exit code 1; 2", hint="")
+    assert explain_exit(exit_, FAILURE).message == "OutOfMemoryError: full"
+
+
+def test_the_failed_collective_is_known() -> None:
+    collective = replace(FAILURE, detail="in a collective: allreduce", collective="allreduce")
+    of_version_0_1 = replace(FAILURE, detail="in a collective: allreduce")
+    assert failed_collective(collective) == failed_collective(of_version_0_1) == "allreduce"
+    assert failed_collective(FAILURE) == ""
 
 
 @pytest.mark.parametrize(

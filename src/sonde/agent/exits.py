@@ -70,7 +70,8 @@ def explain(
         failure: The failure that a process of the job recorded.
     """
     name = signal_name(-ending.code) if ending.code < 0 else None
-    state, reason, message = _classify(ending, kills, name, failure)
+    hint = _memory_hint(kills)
+    state, reason, message = _classify(ending, kills, name, failure, hint and f"; {hint}")
     is_other = state is not JobState.FAILED or reason is ExitReason.HOST_OUT_OF_MEMORY
     recorded = None if is_other else failure
     return Exit(
@@ -85,11 +86,19 @@ def explain(
         if recorded
         else None,
         worker=recorded.rank if recorded and recorded.rank >= 0 else None,
+        hint="" if is_other else hint,
     )
 
 
+def _memory_hint(kills: Kills) -> str:
+    """That memory ran out, which may be why the command failed; empty if it did not."""
+    if kills.in_group or kills.anywhere:
+        return f"memory ran out during the job ({kills})"
+    return ""
+
+
 def _classify(
-    ending: Ending, kills: Kills, killed_by: str | None, failure: Failure | None
+    ending: Ending, kills: Kills, killed_by: str | None, failure: Failure | None, hint: str
 ) -> tuple[JobState, ExitReason, str | None]:
     stopped_by = ending.stopped_by
     if stopped_by is None and failure is not None and failure.reason is ExitReason.STOPPED:
@@ -102,7 +111,6 @@ def _classify(
     if was_killed and kills.is_likely:
         message = f"out of memory: killed by the kernel ({kills})"
         return JobState.FAILED, ExitReason.HOST_OUT_OF_MEMORY, message
-    hint = f"; memory ran out during the job ({kills})" if kills.in_group or kills.anywhere else ""
     if killed_by is not None:
         is_signal = failure is None or failure.reason is ExitReason.SIGNAL
         detail = "" if failure is None or is_signal else f"; {failure.message}"

@@ -6,6 +6,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +69,15 @@ def describe(error: BaseException, now_ns: int, rank: int) -> Failure:
     """Describe an uncaught exception."""
     if isinstance(error, SystemExit) and error.__context__ is not None:
         error = error.__context__  # child processes of torch exit like this after an exception
-    reason, detail = _classify(error)
+    cause = _Cause.of(error)
     return Failure(
         rank=rank,
         time_ns=now_ns,
-        reason=reason,
+        reason=cause.reason,
         message=_message(error),
         traceback=_shorten("".join(traceback.format_exception(error))),
-        detail=mask_text(detail),
+        detail=mask_text(cause.detail),
+        collective=mask_text(cause.collective),
     )
 
 
@@ -122,19 +124,30 @@ def _is_child_of_rank(worker: WorkerPlacement) -> bool:
         return False
 
 
-def _classify(error: BaseException) -> tuple[ExitReason, str]:
-    for cause in _causes(error):
-        names, text = _names(cause), error_text(cause)
-        if "OutOfMemoryError" in names or _OUT_OF_MEMORY.search(text):
-            return ExitReason.DEVICE_OUT_OF_MEMORY, _allocator_summary()
-        if names & _COLLECTIVE_ERRORS or _COLLECTIVE_MESSAGE.search(text):
-            return ExitReason.EXCEPTION, f"in a collective: {_collective(cause)}"
-    if isinstance(error, StoppedJobError):
-        return ExitReason.STOPPED, ""
-    if isinstance(error, SystemExit):
-        return ExitReason.EXIT, ""
-    is_signal = isinstance(error, KeyboardInterrupt) or "SignalException" in _names(error)
-    return (ExitReason.SIGNAL if is_signal else ExitReason.EXCEPTION), ""
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """Why an exception was raised."""
+
+    reason: ExitReason
+    detail: str = ""
+    collective: str = ""  # that failed
+
+    @classmethod
+    def of(cls, error: BaseException) -> "_Cause":
+        """Classify an exception by its causes."""
+        for cause in _causes(error):
+            names, text = _names(cause), error_text(cause)
+            if "OutOfMemoryError" in names or _OUT_OF_MEMORY.search(text):
+                return cls(ExitReason.DEVICE_OUT_OF_MEMORY, _allocator_summary())
+            if names & _COLLECTIVE_ERRORS or _COLLECTIVE_MESSAGE.search(text):
+                name = _collective(cause)
+                return cls(ExitReason.EXCEPTION, f"in a collective: {name}", name)
+        if isinstance(error, StoppedJobError):
+            return cls(ExitReason.STOPPED)
+        if isinstance(error, SystemExit):
+            return cls(ExitReason.EXIT)
+        is_signal = isinstance(error, KeyboardInterrupt) or "SignalException" in _names(error)
+        return cls(ExitReason.SIGNAL if is_signal else ExitReason.EXCEPTION)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -28,7 +28,7 @@ def explain_exit(exit_: Exit, failure: Failure | None) -> Exit:
     is_known = exit_.traceback is not None or exit_.reason is not ExitReason.EXIT
     if failure is None or is_known or exit_.state is not JobState.FAILED:
         return exit_
-    hint = (exit_.message or "").partition("; ")[2]
+    hint = _hint_in_message(exit_.message) if exit_.hint is None else exit_.hint
     return replace(
         exit_,
         reason=failure.reason,
@@ -36,3 +36,19 @@ def explain_exit(exit_: Exit, failure: Failure | None) -> Exit:
         traceback="\n".join(filter(None, (failure.traceback, failure.detail))),
         worker=failure.rank,
     )
+
+
+def failed_collective(failure: Failure) -> str:
+    """The collective in which a worker failed; empty if it failed elsewhere."""
+    return failure.collective or _collective_in_detail(failure.detail)
+
+
+def _hint_in_message(message: str | None) -> str:
+    """The hint of an exit of version 0.1, which recorded it only as the end of the message."""
+    return (message or "").partition("; ")[2]
+
+
+def _collective_in_detail(detail: str) -> str:
+    """The failed collective in a failure of version 0.1, which recorded it only as a sentence."""
+    sentence = "in a collective: "
+    return detail.removeprefix(sentence) if detail.startswith(sentence) else ""

@@ -93,6 +93,8 @@ class Exit:
     left_running: tuple[str, ...] = ()  # processes of the job that outlived its command
     traceback: str | None = None  # of the exception that ended it
     worker: int | None = None  # the rank that failed first
+    # the end of the message that only the launcher knows; None: from a version without this field
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,4 +73,5 @@ class Failure:
     reason: ExitReason
     message: str
     traceback: str
-    detail: str = ""  # such as the allocator's summary, or the failed collective
+    detail: str = ""  # shown after the traceback, such as the allocator's summary
+    collective: str = ""  # the collective that failed

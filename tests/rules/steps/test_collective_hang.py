@@ -85,13 +85,13 @@ def test_a_hang_that_ends_is_resolved() -> None:
     assert not episode.is_open
 
 
-def failed(detail: str, second: str = "", reason: ExitReason = ExitReason.EXCEPTION) -> FakeJob:
+def failed(collective: str, second: str = "", reason: ExitReason = ExitReason.EXCEPTION) -> FakeJob:
     """A job with two workers: the first fails, and the second, too, if it has a message."""
     job = FakeJob()
     workers = {rank: job.worker(rank, world_size=2) for rank in (0, 1)}
     for step in range(20):
         _record_step(job, workers, step)
-    workers[0].fail("RuntimeError: closed by peer", detail=detail)
+    workers[0].fail("RuntimeError: closed by peer", collective=collective)
     if second:
         workers[1].fail(second, reason)
     return job.fail()
@@ -99,8 +99,8 @@ def failed(detail: str, second: str = "", reason: ExitReason = ExitReason.EXCEPT
 
 def test_the_worker_missing_from_a_failed_collective_is_named() -> None:
     for job in (
-        failed("in a collective: all_reduce"),
-        failed("in a collective: all_reduce", "SIGTERM", ExitReason.SIGNAL),
+        failed("all_reduce"),
+        failed("all_reduce", "SIGTERM", ExitReason.SIGNAL),
     ):
         [episode] = evaluate(job).episodes
         assert (episode.finding.worker, episode.severity) == (1, Severity.CRITICAL)
@@ -109,7 +109,7 @@ def test_the_worker_missing_from_a_failed_collective_is_named() -> None:
 
 
 def test_a_worker_with_its_own_exception_is_not_a_hang() -> None:
-    assert evaluate(failed("in a collective: all_reduce", "ValueError: 3")).episodes == ()
+    assert evaluate(failed("all_reduce", "ValueError: 3")).episodes == ()
     assert evaluate(failed("")).episodes == ()
 
 

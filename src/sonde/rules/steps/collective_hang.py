@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration
+from sonde.read.failures import failed_collective
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.read.workers import WorkerLife
@@ -22,7 +23,6 @@ _WAITING = ("collective", "backward", "device")
 _LONG_ACTIVITIES = ("compiling", "checkpoint")  # take long, but end
 _MAX_LISTED = 8
 _SUBJECT = "job"
-_FAILED = "in a collective"  # prefix of the failure detail of a failed collective
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,9 @@ def _failed_collective(window: Window, standstills: State) -> list[_WorkerStatus
     statuses = []
     for life in window.attempt.lives:
         rank, node, failure = life.info.rank, life.info.node, life.failure
-        if failure is not None and failure.detail.startswith(_FAILED):
-            text = f"failed {failure.detail}"
+        collective = "" if failure is None else failed_collective(failure)
+        if collective:
+            text = f"failed in a collective: {collective}"
             statuses.append(_WorkerStatus(rank, node, text, 0.0, is_waiting=True))
         elif failure is not None and failure.reason is ExitReason.EXCEPTION:
             return []
