@@ -26,6 +26,21 @@ def test_query_results_are_cached_until_a_refresh() -> None:
     assert len(results.steps()) == 2
 
 
+def test_results_that_are_read_on_first_use_count_toward_the_limit_of_the_cache() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(500):
+        worker.step(step, {"forward": 1.0}, rest=0.0)
+    worker.flush()
+    cache = byte_cache(1 << 20)
+    results = JobResults(OpenJob(job.backend, job.clock, cache))
+    assert len(results.losses) == 0
+    before = cache.size
+    table = results.steps().to_arrow()
+    assert len(results.losses) == 0
+    assert cache.size - before > table.nbytes
+
+
 def test_two_jobs_that_share_a_cache_do_not_share_results() -> None:
     cache = byte_cache(1 << 20)
     small, large = FakeJob(), FakeJob()

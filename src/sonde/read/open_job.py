@@ -36,6 +36,7 @@ class OpenJob:
         self.clock = clock or SystemClock()
         self._cache = cache
         self._cached_keys: set[Hashable] = set()
+        self._filling_keys: list[Hashable] = []  # of results that callers may still be reading
         self._token = object()  # part of every key: other instances may share the cache
         self._nodes: dict[str, SystemReader] = {}
         self._workers: dict[int, WorkerReader] = {}
@@ -105,13 +106,24 @@ class OpenJob:
         """Return a query result, which is cached until the next refresh if there is a cache."""
         if self._cache is None:
             return create()
+        self.measure_results()
         full_key = (self._token, key)
         self._cached_keys.add(full_key)
-        return cast("Value", self._cache.get_or_create(full_key, create))
+        result = cast("Value", self._cache.get_or_create(full_key, create))
+        self._filling_keys.append(full_key)
+        return result
+
+    def measure_results(self) -> None:
+        """Measure the query results returned last: most read their data on first use."""
+        if self._cache is not None:
+            for key in self._filling_keys:
+                self._cache.measure(key)
+        self._filling_keys.clear()
 
     def drop_results(self) -> None:
         """Drop cached query results."""
         self._tensors = None
+        self._filling_keys.clear()
         if self._cache is not None:
             for key in self._cached_keys:
                 self._cache.discard(key)

@@ -35,11 +35,18 @@ Value = TypeVar("Value")
 class _Locked(Generic[Value]):
     """A reader or result that one thread at a time uses, refreshed when the job has grown."""
 
-    def __init__(self, value: Value, refresh: Callable[[], object], revision: object) -> None:
+    def __init__(
+        self,
+        value: Value,
+        refresh: Callable[[], object],
+        revision: object,
+        release: Callable[[], object] = lambda: None,
+    ) -> None:
         self._lock = threading.RLock()
         self._value = value
         self._refresh = refresh
         self._revision = revision
+        self._release = release
 
     @contextmanager
     def use(self, revision: object) -> Iterator[Value]:
@@ -48,7 +55,10 @@ class _Locked(Generic[Value]):
             if revision != self._revision:
                 self._refresh()
                 self._revision = revision
-            yield self._value
+            try:
+                yield self._value
+            finally:
+                self._release()
 
 
 class _CachedResult(NamedTuple):
@@ -201,8 +211,10 @@ class SharedJob:
         revision = self.revision
         with self._lock:
             if self._results is None:
-                results = JobResults(OpenJob(self.backend, self.clock, self._cache))
-                self._results = _Locked(results, results.refresh, revision)
+                opened = OpenJob(self.backend, self.clock, self._cache)
+                results = JobResults(opened)
+                measure = opened.measure_results
+                self._results = _Locked(results, results.refresh, revision, measure)
         with self._results.use(revision) as results:
             yield results
 
