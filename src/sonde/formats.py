@@ -59,13 +59,13 @@ def format_byte_rate(bytes_per_second: float | None) -> str:
 
 
 def format_percent(value: float | None, digits: int | None = None) -> str:
-    """A percentage: 28%, 4.2%, 0.03%, <0.01%; with a fixed number of digits in columns of a table."""
+    """A percentage: 28%, 4.2%, 0.03%, < 0.01%; with fixed digits in columns of a table."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     if digits is None:
         size = abs(value)
         if _ZERO_PERCENT < size < _SMALLEST_PERCENT:
-            return "<0.01%" if value > 0 else ">-0.01%"
+            return "< 0.01%" if value > 0 else "> -0.01%"
         digits = 0 if size <= _ZERO_PERCENT or size >= 9.95 else 1 if size >= 0.095 else 2
     return f"{value:.{digits}f}%"
 

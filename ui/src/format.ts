@@ -80,12 +80,12 @@ export function formatByteRate(bytesPerSecond: Optional): string {
   return isNumber(bytesPerSecond) ? `${formatBytes(bytesPerSecond)}/s` : UNKNOWN;
 }
 
-/** A percentage: 28%, 4.2%, 0.03%, <0.01%; with a fixed number of digits in columns of a table. */
+/** A percentage: 28%, 4.2%, 0.03%, < 0.01%; with a fixed number of digits in columns of a table. */
 export function formatPercent(value: Optional, fixedDigits?: number): string {
   if (!isNumber(value)) return UNKNOWN;
   const size = Math.abs(value);
   const isTiny = size > ZERO_PERCENT && size < SMALLEST_PERCENT;
-  if (isTiny && fixedDigits === undefined) return value > 0 ? "<0.01%" : `>${MINUS}0.01%`;
+  if (isTiny && fixedDigits === undefined) return value > 0 ? "< 0.01%" : `> ${MINUS}0.01%`;
   const digits = fixedDigits ?? (size <= ZERO_PERCENT || size >= 9.95 ? 0 : size >= 0.095 ? 1 : 2);
   return `${signOf(value)}${size.toFixed(digits)}%`;
 }

@@ -6,13 +6,11 @@ from sonde.formats import (
     UNKNOWN,
     format_count,
     format_local_time,
-    format_percent,
     format_value,
 )
 from sonde.records.chart import Cell
 
 _MIN_SECONDS = 1e-6  # the resolution of measurements
-_MIN_PERCENT = 0.005  # smaller shares would be shown as zero
 _SYMBOLS = {"percent": "%", "bytes_per_second": "bytes/s", "celsius": "°C", "watts": "W"}
 
 
@@ -37,8 +35,6 @@ def unit_symbol(unit: str) -> str:
 def _format_number(value: float, unit: str) -> str:
     if unit == "points":
         return f"{round(value, 1) + 0.0:+.1f} points"  # adding zero removes the sign of -0.0
-    if unit == "percent" and 0 < value < _MIN_PERCENT:
-        return f"< {format_percent(0.01)}"
     if unit == "seconds" and 0 < value < _MIN_SECONDS:
         return "< 1 µs"
     return format_value(value, unit)

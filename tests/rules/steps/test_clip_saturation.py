@@ -25,6 +25,11 @@ def test_clipping_to_a_small_fraction_is_found() -> None:
     assert episode.finding.message.startswith("Clipping keeps 1")
 
 
+def test_a_tiny_fraction_is_written_without_scientific_notation() -> None:
+    [episode] = evaluate(factors(norm=1e7)).episodes
+    assert episode.finding.message.startswith("Clipping keeps < 0.01% of the gradient (median): ")
+
+
 def with_rollouts(every: int, acts: int) -> FakeJob:
     """A job with clipped steps and a rollout of `acts` passes every `every` steps."""
     job = FakeJob()

@@ -125,3 +125,11 @@ def test_io_pressure_counts_on_a_machine_with_many_cores() -> None:
     job = with_machine(curves, (0, 300))
     assert evaluate("IOBottleneck", job).episodes
     assert not evaluate("IOBottleneck", job, setting="classic").episodes
+
+
+@RULES
+def test_the_thresholds_are_quoted_as_they_are_set(rule: str) -> None:
+    name = {"CPUBottleneck": "cpu_threshold", "IOBottleneck": "io_threshold"}[rule]
+    [episode] = evaluate(rule, held_up(rule, 0.8), **{name: 92.25, "gpu_threshold": 12.5}).episodes
+    assert "for 80% of the time" in episode.finding.message
+    assert "above 92.25% and GPU utilization below 12.5%." in episode.finding.message

@@ -40,7 +40,7 @@ def test_thermal_throttling_is_found_with_the_gpu() -> None:
     [episode] = evaluate(with_gpus(gpu(0), hot)).episodes
     assert episode.finding.message == (
         "Heat (88 °C) throttles gpu1 on node-a for 100% of its busy time, "
-        "which reduces its clock by 29% to 1400 MHz."
+        "which reduces its clock by 29% to 1,400 MHz."
     )
     assert episode.finding.evidence["kind"] == "heat"
 

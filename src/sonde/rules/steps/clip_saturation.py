@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.formats import format_exact_percent, format_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Scalars
@@ -73,8 +74,9 @@ class ClipSaturation(Rule):
             if percent >= self.share:
                 median = float(np.median(values))
                 yield self.finding(
-                    f"Clipping keeps {100 * median:.2g}% of the gradient (median): less than "
-                    f"{100 * self.fraction:g}% in {percent:.0f}% of the last {len(values)} steps.",
+                    f"Clipping keeps {format_percent(100 * median)} of the gradient (median): less "
+                    f"than {format_exact_percent(100 * self.fraction)} in "
+                    f"{format_percent(percent)} of the last {len(values)} steps.",
                     severity=severity,
                     subject=_NAME,
                     evidence={

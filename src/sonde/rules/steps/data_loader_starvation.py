@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
@@ -147,8 +147,8 @@ class DataLoaderStarvation(Rule):
         text = "" if loader is None else f" Its loader uses num_workers={loader.processes}."
         advice = loader.advice if loader is not None else ""
         return self.finding(
-            f"Worker {waits.worker} spends {percent:.0f}% of its step time waiting for data: "
-            f"{format_duration(wait)} of {format_duration(step)} per step.{text}",
+            f"Worker {waits.worker} spends {format_percent(percent)} of its step time waiting for "
+            f"data: {format_duration(wait)} of {format_duration(step)} per step.{text}",
             severity=Severity.WARNING if is_long else Severity.INFO,
             step=(int(state["since"]), int(waits.steps[-1])),
             worker=waits.worker,

@@ -8,6 +8,7 @@ import numpy as np
 
 from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_percent
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Evidence, Finding, Severity
@@ -124,11 +125,12 @@ class Dataloader(Rule):
         if not ((is_few or is_many) and is_costly):
             return self.recovered(f"{node}/processes")
         waits = 100 * max(float(worker.get("waiting", 0.0)) for worker in workers.values())
-        share = f" ({percent:.0f}%)" if processes else ""
+        share = f" ({format_percent(percent)})" if processes else ""
         loader = _worst_loader(window, workers)
         return self.finding(
             f"{node} has too {'few' if is_few else 'many'} loader processes: {processes} for "
-            f"{cores} cores{share}. Steps spend {waits:.0f}% of their time waiting for data.",
+            f"{cores} cores{share}. Steps spend {format_percent(waits)} of their time waiting for "
+            "data.",
             node=node,
             worker=next(iter(workers)) if len(workers) == 1 else None,
             subject=f"{node}/processes",
@@ -154,7 +156,7 @@ class Dataloader(Rule):
         copies = 100 * max(float(workers[rank].get("copying", 0.0)) for rank in unpinned)
         return self.finding(
             f"{node}: batches are copied to the GPU from unpinned memory, which takes "
-            f"{copies:.0f}% of the step time.",
+            f"{format_percent(copies)} of the step time.",
             severity=Severity.INFO,
             node=node,
             subject=f"{node}/pinning",

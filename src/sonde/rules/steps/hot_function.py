@@ -10,7 +10,7 @@ from sonde.analyze.hot_functions import HotFunction as Hot
 from sonde.analyze.hot_functions import hot_function
 from sonde.analyze.python_profile import NodeTimes
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent
 from sonde.read.python_profiles import ReadProfile, read_python_profiles
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
@@ -131,7 +131,7 @@ class HotFunction(Rule):
             step for profile in profiles for mode, step in profile.steps if mode == Mode.TRAIN
         ]
         return self.finding(
-            f"{hot.name} ({hot.file}:{hot.line}) takes {percent:.0f}% of each step "
+            f"{hot.name} ({hot.file}:{hot.line}) takes {format_percent(percent)} of each step "
             f"({format_duration(per_step)}) outside the framework.",
             severity=Severity.WARNING if is_significant else Severity.INFO,
             step=(min(numbers), max(numbers)),

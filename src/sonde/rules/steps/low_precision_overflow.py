@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.robust import longest_run
+from sonde.formats import format_percent
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
@@ -118,7 +119,7 @@ class LowPrecisionOverflow(Rule):
                 if percent > self.limit_percent:
                     yield self.finding(
                         f"{tensor.name} reached {values[index]:.4g} at step "
-                        f"{tensor.steps[index]}: {percent:.0f}% of the float16 range.",
+                        f"{tensor.steps[index]}: {format_percent(percent)} of the float16 range.",
                         step=int(tensor.steps[index]),
                         tensor=tensor.name,
                         evidence={"largest": float(values[index]), "limit": largest},

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
@@ -78,8 +78,9 @@ class SlowCheckpoints(Rule):
     ) -> Finding:
         count, spent, share = measured
         return self.finding(
-            f"Saving checkpoints takes {share:.0f}% of the training time of worker {worker}: "
-            f"{count} saves, {format_duration(spent / count)} each on average.",
+            f"Saving checkpoints takes {format_percent(share)} of the training time of worker "
+            f"{worker}: {pluralize(count, 'save')}, {format_duration(spent / count)} each on "
+            "average.",
             step=steps,
             worker=worker,
             subject=f"worker {worker}",

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
@@ -89,7 +89,7 @@ class SlowLogging(Rule):
             return
         maximum = max(lines, key=lambda line: lines[line])
         yield self.finding(
-            f"Output takes {share:.0f}% of the training time of worker {worker}, "
+            f"Output takes {format_percent(share)} of the training time of worker {worker}, "
             f"{format_duration(total / steps)} per step; most of it: {maximum}.",
             step=(int(state["since"]), last_step),
             worker=worker,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sonde.analyze.outliers import robust_deviation
 from sonde.analyze.robust import median_of, quantile_of
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.arrays import BoolArray, FloatArray
@@ -228,8 +228,8 @@ class StepOutlier(Rule):
         where = f" in {pause.line}" if pause.line else f", mostly in phase {pause.phase}"
         return self.finding(
             f"Step {pause.step} of worker {pause.worker} took {format_duration(pause.seconds)}"
-            f"{where} (median: {format_duration(pause.median)}), {100 * pause.share:.0f}% of the "
-            "training time so far.",
+            f"{where} (median: {format_duration(pause.median)}), "
+            f"{format_percent(100 * pause.share)} of the training time so far.",
             step=pause.step,
             worker=pause.worker,
             subject=f"pause/{pause.worker}",
@@ -284,7 +284,7 @@ class StepOutlier(Rule):
         return self.finding(
             f"{state['count']} {table.mode} steps of worker {table.worker} took much longer than "
             f"the median of {format_duration(outliers.median)}{every}, most of it in phase "
-            f"{phase}. This costs {share:.1f}% of the training time.",
+            f"{phase}. This costs {format_percent(share)} of the training time.",
             step=(int(outliers.steps[0]), int(outliers.steps[-1])),
             worker=table.worker,
             subject=f"{table.mode}/{table.worker}",

@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.analyze.robust import median_of
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.arrays import BoolArray
@@ -218,7 +218,8 @@ class ThroughputDrop(Rule):
         return self.finding(
             f"Since step {state['since']}, steps of worker {table.worker} take "
             f"{format_duration(now)} instead of {format_duration(before)}: "
-            f"{100 * (1 - before / now):.0f}% fewer steps per second. The time is lost {where}.",
+            f"{format_percent(100 * (1 - before / now))} fewer steps per second. The time is lost "
+            f"{where}.",
             step=(int(state["since"]), int(table.steps[-1])),
             worker=table.worker,
             evidence={

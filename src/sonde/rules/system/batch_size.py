@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -124,8 +124,9 @@ class BatchSize(Rule):
         first_ns, last_ns = int(rows[0, 0]), int(rows[-1, 0])
         length = format_duration((last_ns - first_ns) / NANOSECONDS)
         return self.finding(
-            f"{name}: the 95th percentiles over {length} are CPU {cpu:.0f}%, GPU {gpu:.0f}% and "
-            f"GPU memory {memory:.0f}%. Batches could be larger.",
+            f"{name}: the 95th percentiles over {length} are CPU {format_percent(cpu)}, "
+            f"GPU {format_percent(gpu)} and GPU memory {format_percent(memory)}. "
+            "Batches could be larger.",
             node=name,
             subject=name,
             time_ns=(first_ns, last_ns),

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.formats import format_exact_percent, format_percent
 from sonde.read.window import Samples, Window
 from sonde.records.need import Metric
 from sonde.rules._parameters import Percent
@@ -57,6 +58,7 @@ class CPUBottleneck(Bottleneck):
     def message(self, node: str, share: float) -> str:
         """Return the message of a finding."""
         return (
-            f"{node}: for {share:.0f}% of the time, CPU utilization is above "
-            f"{self.cpu_threshold:.0f}% and GPU utilization below {self.gpu_threshold:.0f}%."
+            f"{node}: for {format_percent(share)} of the time, CPU utilization is above "
+            f"{format_exact_percent(self.cpu_threshold)} and GPU utilization below "
+            f"{format_exact_percent(self.gpu_threshold)}."
         )

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
@@ -120,14 +121,14 @@ class CPUContention(Rule):
         typical = float(np.median(state["usual"])) if state.get("usual") else None
         slowdown = seconds / typical if seconds is not None and typical else None
         message = (
-            f"The job spends {load.wait:.0f}% of its runnable time waiting for a core: other "
-            f"processes use {load.other_processes:.0f}% of the CPU of {load.node}, the job "
-            f"{load.job:.0f}%."
+            f"The job spends {format_percent(load.wait)} of its runnable time waiting for a core: "
+            f"other processes use {format_percent(load.other_processes)} of the CPU of "
+            f"{load.node}, the job {format_percent(load.job)}."
         )
         if not is_waiting:
             message = (
                 f"The container's CPU quota throttles the job on {load.node} in "
-                f"{load.throttled:.0f}% of the scheduling periods."
+                f"{format_percent(load.throttled)} of the scheduling periods."
             )
         is_slow = slowdown is not None and slowdown >= LIMITS.slow_factor
         if is_slow:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.growth import halve
-from sonde.formats import format_bytes, format_duration
+from sonde.formats import format_bytes, format_duration, format_percent
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
@@ -99,7 +99,7 @@ class DiskFull(Rule):
             and percent < self.least_free
             and initial - free > LIMITS.min_drop_bytes
         ):
-            text = f"is full: {format_bytes(free)} ({percent:.1f}%) left"
+            text = f"is full: {format_bytes(free)} ({format_percent(percent)}) left"
             return self._finding(samples, text, Severity.CRITICAL, {"free_bytes": free})
         remaining = (
             _seconds_left(np.array(disk["rows"]))

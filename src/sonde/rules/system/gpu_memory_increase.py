@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.analyze.growth import MIN_POINTS, growth_of, halve
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_percent
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -93,8 +93,9 @@ class GPUMemoryIncrease(Rule):
         if mean - before <= self.increase:
             return self.recovered(f"{samples.node}/{samples.device}")
         return self.finding(
-            f"Memory use of {samples.device} on {samples.node} rose from {before:.1f}% to "
-            f"{mean:.1f}% within {self.window} samples.",
+            f"Memory use of {samples.device} on {samples.node} rose from "
+            f"{format_percent(before, 1)} to {format_percent(mean, 1)} within "
+            f"{self.window} samples.",
             node=samples.node,
             device=samples.device,
             subject=f"{samples.node}/{samples.device}",
@@ -118,8 +119,8 @@ class GPUMemoryIncrease(Rule):
         remaining = growth.seconds_until(100.0)
         return self.finding(
             f"Memory use of {samples.device} on {samples.node} keeps growing: from "
-            f"{growth.start:.0f}% to {growth.end:.0f}%. At this rate, it will be "
-            f"full in {format_duration(remaining)}.",
+            f"{format_percent(growth.start)} to {format_percent(growth.end)}. At this rate, it "
+            f"will be full in {format_duration(remaining)}.",
             node=samples.node,
             device=samples.device,
             subject=subject,

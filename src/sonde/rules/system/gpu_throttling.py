@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.formats import format_percent, format_value
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -117,18 +118,22 @@ class GPUThrottling(Rule):
             "hardware": inspection.hardware,
         }[kind]
         what = {
-            "heat": "Heat" if inspection.celsius is None else f"Heat ({inspection.celsius:.0f} °C)",
+            "heat": "Heat"
+            if inspection.celsius is None
+            else f"Heat ({format_value(inspection.celsius, 'celsius')})",
             "power": "The power limit",
             "hardware": "A hardware slowdown",
         }[kind]
         clock = (
-            f", which reduces its clock by {lost:.0f}% to {inspection.clock:.0f} MHz"
+            f", which reduces its clock by {format_percent(lost)} to "
+            f"{format_value(inspection.clock, 'mhz')}"
             if inspection.clock
             else ""
         )
         node, _, device = inspection.name.partition("/")
         return self.finding(
-            f"{what} throttles {device} on {node} for {share:.0f}% of its busy time{clock}.",
+            f"{what} throttles {device} on {node} for {format_percent(share)} of its busy time"
+            f"{clock}.",
             node=node,
             device=device,
             evidence={

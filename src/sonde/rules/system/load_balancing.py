@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.balance import BINS, distances, histogram
+from sonde.formats import format_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -120,8 +121,8 @@ class LoadBalancing(Rule):
         lowest, highest = sorted(pair, key=lambda name: means[name])
         node, _, device = lowest.partition("/")
         return self.finding(
-            f"Mean utilization is {means[lowest]:.0f}% on {_label(lowest)} and "
-            f"{means[highest]:.0f}% on {_label(highest)} (distance {distance:.2f}).",
+            f"Mean utilization is {format_percent(means[lowest])} on {_label(lowest)} and "
+            f"{format_percent(means[highest])} on {_label(highest)} (distance {distance:.2f}).",
             node=node,
             device=device,
             subject="gpus",

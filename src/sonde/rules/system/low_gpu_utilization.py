@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration
+from sonde.formats import format_duration, format_exact_percent, format_percent
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
@@ -99,14 +99,16 @@ class LowGPUUtilization(Rule):
         p5, p50, p95 = (float(item) for item in np.percentile(values, (5, 50, 95)))
         first_ns, last_ns = int(rows[0, 0]), int(rows[-1, 0])
         hours = (last_ns - first_ns) / NANOSECONDS / 3600 * (1 - float(values.mean()) / 100)
+        low_percent = 100 * float(np.mean(values < self.threshold_p5))
         text = (
-            f"is underused: 95th percentile of utilization {p95:.0f}%"
+            f"is underused: 95th percentile of utilization {format_percent(p95)}"
             if kind == "underused"
-            else f"fluctuates: utilization is below {self.threshold_p5:.0f}% for "
-            f"{float(np.mean(values < self.threshold_p5)):.0%} of the time and reaches {p95:.0f}%"
+            else f"fluctuates: utilization is below {format_exact_percent(self.threshold_p5)} for "
+            f"{format_percent(low_percent)} of the time and reaches {format_percent(p95)}"
         )
         return self.finding(
-            f"{samples.device} on {samples.node} {text} (mean {values.mean():.0f}% over "
+            f"{samples.device} on {samples.node} {text} "
+            f"(mean {format_percent(float(values.mean()))} over "
             f"{format_duration((last_ns - first_ns) / NANOSECONDS)}).",
             node=samples.node,
             device=samples.device,

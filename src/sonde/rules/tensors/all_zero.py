@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sonde.formats import format_exact_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Need, Statistics
@@ -84,7 +85,7 @@ class AllZero(Rule):
         is_gradient = name.startswith("gradient/")
         subject = f"the gradient of {layer_of(name)}" if is_gradient else name
         return self.finding(
-            f"{percent:.4g}% of the values of {subject} are zero.",
+            f"{format_exact_percent(percent, digits=2)} of the values of {subject} are zero.",
             step=steps,
             tensor=name,
             worker=worker,

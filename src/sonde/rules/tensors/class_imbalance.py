@@ -7,6 +7,7 @@ from math import sqrt
 from statistics import median
 from typing import ClassVar
 
+from sonde.formats import format_percent
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
@@ -324,7 +325,7 @@ class ClassImbalance(Rule):
         worst = max(shares, key=lambda label: shares[label])
         suffix = _classes_affected(len(shares) - 1)
         return self.finding(
-            f"{100 * shares[worst]:.0f}% of the predictions for class {worst} are wrong "
+            f"{format_percent(100 * shares[worst])} of the predictions for class {worst} are wrong "
             f"({observation.mode} steps).{suffix}",
             step=observation.step,
             subject=f"predictions/{observation.mode}",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
+from sonde.formats import format_exact_percent, format_percent
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
@@ -151,7 +152,7 @@ class DeadRelu(Rule):
 
     def _finding(self, dead: list[_Inspection], steps: tuple[int, int], subject: str) -> Finding:
         worst = dead[0]
-        share = f"{worst.inactive} of {worst.units} units ({worst.percent:.0f}%)"
+        share = f"{worst.inactive} of {worst.units} units ({format_percent(worst.percent)})"
         share = f"All {worst.units} units" if worst.inactive == worst.units else share
         is_most = (
             worst.percent >= LIMITS.warning_percent
@@ -161,7 +162,7 @@ class DeadRelu(Rule):
         suffix = layers_affected(len(dead) - 1)
         return self.finding(
             f"{share} of {worst.layer} output zero for at least "
-            f"{100 - self.threshold_inactivity:g}% of the samples.{suffix}",
+            f"{format_exact_percent(100 - self.threshold_inactivity)} of the samples.{suffix}",
             severity=Severity.WARNING if is_most else Severity.INFO,
             step=steps,
             tensor=worst.layer,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sonde.formats import format_percent, pluralize
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Observations
@@ -136,9 +137,10 @@ class LabelsUnrelated(Rule):
         state["stood"] = state.get("stood", 0) + 1
         if state["stood"] >= LIMITS.accuracy_evaluations:
             yield self.finding(
-                f"Accuracy is {100 * state['accuracy']:.0f}% in training and "
-                f"{100 * evaluated.accuracy:.0f}% in validation ({evaluated.samples:.0f} samples). "
-                f"Always predicting the most frequent class gives {100 * evaluated.chance:.0f}%.",
+                f"Accuracy is {format_percent(100 * state['accuracy'])} in training and "
+                f"{format_percent(100 * evaluated.accuracy)} in validation "
+                f"({pluralize(round(evaluated.samples), 'sample')}). Always predicting the most "
+                f"frequent class gives {format_percent(100 * evaluated.chance)}.",
                 subject="validation",
                 evidence={
                     "training_accuracy": state["accuracy"],

@@ -9,6 +9,7 @@ import numpy as np
 
 from sonde.analyze.robust import median_of
 from sonde.analyze.trends import Change, average_pairs, measure_change
+from sonde.formats import format_percent
 from sonde.read.curves import Curve
 from sonde.read.scalars import Losses as LossNames
 from sonde.read.window import Window
@@ -162,9 +163,10 @@ class LossNotDecreasing(Rule):
             state["step"], state["value"] = step, value
             percent = 100 * (before - value) / abs(before) if before else 0.0
             if percent < self.diff_percent or -percent > self.increase_threshold_percent:
-                text = f"fell by {percent:.3g}%" if percent >= 0 else f"rose by {-percent:.3g}%"
+                verb = "fell" if percent >= 0 else "rose"
                 yield self.finding(
-                    f"{curve.name} {text} from step {since} to {step}.",
+                    f"{curve.name} {verb} by {format_percent(abs(percent))} from step {since} "
+                    f"to {step}.",
                     step=(since, step),
                     evidence={"before": before, "after": value, "fall_percent": percent},
                     subject=_subject(curve),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sonde.errors import UsageError
+from sonde.formats import format_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
@@ -157,7 +158,7 @@ class NLPSequenceRatio(Rule):
             percent = 100 * counts.get(token, 0) / tokens if tokens else 0.0
             if percent > limit:
                 yield self.finding(
-                    f"{percent:.0f}% of {name} is token {token}.",
+                    f"{format_percent(percent)} of {name} is token {token}.",
                     step=step,
                     tensor=name,
                     subject=f"{name}/{token}",

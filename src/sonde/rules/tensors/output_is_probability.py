@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sonde.formats import format_percent, pluralize
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
@@ -111,8 +112,9 @@ class OutputIsProbability(Rule):
         expected = "log-probabilities" if name == "nll_loss" else "logits"
         condition = "lie between 0 and 1" if _BINARY in name else "are nonnegative and sum to 1"
         return self.finding(
-            f"{name} expects {expected} but gets probabilities: {100 * state['share']:.0f}% of the "
-            f"rows {condition} ({state['rows']} rows of {state['classes']} values).",
+            f"{name} expects {expected} but gets probabilities: "
+            f"{format_percent(100 * state['share'])} of the rows {condition} "
+            f"({pluralize(state['rows'], 'row')} of {state['classes']} values).",
             step=(int(state["since"]), int(state["last"])),
             subject=name,
             worker=state["worker"],

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.trends import noise_of
+from sonde.formats import format_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Steps
@@ -157,7 +158,7 @@ class Overfit(Rule):
     ) -> Finding:
         best = state.get("best")
         if best is None:
-            text = f"{100 * gap:.0f}% above the training loss of {trained:.4g}"
+            text = f"{format_percent(100 * gap)} above the training loss of {trained:.4g}"
         else:
             text = (
                 f"up from {best:.4g} at step {state['best_step']}, while the training loss went "

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import ClassVar
 
+from sonde.formats import format_percent
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
@@ -148,8 +149,8 @@ class SaturatedActivation(Rule):
         percent, tensor = layers[0]
         suffix = layers_affected(len(layers) - 1)
         return self.finding(
-            f"{percent:.0f}% of the values of {tensor.name} are where the activation is flat "
-            f"(range {_last(tensor, 'min'):.3g} to {_last(tensor, 'max'):.3g}).{suffix}",
+            f"{format_percent(percent)} of the values of {tensor.name} are where the activation is "
+            f"flat (range {_last(tensor, 'min'):.3g} to {_last(tensor, 'max'):.3g}).{suffix}",
             step=steps,
             tensor=tensor.name,
             worker=tensor.worker,

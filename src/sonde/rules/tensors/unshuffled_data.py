@@ -8,6 +8,7 @@ import numpy as np
 
 from sonde.analyze.batch_cycles import LIMITS as CYCLES
 from sonde.analyze.batch_cycles import BatchCycle, alternates_series, find_cycle, is_unwanted_order
+from sonde.formats import format_percent
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
@@ -113,8 +114,9 @@ class UnshuffledData(Rule):
         share = cycle.variance / (cycle.variance + state["within"])
         return self.finding(
             f"Batches follow an order that repeats every {cycle.period} batches: "
-            f"{100 * share:.0f}% of the variance of the {observation.subject} is between batches; "
-            f"with shuffled data it would be {100 / state['size']:.1g}%.",
+            f"{format_percent(100 * share)} of the variance of the {observation.subject} is "
+            "between batches; with shuffled data it would be "
+            f"{format_percent(100 / state['size'])}.",
             step=(int(state["first"]), observation.step),
             subject=f"{observation.subject}/{observation.worker}",
             worker=observation.worker,
@@ -159,8 +161,8 @@ class UnshuffledData(Rule):
         classes = state["classes"]
         order = ", ".join(str(label) for label in classes[:12])
         return self.finding(
-            f"Batches consist almost entirely of one class ({100 * purity:.0f}% of their labels), "
-            f"in order: {order}.",
+            f"Batches consist almost entirely of one class ({format_percent(100 * purity)} of "
+            f"their labels), in order: {order}.",
             step=(int(state["first"]), last.step),
             subject=f"labels/{last.worker}",
             worker=last.worker,

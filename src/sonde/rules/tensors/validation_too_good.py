@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar, Self
 
+from sonde.formats import format_percent
 from sonde.read.evaluations import evaluations_in
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
@@ -197,7 +198,7 @@ class ValidationTooGood(Rule):
     def _finding(self, overlap: _Overlap, observation: Observation, severity: Severity) -> Finding:
         return self.finding(
             f"{overlap.known_samples} of {overlap.samples} evaluation samples "
-            f"({100 * overlap.share:.0f}%) were trained on before.",
+            f"({format_percent(100 * overlap.share)}) were trained on before.",
             severity=severity,
             step=observation.step,
             subject="samples",
@@ -223,8 +224,8 @@ class ValidationTooGood(Rule):
             yield self.recovered("hits")
         elif state["better"] >= LIMITS.better_evaluations:
             yield self.finding(
-                f"The error rate is {100 * errors:.2g}% in validation and "
-                f"{100 * trained_errors:.2g}% in training, in {state['better']} "
+                f"The error rate is {format_percent(100 * errors)} in validation and "
+                f"{format_percent(100 * trained_errors)} in training, in {state['better']} "
                 "evaluations in a row.",
                 subject="hits",
                 evidence={
