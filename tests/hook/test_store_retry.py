@@ -46,7 +46,7 @@ def test_loss_before_the_store_works_is_recorded() -> None:
     writer = Writer(Memory("memory://job"), "workers/0", clock)
     attempts.report_to(writer)
     (loss,) = writer._lost
-    assert (loss.kind, loss.what) == (NoticeKind.LOST, "training steps")
+    assert (loss.kind, loss.what) == (NoticeKind.LOST_STEPS, "training steps")
     assert loss.end_ns - loss.start_ns >= 5_000_000_000
 
 
@@ -70,3 +70,14 @@ def test_losses_reach_the_launcher_without_a_disk() -> None:
         NoticeKind.LOST, "worker 2: step events, scalars", "disk full", 3, 9
     )
     assert not received.is_recorded
+
+
+def test_lost_training_steps_remain_known_as_such() -> None:
+    listener = LossListener("test-run-steps")
+    losses = [
+        Notice(NoticeKind.LOST, "scalars", "disk full", 3, 7),
+        Notice(NoticeKind.LOST_STEPS, "training steps", "disk full", 5, 9),
+    ]
+    send_losses("test-run-steps", 2, losses, is_recorded=False)
+    (received,) = listener.close()
+    assert received.notice.kind is NoticeKind.LOST_STEPS

@@ -55,12 +55,20 @@ def test_a_python_option_that_prevents_the_hook_is_named() -> None:
     assert coverage.why_not == "python -I isolates it from its environment."
 
 
-def test_steps_that_were_lost_are_not_reported_as_steps_that_never_ran() -> None:
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        (NoticeKind.LOST_STEPS, "process 7: everything"),
+        (NoticeKind.LOST, "process 7: training steps"),  # as version 0.1 recorded it
+    ],
+)
+def test_steps_that_were_lost_are_not_reported_as_steps_that_never_ran(
+    kind: NoticeKind, what: str
+) -> None:
     job = FakeJob().record({"cpu.user_percent": [1, 2]})
     job.backend.write(f"{frameworks_folder(job.node, 1)}/torch-2.13.0", b"")
     now_ns = job.clock.now_ns()
-    what = "process 7: training steps"
-    loss = Notice(NoticeKind.LOST, what, "no space left on device", now_ns, now_ns + 1)
+    loss = Notice(kind, what, "no space left on device", now_ns, now_ns + 1)
     job.writer.report_lost(loss)
     job.flush().end()
 
@@ -83,6 +91,21 @@ def test_a_hook_that_failed_to_load_is_reported_with_its_reason() -> None:
     assert summary["seen"]["why_not"] == f"{text}."
     assert {"what": INSIDE, "reason": text} in summary["not_collected"]
     assert summary["lost"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        (NoticeKind.HOOK_NOT_LOADED, "processes"),
+        (NoticeKind.NOT_COLLECTED, INSIDE),  # as version 0.1 recorded it
+    ],
+)
+def test_an_option_of_the_interpreter_is_reported(kind: NoticeKind, what: str) -> None:
+    job = FakeJob()
+    job.writer.notice(kind, what, "python -I isolates it from its environment")
+    summary = job.flush().end().job().summary
+    assert summary["seen"]["why_not"] == "python -I isolates it from its environment."
+    assert [item["what"] for item in summary["not_collected"]] == [what]
 
 
 def test_a_damaged_reason_of_a_failed_hook_is_reported() -> None:

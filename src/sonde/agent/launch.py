@@ -34,7 +34,6 @@ from sonde.formats import format_duration
 from sonde.guard import Guard
 from sonde.masking import MASK, mask_command
 from sonde.records.job import Attempt, Exit, Overhead
-from sonde.records.notice import INSIDE
 from sonde.records.request import Request
 from sonde.records.worker import Failure
 from sonde.settings import RunSettings, environment
@@ -175,7 +174,7 @@ class Launcher:
             "the interpreter", lambda: why_not_recorded(command, INJECT_FOLDER), None
         )
         if reason is not None:
-            self._recording.report_not_recorded(INSIDE, reason)
+            self._recording.report_missing_hook(reason)
 
     def _cause(self) -> Failure | None:
         """Return the failure that the processes of the command recorded."""

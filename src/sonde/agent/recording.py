@@ -27,7 +27,7 @@ from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.guard import Guard, error_text
 from sonde.masking import MASK
 from sonde.records.job import Attempt, Exit
-from sonde.records.notice import Notice, NoticeKind
+from sonde.records.notice import INSIDE, Notice, NoticeKind
 from sonde.records.request import Request
 from sonde.settings import RunSettings, environment
 from sonde.store import layout
@@ -142,9 +142,9 @@ class Recording:
             self._cpu_seconds,
         )
 
-    def report_not_recorded(self, name: str, reason: str) -> None:
-        """Record why something is not recorded."""
-        self._notice(NoticeKind.NOT_COLLECTED, name, reason)
+    def report_missing_hook(self, reason: str) -> None:
+        """Record why nothing inside the processes of the job is recorded."""
+        self._notice(NoticeKind.HOOK_NOT_LOADED, INSIDE, reason)
 
     def finish(self, exit_: Exit) -> Outcome:
         """End the recording within ten seconds, even if the store or a collector hangs."""

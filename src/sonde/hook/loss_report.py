@@ -29,8 +29,9 @@ def send_losses(
 
 
 def _merge(worker: str, reason: str, notices: list[Notice]) -> Notice:
+    has_lost_steps = any(notice.kind is NoticeKind.LOST_STEPS for notice in notices)
     return Notice(
-        NoticeKind.LOST,
+        NoticeKind.LOST_STEPS if has_lost_steps else NoticeKind.LOST,
         f"{worker}: {', '.join(dict.fromkeys(notice.what for notice in notices))}",
         reason,
         min(notice.start_ns for notice in notices),

@@ -68,7 +68,7 @@ class OpeningAttempts:
         if not self._reason:
             return None
         now_ns = self._clock.now_ns()
-        return Notice(NoticeKind.LOST, TRAINING_STEPS, self._reason, self._since_ns, now_ns)
+        return Notice(NoticeKind.LOST_STEPS, TRAINING_STEPS, self._reason, self._since_ns, now_ns)
 
     def _report(self) -> None:
         loss = self._loss()

@@ -291,7 +291,7 @@ def _hook_failures(attempt: NodeAttempt) -> list[Notice]:
     """Notices of processes in which the hook failed to load."""
     start_ns = attempt.attempt.start_ns
     return [
-        Notice(NoticeKind.NOT_COLLECTED, INSIDE, reason, start_ns, start_ns)
+        Notice(NoticeKind.HOOK_NOT_LOADED, INSIDE, reason, start_ns, start_ns)
         for reason in attempt.markers.hook_failures
     ]
 

@@ -12,10 +12,12 @@ from sonde.read.overhead import combine_overhead
 from sonde.read.training import Training, reported_steps
 from sonde.read.workers import WorkerLife
 from sonde.records.job import Overhead
-from sonde.records.notice import INSIDE, Notice, NoticeKind
+from sonde.records.notice import Notice, NoticeKind
 from sonde.records.seen import Seen
 from sonde.store.damage import Damage
 from sonde.store.format import EVENTS
+
+_NOT_COLLECTED = (*(NoticeKind.NOT_COLLECTED, NoticeKind.SWITCHED_OFF, NoticeKind.HOOK_NOT_LOADED),)
 
 
 def status_document(
@@ -66,10 +68,10 @@ def job_coverage(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen
         if life.info.framework:
             version = life.info.versions.get(life.info.framework, "")
             frameworks.setdefault(life.info.framework, version)
-    shut = [item.reason for item in facts.notices if item.what == INSIDE]
+    shut = [item.reason for item in facts.notices if item.kind is NoticeKind.HOOK_NOT_LOADED]
     running_ns = None if facts.state.is_over else now_ns - (facts.start_ns or now_ns)
     damaged = [item.key for item in facts.ledger.damages if f"/{EVENTS.name}/" in item.key]
-    lost = [notice.reason for notice in facts.notices if notice.is_loss_of_steps]
+    lost = [item.reason for item in facts.notices if item.kind is NoticeKind.LOST_STEPS]
     return coverage_from(frameworks, steps, shut, running_ns, damaged, lost)
 
 
@@ -78,13 +80,13 @@ def _recording_notices(facts: JobFacts, more_damages: Sequence[str]) -> dict[str
     texts = {item.text for item in damages}
     more = [Damage("", text) for text in dict.fromkeys(more_damages) if text not in texts]
     return {
-        "lost": [_lost(item) for item in notices if item.kind is NoticeKind.LOST]
+        "lost": [_lost(item) for item in notices if item.kind.is_loss]
         + [_damaged(item) for item in (*damages, *more)]
         + [_unsent(item) for item in facts.attempts if item.unsent],
         "not_collected": [
             {"what": item.what, "reason": item.reason}
             for item in notices
-            if item.kind in (NoticeKind.NOT_COLLECTED, NoticeKind.SWITCHED_OFF)
+            if item.kind in _NOT_COLLECTED
         ],
         "notices": [
             {

@@ -11,7 +11,7 @@ import numpy as np
 
 from sonde.read.documents import read_document
 from sonde.records.arrays import BoolArray, IntArray
-from sonde.records.notice import Notice, NoticeKind
+from sonde.records.notice import INSIDE, TRAINING_STEPS, Notice, NoticeKind
 from sonde.records.step import NO_STEP
 from sonde.records.worker import Failure, WorkerBeat, WorkerInfo
 from sonde.store import layout
@@ -153,11 +153,21 @@ def _read_life(backend: Backend, life_key: tuple[int, int, int]) -> WorkerLife |
 def read_notices(reader: FolderReader) -> list[Notice]:
     """The notices about a recording."""
     kinds = {kind.value for kind in NoticeKind}  # newer versions may have more kinds
-    return [
+    notices = [
         Notice(NoticeKind(row["kind"]), row["what"], row["reason"], row["start_ns"], row["end_ns"])
         for row in reader.rows().to_pylist()
         if row["kind"] in kinds
     ]
+    return [replace(notice, kind=_kind_in_text(notice)) for notice in notices]
+
+
+def _kind_in_text(notice: Notice) -> NoticeKind:
+    """The kind of a notice; version 0.1 distinguished two of them only by their texts."""
+    if notice.kind is NoticeKind.LOST and TRAINING_STEPS in notice.what:
+        return NoticeKind.LOST_STEPS
+    if notice.kind is NoticeKind.NOT_COLLECTED and notice.what == INSIDE:
+        return NoticeKind.HOOK_NOT_LOADED
+    return notice.kind
 
 
 def read_worker_notices(backend: Backend, ranks: Sequence[str]) -> list[Notice]:

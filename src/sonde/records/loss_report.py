@@ -18,7 +18,8 @@ class WorkerLoss:
     def to_message(self) -> bytes:
         """Encode the loss as one datagram."""
         notice = self.notice
-        fields = (notice.what, notice.reason, notice.start_ns, notice.end_ns, self.is_recorded)
+        texts = (notice.kind.value, notice.what, notice.reason)
+        fields = (*texts, notice.start_ns, notice.end_ns, self.is_recorded)
         return json.dumps(fields).encode()[:MAX_MESSAGE_BYTES]
 
     @classmethod
@@ -28,8 +29,8 @@ class WorkerLoss:
         Raises:
             ValueError: The datagram is not a loss report.
         """
-        what, reason, start_ns, end_ns, is_recorded = json.loads(message)
-        notice = Notice(NoticeKind.LOST, str(what), str(reason), int(start_ns), int(end_ns))
+        kind, what, reason, start_ns, end_ns, is_recorded = json.loads(message)
+        notice = Notice(NoticeKind(kind), str(what), str(reason), int(start_ns), int(end_ns))
         return cls(notice, bool(is_recorded))
 
 

@@ -16,10 +16,17 @@ class NoticeKind(StrEnum):
     """What a notice is about."""
 
     LOST = "lost"
+    LOST_STEPS = "lost-steps"  # training steps, because a worker could not start recording
     SWITCHED_OFF = "switched-off"
     NOT_COLLECTED = "not-collected"
+    HOOK_NOT_LOADED = "hook-not-loaded"  # so nothing inside a process is recorded
     CLOCK_JUMPED = "clock-jumped"
     CHANGED = "changed"
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether data was lost."""
+        return self in (NoticeKind.LOST, NoticeKind.LOST_STEPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +38,3 @@ class Notice:
     reason: str
     start_ns: int
     end_ns: int
-
-    @property
-    def is_loss_of_steps(self) -> bool:
-        """Whether training steps were lost because a worker could not start recording."""
-        return self.kind is NoticeKind.LOST and TRAINING_STEPS in self.what

@@ -9,7 +9,7 @@ from sonde.read.coverage import coverage_from, read_markers
 from sonde.read.overhead import combine_overhead, read_worker_beats
 from sonde.records.finding import Episode, Verdict
 from sonde.records.job import Overhead
-from sonde.records.notice import Notice
+from sonde.records.notice import Notice, NoticeKind
 from sonde.records.worker import WorkerBeat
 from sonde.results.coverage import unrecorded_line
 from sonde.results.overhead import overhead_text
@@ -44,7 +44,7 @@ def not_seen_at_end(
         attempt: The node and its attempt.
         lost: Lost data. If training steps were lost, their absence proves nothing.
     """
-    if any(notice.is_loss_of_steps for notice in lost):
+    if any(notice.kind is NoticeKind.LOST_STEPS for notice in lost):
         return ""
     if verdict is not None and verdict.is_final and verdict.seen is not None:
         return unrecorded_line(asdict(verdict.seen))
