@@ -6,12 +6,7 @@ import pytest
 from sonde.charts.resources import Resources
 from sonde.records.chart import Table
 from tests.fakes.job import FakeJob
-from tests.fakes.reported import GPUS, Reported, reported_job
-
-
-@pytest.fixture(scope="module")
-def made() -> Reported:
-    return reported_job()
+from tests.fakes.reported import GPUS, Reported
 
 
 def table_of(reported: Reported) -> Table:
@@ -20,9 +15,9 @@ def table_of(reported: Reported) -> Table:
     return spec
 
 
-def test_resources_are_exact_percentiles_per_node(made: Reported) -> None:
-    rows = table_of(made).records()
-    for node, samples in made.samples.items():
+def test_resources_are_exact_percentiles_per_node(reported: Reported) -> None:
+    rows = table_of(reported).records()
+    for node, samples in reported.samples.items():
         gpus = np.mean([samples[f"gpu.utilization_percent/{gpu}"] for gpu in GPUS], axis=0)
         expected = {
             "Total CPU": samples["cpu.utilization_percent"],
@@ -43,8 +38,8 @@ def test_resources_are_exact_percentiles_per_node(made: Reported) -> None:
             assert row["samples"] == len(values)
 
 
-def test_note_counts_used_gpus(made: Reported) -> None:
-    assert "1 of 2 GPUs of node-a were used" in table_of(made).note
+def test_note_counts_used_gpus(reported: Reported) -> None:
+    assert "1 of 2 GPUs of node-a were used" in table_of(reported).note
 
 
 def test_only_the_most_unusual_of_many_nodes_are_shown() -> None:
