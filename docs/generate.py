@@ -94,13 +94,13 @@ def charts() -> Iterator[str]:
     yield "entry points in the group `sonde.charts`."
     yield from (
         "",
-        "| chart | title | what it answers | dashboard | report |",
+        "| chart | title | what it answers | Overview page | report |",
         "|---|---|---|---|---|",
     )
     for name in CHARTS.names():
         chart = CHARTS.load(name)
         answer = (inspect.getdoc(chart) or "").partition("\n")[0]
-        shown = ", ".join(chart.pages) or "–"
+        shown = chart.overview.section.value if chart.overview else "–"
         yield f"| `{name}` | {chart.title} | {answer} | {shown} | {chart.section or '–'} |"
 
 

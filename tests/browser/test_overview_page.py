@@ -1,5 +1,7 @@
 """The Overview page: every value matches the recording."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -7,7 +9,8 @@ from playwright.sync_api import expect
 from tests.browser.chart_data import chart_data
 from tests.browser.conftest import HIGH, Open
 from tests.browser.recorded import FAILED, PHASES, REFERENCE, REST_SECONDS, RESUMED, STEPS, Expected
-from tests.browser.served import Served
+from tests.browser.served import Served, serve
+from tests.fakes.charts import NAME, added_chart
 
 
 def test_summary_shows_stages_and_exact_times(
@@ -123,3 +126,22 @@ def test_interruptions_and_resumed_attempts_are_shown(open_page: Open, recorded:
     loops = [span for span in spans if span[0] == "training loop"]
     assert [span[1:] for span in loops] == [pytest.approx((0, 10)), pytest.approx((15, 35))]
     expect(page.locator('[data-chart="progress"]')).to_contain_text("1 interruption, 5 s in total")
+
+
+def test_a_new_chart_file_is_drawn_at_the_place_it_declares(
+    open_page: Open, filled: tuple[str, Expected], tmp_path: Path
+) -> None:
+    with added_chart(tmp_path):
+        served = serve(filled[0])
+        try:
+            page = open_page(served.page(REFERENCE, "overview"), size=HIGH)
+            rows = dict(chart_data(page, NAME)["rows"])
+            section = page.get_by_role("region", name="Training")
+            expect(section.locator("[data-chart]")).to_have_count(5)
+        finally:
+            served.stop()
+    assert rows == {"train": STEPS, "eval": 4}
+    names = section.locator("[data-chart-name]").evaluate_all(
+        "(charts) => charts.map((chart) => chart.dataset.chartName)"
+    )
+    assert names[:4] == ["losses", "metrics", NAME, "gradient_norms"]

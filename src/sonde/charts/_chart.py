@@ -1,6 +1,8 @@
 """The interface of a chart: it turns a job into data that any front end can draw."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar
 
 from sonde.records.chart import Spec
@@ -9,12 +11,41 @@ from sonde.results.job import JobResults
 LAST = 1000
 
 
+class OverviewSection(StrEnum):
+    """A section of the Overview page of the dashboard, in the order of the page."""
+
+    SUMMARY = "Summary"  # the card at the top
+    TRAINING = "Training"
+    RESOURCES = "Resources"
+    OPERATIONS = "Operations and steps"
+    RECORDING = "Recording"
+
+
+class ChartSize(StrEnum):
+    """The space that a chart takes in its section."""
+
+    HALF = "half"  # half of the width, if the screen is wide enough
+    WIDE = "wide"  # the full width
+    TALL = "tall"  # as high as two charts; in the summary, the right half
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewPlace:
+    """The place of a chart on the Overview page."""
+
+    section: OverviewSection
+    order: int = LAST  # position in the section; equal positions sort by name
+    size: ChartSize = ChartSize.HALF
+    title: str | None = None  # its heading there, if it isn't the chart's title
+    empty: str | None = None  # the text if the job has no data for it; otherwise it is hidden
+
+
 class Chart(ABC):
     """One chart. The first line of the docstring says what it shows."""
 
     title: ClassVar[str]
-    # Pages of the dashboard that show it: `overview`, `nodes`, …
-    pages: ClassVar[tuple[str, ...]] = ()
+    # Place on the Overview page of the dashboard; None if that page does not show it.
+    overview: ClassVar[OverviewPlace | None] = None
     # Section of the report that shows it, and its position there; equal positions sort by name.
     section: ClassVar[str] = ""
     order: ClassVar[int] = LAST

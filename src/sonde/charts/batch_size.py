@@ -1,7 +1,7 @@
 """Room for a larger batch: utilization of GPUs, their memory and the CPU."""
 
 from sonde.analyze.resources import mean_of_devices, spread_of
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.formats import format_percent
 from sonde.read.system import SystemReader
 from sonde.records.chart import Cell, Column, Spec, Table
@@ -15,7 +15,7 @@ class BatchSize(Chart):
     """95th percentiles of GPU utilization, GPU memory and CPU utilization."""
 
     title = "Room for a larger batch"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.RESOURCES, order=5)
     section = "batch"
     rules = ("BatchSize",)
     takes_node = True

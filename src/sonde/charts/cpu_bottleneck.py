@@ -1,6 +1,6 @@
 """How often GPUs were idle while the CPU was saturated."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
 from sonde.results.bottlenecks import Question, bottleneck_chart
 from sonde.results.job import JobResults
@@ -11,7 +11,7 @@ class CpuBottleneck(Chart):
     """Share of samples with low GPU utilization and a saturated CPU."""
 
     title = "CPU bottlenecks"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.RESOURCES, order=6)
     section = "cpu"
     rules = ("CPUBottleneck",)
     takes_node = True

@@ -18,7 +18,6 @@ class DeviceTime(Chart):
     """Share of profiled time that each device spent on operators."""
 
     title = "The ratio between the time spent on CPU/GPU operators"
-    pages = ("overview",)
     section = "framework"
     order = 3
     takes_worker = True

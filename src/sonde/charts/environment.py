@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.formats import format_bytes, format_count, format_duration, pluralize
 from sonde.records.chart import Column, Fact, Facts, Group, Spec, Table
 from sonde.results.job import JobResults
@@ -25,7 +25,7 @@ class Environment(Chart):
     """Command line, versions, machine, packages and environment variables."""
 
     title = "Environment"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.RECORDING, order=3, size=ChartSize.WIDE)
     section = "environment"
     order = 1
 

@@ -18,7 +18,6 @@ class Fleet(Chart):
     """Utilization by node and time, the most unusual nodes first."""
 
     title = "All nodes"
-    pages = ("nodes",)
     section = "system"
     order = 3
 

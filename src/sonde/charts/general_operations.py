@@ -15,7 +15,6 @@ class GeneralOperations(Chart):
     """Time by named range of the script and by profiler window."""
 
     title = "General framework operations"
-    pages = ("overview",)
     section = "framework"
     order = 6
     takes_worker = True

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sonde.analyze.balance import BINS, distances, furthest_from_mean, shares
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.arrays import FloatArray
 from sonde.records.chart import BarSeries, Group, Heatmap, Histogram, Spec
 from sonde.results.job import JobResults
@@ -19,7 +19,7 @@ class GpuBalance(Chart):
     """Utilization histogram of every GPU, and the distances between the histograms."""
 
     title = "Workload balancing"
-    pages = ("overview", "nodes")
+    overview = OverviewPlace(OverviewSection.RESOURCES, order=3)
     section = "balance"
     rules = ("LoadBalancing", "Straggler")
     takes_node = True

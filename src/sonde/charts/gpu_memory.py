@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_percent
 from sonde.read.system import SystemReader
@@ -22,7 +22,7 @@ class GpuMemory(Chart):
     """GPU memory over time, one curve per GPU."""
 
     title = "GPU memory"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.RESOURCES, order=4)
     section = "memory"
     rules = ("GPUMemoryIncrease",)
     takes_node = True

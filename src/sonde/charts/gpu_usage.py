@@ -1,7 +1,7 @@
 """Distribution of the utilization of each GPU."""
 
 from sonde.analyze.balance import quartiles_of
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.formats import format_percent
 from sonde.records.chart import Box, BoxPlot, Spec
 from sonde.results.job import JobResults
@@ -14,7 +14,7 @@ class GpuUsage(Chart):
     """Utilization per GPU: boxes from p25 to p75, whiskers from p5 to p95."""
 
     title = "Usage per GPU"
-    pages = ("overview", "nodes")
+    overview = OverviewPlace(OverviewSection.RESOURCES, order=2)
     section = "gpu"
     headline = 4
     rules = ("LowGPUUtilization", "IdleGPU", "GPUThrottling")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
 from sonde.results.curves import curves_over_steps
 from sonde.results.job import JobResults
@@ -15,7 +15,7 @@ class GradientNorms(Chart):
     """The norm of all gradients over steps."""
 
     title = "Gradient norms"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.TRAINING, order=3)
     section = "tensors"
     order = 4
 

@@ -1,6 +1,6 @@
 """How often GPUs were idle while the CPU waited for I/O."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
 from sonde.results.bottlenecks import Question, bottleneck_chart
 from sonde.results.job import JobResults
@@ -11,7 +11,7 @@ class IoBottleneck(Chart):
     """Share of samples with low GPU utilization and high I/O wait."""
 
     title = "I/O bottlenecks"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.RESOURCES, order=7)
     section = "io"
     rules = ("IOBottleneck",)
     takes_node = True

@@ -1,6 +1,6 @@
 """Start, end and duration of a job and its stages."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.clock import iso
 from sonde.formats import format_duration, format_local_time
 from sonde.records.chart import Cell, Fact, Facts, Spec
@@ -12,7 +12,7 @@ class JobDetails(Chart):
     """Start and end of the job, and the duration of its stages."""
 
     title = "Job details"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.SUMMARY, order=3, size=ChartSize.TALL)
     section = "summary"
     order = 1
     headline = 1

@@ -20,7 +20,6 @@ class Layers(Chart):
     """Gradient norm by layer and step; weight norm if no gradients were recorded."""
 
     title = "Layers over steps"
-    pages = ("overview",)
     section = "tensors"
     order = 5
 

@@ -1,6 +1,6 @@
 """Learning rate over steps."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
 from sonde.results.curves import curves_over_steps
 from sonde.results.job import JobResults
@@ -10,7 +10,7 @@ class LearningRate(Chart):
     """The learning rate over steps."""
 
     title = "Learning rate"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.TRAINING, order=4)
     section = "tensors"
     order = 3
 

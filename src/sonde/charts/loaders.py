@@ -1,7 +1,7 @@
 """Settings and cost of each data loader."""
 
 from sonde.analyze.loading import LoaderReport
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.formats import format_percent, pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.records.loading import Operation
@@ -27,7 +27,7 @@ class Loaders(Chart):
     """Loader processes and CPU cores, pinned memory, and time steps waited for data."""
 
     title = "Data loaders"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=9, size=ChartSize.WIDE)
     section = "loading"
     order = 2
     headline = 6

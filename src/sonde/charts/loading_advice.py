@@ -9,7 +9,6 @@ class LoadingAdvice(Chart):
     """Advice on data loading, in sentences."""
 
     title = "Data loading advice"
-    pages = ("overview",)
     section = "loading"
     order = 1
     takes_worker = True

@@ -4,7 +4,7 @@ import numpy as np
 
 from sonde.analyze.durations import durations_of, shared_histogram
 from sonde.analyze.percentiles import percentiles
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.formats import format_duration, pluralize
 from sonde.records.arrays import FloatArray
 from sonde.records.chart import BarSeries, Column, Group, Histogram, Spec, Table
@@ -29,7 +29,7 @@ class LoadingTimes(Chart):
     """Durations of data loading operations: distribution, p25, median, p95."""
 
     title = "Data loading times"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=10, size=ChartSize.WIDE)
     section = "loading"
     order = 3
     takes_worker = True

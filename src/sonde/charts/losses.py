@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
 from sonde.records.step import Mode
 from sonde.results.curves import losses_over_steps
@@ -14,7 +14,7 @@ class Losses(Chart):
     """Training loss (mean of all workers) and evaluation losses over training steps."""
 
     title = "Losses"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.TRAINING, order=1)
     section = "tensors"
     order = 1
     headline = 7

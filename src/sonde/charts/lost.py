@@ -1,6 +1,6 @@
 """Data that was not recorded, and why."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.formats import pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.records.notice import notice_label
@@ -13,7 +13,7 @@ class Lost(Chart):
     """Lost and damaged data, metrics that were not collected, and notices."""
 
     title = "Missing data and notices"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.RECORDING, order=2, size=ChartSize.WIDE)
     section = "environment"
     order = 4
 

@@ -1,6 +1,6 @@
 """Logged metrics, such as accuracy, over steps."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
 from sonde.results.curves import curves_over_steps
 from sonde.results.job import JobResults
@@ -13,7 +13,7 @@ class Metrics(Chart):
     """Logged metrics over steps, mean of all workers."""
 
     title = "Metrics"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.TRAINING, order=2)
     section = "tensors"
     order = 2
 

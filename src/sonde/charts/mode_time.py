@@ -15,7 +15,6 @@ class ModeTime(Chart):
     """Share of the training loop spent in training and evaluation steps and outside of steps."""
 
     title = "The ratio between the time spent on the TRAIN/EVAL phase and others"
-    pages = ("overview",)
     section = "framework"
     order = 1
 

@@ -16,7 +16,6 @@ class NodeHeatmap(Chart):
     """Utilization of every core and GPU of a node over time; of the first node by default."""
 
     title = "Cores and GPUs"
-    pages = ("nodes",)
     section = "system"
     order = 2
     takes_node = True

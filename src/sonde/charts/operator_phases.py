@@ -1,6 +1,6 @@
 """Operator time by phase of the step."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
 from sonde.results.phase_lookup import readable_name
@@ -12,7 +12,7 @@ class OperatorPhases(Chart):
     """CPU and GPU operator time by phase of the step."""
 
     title = "Operators by phase"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=2)
     section = "framework"
     order = 5
     takes_worker = True

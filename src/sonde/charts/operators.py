@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.chart import Cell, Column, Group, Spec, Table
 from sonde.results.job import JobResults
@@ -11,13 +11,19 @@ from sonde.results.operators import Operators as OperatorTime
 _SHOWN = 20
 _DEVICES = {"gpu": "GPU operators", "cpu": "CPU operators"}
 _UNNAMED = "(none)"
+_NOT_PROFILED = (
+    "No operator profile recorded. Use “Profile now” for a running job, "
+    "or sonde run --profile for a new one."
+)
 
 
 class Operators(Chart):
     """The CPU and GPU operators that took the most time."""
 
     title = "Resource intensive operations"
-    pages = ("overview",)
+    overview = OverviewPlace(
+        OverviewSection.OPERATIONS, order=1, size=ChartSize.WIDE, empty=_NOT_PROFILED
+    )
     section = "framework"
     order = 4
     takes_worker = True

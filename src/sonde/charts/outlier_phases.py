@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration
 from sonde.records.chart import BarSeries, Spec, StackedBars
@@ -15,7 +15,7 @@ class OutlierPhases(Chart):
     """Mean time per phase, of normal steps and of outliers."""
 
     title = "Normal steps and outliers by phase"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=6)
     section = "steps"
     order = 5
     takes_worker = True

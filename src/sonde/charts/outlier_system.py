@@ -4,7 +4,7 @@ import numpy as np
 
 from sonde.analyze.instants import IntervalMeans, compare_intervals, interval_indices
 from sonde.analyze.resources import mean_of_devices
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.formats import format_percent
 from sonde.read.system import SystemReader
 from sonde.records.chart import Cell, Column, Spec, Table
@@ -27,7 +27,7 @@ class OutlierSystem(Chart):
     """System metrics during normal steps and during outliers."""
 
     title = "Normal steps and outliers by system metric"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=7)
     section = "steps"
     order = 6
     takes_worker = True

@@ -1,6 +1,6 @@
 """Overhead of recording the job."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.records.chart import Fact, Facts, Spec
 from sonde.results.job import JobResults
 from sonde.results.overhead import overhead_text
@@ -10,7 +10,9 @@ class Overhead(Chart):
     """Overhead: share of step time, CPU time, bytes written."""
 
     title = "Overhead"
-    pages = ("overview",)
+    overview = OverviewPlace(
+        OverviewSection.RECORDING, order=1, size=ChartSize.WIDE, title="Overhead of Sonde"
+    )
     section = "environment"
     order = 2
 

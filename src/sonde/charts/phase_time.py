@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sonde.analyze.durations import durations_of
-from sonde.charts._chart import Chart
+from sonde.analyze.durations import durations_of, time_percent
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent, pluralize
@@ -19,7 +19,7 @@ class PhaseTime(Chart):
     """Training step time by phase: share, total, mean, p50, p95."""
 
     title = "Training step time by phase"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=3)
     section = "framework"
     order = 2
     headline = 3
@@ -48,8 +48,8 @@ class PhaseTime(Chart):
 
 def _rows(tables: Sequence[StepTable]) -> Iterator[tuple[Cell, ...]]:
     """Name, share, total, mean, p50 and p95 of each phase that took time."""
-    step_seconds = sum(
-        float(table.durations_ns[table.is_representative].sum()) / NANOSECONDS for table in tables
+    step_seconds = np.concatenate(
+        [table.durations_ns[table.is_representative] / NANOSECONDS for table in tables]
     )
     for name in in_order([name for table in tables for name in table.phases_ns]):
         columns = [
@@ -60,7 +60,7 @@ def _rows(tables: Sequence[StepTable]) -> Iterator[tuple[Cell, ...]]:
         seconds = np.concatenate(columns) / NANOSECONDS
         total = float(seconds.sum())
         if total > 0:
-            share = 100 * total / step_seconds if step_seconds else 0.0
+            share = time_percent(seconds, step_seconds)
             phase = durations_of(seconds)
             yield readable_name(name), share, total, phase.mean, phase.p50, phase.p95
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, pluralize
 from sonde.read.stages import StepMarks, read_marks
@@ -17,7 +17,7 @@ class Progress(Chart):
     """Training progress over time: stages, interruptions, resumed attempts."""
 
     title = "Training progress over time"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.SUMMARY, order=2)
     section = "summary"
     order = 3
 

@@ -10,7 +10,7 @@ from sonde.analyze.resources import (
     spread_of,
     sum_of_devices,
 )
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.formats import pluralize
 from sonde.read.system import SystemReader
 from sonde.records.chart import Cell, Column, Spec, Table
@@ -79,7 +79,9 @@ class Resources(Chart):
     """Percentiles of the resource usage of each node."""
 
     title = "Resource utilization"
-    pages = ("overview",)
+    overview = OverviewPlace(
+        OverviewSection.RESOURCES, order=1, size=ChartSize.WIDE, empty="No system samples recorded."
+    )
     section = "system"
     order = 1
     headline = 5

@@ -23,7 +23,6 @@ class Rules(Chart):
     """Rules with findings, then rules without findings, then rules without a result."""
 
     title = "Rules"
-    pages = ("overview", "rules")
     section = "rules"
 
     def build(self, job: JobResults) -> Spec | None:

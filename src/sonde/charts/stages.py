@@ -1,6 +1,6 @@
 """Job time by stage."""
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.formats import format_duration, format_percent
 from sonde.records.chart import BarSeries, Spec, StackedBars
 from sonde.results.job import JobResults
@@ -11,7 +11,9 @@ class Stages(Chart):
     """Job time by stage: initialization, training loop, finalization."""
 
     title = "Time by stage"
-    pages = ("overview",)
+    overview = OverviewPlace(
+        OverviewSection.SUMMARY, order=1, title="Job summary", empty="No training steps recorded."
+    )
     section = "summary"
     order = 2
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from sonde.analyze.durations import shared_histogram
 from sonde.analyze.outliers import outlier_limit
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, pluralize
@@ -20,7 +20,7 @@ class StepHistogram(Chart):
     """Distribution of training step durations, one group per worker."""
 
     title = "Step duration histogram"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=4)
     section = "steps"
     order = 2
     takes_worker = True

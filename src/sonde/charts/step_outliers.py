@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.clock import iso
 from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.chart import Column, Spec, Table
@@ -19,7 +19,7 @@ class StepOutliers(Chart):
     """The longest training steps, each with the phase that exceeded its median most."""
 
     title = "Step outliers"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=8, size=ChartSize.WIDE)
     section = "steps"
     order = 4
     rules = ("StepOutlier",)

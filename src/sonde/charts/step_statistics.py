@@ -1,7 +1,7 @@
 """Step duration statistics per worker."""
 
 from sonde.analyze.durations import durations_of
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_count, format_duration
 from sonde.records.chart import Cell, Column, Spec, Table
@@ -19,7 +19,7 @@ class StepStatistics(Chart):
     """Step duration statistics per worker and mode."""
 
     title = "Step durations"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.OPERATIONS, order=5, size=ChartSize.WIDE)
     section = "steps"
     order = 1
     headline = 2

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sonde.analyze.curves import bucket_values
-from sonde.charts._chart import Chart
+from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
 from sonde.records.chart import Curve, LineChart, Spec
@@ -16,7 +16,7 @@ class Throughput(Chart):
     """Training steps per second, of the slowest worker."""
 
     title = "Throughput"
-    pages = ("overview",)
+    overview = OverviewPlace(OverviewSection.TRAINING, order=5)
     section = "steps"
     order = 3
     takes_worker = True

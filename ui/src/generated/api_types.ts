@@ -36,7 +36,25 @@ export type ExitReason =
   | "stopped";
 
 /** What a notice is about. */
-export type NoticeKind = "lost" | "switched-off" | "not-collected" | "clock-jumped" | "changed";
+export type NoticeKind =
+  | "lost"
+  | "lost-steps"
+  | "switched-off"
+  | "not-collected"
+  | "hook-not-loaded"
+  | "clock-jumped"
+  | "changed";
+
+/** A section of the Overview page of the dashboard, in the order of the page. */
+export type OverviewSection =
+  | "Summary"
+  | "Training"
+  | "Resources"
+  | "Operations and steps"
+  | "Recording";
+
+/** The space that a chart takes in its section. */
+export type ChartSize = "half" | "wide" | "tall";
 
 /** The framework a job uses, and whether its training steps were recorded. */
 export interface Seen {
@@ -49,4 +67,24 @@ export interface Seen {
 export interface Sampling {
   interval_seconds: number | null;
   is_monitoring: boolean;
+}
+
+/** The place of a chart on the Overview page. */
+export interface OverviewPlace {
+  section: OverviewSection;
+  order: number;
+  size: ChartSize;
+  title: string | null;
+  empty: string | null;
+}
+
+/** A chart in the list of charts. */
+export interface ChartEntry {
+  name: string;
+  title: string;
+  question: string;
+  overview: OverviewPlace | null;
+  section: string;
+  takes_node: boolean;
+  takes_worker: boolean;
 }

@@ -1,46 +1,31 @@
-// The Overview page: outcome, summary, findings, training curves, resources and steps.
+// The Overview page: outcome, summary and findings, and the charts that name it as their place.
 
-import type { ComponentChildren, JSX } from "preact";
-import type { JobDocument } from "../api";
+import type { JSX } from "preact";
+import { getJson, type JobDocument, jobPath } from "../api";
+import type { ChartEntry } from "../generated/api_types";
+import { type PlacedChart, rowsOf, type SectionOfCharts, sectionsOf } from "../placed_charts";
+import { always, useResource } from "../resource";
 import { linkTo } from "../router";
 import { RuleList } from "../rules/rule_list";
 import { Sentence } from "../rules/sentence";
 import { job } from "../state";
+import { Waiting } from "../states";
 import { useStepsInAddress } from "../step_window";
 import { Chart } from "../views/chart";
 import { ExitCard } from "./exit_card";
 import "./pages.css";
 
-const CURVES = ["losses", "metrics", "gradient_norms", "learning_rate", "throughput"];
-const STEPS = [
-  "operator_phases",
-  "phase_time",
-  "step_histogram",
-  "step_statistics",
-  "outlier_phases",
-  "outlier_system",
-  "step_outliers",
-  "loaders",
-  "loading_times",
-];
-const WIDE = new Set(["step_statistics", "step_outliers", "loaders", "loading_times"]);
-const DEVICES = [
-  "gpu_usage",
-  "gpu_balance",
-  "gpu_memory",
-  "batch_size",
-  "cpu_bottleneck",
-  "io_bottleneck",
-];
-
-const NOT_PROFILED =
-  "No operator profile recorded. Use “Profile now” for a running job, or sonde run --profile for a new one.";
-
 export function OverviewPage(): JSX.Element | null {
   const document = job.value;
+  const name = document?.job ?? "";
   useStepsInAddress();
+  const charts = useResource(
+    (signal) => getJson<ChartEntry[]>(jobPath(name, "charts"), {}, signal),
+    always,
+    [name],
+  ).value;
   if (!document) return null;
-  const name = document.job;
+  const sections = sectionsOf(charts.value ?? []);
   return (
     <>
       {document.not_seen && (
@@ -49,73 +34,61 @@ export function OverviewPage(): JSX.Element | null {
         </p>
       )}
       <ExitCard document={document} />
-      <Summary document={document} />
+      {charts.value === null && <Waiting resource={charts}>{() => null}</Waiting>}
+      {sections
+        .filter(({ title }) => title === "Summary")
+        .map((section) => (
+          <Summary key={section.title} job={name} section={section} />
+        ))}
       <Insights document={document} />
-      <Section title="Training">
-        <div class="chart-grid">
-          {CURVES.map((chart) => (
-            <Chart key={chart} job={name} name={chart} />
-          ))}
-        </div>
-      </Section>
-      <Section title="Resources">
-        <Chart job={name} name="resources" empty="No system samples recorded." />
-        <div class="chart-grid">
-          {DEVICES.map((chart) => (
-            <Chart key={chart} job={name} name={chart} />
-          ))}
-        </div>
-      </Section>
-      <Section title="Operations and steps">
-        <Chart job={name} name="operators" empty={NOT_PROFILED} />
-        <div class="chart-grid">
-          {STEPS.map((chart) => (
-            <Chart
-              key={chart}
-              job={name}
-              name={chart}
-              className={WIDE.has(chart) ? "card wide" : "card"}
-            />
-          ))}
-        </div>
-      </Section>
-      <Section title="Recording">
-        <div class="chart-grid">
-          <Chart job={name} name="overhead" title="Overhead of Sonde" className="card wide" />
-          <Chart job={name} name="lost" className="card wide" />
-          <Chart job={name} name="environment" className="card wide" />
-        </div>
-      </Section>
+      {sections
+        .filter(({ title }) => title !== "Summary")
+        .map((section) => (
+          <Section key={section.title} job={name} section={section} />
+        ))}
     </>
   );
 }
 
+type SectionProps = { job: string; section: SectionOfCharts };
+
 /** A section of charts; hidden if all of them are empty. */
-function Section({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+function Section({ job, section }: SectionProps): JSX.Element {
   return (
-    <section class="page-section" aria-label={title}>
-      <h2>{title}</h2>
-      {children}
+    <section class="page-section" aria-label={section.title}>
+      <h2>{section.title}</h2>
+      {rowsOf(section.charts).map((charts) => (
+        <div key={charts[0]!.name} class="chart-grid">
+          {charts.map((chart) => (
+            <Placed key={chart.name} job={job} chart={chart} kind="card" />
+          ))}
+        </div>
+      ))}
     </section>
   );
 }
 
-/** Stages as shares and over time, and job details. */
-function Summary({ document }: { document: JobDocument }): JSX.Element {
+/** The charts of the summary, in one card. */
+function Summary({ job, section }: SectionProps): JSX.Element {
   return (
     <div class="card summary">
-      <div>
-        <Chart
-          job={document.job}
-          name="stages"
-          title="Job summary"
-          className="part"
-          empty="No training steps recorded."
-        />
-        <Chart job={document.job} name="progress" className="part" />
-      </div>
-      <Chart job={document.job} name="job_details" title="Job details" className="part" />
+      {section.charts.map((chart) => (
+        <Placed key={chart.name} job={job} chart={chart} kind="part" />
+      ))}
     </div>
+  );
+}
+
+function Placed(props: { job: string; chart: PlacedChart; kind: "card" | "part" }): JSX.Element {
+  const { name, place } = props.chart;
+  return (
+    <Chart
+      job={props.job}
+      name={name}
+      className={`${props.kind} ${place.size}`}
+      {...(place.title === null ? {} : { title: place.title })}
+      {...(place.empty === null ? {} : { empty: place.empty })}
+    />
   );
 }
 

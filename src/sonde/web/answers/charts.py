@@ -1,10 +1,12 @@
 """Charts as data, the same as in the report."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from inspect import getdoc
 from typing import Any
 
-from sonde.charts import CHARTS, Chart
+from sonde.charts import CHARTS, Chart, OverviewPlace, OverviewSection
+from sonde.guard import result_or_reason
 from sonde.store import layout
 from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.query_params import Query
@@ -15,7 +17,7 @@ _CHART_SECONDS = 2.0  # how long a chart of a running job is reused
 
 
 class Charts(EndpointGroup):
-    """`charts`: the list of charts, and each chart by name."""
+    """`charts`: the list of charts in the order of the Overview page, and each chart by name."""
 
     def endpoints(self) -> Sequence[Endpoint]:
         """The endpoints of this group."""
@@ -25,23 +27,49 @@ class Charts(EndpointGroup):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ChartEntry:
+    """A chart in the list of charts."""
+
+    name: str
+    title: str
+    question: str
+    overview: OverviewPlace | None
+    section: str  # of the report
+    takes_node: bool
+    takes_worker: bool
+
+
 def _charts(query: Query) -> Reply:
     del query
-    kinds = {name: CHARTS.load(name) for name in CHARTS.names()}
-    return json_reply(
-        [
-            {
-                "name": name,
-                "title": kind.title,
-                "question": (getdoc(kind) or "").partition("\n")[0],
-                "pages": list(kind.pages),
-                "section": kind.section,
-                "takes_node": kind.takes_node,
-                "takes_worker": kind.takes_worker,
-            }
-            for name, kind in kinds.items()
-        ]
+    kinds = {name: _loaded(name) for name in CHARTS.names()}
+    entries = [_entry(name, kind) for name, kind in kinds.items() if kind is not None]
+    return json_reply([asdict(entry) for entry in sorted(entries, key=_position)])
+
+
+def _loaded(name: str) -> type[Chart] | None:
+    """A chart; None if the package that provides it cannot be imported."""
+    return result_or_reason(lambda: CHARTS.load(name), passed=())[0]
+
+
+def _entry(name: str, kind: type[Chart]) -> ChartEntry:
+    return ChartEntry(
+        name=name,
+        title=kind.title,
+        question=(getdoc(kind) or "").partition("\n")[0],
+        overview=kind.overview,
+        section=kind.section,
+        takes_node=kind.takes_node,
+        takes_worker=kind.takes_worker,
     )
+
+
+def _position(entry: ChartEntry) -> tuple[int, int, str]:
+    """Charts of the Overview page in its order, followed by all others."""
+    sections, place = list(OverviewSection), entry.overview
+    if place is None:
+        return len(sections), 0, entry.name
+    return sections.index(place.section), place.order, entry.name
 
 
 def _chart(query: Query) -> Reply:
