@@ -21,7 +21,7 @@ class ManualSession:
         self.session.thread.claim()
         self.observations: list[tuple[str, str, float, str]] = []
         monkeypatch.setattr(self.session.recorder, "observe", self._observe)
-        StallMonitor(self.session)
+        StallMonitor(self.session).start()
         for begin in self.session.listeners._begin:
             if isinstance(getattr(begin, "__self__", None), StallMonitor):
                 begin()

@@ -31,8 +31,12 @@ class ResidentMemory:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._restart()
-        session.listeners.on_begin(self._restart)
-        session.listeners.on_step(_COMPONENT, self._after_step)
+
+    def start(self) -> None:
+        """Record after every step."""
+        listeners = self._session.listeners
+        listeners.on_begin(self._restart)
+        listeners.on_step(_COMPONENT, self._after_step)
 
     def _restart(self) -> None:
         self._due_ns = 0

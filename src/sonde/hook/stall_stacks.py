@@ -36,8 +36,12 @@ class StallMonitor:
 
     def __init__(self, session: "Session") -> None:
         self._session = session
-        session.listeners.on_begin(self._restart)
-        session.listeners.before_flush(session.guard.shield("stall stacks", self._check, None))
+
+    def start(self) -> None:
+        """Check before every flush."""
+        listeners, guard = self._session.listeners, self._session.guard
+        listeners.on_begin(self._restart)
+        listeners.before_flush(guard.shield("stall stacks", self._check, None))
 
     def _restart(self) -> None:
         self._counts = dict(self._session.steps.counts)

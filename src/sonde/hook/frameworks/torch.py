@@ -15,7 +15,6 @@ from sonde.hook.session import Session
 from sonde.hook.stall_stacks import StallMonitor
 from sonde.hook.torch.checks import CheckContext, check_classes
 from sonde.hook.torch.checks._attached_checks import AttachedChecks
-from sonde.hook.torch.checks.loss_inputs import LossInputs
 from sonde.hook.torch.data.loaders import DataLoading
 from sonde.hook.torch.data.output_time import OutputTime
 from sonde.hook.torch.data.waits import Waits
@@ -27,10 +26,6 @@ from sonde.hook.torch.loop.device_phases import Marks, device_in_use
 from sonde.hook.torch.loop.evaluations import Evaluations
 from sonde.hook.torch.loop.gradient_norms import GradientNorms
 from sonde.hook.torch.loop.loop_state import LoopContext
-from sonde.hook.torch.loop.loss_graph import TASK as MADE_OF
-from sonde.hook.torch.loop.loss_graph import LossGraph
-from sonde.hook.torch.loop.loss_kinds import TASK as KINDS
-from sonde.hook.torch.loop.loss_kinds import LossKinds
 from sonde.hook.torch.loop.losses import Losses
 from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.loop.resting import Rest
@@ -82,7 +77,8 @@ class PyTorch(Adapter):
         self.evaluations = Evaluations(session, self.modules)
         self.loading = DataLoading(session, self.evaluations.iterates)
         self.other_profilers = OtherProfilers()
-        _ = DeviceMemory(session), ResidentMemory(session)
+        for memory in (DeviceMemory(session), ResidentMemory(session)):
+            memory.start()
         inside = self.criteria, _ = self._make_forward_components(
             session, gather, scalars, inspections
         )
@@ -109,12 +105,6 @@ class PyTorch(Adapter):
             *(forward_tensors, activations),
         )
         checks = AttachedChecks(context, check_classes())
-        graph = LossGraph(session, inspections, checks.context.check(LossInputs))
-        kinds = LossKinds(session, self._loop.backward.loss_kinds)
-        self._loop.backward.at_begin += [
-            inspections.timed(MADE_OF, graph.backward_begins),
-            session.guard.shield(KINDS, kinds.backward_begins, None),
-        ]
         criteria = Criteria(session, self.modules, scalars, forward_tensors, checks)
         # registered after the losses, which end an evaluation, and before the checks, which need
         # its name
@@ -159,4 +149,4 @@ def _describe_framework(session: Session) -> None:
         may_begin=lambda: get_worker_info() is None,
     )
     session.frameworks.add_versions(torch=str(torch.__version__), python=sys.version.split()[0])
-    StallMonitor(session)
+    StallMonitor(session).start()

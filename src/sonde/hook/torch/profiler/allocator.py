@@ -39,7 +39,10 @@ class DeviceMemory:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._due_ns = 0
-        session.listeners.on_step("device memory", self._after_step)
+
+    def start(self) -> None:
+        """Record after every step."""
+        self._session.listeners.on_step("device memory", self._after_step)
 
     def _after_step(self, step: FinishedStep) -> None:
         if step.end_ns < self._due_ns or not _is_in_use():

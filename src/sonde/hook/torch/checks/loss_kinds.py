@@ -4,27 +4,23 @@ from typing import Any
 
 from torch import Tensor
 
-from sonde.hook.session import Session
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.losses import operation_of
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-TASK = "loss types"
 
+class LossKinds(StateCheck):
+    """Observe every new operation that produces the loss."""
 
-class LossKinds:
-    """Records an observation for every new operation that produces the loss."""
+    name = "loss types"
+    observes = (ObservationKind.LOSS_KIND,)
+    order = 76
 
-    def __init__(self, session: Session, operations: set[str]) -> None:
-        """Start with the given operations.
-
-        Args:
-            session: Records the observations.
-            operations: Operations seen so far; shared with the deferred hooks, which stop
-                deferring when another one appears.
-        """
-        self._session = session
-        self._operations = operations
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        # shared with the deferred hooks, which stop deferring when another operation appears
+        self._operations = context.loop.backward.loss_kinds
 
     def backward_begins(self, roots: Any) -> None:
         """Check the operation that produced the loss."""

@@ -6,13 +6,11 @@ from typing import Any
 
 from torch import Tensor
 
-from sonde.hook.inspections import Inspections
-from sonde.hook.session import Session
+from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.loss_inputs import LossInputs, producer_of
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-TASK = "loss components"
 _MAX_OPERATIONS = 64  # searched, starting from the loss
 # operations on logits: the attribute with the saved tensor, and the equivalent function
 _ON_LOGITS = {
@@ -25,13 +23,18 @@ _ON_LOGITS = {
 _PROBABILITIES = ("Softmax", "Sigmoid")
 
 
-class LossGraph:
-    """Inspects the graph of a loss before the backward pass frees it."""
+class LossGraph(StateCheck):
+    """Inspect the graph of a loss before the backward pass frees it."""
 
-    def __init__(self, session: Session, inspections: Inspections, loss_inputs: LossInputs) -> None:
-        self._session = session
-        self._inspections = inspections
-        self._loss_inputs = loss_inputs
+    name = "loss components"
+    observes = (ObservationKind.PROBABILITIES_AS_LOGITS,)
+    order = 74
+    is_inspection = True
+
+    def __init__(self, context: CheckContext) -> None:
+        super().__init__(context)
+        self._inspections = context.inspections
+        self._loss_inputs = context.check(LossInputs)
         self._reported: set[str] = set()
 
     def backward_begins(self, roots: Any) -> None:
