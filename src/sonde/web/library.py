@@ -12,7 +12,7 @@ from sonde.web.catalog import Catalog
 from sonde.web.shared_job import SharedJob
 
 _MAX_OPEN_JOBS = 16
-_MAX_CACHED_BYTES = 128 << 20  # decoded, a day and a half of 120 series at 500 ms
+_MAX_CACHED_BYTES = 256 << 20  # half of it: a day and a half of 120 series at 500 ms
 
 # A rule's page by its name; None for an unknown rule. The dashboard may not import the rules.
 RulePage = Callable[[str], Mapping[str, Any] | None]
