@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sonde.charts.loaders import Loaders
+from sonde.charts.phase_time import PhaseTime
 from sonde.charts.step_statistics import StepStatistics
 from sonde.client.job import Job
+from sonde.formats import format_percent
 from sonde.records.chart import Spec, Table
 from tests.fakes.job import FakeJob
 from tests.web.api_client import ApiClient
@@ -88,3 +91,42 @@ def test_step_durations_exclude_profiled_steps(job: Job, dashboard: ApiClient) -
     rule = report["step seconds (p50, p95, longest)"]
     expected = [seconds[name] for name in ("p50", "p95", "maximum")]
     assert rule == pytest.approx(expected, rel=0.02)  # the accuracy of its histogram
+
+
+def test_data_wait_is_a_share_of_the_time_of_unprofiled_steps(
+    job: Job, dashboard: ApiClient
+) -> None:
+    percent = job.summary["phases"]["train"]["percent"]["data_wait"]
+    steps = job.steps().to_pandas()
+    unprofiled = steps[~steps["profiled"]]
+    expected = 100 * unprofiled["data_wait"].sum() / unprofiled["seconds"].sum()
+    assert percent == pytest.approx(expected, abs=1e-3)  # rounded
+    chart = row_of(PhaseTime().build(job), phase="data wait")
+    assert chart["percent"] == pytest.approx(expected)
+    statistics = {row.phase: row for row in job.steps().statistics().rows}["data_wait"]
+    assert statistics.percent == pytest.approx(expected)
+    assert (statistics.mean, statistics.p95) == pytest.approx((chart["mean"], chart["p95"]))
+    [figures] = job.compare().figures
+    assert figures.data_wait_percent == pytest.approx(expected)
+
+
+def test_loaders_show_the_data_wait_of_their_steps(job: Job) -> None:
+    percent = job.summary["phases"]["train"]["percent"]["data_wait"]
+    loaders = job.dataloader()
+    [document] = loaders.documents()
+    assert document["waited_percent"] == pytest.approx(percent, abs=1e-3)
+    assert row_of(Loaders().build(job), worker=0)["waited"] == document["waited_percent"]
+    sentence = f"Train steps spend {format_percent(percent)} of their time waiting for data."
+    assert loaders.advice[0] == sentence
+
+
+def test_rules_use_the_same_share_for_the_steps_that_they_count(job: Job) -> None:
+    starvation = job.check("DataLoaderStarvation")["DataLoaderStarvation"]
+    [episode] = starvation.episodes
+    finding = episode.finding
+    assert finding.steps is not None
+    first, last = finding.steps
+    steps = job.steps().to_pandas()
+    counted = steps[~steps["profiled"] & steps["step"].between(first, last)]
+    expected = 100 * counted["data_wait"].sum() / counted["seconds"].sum()
+    assert finding.evidence["lost_percent"] == pytest.approx(expected)

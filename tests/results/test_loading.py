@@ -56,7 +56,9 @@ def test_waits_for_first_batches_count_as_startup() -> None:
     assert waits is not None
     assert waits.count == 36
     assert waits.maximum == pytest.approx(0.1)
-    assert report.record.waited_percent == pytest.approx(50)
+    assert (report.loading.wait, report.loading.step) == pytest.approx((0.1, 0.1))
+    # the data wait that is shown includes them, as in the time by phase
+    assert report.record.waited_percent == pytest.approx(100 * 6.6 / 10.6)
     assert report.record.step_seconds == pytest.approx([0.1] * 36)
     assert report.record.busy_percent == pytest.approx(100)
 
@@ -145,8 +147,24 @@ def test_profiled_steps_and_time_outside_of_training_are_excluded() -> None:
     worker.step(11, {"evaluation": 9.0, "checkpoint": 9.0, "data_wait": 0.01, "forward": 0.1})
     worker.flush()
     [report] = job.end().job().dataloader().reports
-    assert report.record.waited_percent == pytest.approx(100 * 0.01 / 0.11)
+    assert (report.loading.wait, report.loading.step) == pytest.approx((0.01, 0.1))
+    assert report.loading.keeps_up
     assert report.slow_waits == ()
+    # evaluation and checkpoint are step time, as in the time by phase
+    assert report.record.waited_percent == pytest.approx(100 * 0.11 / (1.1 + 18.11))
+
+
+def test_long_first_waits_are_no_reason_for_more_processes() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    train(worker, range(20), 0.001, (1.0, 0.5))
+    worker.flush()
+    [report] = job.end().job().dataloader().reports
+    [advice] = report.advice
+    assert advice.text == (
+        "Data loading keeps up, except for single long waits: train steps spend 43% of their time "
+        "waiting for data."
+    )
 
 
 def test_job_without_loaders_prints_a_sentence() -> None:

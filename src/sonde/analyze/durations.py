@@ -59,7 +59,7 @@ def time_percent(seconds: npt.ArrayLike, step_seconds: npt.ArrayLike) -> float:
     sum counts, not the median, so that the shares of all phases add up to 100%.
     """
     total = float(np.sum(step_seconds))
-    return 100 * float(np.sum(seconds)) / total if total else 0.0
+    return 100 * float(np.sum(seconds)) / total if total > 0 else 0.0
 
 
 def shared_histogram(

@@ -11,8 +11,9 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
+from sonde.analyze.durations import time_percent
 from sonde.analyze.outliers import loading_outliers
-from sonde.formats import format_duration, format_percent
+from sonde.formats import format_duration
 from sonde.records.loading import LoaderFacts, LoaderHost
 
 WAITS_TOO_LONG_PERCENT = 10.0
@@ -53,14 +54,13 @@ class Loading:
     cpu_percent: float | None = None  # CPU time, of that
 
     @property
-    def waited_percent(self) -> float:
-        """The share of step time spent waiting."""
-        return 100 * self.wait / (self.wait + self.step)
-
-    @property
     def keeps_up(self) -> bool:
-        """Whether steps spend little time waiting."""
-        return self.waited_percent < WAITS_TOO_LONG_PERCENT
+        """Whether typical steps spend little time waiting.
+
+        First batches and outliers do not count, as more processes would not help. They do count in
+        the data wait that is shown, `LoaderRecord.waited_percent`.
+        """
+        return time_percent(self.wait, self.wait + self.step) < WAITS_TOO_LONG_PERCENT
 
     @property
     def preparation(self) -> float:
@@ -133,9 +133,7 @@ def advise_processes(loading: Loading) -> ProcessAdvice | None:
     if processes > maximum:
         return ProcessAdvice(needed, maximum, bottleneck, _fewer(loading))
     if loading.keeps_up:
-        share = format_percent(loading.waited_percent)
-        text = f"Data loading keeps up: steps spend {share} of their time waiting for data."
-        return ProcessAdvice(needed, processes, Limit.NOTHING, text)
+        return ProcessAdvice(needed, processes, Limit.NOTHING, "Data loading keeps up.")
     if processes >= needed:
         return ProcessAdvice(needed, processes, Limit.NOTHING, _transfer_bound(processes))
     advised = min(needed, maximum)

@@ -208,17 +208,22 @@ def _advice(report: LoaderReport) -> list[Advice]:
             "Look for items that take much longer than others, and for a slow disk or network."
         )
         result.append(Advice("outliers", text))
-    if not result and record.waited_percent is not None:
-        share = format_percent(record.waited_percent)
-        waits = f"{record.mode} steps spend {share} of their time waiting for data"
-        text = f"Data loading keeps up: {waits}."
-        result.append(Advice("healthy", text))
-    return result
+    return result or _on_healthy(record)
+
+
+def _on_healthy(record: LoaderRecord) -> list[Advice]:
+    if record.waited_percent is None:
+        return []
+    is_little = record.waited_percent < WAITS_TOO_LONG_PERCENT
+    exception = "" if is_little else ", except for single long waits"
+    share = format_percent(record.waited_percent)
+    waits = f"{record.mode} steps spend {share} of their time waiting for data"
+    return [Advice("healthy", f"Data loading keeps up{exception}: {waits}.")]
 
 
 def _on_waiting(report: LoaderReport) -> list[Advice]:
     record = report.record
-    if record.waited_percent is None or record.waited_percent < WAITS_TOO_LONG_PERCENT:
+    if record.waited_percent is None or report.loading.keeps_up:
         return []
     share = format_percent(record.waited_percent)
     text = f"{record.mode.capitalize()} steps spend {share} of their time waiting for data."

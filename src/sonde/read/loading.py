@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.durations import time_percent
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable, read_steps
 from sonde.read.workers import WorkerReader
@@ -195,7 +196,6 @@ def _record(
     steps = read_steps(reader, waits.mode, within=within)
     later = waits.take(~is_first & ~np.isin(waits.steps, steps.steps[~steps.is_representative]))
     computed, waited, batches = _step_times(steps, waits.steps[is_first])
-    total = float(computed.sum() + waited.sum())
     seconds: dict[str, Sequence[float]] = {
         name.value: rows.seconds.get(name.value, []) for name in _LOADER_OPERATIONS
     }
@@ -220,8 +220,17 @@ def _record(
         step_seconds=computed.tolist(),
         step_waits=waited.tolist(),
         batches_per_step=batches,
-        waited_percent=100 * float(waited.sum()) / total if total else None,
+        waited_percent=_waited_percent(steps),
     )
+
+
+def _waited_percent(steps: StepTable) -> float | None:
+    """The data wait of all unprofiled steps of a mode, as in the time by phase."""
+    is_counted = steps.is_representative
+    if not is_counted.any():
+        return None
+    waited_ns = steps.phases_ns[Phase.DATA_WAIT.value]
+    return time_percent(waited_ns[is_counted], steps.durations_ns[is_counted])
 
 
 def _step_times(steps: StepTable, first_steps: IntArray) -> tuple[FloatArray, FloatArray, float]:

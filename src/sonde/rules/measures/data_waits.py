@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sonde.analyze.durations import time_percent
 from sonde.clock import NANOSECONDS
 from sonde.read.loading import read_iterator_starts
 from sonde.read.steps import StepTable
@@ -50,6 +51,11 @@ class Waits:
         columns = (waited_ns / NANOSECONDS, step_ns / NANOSECONDS)
         result = cls(table.worker, table.steps, table.starts_ns, *columns, table.micro_steps)
         return result if is_usable.all() else result.take(is_usable)
+
+    @property
+    def percent(self) -> float:
+        """The share of step time spent waiting."""
+        return time_percent(self.seconds, self.step_seconds)
 
     def take(self, is_selected: BoolArray) -> "Waits":
         """Return the selected steps."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sonde.analyze.durations import time_percent
 from sonde.formats import format_duration, format_percent
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
@@ -119,7 +120,7 @@ class DataLoaderStarvation(Rule):
         longest = int(waits.seconds.argmax())
         waited = float(waits.seconds.sum() - waits.seconds[longest])
         total = float(waits.step_seconds.sum() - waits.seconds[longest])
-        percent = 100 * waited / total if total > 0 else 0.0
+        percent = time_percent(waited, total)
         per_step = core * waited / (len(waits.steps) - 1)
         has_full_core = core >= 1.0  # otherwise a short wait may be a wait for a core
         is_short_but_large = (
@@ -131,7 +132,7 @@ class DataLoaderStarvation(Rule):
 
     def _finding(self, window: Window, waits: Waits, state: State) -> Finding:
         wait, step = state["waited"] / state["steps"], state["whole"] / state["steps"]
-        percent = 100 * state["waited"] / state["whole"]
+        percent = time_percent(state["waited"], state["whole"])
         is_long = state.get("core", 1.0) * wait >= LIMITS.min_wait_seconds
         loader = loader_facts(window, waits.worker, state)
         life = next(

@@ -188,7 +188,7 @@ def _update_loaders(window: Window, state: State) -> None:
     for steps in window.steps():
         if "processes" not in state.of("workers", steps.worker):
             continue  # it has no loader
-        waited = steps.phases_ns[Phase.DATA_WAIT.value] / NANOSECONDS
+        waited = steps.phases_ns[Phase.DATA_WAIT.value][~steps.is_profiled] / NANOSECONDS
         add_to_sketch(state.of("waiting for a batch"), waited)
 
 
@@ -198,10 +198,9 @@ def _add_steps(window: Window, table: StepTable, state: State) -> None:
     state["steps"] = state.get("steps", 0) + len(waits.steps)
     if len(waits.steps) < LIMITS.few_steps:
         waits = waits.without_starts(window).without_longest()
-    total = float(waits.step_seconds.sum())
-    if len(waits.steps) < LIMITS.min_steps or total <= 0:
+    if len(waits.steps) < LIMITS.min_steps or waits.step_seconds.sum() <= 0:
         return
-    state["waiting"] = float(waits.seconds.sum()) / total
+    state["waiting"] = waits.percent / 100
     if state["waiting"] >= LIMITS.waiting_share:  # reading CPU metrics is expensive
         processes = cores_needed(state.get("processes", 0), state.get("cores", 1))
         state["core"] = core_share(window, table, state.get("core", 1.0), processes)

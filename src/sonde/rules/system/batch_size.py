@@ -6,15 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.durations import time_percent
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.data_waits import Waits
 from sonde.rules.measures.system_samples import (
     Instants,
     SampleFilter,
@@ -57,7 +58,7 @@ class BatchSize(Rule):
     - Only samples between the first and the last training step count. Classic: all samples after
       `patience`.
     - Not applied if steps spend 20% of their time waiting for data, or if GPUs are idle (see
-      IdleGPU).
+      IdleGPU). The first 10 steps, profiled steps, evaluation and checkpoints do not count.
     What to do: Increase the batch size until GPU or memory is well used, and scale the learning
     rate with it. Or use a smaller GPU, or run several jobs on one.
     """
@@ -153,12 +154,10 @@ def _highest(samples: list[Samples], times_ns: Instants) -> Values:
 
 def _update_waiting_share(window: Window, state: State) -> None:
     """Update the share of step time spent waiting for data, as a moving average."""
-    waited_ns = total_ns = 0
-    for table in window.steps():
-        waited_ns += int(table.phases_ns[Phase.DATA_WAIT.value].sum())
-        total_ns += int(table.durations_ns.sum())
-    if total_ns:
-        share = waited_ns / total_ns
+    waits = [Waits.of(table) for table in window.steps()]
+    step_seconds = sum(float(worker.step_seconds.sum()) for worker in waits)
+    if step_seconds:
+        share = time_percent([worker.seconds.sum() for worker in waits], step_seconds) / 100
         before = state.get("waiting", share)
         state["waiting"] = (1 - LIMITS.smoothing) * before + LIMITS.smoothing * share
 
