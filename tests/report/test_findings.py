@@ -21,5 +21,5 @@ def test_unmeasured_values_are_not_in_the_evidence() -> None:
         "evidence": {"wait_percent": 65.0, "times_usual_step": None},
     }
     [card] = map(str, finding_cards([finding]))
-    assert "wait percent: 65" in card
+    assert "wait: 65%" in card
     assert "times usual step" not in card

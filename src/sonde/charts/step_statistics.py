@@ -3,7 +3,7 @@
 from sonde.analyze.durations import durations_of
 from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_count, format_duration
+from sonde.formats import format_count, format_duration, pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.records.step import Mode
 from sonde.results.job import JobResults
@@ -76,8 +76,8 @@ def _sentence(rows: list[tuple[Cell, ...]], limit: float) -> str:
     if steps - profiled < _MIN_STEPS:
         return f"{sentence}."
     sentence += f", median {format_duration(median)}"
-    counted = f"{steps:,.0f} steps"
+    counted = pluralize(round(steps), "step")
     if profiled:
-        counted += f" ({profiled:,.0f} profiled steps excluded)"
+        counted += f" ({pluralize(round(profiled), 'profiled step')} excluded)"
     count = format_count(long) if long else "None"
     return f"{sentence}. {count} of {counted} took longer than {format_duration(limit)}."

@@ -6,6 +6,7 @@ from sonde.analyze.curves import bucket_values
 from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
+from sonde.formats import format_value
 from sonde.records.chart import Curve, LineChart, Spec
 from sonde.results.job import JobResults
 
@@ -32,9 +33,10 @@ class Throughput(Chart):
         seconds = float(slowest.durations_ns.sum()) / NANOSECONDS
         with np.errstate(divide="ignore"):
             rates = 1 / durations.mean
+        mean_rate = format_value(len(slowest.steps) / seconds, "count")
         return LineChart(
             title=self.title,
-            note=f"{len(slowest.steps) / seconds:.3g} steps per second on average.",
+            note=f"{mean_rate} steps per second on average.",
             x=tuple(np.ceil(edges[:-1]).tolist()),
             x_title="Step",
             unit="steps/s",

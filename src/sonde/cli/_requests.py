@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from sonde.cli._command import Options, print_json, print_line, print_note
 from sonde.clock import SystemClock
+from sonde.formats import format_duration
 from sonde.read.jobs import read_job
 from sonde.read.listeners import listeners
 from sonde.records.request import Reply, RequestKind
@@ -61,7 +62,8 @@ def _replies(
             return replies
         if not is_announced and clock.seconds() >= start + _ANNOUNCE_SECONDS:
             is_announced = True
-            print_note(f"Waiting for {_join_names(names - replies.keys())}, up to {patience:.0f} s")
+            missing = _join_names(names - replies.keys())
+            print_note(f"Waiting for {missing}, up to {format_duration(patience)}")
         clock.wait(never_set, min(0.1, backend.poll_seconds))
 
 

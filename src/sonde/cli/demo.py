@@ -22,7 +22,7 @@ from sonde.demo import training as demo_training
 from sonde.demo.planted_faults import SAVE, inside, traces
 from sonde.demo.training import FAULTS, Fault
 from sonde.errors import JobNotFoundError, SondeError, UsageError
-from sonde.formats import format_value
+from sonde.formats import format_duration, format_value
 from sonde.results.live import Observer
 from sonde.store.backends import Backend
 from sonde.store.places import absolute_store, find_job, job_uri
@@ -139,7 +139,8 @@ def _start(
 def _show_live(process: "subprocess.Popen[bytes]", store: str, name: str, seconds: float) -> None:
     """Show the live view until the job ends or the user closes it."""
     if not sys.stdout.isatty():
-        print_line(f"Training for about {seconds:g} s: sonde run --store {store} --name {name}")
+        command = f"sonde run --store {store} --name {name}"
+        print_line(f"Training for about {format_duration(seconds)}: {command}")
         return
     backend = _wait_for(process, store, name)
     if backend is None:
@@ -239,7 +240,9 @@ def _measured_outside(job: Job, options: Options) -> list[dict[str, object]]:
 def _sentences(job: Job, fault: Fault, seconds: float) -> list[str]:
     before, during = _levels(job, fault, seconds)
     unit = job.system(fault.metric).series[0].metric.unit if before is not None else ""
-    when = f"{fault.start * seconds:.0f} s to {fault.end * seconds:.0f} s"
+    when = " to ".join(
+        format_duration(round(share * seconds)) for share in (fault.start, fault.end)
+    )
     levels = f"{format_value(before, unit)} before, {format_value(during, unit)} during the fault"
     return [f"{fault.name}, {when}: {fault.description}.", f"  {fault.metric}: {levels}"]
 

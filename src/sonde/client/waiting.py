@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.errors import JobEndedError, UsageError, WaitTimeoutError
+from sonde.formats import format_duration
 from sonde.read.findings import read_episodes
 from sonde.read.open_job import OpenJob
 from sonde.records.finding import Episode, Severity
@@ -82,7 +83,7 @@ class Poller:
                 )
             if deadline is not None and self._clock.seconds() >= deadline:
                 raise WaitTimeoutError(
-                    f"Job {job.name!r} did not reach {text} within {timeout:g} s."
+                    f"Job {job.name!r} did not reach {text} within {format_duration(timeout)}."
                 )
             is_done = job.state.is_over and (not needs_rules or self._rules.is_free())
             if not is_done:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sonde.drawing.html import Element, element, prose
 from sonde.formats import format_local_time, pluralize
-from sonde.report.sentences import evidence_text
+from sonde.report.evidence import evidence_lines
 
 _MAX_CARDS = 60
 
@@ -37,9 +37,11 @@ def failure_traceback(status: Mapping[str, Any]) -> Element | None:
 
 def _card(finding: Mapping[str, Any], by_id: Mapping[str, Mapping[str, Any]]) -> Element:
     evidence = [
-        element("li", evidence_text(name, value))
-        for name, value in finding["evidence"].items()
-        if value is not None  # earlier versions recorded null for unknown values
+        element("li", line)
+        for line in evidence_lines(
+            # earlier versions recorded null for unknown values
+            {name: value for name, value in finding["evidence"].items() if value is not None}
+        )
     ]
     cause = by_id.get(finding["cause"] or "")
     return element(

@@ -10,7 +10,6 @@ from sonde.results.rule_standing import issues
 from sonde.results.verdict import verdict
 
 _SEVERITIES = ("critical", "warning", "info")
-_MAX_VALUES = 8
 
 
 def outcome(status: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> str:
@@ -33,20 +32,6 @@ def headlines(specs: Mapping[str, Spec]) -> list[str]:
     positions = {name: CHARTS.load(name).headline for name in specs}
     names = sorted((name for name in specs if positions[name]), key=positions.__getitem__)
     return [specs[name].note for name in names if specs[name].note]
-
-
-def evidence_text(name: str, value: object) -> str:
-    """One value of a finding's evidence, with its name."""
-    label = name.replace("_", " ")
-    if isinstance(value, bool):
-        return f"{label}: {'yes' if value else 'no'}"
-    if isinstance(value, float | int):
-        return f"{label}: {value:,.4g}"
-    if isinstance(value, list | tuple):
-        texts = [f"{item:.4g}" if isinstance(item, float) else str(item) for item in value]
-        more = ", …" if len(texts) > _MAX_VALUES else ""
-        return f"{label}: {', '.join(texts[:_MAX_VALUES])}{more}"
-    return f"{label}: {value}"
 
 
 def _count_text(severity: str, count: int) -> str:

@@ -200,5 +200,10 @@ def _is_number(kind: pa.DataType) -> bool:
 def _unit_of(field: pa.Field) -> str:
     if pa.types.is_timestamp(field.type):
         return "time"
-    ending = field.name.rpartition("_")[2]
+    return unit_of(field.name)
+
+
+def unit_of(column: str) -> str:
+    """The unit at the end of the name of a column; empty without a unit."""
+    ending = column.rpartition("_")[2]
     return ending if ending in ("seconds", "percent", "bytes") else ""

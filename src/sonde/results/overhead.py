@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.formats import format_percent
+from sonde.formats import format_duration, format_percent
 
 
 def overhead_text(overhead: Mapping[str, Any]) -> str:
@@ -11,8 +11,7 @@ def overhead_text(overhead: Mapping[str, Any]) -> str:
 
     Short jobs have no percentage.
     """
-    seconds = overhead["cpu_seconds"]
-    cpu = f"{seconds:.2g} CPU-seconds" if seconds < 1 else f"{seconds:.1f} CPU-seconds"
+    cpu = f"{format_duration(overhead['cpu_seconds'])} of CPU time"
     if overhead["hook_percent"] is not None:
         return f"{format_percent(overhead['hook_percent'])} of step time, {cpu}"
     if overhead["launcher_percent"] is not None:

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.clock import NANOSECONDS, iso
-from sonde.formats import format_duration
+from sonde.drawing.cells import format_cell
 from sonde.records.chart import Spec
-from sonde.results.charts import bars, rows_of
+from sonde.results.charts import bars, rows_of, unit_of
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
 
@@ -73,8 +73,7 @@ class RecordRows(Frame):
 
     def _cells(self, row: Mapping[str, Any], titles: Sequence[str]) -> list[str]:
         return [
-            _cell(row[name], is_time=name in self.times or name.rpartition("_")[2] == "seconds")
-            for name in titles
+            _cell(row[name], "seconds" if name in self.times else unit_of(name)) for name in titles
         ]
 
     def _chart_spec(self) -> Spec:
@@ -110,9 +109,9 @@ def _value(field: str, value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _cell(value: Any, *, is_time: bool) -> str:
-    if isinstance(value, float):
-        return format_duration(value) if is_time else f"{value:.4g}"
+def _cell(value: Any, unit: str) -> str:
+    if isinstance(value, float) or (unit and isinstance(value, int)):
+        return format_cell(value, unit)
     return shortened(str(value))
 
 

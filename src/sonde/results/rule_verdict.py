@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from sonde.formats import format_count, format_duration, pluralize
+from sonde.formats import format_duration, pluralize
 from sonde.records.finding import Episode, Evaluation, Verdict
 from sonde.records.seen import Seen
 from sonde.results.rule_coverage import Coverage, coverage, no_issues, results_of
@@ -80,8 +80,7 @@ def cost(episodes: Iterable[Episode]) -> str:
 
     costs = []
     if (hours := largest("gpu_hours_lost")) >= 0.1:
-        amount = f"{hours:.1f}" if hours < 10 else format_count(hours)
-        costs.append(f"about {amount} GPU-hours lost")
+        costs.append(f"about {pluralize(round(hours, 1 if hours < 10 else 0), 'GPU-hour')} lost")
     if (seconds := largest("seconds_per_step_to_win")) > 0:
         costs.append(f"up to {format_duration(seconds)} per step can be saved")
     return ", ".join(costs)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from sonde.formats import UNKNOWN, format_bytes, format_percent
+from sonde.formats import format_bytes, format_percent, format_value
 from sonde.results.live import Gpu, Level, NodeNow
 from sonde.terminal.bars import bar, sparkline
 from sonde.terminal.styles import GPU, LABEL, MEMORY, PERCENT, QUIET, fullness
@@ -31,10 +31,10 @@ def gpu_lines(node: NodeNow, width: int, room: int | None) -> list[Text]:
 def _gpu(gpu: Gpu, width: int) -> Text:
     is_wide, is_very_wide = width >= 72, width >= 120
     detail = f" {format_level(gpu.memory):>16}" if is_wide else ""
-    power = f"{UNKNOWN if gpu.power_watts is None else f'{gpu.power_watts:.0f}'} W"
-    heat = f"{UNKNOWN if gpu.temperature_celsius is None else f'{gpu.temperature_celsius:.0f}'} °C"
+    power = format_value(gpu.power_watts, "watts")
+    heat = format_value(gpu.temperature_celsius, "celsius")
     curve = min(_MAX_CURVE, (width - 80) // 2) if is_very_wide else 0
-    length = (width - LABEL - 2 * PERCENT - len(detail) - 20 - (curve + 2 if curve else 0)) // 2
+    length = (width - LABEL - 2 * PERCENT - len(detail) - 22 - (curve + 2 if curve else 0)) // 2
     share = gpu.memory.percent
     line = Text.assemble(
         f"  {gpu.device}".ljust(LABEL),
@@ -44,8 +44,8 @@ def _gpu(gpu: Gpu, width: int) -> Text:
         ),
         ("  mem ", QUIET),
         *(bar(share, length, fullness(share, MEMORY)), format_percent(share).rjust(6), detail),
-        (power.rjust(7), "red" if "power" in gpu.throttled_by else ""),
-        (heat.rjust(7), "red" if "heat" in gpu.throttled_by else ""),
+        (power.rjust(8), "red" if "power" in gpu.throttled_by else ""),
+        (heat.rjust(8), "red" if "heat" in gpu.throttled_by else ""),
     )
     if curve:
         line.append(Text("  ") + sparkline(gpu.history[-curve:], GPU))

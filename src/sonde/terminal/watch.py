@@ -127,7 +127,7 @@ def _tail(now: JobNow, width: int, *, is_live: bool) -> list[Text]:
     if now.is_over:
         notes.append("last recorded values")
     elif ages:
-        notes.append(f"updated {min(ages):.0f} s ago")
+        notes.append(f"updated {format_duration(round(min(ages)))} ago")
     if is_live:
         notes.append("q to quit")
     while len(notes) > 1 and overhead_line.cell_len + len(", ".join(notes)) + 2 > width:

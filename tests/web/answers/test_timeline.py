@@ -144,7 +144,7 @@ def test_a_kernel_is_matched_with_the_launch_of_its_own_attempt() -> None:
 
 def test_invalid_timeline_queries_are_refused() -> None:
     client = ApiClient(trained())
-    with pytest.raises(UsageError, match="Track 'steps' has no slice at 9"):
+    with pytest.raises(UsageError, match="Track 'steps' has no slice in lane 0 at second 9"):
         client.document("timeline/slice", track="steps", lane=0, at=9)
     with pytest.raises(UsageError, match="no worker '8'"):
         client.frame("timeline", workers="0,8")

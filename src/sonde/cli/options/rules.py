@@ -8,6 +8,7 @@ from typing import Any
 
 from sonde.cli._command import Options
 from sonde.errors import UsageError
+from sonde.formats import format_duration
 from sonde.records.finding import Severity
 from sonde.settings import RuleOptions, RunSettings
 from sonde.side_process import sonde_command
@@ -125,7 +126,8 @@ def _load_rules(settings: RunSettings) -> list[dict[str, Any]]:
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(
-            f"Loading the rules in {settings.file} took longer than {_CHECK_SECONDS:g} s."
+            f"Loading the rules in {settings.file} took longer than "
+            f"{format_duration(_CHECK_SECONDS)}."
         ) from error
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["The rules cannot be loaded."]

@@ -123,7 +123,7 @@ class Timeline(EndpointGroup):
             at_ns = start_ns + round(at * NANOSECONDS)
             index = None if track is None else trace.index_at(track, lane, at_ns)
             if index is None:
-                raise UsageError(f"Track {title!r} has no slice at {at:.9g} s in lane {lane}.")
+                raise UsageError(f"Track {title!r} has no slice in lane {lane} at second {at}.")
             start = (int(trace.starts_ns[index]) - start_ns) / NANOSECONDS
             return json_reply({"start": start, **trace.document(index)})
 
