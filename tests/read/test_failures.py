@@ -22,7 +22,7 @@ def exit_of(job: FakeJob) -> dict[str, Any]:
     now_ns = job.clock.now_ns()
     exit_ = status_document(read_job(job.backend, now_ns), now_ns)["exit"]
     assert isinstance(exit_, dict)
-    return exit_
+    return dict(exit_)
 
 
 def test_an_unexplained_exit_uses_the_reason_of_the_worker() -> None:

@@ -25,7 +25,7 @@ KEYS = {
 
 def status(job: FakeJob) -> dict[str, Any]:
     now_ns = job.clock.now_ns()
-    document = status_document(read_job(job.backend, now_ns), now_ns)
+    document = dict(status_document(read_job(job.backend, now_ns), now_ns))
     assert json.loads(json.dumps(document)) == document
     return document
 

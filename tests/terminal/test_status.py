@@ -16,7 +16,7 @@ from tests.results.machines import end, machine, poll, record
 
 
 def document(job: FakeJob) -> dict[str, Any]:
-    return status_document(job.job().facts, job.clock.now_ns())
+    return dict(status_document(job.job().facts, job.clock.now_ns()))
 
 
 def row(metric: str, device: str, unit: str, maximum: float | None) -> dict[str, object]:

@@ -68,7 +68,7 @@ def _document_of(backend: Backend, now_ns: int) -> list[dict[str, Any]]:
 
 
 def _document(facts: JobFacts, now_ns: int) -> dict[str, Any]:
-    document = status_document(facts, now_ns)
+    document = dict(status_document(facts, now_ns))
     return {key: document[key] for key in _SHOWN} | {"damages": list(facts.damages)}
 
 

@@ -1,11 +1,11 @@
 """Actions taken on findings, and their outcomes."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from sonde.clock import iso
 from sonde.read.documents import read_document
 from sonde.records.action import ActionLog, ActionRecord
+from sonde.records.documents import ActionDocument
 from sonde.store.backends import Backend
 from sonde.store.layout import rules_key
 
@@ -18,7 +18,7 @@ def read_actions(backend: Backend, damages: list[str]) -> tuple[ActionRecord, ..
     return () if log is None else log.entries
 
 
-def action_documents(actions: Iterable[ActionRecord], episode: str) -> list[dict[str, Any]]:
+def action_documents(actions: Iterable[ActionRecord], episode: str) -> list[ActionDocument]:
     """The actions taken on one episode, as plain JSON values."""
     return [
         {

@@ -11,6 +11,7 @@ from sonde.read.actions import action_documents
 from sonde.read.causes import link_causes
 from sonde.read.documents import read_document
 from sonde.records.action import ActionRecord
+from sonde.records.documents import FindingDocument, RuleDocument
 from sonde.records.finding import Episode, Evaluation, Evaluations
 from sonde.store.backends import Backend
 from sonde.store.damage import MISSING
@@ -109,26 +110,24 @@ class EpisodesReader:
         return self._episodes
 
 
-def outcome_of(document: Mapping[str, Any]) -> str:
+def _outcome(episode: Episode) -> str:
     """The outcome of an episode: `ongoing`, or when it was resolved."""
-    if document["is_open"]:
+    if episode.is_open:
         return "ongoing"
-    if document["step"]:
-        return f"resolved at step {document['step'][1] + 1}"
-    return "resolved"
+    return "resolved" if episode.last_step is None else f"resolved at step {episode.last_step + 1}"
 
 
-def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> dict[str, Any]:
+def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> FindingDocument:
     """An episode with its actions, as in `sonde status --json`."""
     finding = episode.finding
-    steps = None if episode.first_step is None else [episode.first_step, episode.last_step]
-    document: dict[str, Any] = {
+    first_step, last_step = episode.first_step, episode.last_step
+    return {
         "id": episode.id,
         "rule": finding.rule,
         "message": finding.message,
         "severity": finding.severity.value,
         "advice": finding.advice,
-        "step": steps,
+        "step": None if first_step is None or last_step is None else [first_step, last_step],
         "time": [iso(episode.first_ns), iso(episode.last_ns)],
         "node": finding.node,
         "worker": finding.worker,
@@ -139,13 +138,13 @@ def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> 
         "is_open": episode.is_open,
         "evidence": dict(finding.evidence),
         "actions": action_documents(actions, episode.id),
+        "outcome": _outcome(episode),
     }
-    return {**document, "outcome": outcome_of(document)}
 
 
 def evaluation_document(
     evaluation: Evaluation, actions: Sequence[ActionRecord] = ()
-) -> dict[str, Any]:
+) -> RuleDocument:
     """A rule's evaluation with its actions, as plain JSON values."""
     return {
         "rule": evaluation.rule,

@@ -1,9 +1,9 @@
 """The overhead of recording a job, from the heartbeats of its launchers and workers."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from sonde.read.documents import read_document
+from sonde.records.documents import OverheadDocument
 from sonde.records.job import Overhead
 from sonde.records.worker import WorkerBeat
 from sonde.store.backends import Backend
@@ -12,7 +12,7 @@ from sonde.store.layout import WORKERS, is_number, parse_life, worker_folder, wo
 
 def combine_overhead(
     launchers: Sequence[Overhead], workers: Sequence[WorkerBeat]
-) -> dict[str, Any]:
+) -> OverheadDocument:
     """Sonde's overhead in a job.
 
     `hook_percent` is the time of hooks in the training thread in percent of step time, of the

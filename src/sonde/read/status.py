@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from sonde.clock import iso
 from sonde.read.coverage import coverage_from
@@ -11,6 +10,16 @@ from sonde.read.jobs import JobFacts, NodeAttempt
 from sonde.read.overhead import combine_overhead
 from sonde.read.training import Training, reported_steps
 from sonde.read.workers import WorkerLife
+from sonde.records.documents import (
+    ExitDocument,
+    LifeDocument,
+    LostDocument,
+    OpenWindowDocument,
+    OverheadDocument,
+    RecordingDocument,
+    RunDocument,
+    StatusDocument,
+)
 from sonde.records.job import Overhead
 from sonde.records.notice import Notice, NoticeKind
 from sonde.records.seen import Seen
@@ -25,7 +34,7 @@ def status_document(
     now_ns: int,
     more_damages: Sequence[str] = (),
     training: Training | None = None,
-) -> dict[str, Any]:
+) -> StatusDocument:
     """The status of a job as plain JSON values.
 
     Args:
@@ -75,7 +84,7 @@ def job_coverage(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen
     return coverage_from(frameworks, steps, shut, running_ns, damaged, lost)
 
 
-def _recording_notices(facts: JobFacts, more_damages: Sequence[str]) -> dict[str, Any]:
+def _recording_notices(facts: JobFacts, more_damages: Sequence[str]) -> RecordingDocument:
     notices, damages = facts.notices, facts.ledger.damages
     texts = {item.text for item in damages}
     more = [Damage("", text) for text in dict.fromkeys(more_damages) if text not in texts]
@@ -101,7 +110,7 @@ def _recording_notices(facts: JobFacts, more_damages: Sequence[str]) -> dict[str
     }
 
 
-def _run(facts: JobFacts, attempt: NodeAttempt) -> dict[str, Any]:
+def _run(facts: JobFacts, attempt: NodeAttempt) -> RunDocument:
     environment = attempt.surroundings
     return {
         "node": attempt.attempt.node,
@@ -121,7 +130,7 @@ def _run(facts: JobFacts, attempt: NodeAttempt) -> dict[str, Any]:
     }
 
 
-def _exit(facts: JobFacts, attempt: NodeAttempt) -> dict[str, Any] | None:
+def _exit(facts: JobFacts, attempt: NodeAttempt) -> ExitDocument | None:
     if attempt.exit is None:
         return None
     exit_ = explain_exit(attempt.exit, first_failure(facts.lives, attempt.attempt.number))
@@ -136,7 +145,7 @@ def _exit(facts: JobFacts, attempt: NodeAttempt) -> dict[str, Any] | None:
     }
 
 
-def _life(life: WorkerLife) -> dict[str, Any]:
+def _life(life: WorkerLife) -> LifeDocument:
     info, beat, failure = life.info, life.beat, life.failure
     return {
         "worker": info.rank,
@@ -155,7 +164,7 @@ def _life(life: WorkerLife) -> dict[str, Any]:
     }
 
 
-def _profiling(facts: JobFacts) -> list[dict[str, Any]]:
+def _profiling(facts: JobFacts) -> list[OpenWindowDocument]:
     """The profiling windows that are currently open."""
     attempts = {item.attempt.number for item in facts.latest if not item.state.is_over}
     beats = {
@@ -177,7 +186,7 @@ def _profiling(facts: JobFacts) -> list[dict[str, Any]]:
     ]
 
 
-def _overhead(facts: JobFacts) -> dict[str, Any] | None:
+def _overhead(facts: JobFacts) -> OverheadDocument | None:
     costs = [item.heartbeat.overhead for item in facts.latest if item.heartbeat is not None]
     attempts = {item.attempt.number for item in facts.latest}
     lives = [item for item in facts.lives if item.info.attempt in attempts]
@@ -193,7 +202,7 @@ def _with_reports(costs: list[Overhead], cpu_seconds: float) -> list[Overhead]:
     return [*ordered[:-1], *(cost.plus(cpu_seconds) for cost in ordered[-1:])]
 
 
-def _lost(notice: Notice) -> dict[str, Any]:
+def _lost(notice: Notice) -> LostDocument:
     return {
         "what": notice.what,
         "from": iso(notice.start_ns),
@@ -202,14 +211,14 @@ def _lost(notice: Notice) -> dict[str, Any]:
     }
 
 
-def _unsent(attempt: NodeAttempt) -> dict[str, Any]:
+def _unsent(attempt: NodeAttempt) -> LostDocument:
     """Data of a lost node that has not reached the store."""
     node = attempt.attempt.node
     reason = f"not sent to the store yet. To send it, run on {node}: sonde send {attempt.unsent}"
     return {"what": f"remaining data of node {node}", "from": None, "to": None, "reason": reason}
 
 
-def _damaged(damage: Damage) -> dict[str, Any]:
+def _damaged(damage: Damage) -> LostDocument:
     """A damaged or missing file, its content and time range."""
     content = damage.content
     is_in_text = content in ("", damage.key)

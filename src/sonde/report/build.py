@@ -13,6 +13,7 @@ from sonde.drawing.page import whole_page
 from sonde.formats import format_local_time
 from sonde.guard import Guard
 from sonde.records.chart import Spec
+from sonde.records.documents import FindingDocument
 from sonde.report.documents import report_document, rule_documents
 from sonde.report.findings import failure_traceback, finding_cards
 from sonde.report.sections import SECTIONS, FilledSection, charts_by_section, fill
@@ -80,7 +81,7 @@ class _Page:
     """The content of the page except for the charts."""
 
     status: Mapping[str, Any]
-    findings: list[dict[str, Any]]
+    findings: list[FindingDocument]
     now: str
     failed: Mapping[str, str]  # names of charts, and their errors
 

@@ -1,7 +1,7 @@
 """Findings and rule evaluations of a job, as data frames."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from sonde.errors import UsageError
 from sonde.read.findings import episode_document, evaluation_document
 from sonde.records.action import ActionRecord
+from sonde.records.documents import FindingDocument, RuleDocument
 from sonde.records.finding import Episode, Evaluation, RuleStatus, Severity
 from sonde.records.seen import Seen
 from sonde.results.rule_coverage import Coverage
@@ -43,13 +44,13 @@ class Findings(Frame):
         """The highest severity."""
         return max((episode.severity for episode in self.episodes), key=_rank, default=None)
 
-    def documents(self) -> list[dict[str, Any]]:
+    def documents(self) -> list[FindingDocument]:
         """As plain JSON values."""
         return [episode_document(episode, self.actions) for episode in self.episodes]
 
     def to_arrow(self) -> pa.Table:
         """One row per finding."""
-        rows = self.documents()
+        rows: Sequence[Mapping[str, Any]] = self.documents()
         texts = ("rule", "severity", "message", "node", "device", "tensor", "advice")
         columns = {name: from_texts([str(row[name] or "") for row in rows]) for name in texts}
         columns["evidence"] = from_texts([json.dumps(row["evidence"]) for row in rows])
@@ -121,13 +122,13 @@ class Judgement(Frame):
         """How many rules had enough data, and what the others lack."""
         return coverage_of(self.evaluations, self.seen)
 
-    def documents(self) -> list[dict[str, Any]]:
+    def documents(self) -> list[RuleDocument]:
         """As plain JSON values, as in `sonde status --json`."""
         return [evaluation_document(evaluation, self.actions) for evaluation in self.evaluations]
 
     def to_arrow(self) -> pa.Table:
         """One row per rule."""
-        rows = self.documents()
+        rows: Sequence[Mapping[str, Any]] = self.documents()
         texts = ("rule", "status", "setting", "reason")
         columns = {name: from_texts([str(row[name] or "") for row in rows]) for name in texts}
         for name in ("datapoints", "triggered"):

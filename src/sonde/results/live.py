@@ -1,6 +1,6 @@
 """The current state of a job and its machines; None where a value is unknown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from sonde.read.open_job import OpenJob
 from sonde.read.status import status_document
 from sonde.read.system import SystemReader
 from sonde.read.training import Training, read_recent_training
+from sonde.records.documents import FindingDocument, StatusDocument
 from sonde.records.job import JobState
 from sonde.results.recent_samples import COLUMN_SECONDS, COLUMNS, Recent
 from sonde.results.rule_coverage import coverage_in
@@ -146,18 +147,19 @@ class NodeNow:
 class JobNow:
     """The status document of a job and the state of its nodes."""
 
-    status: dict[str, Any]
+    status: StatusDocument
     time_ns: int
     is_over: bool
     nodes: tuple[NodeNow, ...]
-    findings: tuple[dict[str, Any], ...] = ()  # causes before consequences, the most severe first
+    findings: tuple[FindingDocument, ...] = ()  # causes before consequences, the most severe first
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
         keys = ("job", "state", "exit", "start_time", "end_time", "duration_seconds", "overhead")
+        status: Mapping[str, Any] = self.status
         return {
             "time": iso(self.time_ns),
-            **{key: self.status[key] for key in keys},
+            **{key: status[key] for key in keys},
             **{key: self.status[key] for key in ("steps", "phases", "losses", "workers")},
             "seen": self.status["seen"],
             "coverage": coverage_in(self.status).document(),

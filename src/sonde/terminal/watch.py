@@ -5,7 +5,6 @@ Uses only the sixteen colors of the terminal, so that light and dark themes work
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.text import Text
 
@@ -19,6 +18,7 @@ from sonde.formats import (
     format_percent,
     pluralize,
 )
+from sonde.records.documents import StatusDocument
 from sonde.records.notice import notice_label
 from sonde.results.coverage import unrecorded_line
 from sonde.results.live import JobNow, Level, NodeNow
@@ -156,7 +156,7 @@ def _node_blocks(node: NodeNow, width: int, room: int | None) -> list[_Block]:
     ]
 
 
-def _training(status: dict[str, Any], width: int) -> list[Text]:
+def _training(status: StatusDocument, width: int) -> list[Text]:
     """Steps, losses and the share of each phase, in the first mode."""
     if not status["steps"]:
         return []
@@ -331,16 +331,17 @@ def _spaces(node: NodeNow) -> list[Text]:
     return [line]
 
 
-def _dead_nodes(status: dict[str, Any]) -> list[Text]:
+def _dead_nodes(status: StatusDocument) -> list[Text]:
     """Nodes that failed while others continue."""
-    dead = [run for run in status["runs"] if run["exit"] and run["state"] != "completed"]
-    return [
+    lines = [
         Text(f"{run['node']} {run['state']}: {run['exit']['message'] or '–'}", "red")
-        for run in dead[:_MAX_NOTICES]
+        for run in status["runs"]
+        if run["exit"] and run["state"] != "completed"
     ]
+    return lines[:_MAX_NOTICES]
 
 
-def _notices(status: dict[str, Any]) -> list[Text]:
+def _notices(status: StatusDocument) -> list[Text]:
     """Lost data, disabled collectors and notices, latest last."""
     lost = [(gap["from"], "data lost", gap["what"], gap["reason"]) for gap in status["lost"]]
     off = [
