@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sonde.analyze.resources import count_busy_devices, mean_of_devices, spread_of, sum_of_devices
+from sonde.analyze.resources import (
+    count_busy_devices,
+    mean_of_devices,
+    mean_of_samples,
+    spread_of,
+    sum_of_devices,
+)
 from sonde.records.arrays import FloatArray
 
 measured = arrays(
@@ -27,6 +33,13 @@ def test_devices_without_values_are_ignored() -> None:
     assert mean_of_devices(values)[:2].tolist() == [20.0, 50.0]
     assert np.isnan(mean_of_devices(values)[2])
     assert np.isnan(sum_of_devices(values)[2])
+
+
+def test_every_known_sample_counts_the_same_in_a_mean() -> None:
+    first, second = np.array([[10.0, np.nan], [20.0, 30.0]]), np.array([100.0])
+    assert mean_of_samples(first, second) == pytest.approx(40.0)
+    assert np.isnan(mean_of_samples())
+    assert np.isnan(mean_of_samples(np.full(3, np.nan)))
 
 
 def test_only_devices_with_a_minimum_utilization_are_busy() -> None:

@@ -130,3 +130,17 @@ def test_rules_use_the_same_share_for_the_steps_that_they_count(job: Job) -> Non
     counted = steps[~steps["profiled"] & steps["step"].between(first, last)]
     expected = 100 * counted["data_wait"].sum() / counted["seconds"].sum()
     assert finding.evidence["lost_percent"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_mean_utilization_counts_every_sample(kind: str, job: Job, dashboard: ApiClient) -> None:
+    metric = f"{kind}.utilization_percent"
+    samples = job.system(metric).to_pandas()
+    names = ["cpu.utilization_percent"] if kind == "cpu" else [f"{metric}/gpu{n}" for n in (0, 1)]
+    expected = np.nanmean(samples[names].to_numpy(np.float64))
+    [figures] = job.compare().figures
+    assert getattr(figures, f"{kind}_percent") == pytest.approx(expected)
+    answer = dashboard.document("breakdown")["system"]
+    assert answer["range"][metric]["mean"] == pytest.approx(expected)
+    report = job.check("ProfilerReport")["ProfilerReport"].summary
+    assert report[f"mean {metric}"] == pytest.approx(expected)

@@ -38,6 +38,18 @@ def mean_of_devices(values: npt.NDArray[np.floating]) -> FloatArray:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
+def mean_of_samples(*values: npt.NDArray[np.floating]) -> float:
+    """Return the mean of all known samples; NaN if no value is known.
+
+    The mean utilization of a node, a device or a job: every sample counts the same. Of a metric
+    that was recorded for the node as a whole, such as the CPU, only that series counts; else the
+    series of all devices.
+    """
+    sums = [float(np.nansum(part, dtype=np.float64)) for part in values]
+    counts = [int(np.count_nonzero(~np.isnan(part))) for part in values]
+    return sum(sums) / sum(counts) if sum(counts) else float("nan")
+
+
 def sum_of_devices(values: npt.NDArray[np.floating]) -> FloatArray:
     """Return the sum over devices at each tick; NaN if no value is known."""
     is_known = ~np.isnan(values)
@@ -49,9 +61,8 @@ def spread_of(values: FloatArray) -> Spread:
     """Return exact minimum, percentiles, maximum and mean of the known values."""
     known = values[~np.isnan(values)]
     [numbers] = percentiles(values[None, :], _PERCENTAGES)
-    mean = float(known.mean()) if len(known) else float("nan")
     minimum, p50, p90, p95, p99, maximum = (float(number) for number in numbers)
-    return Spread(len(known), minimum, p50, p90, p95, p99, maximum, mean)
+    return Spread(len(known), minimum, p50, p90, p95, p99, maximum, mean_of_samples(known))
 
 
 def count_busy_devices(values: npt.NDArray[np.floating], min_mean: float = BUSY_PERCENT) -> int:

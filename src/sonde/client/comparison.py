@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sonde.analyze.resources import mean_of_samples
+from sonde.drawing.cells import format_cell
 from sonde.records.chart import Bars, BarSeries, Group, Spec
-from sonde.results.charts import lines, step_lines
+from sonde.results.charts import lines, step_lines, unit_of
+from sonde.results.machines import main_series
 from sonde.results.record_rows import RecordRows
 from sonde.results.scalars import described
 from sonde.results.tables import Frame, aligned
@@ -83,7 +86,11 @@ class JobComparison(Frame):
     def __repr__(self) -> str:
         names = [field.name for field in fields(JobFigures)]
         rows = [
-            [name, *(_cell(getattr(figures, name)) for figures in self.figures)] for name in names
+            [
+                name,
+                *(format_cell(getattr(figures, name), unit_of(name)) for figures in self.figures),
+            ]
+            for name in names
         ]
         return aligned(rows, left_columns=1)
 
@@ -165,12 +172,9 @@ def _losses(job: "Job") -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 
 
 def _mean_utilization(job: "Job", metric: str) -> float:
-    """The mean over all devices and nodes."""
-    rollups = job.system(metric).buckets(1000).rollups
-    means = [rollup.mean[row] for _, rollup in rollups for row in range(len(rollup.mean))]
-    values = np.concatenate([np.empty(0), *means])
-    values = values[np.isfinite(values)]
-    return float(values.mean()) if len(values) else _NAN
+    """The mean over all nodes and, if there is no series of the whole node, all devices."""
+    readers = job.system(metric).readers
+    return mean_of_samples(*(reader.samples(main_series(reader, metric))[1] for reader in readers))
 
 
 def _means(jobs: "Sequence[Job]", phase: str) -> tuple[float | None, ...]:
@@ -179,7 +183,3 @@ def _means(jobs: "Sequence[Job]", phase: str) -> tuple[float | None, ...]:
         rows = {row.phase: row.mean for row in job.steps().statistics().rows}
         means.append(rows.get(phase))
     return tuple(means)
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

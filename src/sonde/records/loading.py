@@ -97,7 +97,5 @@ class LoaderRecord:
     step_seconds: Sequence[float] = ()  # of the steps it serves, without data waits
     step_waits: Sequence[float] = ()  # data wait of each of those steps
     batches_per_step: float = 1.0  # of those steps
-    waited_percent: float | None = (
-        None  # data wait of all steps of its mode, profiled ones excluded
-    )
+    waited_percent: float | None = None  # data wait of all unprofiled steps of its mode
     host: LoaderHost = LoaderHost()

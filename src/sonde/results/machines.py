@@ -41,6 +41,11 @@ def series_of(reader: SystemReader, metric: str, *, is_whole: bool = False) -> t
     return tuple(sorted(series, key=lambda each: natural_sort_key(each.device)))
 
 
+def main_series(reader: SystemReader, metric: str) -> tuple[Series, ...]:
+    """The series of the whole node if it was recorded, else those of its devices."""
+    return series_of(reader, metric, is_whole=True) or series_of(reader, metric)
+
+
 def samples_of(
     reader: SystemReader, metric: str, *, is_whole: bool = False, within: TimeRange = EVER
 ) -> Samples | None:

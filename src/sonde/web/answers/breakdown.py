@@ -7,14 +7,16 @@ import numpy as np
 
 from sonde.analyze.durations import durations_of
 from sonde.analyze.extents import Extents
-from sonde.analyze.natural_sort import natural_sort_key
 from sonde.analyze.phase_modules import module_shares
+from sonde.analyze.resources import mean_of_samples
 from sonde.clock import NANOSECONDS
 from sonde.read.jobs import JobFacts
 from sonde.records.ranges import TimeRange
 from sonde.records.step import Phase
+from sonde.results.machines import main_series
 from sonde.store import layout
 from sonde.store.format import OPERATIONS
+from sonde.store.rollups import Floats
 from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.intervals import PHASE, STEP, USER, Intervals
 from sonde.web.query_params import Query
@@ -154,28 +156,21 @@ def system_means(job: SharedJob, node: str, window: TimeRange) -> dict[str, Any]
     means_by_metric: dict[str, Any] = {}
     with job.node(node) as reader:
         for metric in _METRICS:
-            series = reader.series(metric, "") or reader.series(metric)
+            series = main_series(reader, metric)
             if not series:
                 continue
             _, values = reader.samples(series, window)
-            means = [_mean(row) for row in values]
-            finite = [mean for mean in means if mean is not None]
-            entry: dict[str, Any] = {
-                "unit": series[0].metric.unit,
-                "mean": sum(finite) / len(finite) if finite else None,
-            }
+            entry: dict[str, Any] = {"unit": series[0].metric.unit, "mean": _mean(values)}
             if series[0].device:
-                devices = dict(zip((each.device for each in series), means, strict=True))
-                entry["devices"] = {
-                    key: devices[key] for key in sorted(devices, key=natural_sort_key)
-                }
+                devices = (each.device for each in series)
+                entry["devices"] = dict(zip(devices, map(_mean, values), strict=True))
             means_by_metric[metric] = entry
     return means_by_metric
 
 
-def _mean(values: Any) -> float | None:
-    finite = values[~np.isnan(values)]
-    return float(finite.mean(dtype=np.float64)) if len(finite) else None
+def _mean(values: Floats) -> float | None:
+    mean = mean_of_samples(values)
+    return None if np.isnan(mean) else mean
 
 
 def _node(facts: JobFacts, worker: int | None) -> str:
