@@ -33,7 +33,10 @@ def robust_deviation(values: npt.ArrayLike, center: float | None = None) -> floa
 
 
 def outlier_limit(
-    seconds: FloatArray, deviations: float = STEP_DEVIATIONS, factor: float = STEP_FACTOR
+    seconds: FloatArray,
+    deviations: float = STEP_DEVIATIONS,
+    factor: float = STEP_FACTOR,
+    center: float | None = None,
 ) -> float:
     """Return the duration above which a step is an outlier; infinite without steps.
 
@@ -41,10 +44,11 @@ def outlier_limit(
         seconds: Durations of the steps.
         deviations: Minimum distance from the median, in robust deviations.
         factor: Minimum ratio to the median.
+        center: The duration to use instead of the median.
     """
     if not len(seconds):
         return float("inf")
-    median = float(np.median(seconds))
+    median = float(np.median(seconds)) if center is None else center
     return max(median + deviations * robust_deviation(seconds, median), factor * median)
 
 

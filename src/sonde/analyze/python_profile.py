@@ -269,11 +269,3 @@ def compare_functions(
     return sorted(
         results, key=lambda result: -abs(result.self_seconds[0] - result.self_seconds[-1])
     )
-
-
-def outlier_steps(durations: Mapping[int, float], factor: float) -> list[int]:
-    """Return the steps that took longer than N times the median."""
-    if not durations:
-        return []
-    median = float(np.median(list(durations.values())))
-    return sorted(step for step, seconds in durations.items() if seconds > factor * median)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.analyze.flame import flame_of
-from sonde.analyze.outliers import STEP_FACTOR
+from sonde.analyze.outliers import STEP_FACTOR, outlier_limit
 from sonde.analyze.python_profile import (
     FunctionComparison,
     HotSpot,
@@ -20,7 +20,6 @@ from sonde.analyze.python_profile import (
     of_file,
     of_function,
     of_module,
-    outlier_steps,
     short_file,
 )
 from sonde.clock import NANOSECONDS
@@ -142,12 +141,12 @@ class PythonTime(Frame):
         """Compare functions in slow training steps and in the others.
 
         Args:
-            factor: A step is slow above this multiple of the median.
+            factor: A step is slow above this multiple of the median and three deviations above it.
         """
         slow = self._slow_steps(factor)
         names = ("slow steps", "other steps")
         if not slow:
-            why = f"No profiled training step took longer than {factor:g}× the median"
+            why = f"No outliers among the profiled training steps (factor {factor:g})"
             return Comparison(names, (), (), why)
         groups: dict[str, tuple[list[NodeTimes], int]] = {name: ([], 0) for name in names}
         for window in self.windows:
@@ -235,9 +234,11 @@ class PythonTime(Frame):
                 table = read_steps(
                     reader, Mode.TRAIN.value, StepRange(min(profiled), max(profiled) + 1)
                 )
-                pairs = zip(table.steps.tolist(), table.durations_ns.tolist(), strict=True)
-                durations = {step: ns / NANOSECONDS for step, ns in pairs if step in profiled}
-                slow |= {(reader.rank, step) for step in outlier_steps(durations, factor)}
+                is_profiled = np.isin(table.steps, sorted(profiled))
+                seconds = table.durations_ns / NANOSECONDS
+                limit = outlier_limit(seconds[is_profiled], factor=factor)
+                steps = table.steps[is_profiled & (seconds > limit)].tolist()
+                slow |= {(reader.rank, step) for step in steps}
         return slow
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from sonde.analyze.outliers import robust_deviation
+from sonde.analyze.outliers import STEP_DEVIATIONS, STEP_FACTOR, outlier_limit
 from sonde.analyze.robust import median_of, quantile_of
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent
@@ -43,7 +43,7 @@ class Calibration:
     settling_steps: int = 10  # compilation, cold caches, first batches
     recent_steps: int = 400  # for the median
     min_steps: int = 50
-    min_factor: float = 1.5  # of the median
+    min_factor: float = STEP_FACTOR  # of the median, as on all screens
     # of the ratio of third quartile to median; 6 is 4 standard deviations of a normal distribution
     quartile_power: float = 6.0
     regular_quartile_power: float = 3.0  # the same, for long steps that recur every N steps
@@ -117,7 +117,7 @@ class StepOutlier(Rule):
     shards), periodic logging or saving, garbage collection, or other processes on the machine.
     """
 
-    stddev: Positive = 3.0
+    stddev: Positive = STEP_DEVIATIONS
     n_outliers: Count = 10
     mode: Literal["train", "eval", "predict"] | None = None
 
@@ -248,12 +248,11 @@ class StepOutlier(Rule):
 
         If step times vary widely, the limit is higher, unless `stddev` was set explicitly.
         """
-        deviation = robust_deviation(ordered, median)
         factor = LIMITS.min_factor
         if "stddev" not in self.explicit_parameters:
             ratio = quantile_of(ordered, 0.75) / max(median, _EPSILON_SECONDS)
             factor = max(factor, min(ratio, LIMITS.max_quartile_ratio) ** quartile_power)
-        return max(median + self.stddev * deviation, factor * median)
+        return outlier_limit(ordered, self.stddev, factor, median)
 
     def _add_outliers(
         self, window: Window, table: StepTable, outliers: _Outliers, state: State
