@@ -46,8 +46,8 @@ STEPS = {
     "policy_gradient": [(20, 20)],
     "raises": [(9, 0)],
     "raises_and_continues": [(8, 0)],
-    "recomputed": [(12, 0)],
-    "released": [(10, 0)],
+    "activation_checkpointing": [(12, 0)],
+    "releases_memory": [(10, 0)],
     "scaler_fp16": [(20, 0)],
     "spawned": [(15, 0), (15, 0)],
     "strict_settings": [(12, 0)],
@@ -72,8 +72,14 @@ LOSS_PER_STEP = (
     *("autocast_bf16", "cnn_evaluation", "compiled_fullgraph", "compiled_model", "exits"),
     *("fsdp2_adamw", "manual_sgd", "lbfgs", "own_optimizer", "alternating_optimizers"),
     *("gru_packed", "saves_all_values", "loader_spawned", "loader_workers", "unusual_parameters"),
-    *("optimizer_in_backward", "plain_loop", "policy_gradient", "raises", "recomputed"),
-    *("released", "scaler_fp16", "strict_settings", "transformer_tied"),
+    *(
+        "optimizer_in_backward",
+        "plain_loop",
+        "policy_gradient",
+        "raises",
+        "activation_checkpointing",
+    ),
+    *("releases_memory", "scaler_fp16", "strict_settings", "transformer_tied"),
 )
 
 # one printed loss per backward pass, divided by the number of passes

@@ -101,6 +101,12 @@ def test_time_hidden_by_asynchronous_calls_is_not_exposed() -> None:
     assert table["exposed_seconds"].to_pylist() == pytest.approx([0.0005] * 2 * STEPS)
 
 
+def test_exposed_time_is_never_longer_than_the_call() -> None:
+    detail: dict[str, Any] = {"async": True, "call_ns": 100_000, "wait_ns": 60_000_000_000}
+    table = trained(**detail).job().collectives().to_arrow()
+    assert table["exposed_seconds"].to_pylist() == table["seconds"].to_pylist()
+
+
 def test_exposed_time_in_a_trace_is_not_covered_by_computation() -> None:
     job = FakeJob()
     worker = job.worker()

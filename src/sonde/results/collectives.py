@@ -246,7 +246,10 @@ def _joined(arrays: Sequence[IntArray]) -> IntArray:
 
 
 def _exposed(reader: WorkerReader, calls: Calls) -> IntArray:
-    """Exposed time: as recorded, or the part of a call not covered by computation."""
+    """Exposed time: as recorded, or the part of a call not covered by computation.
+
+    Never longer than the call: a thread that gets no core after it is not waiting for the call.
+    """
     exposed = np.array([call.exposed_ns for call in calls.calls], dtype=np.int64)
     for device in {call.device for call in calls.calls if call.exposed_ns == UNKNOWN}:
         is_selected = np.array(
@@ -255,7 +258,7 @@ def _exposed(reader: WorkerReader, calls: Calls) -> IntArray:
         starts_ns, ends_ns = calls.starts_ns[is_selected], calls.ends_ns[is_selected]
         computing = _computing(reader, device, int(starts_ns.min()), int(ends_ns.max()))
         exposed[is_selected] = ends_ns - starts_ns - computing.covered_ns(starts_ns, ends_ns)
-    return exposed
+    return np.minimum(exposed, calls.ends_ns - calls.starts_ns)
 
 
 def _computing(reader: WorkerReader, device: str, first_ns: int, last_ns: int) -> Extents:
