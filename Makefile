@@ -147,6 +147,10 @@ ui-check: $(UI_READY) ## Check and test the dashboard; fail if the committed bui
 	diff --recursive --brief build/ui/web/assets src/sonde/web/assets
 	diff --recursive --brief build/ui/drawing/assets src/sonde/drawing/assets
 
+.PHONY: startup
+startup: $(READY) ## Write the modules that the hook waits for, and the checksum of its first module
+	$(BIN)/python -m tests.startup_module
+
 .PHONY: texts
 texts: $(READY) $(UI_READY) ## Rewrite the lists of all texts the program prints, for review
 	$(BIN)/python -m tests.texts

@@ -1,4 +1,4 @@
-"""Files that the startup module writes into the job's folder, before Sonde is loaded."""
+"""The startup module: what it awaits, and the files it writes before Sonde is loaded."""
 
 from pathlib import Path
 
@@ -6,7 +6,9 @@ import pytest
 
 from sonde.hook import injected
 from sonde.hook.inject import sitecustomize
+from tests.startup_module import files, modules_of_adapters
 
+NAMES = sorted(modules_of_adapters())
 ATTEMPT = "nodes/a/attempt-001"
 
 
@@ -25,6 +27,24 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write_files() -> None:
     injected.note_framework("torch", "2.9.0+cu128")
     sitecustomize.record_failure("SyntaxError: invalid syntax")
+
+
+def test_the_startup_module_awaits_what_the_adapters_declare() -> None:
+    stale = [path.name for path, text in files().items() if path.read_text() != text]
+    assert not stale, f"{', '.join(stale)}: out of date; run `make startup`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_adapter_awaits_modules_of_its_framework(name: str) -> None:
+    awaited = modules_of_adapters()[name]
+    assert awaited
+    assert all(module == name or module.startswith(f"{name}.") for module in awaited)
+
+
+def test_frameworks_without_an_adapter_are_awaited_and_reported() -> None:
+    of_adapters = {module for modules in modules_of_adapters().values() for module in modules}
+    others = sitecustomize._awaited.keys() - of_adapters - {injected._PROCESSES}
+    assert others == injected._UNSUPPORTED
 
 
 def test_frameworks_and_failures_are_written(job: Path) -> None:

@@ -18,8 +18,8 @@ _OPTIONS = re.compile(r"-(?P<letters>[^cmWXQ-]+)?(?P<last>[cmWXQ])?(?P<value>.*)
 _FIRST_LINE_BYTES = 512
 _NOT_LOADED = "Sonde's hook could not be loaded into the process"
 
-# Checksum of hook/inject/sitecustomize.py; a test prints the new value after a change.
-STARTUP_CRC32 = 0x9B9DE7CB
+# Checksum of hook/inject/sitecustomize.py; `make startup` writes it.
+STARTUP_CRC32 = 0x7A0D06A0
 
 
 def why_isolated(command: Sequence[str], injected: Path) -> str | None:

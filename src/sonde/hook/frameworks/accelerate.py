@@ -12,6 +12,7 @@ class Accelerate(OnTorch):
     """Reports the undivided loss, and the time spent on checkpoints."""
 
     package = "accelerate"
+    awaits = ("accelerate",)
 
     def _wrap(self, patches: Patches) -> None:
         accelerator = import_module("accelerate").Accelerator

@@ -15,6 +15,7 @@ class Keras(OnTorch):
     """Records what `evaluate` returns, and marks the passes of `predict`."""
 
     package = "keras"
+    awaits = ("keras.src.backend.torch.trainer",)
     version_in = "keras.src.version"  # the package itself is not fully imported yet
 
     def _wrap(self, patches: Patches) -> None:

@@ -20,6 +20,7 @@ class Lightning(OnTorch):
     """Reports what Lightning's Trainer does outside of PyTorch."""
 
     package = "lightning"
+    awaits = ("lightning.pytorch",)
     home = "lightning.pytorch"  # the module that contains the loops
     source = "lightning"
 

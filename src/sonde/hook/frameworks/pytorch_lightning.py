@@ -7,4 +7,5 @@ class PyTorchLightning(Lightning):
     """The Lightning adapter for `pytorch_lightning`."""
 
     package = "pytorch_lightning"
+    awaits = ("pytorch_lightning",)
     home = "pytorch_lightning"

@@ -50,6 +50,8 @@ from sonde.hook.torch.tensors.tensor_records import TensorRecords
 class PyTorch(Adapter):
     """Assembles the PyTorch hooks, once per process."""
 
+    awaits = ("torch", "torch.distributed.checkpoint")
+
     def __init__(self) -> None:
         self._patches = Patches()
 

@@ -17,6 +17,7 @@ class Transformers(OnTorch):
     """Reports what the Trainer does outside of PyTorch."""
 
     package = "transformers"
+    awaits = ("transformers.trainer",)
     source = "huggingface"
 
     def _wrap(self, patches: Patches) -> None:

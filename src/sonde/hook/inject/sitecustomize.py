@@ -17,12 +17,20 @@ if TYPE_CHECKING:
 
 _FOLDER = os.path.join("sonde", "hook", "inject")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# torch comes before the frameworks that are built on it
+# written by `make startup` from the adapters in hook/frameworks
+_BY_ADAPTERS = (
+    "torch",
+    "torch.distributed.checkpoint",
+    "accelerate",
+    "keras.src.backend.torch.trainer",
+    "lightning.pytorch",
+    "pytorch_lightning",
+    "transformers.trainer",
+)
 _awaited = dict.fromkeys(
     (
-        *("torch", "torch.distributed.checkpoint", "accelerate", "transformers.trainer"),
-        *("lightning.pytorch", "pytorch_lightning", "multiprocessing.process"),
-        "keras.src.backend.torch.trainer",
+        *_BY_ADAPTERS,
+        "multiprocessing.process",
         # unsupported frameworks: only their import is recorded
         *("tensorflow", "jax", "xgboost", "lightgbm", "catboost", "sklearn"),
     )
