@@ -53,7 +53,7 @@ class Checksums(StateCheck):
     def __init__(self, context: CheckContext) -> None:
         super().__init__(context)
         self._replicas = Replicas(context.session, context.modules, context.names)
-        context.modules.deferred.policy.is_exact = self.is_due
+        context.modules.deferred.policy.inspect_at(self.is_due)
         self._last_step = -1
         self._interval = CheckInterval(context.session)
         self._seconds = 0.0  # cost of the last checksums, in both threads

@@ -60,12 +60,12 @@ class Fingerprints(StateCheck):
         self._version: tuple[int, int] | None = None  # of the models and parameters to select from
         nothing: list[tuple[_Selection, int]] = []
         self._take_deferred = session.guard.shield(self.name, self._take, nothing)
-        self._deferred.readers[FINGERPRINTS] = self._read
+        self._deferred.on_note(FINGERPRINTS, self._read)
 
     def before_update(self, _optimizer: Optimizer, _number: int) -> None:
         """Record fingerprints before the first optimizer of a step updates."""
         if not self._replicas.are_compared:
-            self._deferred.update.fingerprints = None
+            self._deferred.update.set_fingerprints(None)
             return
         step = self._session.steps.number
         if step == self._last_step:
@@ -75,7 +75,8 @@ class Fingerprints(StateCheck):
             self._version = self._replicas.version
             self._selections = self._select_all()
         self._record(self._take(), (Mode.TRAIN.value, step))
-        self._deferred.update.fingerprints = self._take_deferred if self._selections else None
+        take = self._take_deferred if self._selections else None
+        self._deferred.update.set_fingerprints(take)
 
     def _select_all(self) -> list[_Selection]:
         selections = [self._select(model) for model in self._replicas.find()]

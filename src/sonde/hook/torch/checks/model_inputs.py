@@ -46,8 +46,8 @@ class ModelInputs(StateCheck):
         self._reuse = SampleReuse(session)
         self._means = BatchMeans(session, "input")
         self.begin()
-        self._deferred.current.on_begin = session.guard.shield(
-            self.name, self._sample_deferred, None
+        self._deferred.current.listen(
+            begins=session.guard.shield(self.name, self._sample_deferred, None)
         )
 
     def begin(self) -> None:

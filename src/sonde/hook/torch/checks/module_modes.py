@@ -40,7 +40,7 @@ class ModuleModes(StateCheck):
         super().__init__(context)
         self._modules = context.modules
         self._names = context.names
-        context.modules.deferred.policy.vetoes.append(lambda: bool(self._models_in_eval))
+        context.modules.deferred.policy.veto_while(lambda: bool(self._models_in_eval))
         self._sensitive: dict[int, tuple[int, Sensitive]] = {}
         self._passes: dict[tuple[int, bool], tuple[bool, int]] = {}  # last mode, passes
         self._trained: dict[int, int] = {}  # passes with gradients in train mode, by model

@@ -58,8 +58,8 @@ class NonFiniteOrigin(StateCheck):
         shield = context.session.guard.shield
         context.session.listeners.on_non_finite(self._on_non_finite)
         context.losses.on_non_finite.append(shield(self.name, self._on_bad_loss, None))
-        context.modules.deferred.current.on_bad_loss.append(
-            shield(self.name, self._on_deferred_pass, None)
+        context.modules.deferred.current.listen(
+            bad_loss=shield(self.name, self._on_deferred_pass, None)
         )
 
     def forward_begins(

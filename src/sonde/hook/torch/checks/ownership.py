@@ -120,7 +120,7 @@ class Ownership(StateCheck):
         self._price = Measurement()
         self._history = _History()
         self._uses = LayerUses(context.modules)
-        context.modules.deferred.policy.vetoes.append(self._is_comparing)
+        context.modules.deferred.policy.veto_while(self._is_comparing)
 
     def _is_comparing(self) -> bool:
         """Whether a window is open, so that every step is needed."""

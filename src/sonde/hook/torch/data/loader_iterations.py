@@ -64,6 +64,10 @@ class Feeds:
         self.batch: Any = None  # of the current evaluation pass
         self.batch_of: Callable[..., Any] = _no_batch  # creates the batch
 
+    def create_batches_with(self, batch_of: Callable[..., Any]) -> None:
+        """Set the function that creates the batch of an evaluation pass from its arguments."""
+        self.batch_of = batch_of
+
     def count_training(self, passes: int) -> None:
         """Count training passes that ran without hooks."""
         self.training_passes += passes

@@ -59,7 +59,7 @@ class BackwardPasses:
         patches.wrap(torch.autograd, "backward", self._wrap_backward)
         for owner in (Optimizer, torch.nn.Module):
             patches.wrap(owner, "zero_grad", self._wrap_zero_grad, is_removable=True)
-        self._deferred.readers[BACKWARD] = self._read_backward
+        self._deferred.on_note(BACKWARD, self._read_backward)
 
     def _wrap_backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
         begins = self._session.hook("backward passes", self._begins, None)

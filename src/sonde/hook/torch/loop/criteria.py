@@ -69,7 +69,7 @@ class Criteria:
         self._losses: list[tuple[str, Tensor | float]] = []
         modules.passes.listen("losses of evaluations", self._pass_begins, self._pass_ends)
         modules.passes.at_evaluation.append(self._on_deferred_pass)
-        modules.deferred.readers[LOSS] = self._on_deferred_loss
+        modules.deferred.on_note(LOSS, self._on_deferred_loss)
         modules.on_found.append(session.guard.shield("loss modules", self._hook_loss_modules, None))
         session.listeners.on_step("losses outside of training", self._after_step)
         session.listeners.on_end(self._settle)

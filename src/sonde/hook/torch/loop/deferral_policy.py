@@ -23,7 +23,7 @@ class DeferralPolicy:
     """Limits deferral by what is due, requested or affordable."""
 
     __slots__ = (
-        *("vetoes", "is_exact", "max_steps"),
+        *("max_steps", "_vetoes", "_is_exact"),
         *("_session", "_inspections", "_steps_until_due"),
     )
 
@@ -38,9 +38,17 @@ class DeferralPolicy:
         self._steps_until_due = steps_until_due
         self.max_steps = _MAX_STEPS
         # whether values of a step are compared between workers
-        self.is_exact: Callable[[int], bool] = lambda _step: False
+        self._is_exact: Callable[[int], bool] = lambda _step: False
         # checks that currently need every step
-        self.vetoes: list[Callable[[], bool]] = [lambda: session.requests.last_step.is_near]
+        self._vetoes: list[Callable[[], bool]] = [lambda: session.requests.last_step.is_near]
+
+    def veto_while(self, condition: Callable[[], bool]) -> None:
+        """Inspect every step while a condition holds."""
+        self._vetoes.append(condition)
+
+    def inspect_at(self, is_exact: Callable[[int], bool]) -> None:
+        """Set which steps are inspected because their values are compared between workers."""
+        self._is_exact = is_exact
 
     def may_skip_inspection(self) -> bool:
         """Whether nothing requires inspecting the next steps."""
@@ -49,7 +57,7 @@ class DeferralPolicy:
             session.steps.counts["train"] >= _SETTLED_STEPS
             and not session.settings.stop_on_non_finite
             and not _is_cuda_in_use()
-            and not any(veto() for veto in self.vetoes)
+            and not any(veto() for veto in self._vetoes)
             and "notes" not in session.guard.failed
         )
 
@@ -103,6 +111,6 @@ class DeferralPolicy:
         session, first = self._session, self._session.steps.number
         for count in range(max_steps):
             number = first + count
-            if session.plan.due_exactly(Mode.TRAIN, number) or self.is_exact(number):
+            if session.plan.due_exactly(Mode.TRAIN, number) or self._is_exact(number):
                 return count
         return max_steps

@@ -24,8 +24,14 @@ from sonde.hook.torch.tensors.graph_inputs import inputs_in_graph
 
 DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES, FINGERPRINTS = range(8)
 Note = tuple[int, int, int, Any, Any]  # kind, start, end, and two values that depend on the kind
+ReadNote = Callable[[Note], None]
 
 TensorReferences = list[tuple[Any, "weakref.ref[Tensor]"]]  # by position or name
+
+# called with whether the pass trains, and its arguments
+OnPass = Callable[[bool, tuple[Any, ...], dict[str, Any]], None]
+OnBadLoss = Callable[[TensorReferences], None]  # called with the inputs
+TakeFingerprints = Callable[[], list[Any]]
 
 _MAX_NOTES = 1024
 _MAX_DELAY_NS = NANOSECONDS  # until notes are visible to readers
@@ -36,13 +42,12 @@ class DeferredPass:
 
     __slots__ = (
         *("depth", "outermost", "start_ns", "is_evaluating", "is_in_backward"),
-        *("inner_losses", "inputs", "on_begin", "on_bad_loss"),
+        *("inner_losses", "inputs", "on_begin", "_on_bad_loss"),
     )
 
     def __init__(self) -> None:
-        # called with whether the pass trains, and its arguments
-        self.on_begin: Callable[[bool, tuple[Any, ...], dict[str, Any]], None] = _ignore_pass
-        self.on_bad_loss: list[Callable[[TensorReferences], None]] = []  # called with the inputs
+        self.on_begin: OnPass = _ignore_pass
+        self._on_bad_loss: list[OnBadLoss] = []
         self.outermost = 0  # identity of the outermost module
         self.start_ns = 0
         self.is_evaluating = False
@@ -55,9 +60,17 @@ class DeferredPass:
         self.inner_losses: list[tuple[str, float]] = []  # computed inside the pass
         self.inputs: TensorReferences = []  # until the backward pass begins
 
+    def listen(self, *, begins: OnPass | None = None, bad_loss: OnBadLoss | None = None) -> None:
+        """Register listeners; only one for the beginning, which is called at every pass."""
+        if begins is not None:
+            assert self.on_begin is _ignore_pass
+            self.on_begin = begins
+        if bad_loss is not None:
+            self._on_bad_loss.append(bad_loss)
+
     def report_bad_loss(self) -> None:
         """Report the inputs of a loss that is not finite or cannot be read."""
-        for listener in self.on_bad_loss:
+        for listener in self._on_bad_loss:
             listener(self.inputs)
 
     def report_bad_graph(self, root: Tensor) -> list[Tensor]:
@@ -79,7 +92,11 @@ class DeferredUpdate:
         self.start_ns = 0  # of the open step, if it is deferred
         self.rates: list[object] = []
         # fingerprints of replicas at every step; None with a single worker
-        self.fingerprints: Callable[[], list[Any]] | None = None
+        self.fingerprints: TakeFingerprints | None = None
+
+    def set_fingerprints(self, take: TakeFingerprints | None) -> None:
+        """Set what takes fingerprints of replicas before every deferred step; None: nothing."""
+        self.fingerprints = take
 
 
 class DeferredHooks:
@@ -94,7 +111,7 @@ class DeferredHooks:
             "current",
             "update",
             "feeds",
-            "readers",
+            "_readers",
         ),
         *("rest", "policy", "_steps_left", "_deadline_ns", "_replayed_ns", "_session"),
     )
@@ -114,18 +131,23 @@ class DeferredHooks:
         self.current = DeferredPass()
         self.update = DeferredUpdate()
         self.feeds = Feeds()
-        self.readers: dict[int, Callable[[Note], None]] = {}  # replay notes, by kind
+        self._readers: dict[int, ReadNote] = {}  # replay notes, by kind
         self.rest = rest
         self.policy = DeferralPolicy(session, steps_until_due, inspections)
         self._steps_left = self._deadline_ns = self._replayed_ns = 0
-        rest.on_begin.append(self._reset)
-        rest.on_evaluation = self.defer_evaluation
-        rest.losses.on_bad_loss = session.guard.shield(
-            "inputs of losses", hidden_from_modes(self.current.report_bad_graph), None
+        rest.listen(begins=self._reset, evaluates=self.defer_evaluation)
+        rest.losses.listen(
+            session.guard.shield(
+                "inputs of losses", hidden_from_modes(self.current.report_bad_graph), None
+            )
         )
-        rest.counter.on_counted += [self.feeds.count_training, inspections.steps_counted]
+        rest.counter.listen(self.feeds.count_training, inspections.steps_counted)
         session.state.set_replay(self.catch_up, self.forget)
         session.windows.on_request(self.end_soon, rest.schedule.end_soon)
+
+    def on_note(self, kind: int, read: ReadNote) -> None:
+        """Register the function that replays the notes of a kind."""
+        self._readers[kind] = read
 
     def forget(self) -> None:
         """Drop all notes in a forked child: they belong to the parent."""
@@ -245,7 +267,7 @@ class DeferredHooks:
         try:
             for note in notes:
                 self._replayed_ns = note[2]
-                self.readers[note[0]](note)
+                self._readers[note[0]](note)
         finally:
             session.recorder.set_time_source(None)
         self.rest.settle()

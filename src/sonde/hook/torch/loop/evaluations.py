@@ -49,7 +49,7 @@ class Evaluations:
         modules.passes.at_evaluation.append(
             session.guard.shield(TASK, self._on_deferred_pass, None)
         )
-        modules.deferred.feeds.batch_of = session.guard.shield(TASK, self._batch_of, None)
+        self._feeds.create_batches_with(session.guard.shield(TASK, self._batch_of, None))
 
     def _reset(self) -> None:
         self._trained_on: list[Callable[[], Any]] = []  # data sets

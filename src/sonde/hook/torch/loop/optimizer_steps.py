@@ -59,7 +59,8 @@ class OptimizerSteps:
     def attach(self, patches: Patches) -> None:
         """Register the hooks on optimizer steps."""
         state, deferred = self._state, self._deferred
-        deferred.readers |= {OPTIMIZER: self._read_step, RATES: self._read_rates}
+        deferred.on_note(OPTIMIZER, self._read_step)
+        deferred.on_note(RATES, self._read_rates)
         scalers = (self._session, self._losses, lambda: state.start_ns, self._step_skipped)
         GradientScalers(*scalers).attach(patches)
         pre_hook, post_hook = self._before_steps(), self._after_steps()
@@ -67,7 +68,7 @@ class OptimizerSteps:
         skip_in_compiler(post_hook)
         self._handles = [step_hooks.register_optimizer_step_pre_hook(pre_hook)]
         self._handles.append(step_hooks.register_optimizer_step_post_hook(post_hook))
-        deferred.rest.removable.append(StepHooks(self._handles, deferred.rest.counting_hook()))
+        deferred.rest.add_removable(StepHooks(self._handles, deferred.rest.counting_hook()))
 
     def detach(self) -> None:
         """Remove the hooks."""

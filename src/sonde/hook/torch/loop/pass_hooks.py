@@ -53,7 +53,7 @@ class PassHooks:
         self.latest: ForwardPass | None = None  # the current or previous pass
         # called with deferred evaluation passes and the losses computed inside
         self.at_evaluation: list[Callable[[ForwardPass, list[tuple[str, float]]], None]] = []
-        deferred.readers[EVALUATION] = self._read_evaluation
+        deferred.on_note(EVALUATION, self._read_evaluation)
 
     def listen(
         self, task: str, begins: BeginListener | None = None, ends: EndListener | None = None

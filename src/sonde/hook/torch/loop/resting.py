@@ -38,7 +38,8 @@ class Rest:
     """Removes the hooks, counts steps meanwhile, and restores the hooks."""
 
     __slots__ = (
-        *("is_allowed", "removable", "on_begin", "on_evaluation", "schedule", "counter", "losses"),
+        *("is_allowed", "schedule", "counter", "losses"),
+        *("_removable", "_on_begin", "_on_evaluation"),
         *("_session", "_cost", "_is_interrupted", "_has_evaluated", "_is_requested"),
     )
 
@@ -47,10 +48,10 @@ class Rest:
         self.schedule = RestSchedule(session)
         self.counter = StepCounter(session, self.schedule)
         self.losses = self.counter.losses
-        self.removable: list[Removable] = [*removable]  # removed while hooks rest
+        self._removable: list[Removable] = [*removable]  # removed while hooks rest
         self.is_allowed = True  # False once something is compiled
-        self.on_begin: list[Callable[[], None]] = []
-        self.on_evaluation: Callable[[], None] = lambda: None
+        self._on_begin: Callable[[], None] = _do_nothing
+        self._on_evaluation: Callable[[], None] = _do_nothing
         self._cost = InspectionCost(session)
         self._has_evaluated = False  # since the hooks returned
         self._is_interrupted = False  # by an evaluation
@@ -68,6 +69,14 @@ class Rest:
         """
         self.counter.connect(optimizers)
         self.losses.connect(losses, kinds)
+
+    def listen(self, *, begins: Callable[[], None], evaluates: Callable[[], None]) -> None:
+        """Set what to call when a rest begins, and when an evaluation interrupts it."""
+        self._on_begin, self._on_evaluation = begins, evaluates
+
+    def add_removable(self, removable: Removable) -> None:
+        """Add hooks to remove during a rest."""
+        self._removable.append(removable)
 
     def begin(self, step_seconds: float, due_in: int, keeps_losses: bool) -> None:
         """Remove the hooks after a training step.
@@ -104,21 +113,20 @@ class Rest:
             began_ns = thread_cpu_ns()
             session.state.catch_up()
             self._is_interrupted = True
-            self.on_evaluation()
+            self._on_evaluation()
             session.overhead.charge(int(COLD * (thread_cpu_ns() - began_ns)))
 
     def _take_out(self) -> None:
         self.counter.begin()
-        for prepare in self.on_begin:
-            prepare()
-        for removable in self.removable:
+        self._on_begin()
+        for removable in self._removable:
             removable.take_out()
         self._cost.hooks_leave(has_evaluated=self._has_evaluated)
         self._is_requested = self._has_evaluated = False
         self._session.state.begin_rest()
 
     def _put_back(self) -> None:
-        for removable in self.removable:
+        for removable in self._removable:
             removable.put_back()
 
     def _guarded_turn(self) -> None:
@@ -180,3 +188,7 @@ class Rest:
             return
         if self._session.steps.finish_repeated():
             self.begin_outside()
+
+
+def _do_nothing() -> None:
+    """Default of the listeners of `Rest`."""

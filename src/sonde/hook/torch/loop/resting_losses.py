@@ -26,7 +26,7 @@ class RestingLosses:
     """Notes plain losses in range; other losses wake the hooks."""
 
     __slots__ = (
-        *("are_recorded", "on_bad_loss", "_notes", "_session"),
+        *("are_recorded", "_on_bad_loss", "_notes", "_session"),
         *("_limit", "_node_types", "_losses", "_kinds"),
     )
 
@@ -35,13 +35,17 @@ class RestingLosses:
         self._notes = notes  # shared with StepCounter
         self.are_recorded = False
         # reports the inputs of a loss out of range, and returns them
-        self.on_bad_loss: Callable[[Tensor], list[Tensor] | None] = lambda _root: None
+        self._on_bad_loss: Callable[[Tensor], list[Tensor] | None] = lambda _root: None
         self._limit = 0.0  # losses beyond it are inspected
         self._node_types: set[type] = set()  # graph nodes that produced losses so far
 
     def connect(self, losses: Losses, kinds: set[str]) -> None:
         """Use the range of these losses, and the operations that produced losses so far."""
         self._losses, self._kinds = losses, kinds
+
+    def listen(self, bad_loss: Callable[[Tensor], list[Tensor] | None]) -> None:
+        """Set what reports the inputs of a loss out of range, and returns them."""
+        self._on_bad_loss = bad_loss
 
     def begin(self) -> None:
         """Update the range of losses at the start of a rest."""
@@ -80,7 +84,7 @@ class RestingLosses:
                     return original(*args, **kwargs)
                 limit = self._limit
                 if not -limit <= value <= limit:
-                    inputs = self.on_bad_loss(root)
+                    inputs = self._on_bad_loss(root)
                     result = awake(*args, **kwargs)
                     del inputs  # kept alive until here: the origin check holds weak references
                     return result

@@ -25,7 +25,7 @@ class StepCounter:
     """Notes the end of each optimizer step, and turns notes into records."""
 
     __slots__ = (
-        *("notes", "losses", "on_counted", "_session", "_schedule", "_optimizers"),
+        *("notes", "losses", "_on_counted", "_session", "_schedule", "_optimizers"),
         *("_is_alone", "_rates", "_latest_rate", "_ends", "_end_ns"),
     )
 
@@ -36,7 +36,7 @@ class StepCounter:
             Any
         ] = []  # see StepEnds; never replaced, since other objects hold this list
         self.losses = RestingLosses(session, self.notes)
-        self.on_counted: list[Callable[[int], None]] = []  # called with the number of new steps
+        self._on_counted: list[Callable[[int], None]] = []  # called with the number of new steps
         self._rates: list[Any] = []
         self._latest_rate: object = None  # of the last parameter group
         self._ends = StepEnds()
@@ -45,6 +45,10 @@ class StepCounter:
     def connect(self, optimizers: Optimizers) -> None:
         """Count the steps of these optimizers."""
         self._optimizers = optimizers
+
+    def listen(self, *counted: Callable[[int], None]) -> None:
+        """Register what to call with the number of newly counted steps."""
+        self._on_counted += counted
 
     def begin(self) -> None:
         """Start counting at the end of a step."""
@@ -120,7 +124,7 @@ class StepCounter:
         start_ns = self._session.steps.add_counted(ends_ns)
         self._end_ns = ends_ns[-1]
         count = len(ends_ns)
-        for listener in self.on_counted:
+        for listener in self._on_counted:
             listener(count)
         hook_ns = count * COUNTED_STEP_NS + extra_notes * COUNTED_LOSS_NS
         self._session.overhead.account_counted(start_ns, ends_ns[-1], hook_ns)

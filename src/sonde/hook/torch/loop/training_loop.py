@@ -29,10 +29,8 @@ class TrainingLoop:
     def attach(self, patches: Patches) -> None:
         """Install the hooks on backward passes and optimizer steps."""
         deferred, steps = self._context.deferred, self._context.session.steps
-        deferred.readers |= {
-            DATA_WAIT: lambda note: steps.data_wait(note[1], is_exhausted=note[3]),
-            FORWARD: lambda note: steps.forward(note[1], Pass.TRAIN),
-        }
+        deferred.on_note(DATA_WAIT, lambda note: steps.data_wait(note[1], is_exhausted=note[3]))
+        deferred.on_note(FORWARD, lambda note: steps.forward(note[1], Pass.TRAIN))
         deferred.rest.connect(self.optimizers, self._context.losses, self.backward.loss_kinds)
         self.optimizers.attach(patches)
         self.backward.attach(patches)
