@@ -22,7 +22,11 @@ class OpenJob:
     """
 
     def __init__(
-        self, backend: Backend, clock: Clock | None = None, cache: BoundedCache[Any] | None = None
+        self,
+        backend: Backend,
+        clock: Clock | None = None,
+        cache: BoundedCache[Any] | None = None,
+        facts: JobFacts | None = None,
     ) -> None:
         """Open a job.
 
@@ -31,6 +35,7 @@ class OpenJob:
             clock: The source of the current time.
             cache: Holds decoded samples, and query results until the next refresh. Several jobs
                 may share one. Without it, nothing is kept in memory.
+            facts: The facts about the job, if the caller has just read them.
         """
         self.backend = backend
         self.clock = clock or SystemClock()
@@ -41,7 +46,8 @@ class OpenJob:
         self._nodes: dict[str, SystemReader] = {}
         self._workers: dict[int, WorkerReader] = {}
         self._tensors: Mapping[str, Holders] | None = None
-        self.read_facts()
+        self.now_ns = self.clock.now_ns()
+        self.facts = read_job(backend, self.now_ns) if facts is None else facts
 
     @property
     def name(self) -> str:

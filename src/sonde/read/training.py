@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -11,15 +10,21 @@ from sonde.analyze.durations import durations_of, time_percent
 from sonde.clock import NANOSECONDS, iso
 from sonde.read.evaluations import read_evaluations
 from sonde.read.jobs import JobFacts
+from sonde.read.open_job import OpenJob
 from sonde.read.profiles import WindowRecord, windows_of
 from sonde.read.scalars import LOSS, Losses, ScalarQuestion, read_scalars, reduce_scalars
 from sonde.read.stages import StageSpan, find_stages, read_marks
 from sonde.read.steps import read_steps
 from sonde.read.workers import WorkerReader
+from sonde.records.documents import (
+    PhasesDocument,
+    ProfileDocument,
+    StageDocument,
+    TrainingDocument,
+)
 from sonde.records.evaluation import Evaluation
 from sonde.records.ranges import EVER, TimeRange
 from sonde.records.step import Mode, Stage
-from sonde.store.backends import Backend
 from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
 
@@ -60,7 +65,7 @@ class Training:
     profiles: tuple[WindowRecord, ...] = ()  # of all workers
     evaluations: tuple[Evaluation, ...] = ()
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> TrainingDocument:
         """The summary as plain JSON values."""
         return {
             "stages": {item.stage.value: _stage(item) for item in self.stages} or None,
@@ -129,11 +134,12 @@ def steps_done(facts: JobFacts, reader: WorkerReader) -> dict[str, int]:
     return counts
 
 
-def recorded_steps(backend: Backend, facts: JobFacts) -> dict[str, int]:
+def recorded_steps(opened: OpenJob) -> dict[str, int]:
     """The number of completed steps: from heartbeats, or from events of the first workers."""
+    facts = opened.facts
     counts = reported_steps(facts)
     for rank in facts.workers[:_MAX_WORKERS] if not counts.get(Mode.TRAIN.value) else ():
-        for mode, count in steps_done(facts, WorkerReader(backend, int(rank), facts.lives)).items():
+        for mode, count in steps_done(facts, opened.worker(int(rank))).items():
             counts[mode] = max(counts.get(mode, 0), count)
     return counts
 
@@ -200,8 +206,8 @@ def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> di
     return losses
 
 
-def _stage(span: StageSpan) -> dict[str, Any]:
-    document: dict[str, Any] = {
+def _stage(span: StageSpan) -> StageDocument:
+    document: StageDocument = {
         "seconds": round(span.seconds, 6),
         "percent": round(span.percent, 3),
     }
@@ -211,7 +217,7 @@ def _stage(span: StageSpan) -> dict[str, Any]:
     return document
 
 
-def _shares(shares: PhaseShares) -> dict[str, Any]:
+def _shares(shares: PhaseShares) -> PhasesDocument:
     return {
         "steps": shares.steps,
         "profiled": shares.profiled,
@@ -225,7 +231,7 @@ def _shares(shares: PhaseShares) -> dict[str, Any]:
     }
 
 
-def _profiles(windows: Iterable[WindowRecord]) -> list[dict[str, Any]]:
+def _profiles(windows: Iterable[WindowRecord]) -> list[ProfileDocument]:
     """Each window once for all workers, with its highest cost."""
     costs_by_window: dict[tuple[int, int, str, str], list[float]] = {}
     for window in windows:

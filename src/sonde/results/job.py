@@ -102,8 +102,7 @@ class JobResults(ProfileQueries):
     def seen(self) -> Seen:
         """Whether training was recorded, and if not, why."""
         opened = self._opened
-        steps = recorded_steps(opened.backend, opened.facts)
-        return job_coverage(opened.facts, steps, opened.clock.now_ns())
+        return job_coverage(opened.facts, recorded_steps(opened), opened.clock.now_ns())
 
     def refresh(self) -> "JobResults":
         """Read what a running job has added since the last refresh."""

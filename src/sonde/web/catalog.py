@@ -15,6 +15,7 @@ from sonde.clock import Clock
 from sonde.errors import KeyMissingError, StoreError
 from sonde.read.findings import read_evaluations
 from sonde.read.jobs import JobFacts, has_begun, read_job
+from sonde.read.open_job import OpenJob
 from sonde.read.opening import BROKEN, MAX_READ_SECONDS, read_guarded, read_in_time
 from sonde.read.scalars import Losses, ScalarQuestion, read_scalars
 from sonde.read.status import status_document
@@ -249,7 +250,7 @@ def _matches(row: Row, words: Sequence[str], state: str) -> bool:
 def _full_row(backend: Backend, facts: JobFacts, now_ns: int, has_sparkline: bool) -> Row:
     row = _row(backend, facts, now_ns)
     if has_sparkline and facts.workers:
-        reader = WorkerReader(backend, int(facts.workers[0]), facts.lives)
+        reader = OpenJob(backend, facts=facts).worker(int(facts.workers[0]))
         row |= {"steps": steps_done(facts, reader), "spark": _sparkline(reader)}
     return row
 

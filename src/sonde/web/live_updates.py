@@ -12,6 +12,7 @@ from sonde.clock import NANOSECONDS
 from sonde.drawing.printable import replace_non_finite, safe_json
 from sonde.read.findings import episode_document, read_evaluations
 from sonde.read.jobs import JobFacts
+from sonde.read.open_job import OpenJob
 from sonde.read.sampling import read_sampling
 from sonde.read.status import job_coverage, status_document
 from sonde.read.training import recorded_steps, reported_steps
@@ -117,7 +118,8 @@ def findings_document(job: SharedJob) -> dict[str, Any]:
 
 def _coverage(job: SharedJob) -> Seen:
     facts = job.facts
-    return job_coverage(facts, recorded_steps(job.backend, facts), job.clock.now_ns())
+    opened = OpenJob(job.backend, job.clock, facts=facts)
+    return job_coverage(facts, recorded_steps(opened), opened.now_ns)
 
 
 def sampling_document(facts: JobFacts) -> dict[str, Any]:
@@ -126,7 +128,7 @@ def sampling_document(facts: JobFacts) -> dict[str, Any]:
 
 
 def _status(facts: JobFacts, now_ns: int) -> dict[str, Any]:
-    document = status_document(facts, now_ns)
+    document: Document = status_document(facts, now_ns)
     keys = ("state", "attempts", "exit", "start_time", "end_time", "profiling")
     return {**{name: document[name] for name in keys}, **sampling_document(facts)}
 
