@@ -258,7 +258,8 @@ def _exposed(reader: WorkerReader, calls: Calls) -> IntArray:
         starts_ns, ends_ns = calls.starts_ns[is_selected], calls.ends_ns[is_selected]
         computing = _computing(reader, device, int(starts_ns.min()), int(ends_ns.max()))
         exposed[is_selected] = ends_ns - starts_ns - computing.covered_ns(starts_ns, ends_ns)
-    return np.minimum(exposed, calls.ends_ns - calls.starts_ns)
+    limited: IntArray = np.minimum(exposed, calls.ends_ns - calls.starts_ns)
+    return limited
 
 
 def _computing(reader: WorkerReader, device: str, first_ns: int, last_ns: int) -> Extents:
