@@ -11,7 +11,6 @@ from sonde.engine.runner import EVALUATIONS, Recorder
 from sonde.errors import StoreError
 from sonde.records.finding import Episode
 from sonde.records.job import Launcher
-from sonde.results.rule_verdict import closing_verdict
 from sonde.rules import Rule
 from sonde.store import lease as lease_module
 from sonde.store.layout import JOB
@@ -208,7 +207,7 @@ def test_files_written_while_a_job_is_removed_are_deleted() -> None:
         backend,
         live.job.clock,
         leasing,
-        lambda: Recorder(backend, live.job.clock, rules, closing_verdict),
+        lambda: Recorder(backend, live.job.clock, rules),
         removed,
     )
     watcher.watch(lambda: True, lambda: FREE_OF_CHARGE)

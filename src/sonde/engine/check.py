@@ -6,7 +6,6 @@ from sonde.clock import Clock
 from sonde.engine.executors import ExecutorKind, RuleSelection, executor_for, run_selection
 from sonde.engine.garbage_collection import collect_rarely
 from sonde.engine.runner import Recorder, Runner
-from sonde.engine.verdict import judge_of
 from sonde.errors import UsageError
 from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation
@@ -46,6 +45,6 @@ def check_and_record(
             f"{leasing.holder} is running rules on this job. Omit --record, or try again later."
         )
     collect_rarely()
-    recorder = Recorder(backend, clock, rules, judge_of(backend, clock))
+    recorder = Recorder(backend, clock, rules)
     recorder.advance()
     return recorder.runner.evaluations

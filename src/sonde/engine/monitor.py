@@ -14,7 +14,6 @@ from sonde.engine.report_refresh import ReportRefresh
 from sonde.engine.rule_progress import MAX_SECONDS_PER_WINDOW
 from sonde.engine.runner import Recorder
 from sonde.engine.time_limits import cpu_time_limit
-from sonde.engine.verdict import judge_of
 from sonde.errors import JobExistsError, StoreError
 from sonde.guard import Guard
 from sonde.read.documents import read_document
@@ -59,7 +58,7 @@ def monitor(backend: Backend, clock: Clock, rules: Sequence[Rule], options: Moni
         backend,
         clock,
         leasing,
-        lambda: Recorder(backend, clock, rules, judge_of(backend, clock), _limit),
+        lambda: Recorder(backend, clock, rules, _limit),
         partial(_publish, subscribers),
     )
     collect_rarely()

@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import reduce
 from operator import or_
-from typing import Protocol
 
 from sonde.clock import Clock
 from sonde.engine.rule_progress import Limit, RuleRun, configuration_of
 from sonde.engine.saved_progress import Progress, RuleProgress, load_progress, save_progress
+from sonde.engine.verdict import job_verdict
 from sonde.errors import StoreError
 from sonde.read.attempts import JobAttempt
 from sonde.read.causes import link_causes
@@ -28,7 +28,6 @@ from sonde.records.finding import (
     Evaluations,
     RuleStatus,
     Severity,
-    Verdict,
 )
 from sonde.rules import Rule
 from sonde.store.backends import Backend
@@ -46,13 +45,6 @@ _SAVE_SECONDS = 30.0  # between saves of progress while nothing changes
 
 
 Begin = Callable[[Rule, RuleProgress, Limit], RuleRun]
-
-
-class Judge(Protocol):
-    """Summarizes the evaluations of all rules."""
-
-    def __call__(self, evaluations: Sequence[Evaluation], *, is_final: bool) -> Verdict:
-        """The verdict."""
 
 
 class Runner:
@@ -225,7 +217,6 @@ class Recorder:
         backend: Backend,
         clock: Clock,
         rules: Sequence[Rule],
-        judge: Judge | None = None,
         limit: Limit = nullcontext,
     ) -> None:
         """Load saved progress.
@@ -234,12 +225,10 @@ class Recorder:
             backend: The job.
             clock: The source of time.
             rules: The rules to run.
-            judge: Summarizes the evaluations; the summary is stored, too.
             limit: Interrupts a rule that takes too long.
         """
         self._backend = backend
         self._clock = clock
-        self._judge = judge
         self._writer = Writer(backend, FINDINGS_FOLDER, clock)
         self._save_due = 0.0
         self._recorded: dict[
@@ -288,9 +277,9 @@ class Recorder:
         if self._writer.outbox.last_error is not None:
             raise StoreError(self._writer.outbox.last_error)
         evaluations = link_causes([*self.runner.raw_evaluations, *self._before])
-        if self._judge is not None:
-            verdict = self._judge(evaluations, is_final=self.runner.is_over)
-            self._backend.write(VERDICT, encode_facts(verdict, VERDICT))
+        is_final = self.runner.is_over
+        verdict = job_verdict(self._backend, self._clock, evaluations, is_final=is_final)
+        self._backend.write(VERDICT, encode_facts(verdict, VERDICT))
         raw_evaluations = Evaluations(tuple(map(_without_episodes, evaluations)))
         self._backend.write(EVALUATIONS, encode_facts(raw_evaluations, EVALUATIONS))
         if self.runner.is_over:
