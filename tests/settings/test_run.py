@@ -1,5 +1,6 @@
 """Settings of a run, from files and the command line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,8 +86,11 @@ def test_every_key_of_a_file_is_applied(tmp_path: Path) -> None:
     assert settings.interval_seconds == 1
     assert (settings.overhead_percent, settings.disk_bytes) == (2, 5_000_000_000)
     labels = (CollectionSettings("labels"),)
-    assert settings.hook == HookSettings(("gradients",), 7, True, 0, labels)
-    assert settings.for_workers() == HookSettings(("gradients",), 7, True, 0, labels, 2.0)
+    expected = HookSettings(
+        ("gradients",), 7, stop_on_non_finite=True, replica_check_every=0, collections=labels
+    )
+    assert settings.hook == expected
+    assert settings.for_workers() == replace(expected, overhead_percent=2.0)
 
 
 @pytest.mark.parametrize(
