@@ -15,7 +15,6 @@ from sonde.engine.garbage_collection import collect_rarely
 from sonde.engine.runner import Recorder, Runner
 from sonde.read.job_data import JobData
 from sonde.read.open_job import OpenJob
-from sonde.results.rule_verdict import closing_verdict
 from sonde.rules._selection import select_rules
 from sonde.store.backends import Backend, open_backend
 from sonde.store.layout import node_folder
@@ -51,7 +50,7 @@ def _live(what: str, pace: Pace, day: Day, seconds: int, bar_percent: float) -> 
         clock = FakeClock(start_ns)
         training = Training(backend, clock, pace)
         samples = _Samples(backend, clock, day)
-        recorder = Recorder(backend, clock, select_rules(), closing_verdict)
+        recorder = Recorder(backend, clock, select_rules())
         for second in range(_CHECK_INTERVAL_SECONDS, seconds, _CHECK_INTERVAL_SECONDS):
             training.train_until(start_ns + second * NANOSECONDS)
             samples.record_until(start_ns + second * NANOSECONDS)

@@ -4,7 +4,6 @@ import pytest
 
 from sonde.engine.runner import Recorder
 from sonde.results.live import Observer
-from sonde.results.rule_verdict import closing_verdict
 from sonde.terminal.end_of_run import read_verdict, verdict_lines
 from sonde.terminal.status import status_lines
 from sonde.terminal.watch import frame
@@ -16,7 +15,7 @@ from tests.rules.own_rules import Broken, LossTooLarge
 @pytest.fixture
 def judged() -> FakeJob:
     job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 80 + [20.0] * 10)
-    Recorder(job.backend, job.clock, [LossTooLarge(), Broken()], closing_verdict).advance()
+    Recorder(job.backend, job.clock, [LossTooLarge(), Broken()]).advance()
     return job
 
 
@@ -71,7 +70,7 @@ def test_unfinished_rules_are_reported_at_the_end_of_a_run() -> None:
     for step in range(100):
         worker.scalar("loss", step, 0.5).step(step, {"forward": 0.1})
     worker.flush()
-    Recorder(job.backend, job.clock, [LossTooLarge()], closing_verdict).advance()
+    Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
     lines = verdict_lines(read_verdict(job.backend), "job")
     assert lines[0].startswith("No issues found so far")
     assert lines[-1].startswith(
