@@ -1,7 +1,8 @@
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sonde.formats import (
     format_count,
     format_duration,
     format_exact_percent,
+    format_local_clock,
     format_local_time,
     format_percent,
     format_value,
@@ -25,14 +27,34 @@ FORMATTERS: dict[str, Callable[..., str]] = {
     "bytes": format_bytes,
     "percent": format_percent,
     "count": format_count,
+    "plural": pluralize,
+    "stamp": format_local_time,
+    "clock": format_local_clock,
     "value": format_value,
 }
+
+
+@contextmanager
+def time_zone(zone: str) -> Iterator[None]:
+    """Set the local time zone; the C library has to read TZ again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.fixture
+def utc() -> Iterator[None]:
+    with time_zone("UTC"):
+        yield
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "text"),
     [(name, case[:-1], case[-1]) for name, cases in CASES.items() for case in cases],
 )
+@pytest.mark.usefixtures("utc")
 def test_values_are_formatted_as_in_the_dashboard(
     name: str, arguments: list[Any], text: str
 ) -> None:
@@ -61,14 +83,9 @@ def test_nearly_all_is_not_rounded_to_all() -> None:
     assert format_exact_percent(100.0, digits=2) == "100%"
 
 
-def test_times_are_local_and_name_their_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "EST+5")
-    time.tzset()  # the C library has to read TZ again
-    try:
+def test_times_are_local_and_name_their_zone() -> None:
+    with time_zone("EST+5"):
         assert format_local_time("2026-11-15T08:00:00.123456Z") == "2026-11-15 03:00:00 EST"
-    finally:
-        monkeypatch.undo()
-        time.tzset()
 
 
 def test_nouns_agree_with_their_count() -> None:

@@ -12,6 +12,9 @@ type Golden = {
   bytes: Case[];
   percent: Case[];
   count: [number, string][];
+  plural: [number, string, string, string][];
+  stamp: [string, string][];
+  clock: [string, string][];
   value: [number | null, string, string][];
 };
 const golden = JSON.parse(
@@ -30,6 +33,15 @@ describe("the cases shared with src/sonde/formats.py", () => {
   });
   it.each(golden.count)("formats a count of %s as %s", (value, text) => {
     expect(plain(format.formatCount(value))).toBe(text);
+  });
+  it.each(golden.plural)("formats %s with the noun %s", (count, noun, plural, text) => {
+    expect(format.pluralize(count, noun, plural)).toBe(text);
+  });
+  it.each(golden.stamp)("formats the instant %s as %s", (instant, text) => {
+    expect(format.formatStamp(Date.parse(instant) / 1000, "UTC")).toBe(text);
+  });
+  it.each(golden.clock)("formats the time of day of %s as %s", (instant, text) => {
+    expect(format.formatClock(Date.parse(instant) / 1000, "UTC")).toBe(text);
   });
   it.each(golden.value)("formats %s in %s as %s", (value, unit, text) => {
     expect(plain(format.formatValue(value, unit))).toBe(text);
