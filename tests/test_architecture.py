@@ -1,11 +1,14 @@
 """Rules of the code base: imports, sizes, names, and the cost of imports."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from sonde.records.notice import NoticeKind
 from tests.fakes.job import FakeJob
@@ -88,6 +91,23 @@ VAGUE_WORDS = {
     *("other", "others", "again", "beside", "among", "stands"),
 }
 MAX_VAGUE_PERCENT = 0.5  # of all names; the rest are keys of recorded files
+
+# A number before a unit, or before the percent sign.
+UNIT = re.compile(
+    r"%| ?([µmn]?s|min|h|[kKMGT]?i?B|W|MHz|°C)(?![\w:=/.-])| (seconds?|minutes?|hours?|bytes)\b"
+)
+# Modules that may write such numbers without `sonde.formats`.
+PLAIN_NUMBERS = {
+    "formats": "the formatter itself",
+    "actions._action": "a duration as users write it in a configuration file",
+    "agent.sealer": "an option of a command",
+    "drawing.axes": "a clock on an axis: 1:05 h",
+    "drawing.svg_bars": "commands of an SVG path",
+    "results.timeline": "offsets of clocks, exact to the nanosecond",
+    "rules.steps.overall_framework_metrics": "names of values, without a number",
+    "settings.profile": "durations in a configuration file",
+    "web.answers.control": "an interval in a request, parsed by the job",
+}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -241,6 +261,62 @@ def test_names_say_what_a_value_is() -> None:
     percent = 100 * len(vague) / len(names)
     if percent > MAX_VAGUE_PERCENT:
         assert_none([*vague, f"{percent:.2f}% of all names, limit {MAX_VAGUE_PERCENT}%"])
+
+
+def is_formatted(value: ast.expr) -> bool:
+    """Whether a value is the result of a function of `sonde.formats`."""
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id.startswith("format_")
+    )
+
+
+def numbers_before_units(text: ast.JoinedStr) -> Iterator[str]:
+    """Yield the numbers of an f-string that are formatted as a percentage or before a unit."""
+    following = [*text.values[1:], ast.Constant("")]
+    for value, suffix in zip(text.values, following, strict=True):
+        if not isinstance(value, ast.FormattedValue) or is_formatted(value.value):
+            continue
+        spec = value.format_spec
+        ends = ast.unparse(spec).endswith("%'") if spec else False
+        unit = UNIT.match(suffix.value) if isinstance(suffix, ast.Constant) else None
+        is_plural = unit is not None and spec is None and unit.group(0) == "s"  # {noun}s
+        if ends or (unit and not is_plural):
+            yield f"{ast.unparse(value)}{suffix.value if isinstance(suffix, ast.Constant) else ''}"
+
+
+def test_numbers_with_units_are_formatted_by_sonde_formats() -> None:
+    violations = {
+        f"{at(path, node)}: {number}": dotted(path)
+        for path, node in nodes()
+        if isinstance(node, ast.JoinedStr)
+        for number in numbers_before_units(node)
+    }
+    assert_none([text for text, module in violations.items() if module not in PLAIN_NUMBERS])
+    assert set(PLAIN_NUMBERS) <= set(violations.values()), "PLAIN_NUMBERS has unneeded entries"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_refused"),
+    [
+        ("f'{share:.2g}% of'", True),
+        ("f'{share:.0%}'", True),
+        ("f'{share}% of'", True),
+        ("f'{wait:.3g} s'", True),
+        ("f'{wait:.6f}s'", True),
+        ("f'{1e3 * wait:.1f} ms'", True),
+        ("f'{size / 1e9:.1f} GB'", True),
+        ("f'{timeout:g} seconds'", True),
+        ("f'{format_percent(share)} of'", False),
+        ("f'{format_count(size)} bytes'", False),
+        ("f'{noun}s and {count} samples'", False),
+        ("f'{loss:.4g} at {step}'", False),
+    ],
+)
+def test_the_law_of_numbers_with_units_finds_them(code: str, is_refused: bool) -> None:
+    [text] = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.JoinedStr)][:1]
+    assert bool(list(numbers_before_units(text))) == is_refused
 
 
 def test_no_module_is_a_catch_all() -> None:

@@ -1,5 +1,7 @@
 """Analyses of steps and system metrics match values computed by hand."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,14 @@ def test_jobs_are_compared_metric_by_metric(reported: Reported) -> None:
     assert first["least_loss"] == pytest.approx(reported.losses.min())
     assert second["steps"] == 0
     assert np.isnan(second["loss"])
+
+
+def test_a_comparison_prints_durations_and_percentages_with_units(reported: Reported) -> None:
+    text = repr(reported.job.compare(FakeJob().end().job()))
+    rows = {line.split()[0]: line for line in text.splitlines()}
+    assert re.search(r"^step_p50_seconds +[\d.]+ m?s +–$", rows["step_p50_seconds"])
+    assert re.search(r"^data_wait_percent +[\d.]+% +–$", rows["data_wait_percent"])
+    assert "nan" not in text
 
 
 def test_compared_jobs_of_the_same_name_are_numbered(reported: Reported) -> None:

@@ -15,6 +15,7 @@ from sonde.drawing.cells import format_cell
 from sonde.drawing.colors import color_of
 from sonde.drawing.html import Element, element
 from sonde.drawing.svg_lines import WIDTH, bottom_axis, picture
+from sonde.formats import format_value
 from sonde.records.chart import Bars, BarSeries, Box, BoxPlot, Histogram, StackedBars
 
 _ROW = 24.0
@@ -99,7 +100,7 @@ def histogram(spec: Histogram) -> Element:
     marks: list[Element] = []
     for value in round_ticks(0.0, highest, 4):
         marks.append(line(_LEFT_MARGIN, y_scale.at(value), WIDTH - _RIGHT, y_scale.at(value)))
-        marks.append(label(f"{value:,g}", _LEFT_MARGIN - 6, y_scale.at(value) + 4, "end"))
+        marks.append(label(format_value(value, ""), _LEFT_MARGIN - 6, y_scale.at(value) + 4, "end"))
     marks += list(bottom_axis(x_scale, "", spec.unit, _HEIGHT))
     marks.append(label(spec.counted, _LEFT_MARGIN, _TOP, "start", "axis quiet"))
     for number, group in enumerate(spec.parts):

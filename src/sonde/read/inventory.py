@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from sonde.formats import pluralize
+from sonde.formats import format_count, pluralize
 from sonde.read.documents import read_document
 from sonde.read.jobs import JobFacts
 from sonde.records.worker import TensorIndex
@@ -84,7 +84,8 @@ def _check(
 def _check_size(backend: Backend, file: WrittenFile, entry: Entry, time_ns: int | None) -> None:
     """Report a file that became shorter; logs may have grown."""
     if file.key.endswith(_SIZED_SUFFIXES) and entry.size < file.size:
-        text = f"{file.key} is damaged: {entry.size} of {file.size} bytes remain"
+        sizes = f"{format_count(entry.size)} of {format_count(file.size)} bytes"
+        text = f"{file.key} is damaged: {sizes} remain"
         backend.ledger.report(file.key, text, (None, time_ns))
 
 

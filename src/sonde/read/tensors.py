@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.errors import DamagedError, KeyMissingError
+from sonde.formats import format_count
 from sonde.read.arrays import to_array
 from sonde.read.documents import read_document
 from sonde.read.workers import WorkerReader, is_of_latest_attempt
@@ -341,5 +342,6 @@ class ValuesReader:
             first = self._backend.read(file.key, 0, length)
         header = read_header(first[:length], file.key)
         if header.size != file.size:
-            raise DamagedError(f"{file.key} is damaged: {file.size} of {header.size} bytes")
+            sizes = f"{format_count(file.size)} of {format_count(header.size)} bytes"
+            raise DamagedError(f"{file.key} is damaged: {sizes}")
         return header.names

@@ -1,5 +1,6 @@
 """Histograms with the same edges for all groups, as data frames."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from sonde.analyze.histograms import Counts, count_between, edges_for
 from sonde.errors import UsageError
+from sonde.formats import format_value
 from sonde.records.arrays import FloatArray
 from sonde.records.chart import BarSeries, Histogram, Spec
 from sonde.results.tables import Frame, aligned
@@ -49,13 +51,23 @@ class Distribution(Frame):
         total = np.sum(self.counts, axis=0) if self.counts else np.zeros(len(self.edges) - 1)
         if not total.sum():
             return f"{self.title}: no data recorded"
+        edges = self._edge_texts()
         rows = [
-            (f"{low:.4g}", f"{high:.4g}", str(int(count)), "█" * round(_BAR * count / total.max()))
-            for low, high, count in zip(self.edges[:-1], self.edges[1:], total, strict=True)
+            (low, high, str(int(count)), "█" * round(_BAR * count / total.max()))
+            for low, high, count in zip(edges[:-1], edges[1:], total, strict=True)
         ]
         lines = [(*row[:3], row[3].ljust(_BAR)) for row in rows]
         titles = (f"from {self.unit}", "to", self.counted, " " * _BAR)
         return f"{self.title}\n{aligned([titles, *lines], left_columns=0)}"
+
+    def _edge_texts(self) -> list[str]:
+        """The edges as text; narrow bins need more digits."""
+        edges = self.edges.tolist()
+        texts = [format_value(edge, self.unit) for edge in edges]
+        if len(set(texts)) == len(texts):
+            return texts
+        digits = max(0, 1 - math.floor(math.log10(np.diff(self.edges).min())))
+        return [f"{edge:,.{digits}f}" for edge in edges]
 
     def _chart_spec(self) -> Spec:
         shown = list(zip(self.groups, self.counts, strict=True))[:_MAX_GROUPS]

@@ -220,5 +220,5 @@ class Statistics(Frame):
 
 
 def _number(value: float, unit: str) -> str:
-    """Bytes with a prefix; other values without a unit, which has its own column."""
-    return format_value(value, unit) if unit.startswith("bytes") else f"{value:.4g}"
+    """Bytes and durations with a prefix; other values without a unit, which has its own column."""
+    return format_value(value, unit if unit.startswith("bytes") or unit == "seconds" else "")

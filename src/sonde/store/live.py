@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.errors import DamagedError
+from sonde.formats import format_count
 from sonde.records.metric import MetricInfo, Series
 from sonde.records.ranges import TimeRange
 from sonde.store.backends import Backend
@@ -110,7 +111,9 @@ class LiveSegment:
         """Decode the data appended since the last call."""
         if size < self._end:
             self._report_damage(
-                size, f"{self.key} is damaged: truncated to {size} of {self._end} bytes"
+                size,
+                f"{self.key} is damaged: truncated to {format_count(size)} of "
+                f"{format_count(self._end)} bytes",
             )
         if size <= self._end:
             return None

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from sonde.bounded_cache import BoundedCache, byte_cache
 from sonde.errors import DamagedError, KeyMissingError
+from sonde.formats import format_count
 from sonde.records.ranges import TimeRange
 from sonde.store.backends import Backend, Entry
 from sonde.store.damage import DAMAGED, MISSING
@@ -227,7 +228,10 @@ class SealedSegment:
                 self._report_damage(seal, (), f"{seal.key} is missing", MISSING)
             elif entry is not None and entry.size != seal.size:
                 self._report_damage(
-                    seal, (), f"{seal.key} is damaged: {entry.size} of {seal.size} bytes"
+                    seal,
+                    (),
+                    f"{seal.key} is damaged: {format_count(entry.size)} of "
+                    f"{format_count(seal.size)} bytes",
                 )
 
     def _report_damage(
