@@ -68,7 +68,7 @@ def test_resources_operators_and_overhead_are_shown(
     assert cpu["p50"] == pytest.approx(np.percentile(written, 50), abs=0.5)
     assert cpu["p95"] == pytest.approx(np.percentile(written, 95), abs=0.5)
     expect(page.locator('[data-chart="resources"]')).to_contain_text(
-        "1 of 2 GPUs of node-a were used"
+        "1 of 2 GPUs of node-a had a mean utilization of 10% or more"
     )
     operators = page.locator('[data-chart="operators"]')
     expect(operators).to_contain_text("aten::addmm")

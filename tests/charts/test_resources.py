@@ -39,7 +39,7 @@ def test_resources_are_exact_percentiles_per_node(reported: Reported) -> None:
 
 
 def test_note_counts_used_gpus(reported: Reported) -> None:
-    assert "1 of 2 GPUs of node-a were used" in table_of(reported).note
+    assert "1 of 2 GPUs of node-a had a mean utilization of 10% or more" in table_of(reported).note
 
 
 def test_only_the_most_unusual_of_many_nodes_are_shown() -> None:

@@ -5,12 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sonde.analyze.resources import BUSY_GPU_PERCENT
+from sonde.charts.cpu_bottleneck import CpuBottleneck
 from sonde.charts.loaders import Loaders
 from sonde.charts.phase_time import PhaseTime
+from sonde.charts.resources import Resources
 from sonde.charts.step_statistics import StepStatistics
 from sonde.client.job import Job
 from sonde.formats import format_percent
-from sonde.records.chart import Spec, Table
+from sonde.records.chart import Group, Spec, Table
+from sonde.rules.system.cpu_bottleneck import CPUBottleneck
 from tests.fakes.job import FakeJob
 from tests.web.api_client import ApiClient
 
@@ -144,3 +148,26 @@ def test_mean_utilization_counts_every_sample(kind: str, job: Job, dashboard: Ap
     assert answer["range"][metric]["mean"] == pytest.approx(expected)
     report = job.check("ProfilerReport")["ProfilerReport"].summary
     assert report[f"mean {metric}"] == pytest.approx(expected)
+
+
+def test_the_same_steps_are_outliers_everywhere(job: Job) -> None:
+    outliers = sorted(row.step for row in job.steps().outliers().steps)
+    assert outliers == [0, 1, *OUTLIERS]
+    assert row_of(StepStatistics().build(job), mode="train")["outliers"] == len(outliers)
+    [episode] = job.check("StepOutlier", n_outliers=3)["StepOutlier"].episodes
+    # the rule does not count the first steps
+    assert episode.finding.evidence["steps"] == list(OUTLIERS)
+
+
+def test_gpus_are_busy_from_the_same_utilization_on(job: Job) -> None:
+    utilization = job.system("gpu.utilization_percent").to_pandas()
+    means = utilization.drop(columns=["time", "node"]).mean()
+    busy = int((means >= BUSY_GPU_PERCENT).sum())
+    limit = format_percent(BUSY_GPU_PERCENT)
+    table = Resources().build(job)
+    assert isinstance(table, Table)
+    assert table.note == f"{busy} of 2 GPUs of node-a had a mean utilization of {limit} or more."
+    chart = CpuBottleneck().build(job)
+    assert isinstance(chart, Group)
+    assert f"below {limit}" in chart.note
+    assert CPUBottleneck().gpu_threshold == BUSY_GPU_PERCENT

@@ -103,6 +103,17 @@ def test_similar_steps_have_no_outliers() -> None:
     assert len(job.job().python().outliers()) == 0
 
 
+def test_the_longest_of_widely_varying_steps_is_no_outlier() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker).add_samples((MAIN, HELPER), 60)
+    steps(worker, 0.002, 0.006, 0.010, 0.014, 0.018)
+    profile.write()
+    worker.flush()
+    assert job.job().python().outliers().slow == ()
+    assert len(job.job().steps().outliers()) == 0
+
+
 def test_modes_are_compared_step_by_step() -> None:
     job = FakeJob()
     worker = job.worker()

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sonde.analyze.percentiles import percentiles
 from sonde.records.arrays import FloatArray
 
-BUSY_PERCENT = 5.0  # devices with a lower mean utilization count as idle
+BUSY_GPU_PERCENT = 10.0  # on all screens, GPUs with a lower utilization count as idle
 _PERCENTAGES = (0, 50, 90, 95, 99, 100)
 
 
@@ -65,7 +65,7 @@ def spread_of(values: FloatArray) -> Spread:
     return Spread(len(known), minimum, p50, p90, p95, p99, maximum, mean_of_samples(known))
 
 
-def count_busy_devices(values: npt.NDArray[np.floating], min_mean: float = BUSY_PERCENT) -> int:
+def count_busy_devices(values: npt.NDArray[np.floating], min_mean: float = BUSY_GPU_PERCENT) -> int:
     """Return the number of devices whose mean reaches a minimum, of values as (device, tick)."""
     is_known = ~np.isnan(values)
     sums, counts = np.where(is_known, values, 0.0).sum(axis=1), is_known.sum(axis=1)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sonde.analyze.resources import (
+    BUSY_GPU_PERCENT,
     Spread,
     count_busy_devices,
     mean_of_devices,
@@ -11,7 +12,7 @@ from sonde.analyze.resources import (
     sum_of_devices,
 )
 from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
-from sonde.formats import pluralize
+from sonde.formats import format_percent, pluralize
 from sonde.read.system import SystemReader
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.busy_nodes import most_unusual_nodes
@@ -128,4 +129,5 @@ def _idle_gpus(reader: SystemReader) -> list[str]:
     busy, total = count_busy_devices(samples.values), len(samples.devices)
     if busy == total:
         return []
-    return [f"{busy} of {total} GPUs of {reader.node} were used."]
+    limit = format_percent(BUSY_GPU_PERCENT)
+    return [f"{busy} of {total} GPUs of {reader.node} had a mean utilization of {limit} or more."]

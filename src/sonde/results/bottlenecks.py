@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sonde.analyze.bottlenecks import find_bottleneck
-from sonde.analyze.resources import mean_of_devices
+from sonde.analyze.resources import BUSY_GPU_PERCENT, mean_of_devices
 from sonde.formats import format_percent, pluralize
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
@@ -22,7 +22,7 @@ from sonde.results.phase_lookup import (
     readable_name,
 )
 
-GPU_LIMIT = 10.0  # percent; below it, GPUs count as idle
+_IDLE = f"below {format_percent(BUSY_GPU_PERCENT)}"
 _MAX_NODES = 32
 _MAX_OPERATORS = 10
 
@@ -72,7 +72,7 @@ def _add_node(
     if gpu is None or host is None:
         return
     load, used = mean_of_devices(host.values), mean_of_devices(gpu.values)
-    bottleneck = find_bottleneck(load, used, question.limit, GPU_LIMIT)
+    bottleneck = find_bottleneck(load, used, question.limit, BUSY_GPU_PERCENT)
     totals.rows.append(
         (reader.node, bottleneck.low_percent, bottleneck.held_up_percent, bottleneck.count)
     )
@@ -94,7 +94,7 @@ def _table(question: Question, totals: _Totals) -> Table:
         title="By node",
         columns=(
             Column(name="node", title="Node", is_number=False),
-            Column(name="low", title="GPUs below 10%", unit="percent", tone="gpu"),
+            Column(name="low", title=f"GPUs {_IDLE}", unit="percent", tone="gpu"),
             Column(
                 name="held_up", title=f"… with {question.condition}", unit="percent", tone="warning"
             ),
@@ -159,9 +159,9 @@ def _sentence(question: Question, totals: _Totals) -> str:
     low = sum(row[1] * row[3] for row in totals.rows) / max(1, count)
     busy_percent = sum(row[2] * row[3] for row in totals.rows) / max(1, count)
     if not low:
-        return f"GPU utilization was never below 10% ({pluralize(count, 'sample')})."
+        return f"GPU utilization was never {_IDLE} ({pluralize(count, 'sample')})."
     coinciding = format_percent(busy_percent, 1) if busy_percent else "none"
     return (
-        f"GPU utilization was below 10% in {format_percent(low, 1)} of "
+        f"GPU utilization was {_IDLE} in {format_percent(low, 1)} of "
         f"{pluralize(count, 'sample')}; {coinciding} coincided with {question.condition}."
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.resources import BUSY_GPU_PERCENT
 from sonde.clock import NANOSECONDS, Clock, iso
 from sonde.read.findings import (
     EpisodesReader,
@@ -25,7 +26,6 @@ from sonde.results.rule_coverage import coverage_in
 from sonde.results.rule_verdict import root_first
 from sonde.store.backends import Backend
 
-BUSY_GPU_PERCENT = 10.0
 _MAX_WORKERS = 8  # whose steps are read; workers of a distributed training progress together
 _SILENT_SECONDS = 15.0  # a node without samples for this time (plus a few intervals) is silent
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.bottlenecks import find_bottleneck
+from sonde.analyze.resources import BUSY_GPU_PERCENT
 from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Evidence, Finding
@@ -37,7 +38,7 @@ class Bottleneck(Rule):
     """The share of samples in which a host resource is saturated and the GPUs are nearly idle."""
 
     threshold: Percent = 50.0
-    gpu_threshold: Percent = 10.0
+    gpu_threshold: Percent = BUSY_GPU_PERCENT
     patience: Patience = "auto"
 
     calibration = LIMITS
