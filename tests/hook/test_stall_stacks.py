@@ -8,6 +8,7 @@ import torch
 
 from sonde.hook.session import Session
 from sonde.hook.stall_stacks import StallMonitor, describe_stack
+from sonde.records.observations.training import Stall
 from sonde.settings import HookSettings, WorkerPlacement
 from tests.fakes.clock import FakeClock
 
@@ -47,7 +48,7 @@ def test_stall_is_sampled_again_after_twice_as_long(
     kind, line, _, detail = manual.observations[0]
     assert kind == "standing-still"
     assert line.startswith("wait (test_stall_stacks.py:")
-    assert '"in": ""' in detail
+    assert Stall.decode(detail).activity == ""
 
 
 def test_end_of_a_stall_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,4 +74,4 @@ def test_activity_of_the_framework_is_recorded() -> None:
     tensor.sum().backward()
     [(line, detail)] = descriptions
     assert "(test_stall_stacks.py:" in line
-    assert '"in": "backward"' in detail
+    assert Stall.decode(detail).activity == "backward"

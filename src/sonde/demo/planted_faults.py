@@ -1,16 +1,18 @@
 """The planted faults of the PyTorch demo, as they appear in the recorded data."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from sonde.client.job import Job
 from sonde.formats import format_duration, pluralize
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import UnitActivity, UnownedParameter
 
 SAVE = "gradients:every=20,histogram"
+_ALWAYS_ZERO_PERCENT = 0.1  # of samples with a nonzero output; the lowest that is counted
 _NEVER = 1 << 62
 _BEFORE, _AFTER = 20, 5  # steps around a high learning rate whose losses are compared
 
@@ -57,26 +59,30 @@ def _tensors(job: Job) -> str:
 
 def _dead(job: Job) -> tuple[str, dict[str, object]]:
     rows = job.observations(ObservationKind.UNIT_ACTIVITY).to_arrow().to_pylist()
-    dead = {row["subject"]: int(row["value"]) for row in rows if _silent(row) == row["value"]}
+    dead = {row["subject"]: int(row["value"]) for row in rows if _is_dead(row)}
     if not dead:
         return "not found", {"outputs": []}
     [(name, units), *_] = dead.items()
     return f"{name}: all {units} units always output zero", {"outputs": sorted(dead)}
 
 
-def _silent(row: Mapping[str, str]) -> float:
-    """The number of units that output zero for all samples."""
-    silent: float = json.loads(row["detail"])["inactive"]["0.1"]
-    return silent
+def _is_dead(row: Mapping[str, Any]) -> bool:
+    """Whether all units output zero for all samples."""
+    activity = UnitActivity.decode(row["detail"])
+    return bool(activity.inactive_below(_ALWAYS_ZERO_PERCENT) == row["value"])
 
 
 def _unowned(job: Job) -> tuple[str, dict[str, object]]:
     table = job.observations(ObservationKind.UNOWNED_PARAMETER).to_arrow()
-    names = sorted({row["subject"] for row in table.to_pylist() if row["detail"] != "over"})
+    names = sorted({row["subject"] for row in table.to_pylist() if not _is_over(row)})
     if not names:
         return "not found", {"parameters": []}
     text = f"{', '.join(names)}: not in any optimizer, so the parameters never change"
     return text, {"parameters": names}
+
+
+def _is_over(row: Mapping[str, Any]) -> bool:
+    return UnownedParameter.decode(row["detail"]).is_over
 
 
 def _slow_steps(job: Job) -> tuple[str, dict[str, object]]:

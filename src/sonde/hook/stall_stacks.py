@@ -1,6 +1,5 @@
 """Record where training is stuck: sample its stack when a step takes far too long."""
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +7,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.training import Stall
 
 if TYPE_CHECKING:
     from sonde.hook.session import Session
@@ -77,9 +77,9 @@ def describe_stack(innermost: FrameType) -> tuple[str, str]:
             frames.append((file, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     script = [entry for entry in frames if not any(folder in entry[0] for folder in _INSTALLED)]
-    stack = [_label(*entry) for entry in reversed(frames[:_MAX_RECORDED_FRAMES])]
+    stack = tuple(_label(*entry) for entry in reversed(frames[:_MAX_RECORDED_FRAMES]))
     activity = next((name for file, _, _ in frames if (name := _activity(file))), "")
-    return _label(*script[0]) if script else "", json.dumps({"in": activity, "stack": stack})
+    return _label(*script[0]) if script else "", Stall(activity, stack).encode()
 
 
 def _activity(file: str) -> str:

@@ -34,37 +34,40 @@ class ObservationKind(StrEnum):
         "A model parameter gets gradients, is in no optimizer and does not change. Value: 1 if an "
         "optimizer holds a parameter of the same shape that no model uses (the optimizer was made "
         "before the layer was replaced), 2 if the layer is in a plain list or dict of a module, "
-        "otherwise 0. Detail: `over` when this has ended",
+        "otherwise 0. Detail: JSON with `is_over` when this has ended",
     )
     NO_GRADIENT = (
         "no-gradient",
         "A parameter in an optimizer has no gradient, while others have one. Value: consecutive "
-        "optimizer steps without a gradient; 0 once it has one. Detail: how its layer is used: "
-        "`cut` (runs before every layer that gets gradients), `side` (runs after some of them), "
+        "optimizer steps without a gradient; 0 once it has one. Detail: JSON with `use`, how its "
+        "layer is used: `cut` (runs before every layer that gets gradients), `side` (runs after "
+        "some of them), "
         "`untracked` (runs under no_grad() at every step), `frozen` (the same, with loaded or "
         "previously trained weights, or not at every step), `unused` (does not run); empty if "
-        "unknown. `untracked` and `frozen` are followed by the line of the script. `cleared`, for "
-        "the first parameter: all gradients were cleared between the backward pass and the step",
+        "unknown. With `at_every_step`, `line` is the line of the script. `cleared`, for the first "
+        "parameter: all gradients were cleared between the backward pass and the step. `is_over` "
+        "once it has a gradient",
     )
     UNMOVED_PARAMETER = (
         "unmoved-parameter",
         "A sample of a parameter's elements does not change although their gradients are large "
-        "enough. Value: optimizer steps; 0 once it changes. Detail: its learning rate, if it has "
-        "one",
+        "enough. Value: optimizer steps; 0 once it changes. Detail: JSON with `learning_rate`, if "
+        "it has one, and `is_over` once it changes",
     )
     REPLICA_CHECKSUM = (
         "replica-checksum",
         "A checksum of all parameters of a model before the step updates them; workers with "
         "bit-identical parameters have equal checksums. Value: 1 if the model is wrapped to be "
-        "identical on all workers, otherwise 0. Detail: the checksum in hexadecimal",
+        "identical on all workers, otherwise 0. Detail: JSON with `checksum` (hexadecimal) "
+        "and `is_wrapped`",
     )
     REPLICA_FINGERPRINT = (
         "replica-fingerprint",
         "A checksum of a few bytes of a model in host memory, before each step updates it, if "
         "there are several workers: up to 2,048 bytes from the middle of up to four parameters. "
-        "Value: the checksum. Detail: the indices of these parameters in the model, after "
-        "`wrapped` if it is wrapped to be identical on all workers; compare only fingerprints "
-        "with equal detail",
+        "Value: the checksum. Detail: JSON with `parameters` (their indices in the model) and "
+        "`is_wrapped` (to be identical on all workers); compare only fingerprints with equal "
+        "detail",
     )
     MODULE_MODE = (
         "module-mode",
@@ -85,7 +88,7 @@ class ObservationKind(StrEnum):
         "refused-step",
         "An optimizer step on non-finite gradients was prevented, and the job was stopped. "
         "Subject: the first parameters with such gradients, empty on workers without any. "
-        "Value: the number of workers with such gradients",
+        "Value: the number of workers with such gradients. Detail: JSON with these `parameters`",
     )
     KEPT_GRADIENTS = (
         "kept-gradients",

@@ -43,7 +43,7 @@ _MEANS = st.lists(_NUMBERS, max_size=6).map(tuple)
 RECORDS = {
     UnownedParameter: st.builds(UnownedParameter, st.booleans()),
     MissingGradient: st.builds(
-        MissingGradient, st.sampled_from(LayerUse), st.text(), st.booleans()
+        MissingGradient, st.sampled_from(LayerUse), st.text(), st.booleans(), st.booleans()
     ),
     UnmovedParameter: st.builds(UnmovedParameter, st.none() | _NUMBERS, st.booleans()),
     KeptGradients: st.builds(KeptGradients, st.none() | _COUNTS, st.text()),
@@ -118,8 +118,10 @@ def test_missing_detail_gives_the_defaults(kind: type[ObservationRecord]) -> Non
         ("over", UnmovedParameter(is_over=True)),
         ("cut", MissingGradient(LayerUse.CUT)),
         ("frozen", MissingGradient(LayerUse.FROZEN)),
+        ("frozen train.py:8", MissingGradient(LayerUse.FROZEN, "train.py:8", True)),
+        ("frozen ", MissingGradient(LayerUse.FROZEN, "", True)),
         ("cleared", MissingGradient(LayerUse.CLEARED)),
-        ("untracked my model.py:88", MissingGradient(LayerUse.UNTRACKED, "my model.py:88")),
+        ("untracked my model.py:88", MissingGradient(LayerUse.UNTRACKED, "my model.py:88", True)),
         ("0.001", UnmovedParameter(0.001)),
         ("0", UnmovedParameter(0.0)),
         ("9a3c01ff", ReplicaChecksum("9a3c01ff")),

@@ -43,7 +43,7 @@ class ClassHits(ObservationRecord):
     """Predictions by class."""
 
     # by label: the number of correct and of incorrect predictions
-    counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    counts: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def _facts(self) -> Mapping[str, Any]:
         return self.counts

@@ -73,9 +73,9 @@ class ObservationRecord:
         return cls(**values)
 
     def _facts(self) -> Mapping[str, Any]:
-        """The content of the detail, without empty fields."""
-        values = [(key, getattr(self, name)) for name, key, _ in _fields(type(self))]
-        return {key: value for key, value in values if not _is_empty(value)}
+        """The content of the detail; nothing if all fields are empty."""
+        facts = {key: getattr(self, name) for name, key, _ in _fields(type(self))}
+        return {} if all(map(_is_empty, facts.values())) else facts
 
     @classmethod
     def _read(cls, detail: str, subject: str, value: float) -> Mapping[str, Any]:
@@ -156,6 +156,7 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 def _number(value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r:.80} is not a number")
+    float(value)  # raises OverflowError for large integers
     return value
 
 
@@ -173,14 +174,14 @@ def _text(value: Any) -> str:
 
 
 def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
+    if not isinstance(value, int) or value not in (0, 1):
         raise TypeError(f"{value!r:.80} is not true or false")
-    return value
+    return bool(value)
 
 
 _PLAIN: Mapping[Any, _Convert] = {
     int: _integer,
-    float: lambda value: float(_number(value)),
+    float: _number,
     str: _text,
     bool: _boolean,
 }

@@ -38,7 +38,7 @@ class LayerUse(StrEnum):
     CUT = "cut"  # runs before every layer that gets gradients
     SIDE = "side"  # runs after layers that get gradients; its output is not used
     UNTRACKED = "untracked"  # runs under no_grad() in training, with initial weights
-    # the same, with loaded or trained weights, or not at every step
+    # the same with loaded or trained weights, or not at every step
     FROZEN = "frozen"
     UNUSED = "unused"  # does not run
     CLEARED = "cleared"  # all gradients were cleared between the backward pass and the step
@@ -52,7 +52,8 @@ class MissingGradient(ObservationRecord):
     """A parameter in an optimizer without a gradient, while others have one."""
 
     use: LayerUse = LayerUse.UNKNOWN
-    line: str = ""  # of the script that runs the layer under no_grad() at every step
+    line: str = ""  # of the script that runs the layer under no_grad()
+    at_every_step: bool = False  # under no_grad()
     is_over: bool = False
 
     @classmethod
@@ -60,8 +61,10 @@ class MissingGradient(ObservationRecord):
         del subject, value
         if detail == _OVER:
             return _ENDED
-        use, _, line = detail.partition(" ")  # the syntax of earlier versions
-        return {"use": use, "line": line} if use in _LAYER_USES else json_object(detail)
+        use, space, line = detail.partition(" ")  # the syntax of earlier versions
+        if use not in _LAYER_USES:
+            return json_object(detail)
+        return {"use": use, "line": line, "at_every_step": bool(space)}
 
 
 @dataclass(frozen=True)
@@ -115,11 +118,14 @@ class TensorRole(StrEnum):
     MODEL = "model"  # a whole model with finite inputs and weights
 
 
+FINITE = "finite"  # the content of a next pass without a non-finite value
+
+
 @dataclass(frozen=True)
 class NonFiniteSource(ObservationRecord):
     """The first tensor of a step that is not finite."""
 
-    content: str = keyed("found", "")  # `nan`, `inf`, or `finite`: the next pass was finite
+    content: str = keyed("found", "")  # `nan`, `inf` or `FINITE`
     role: TensorRole = field(default=TensorRole.UNKNOWN, metadata={"key": "in"})
 
 

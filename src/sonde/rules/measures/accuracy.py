@@ -9,6 +9,7 @@ import numpy as np
 from sonde.analyze.robust import median_of
 from sonde.read.window import Window
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.batches import ClassHits
 from sonde.records.step import Mode
 from sonde.rules._rule import State
 
@@ -64,14 +65,14 @@ def hits(window: Window, mode: str) -> Hits | None:
     for observation in window.observations(_HITS):
         if observation.mode != mode:
             continue
-        for name, (right, wrong) in observation.facts.items():
+        for name, (right, wrong) in ClassHits.of(observation).counts.items():
             correct[name] = correct.get(name, 0.0) + right
             counts[name] = counts.get(name, 0.0) + right + wrong
     total = sum(counts.values())
     return Hits(sum(correct.values()), total, max(counts.values())) if total else None
 
 
-def hits_of(counts: Mapping[str, Sequence[int]]) -> Hits | None:
+def hits_of(counts: Mapping[str, Sequence[float]]) -> Hits | None:
     """Return the hits of one evaluation, from counts of right and wrong predictions by label."""
     samples = [right + wrong for right, wrong in counts.values()]
     if not sum(samples):

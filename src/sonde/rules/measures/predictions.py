@@ -11,6 +11,7 @@ from typing import Any
 from sonde.analyze.robust import median_of
 from sonde.read.window import Window, WindowTensor
 from sonde.records.need import Need, Observations, Statistics
+from sonde.records.observations.batches import ClassHits
 from sonde.records.step import Mode
 from sonde.rules._rule import State
 
@@ -62,7 +63,7 @@ class Predictions:
         for observation in window.observations("class-hits"):
             if observation.mode != Mode.TRAIN.value:
                 continue
-            count = observation.facts
+            count = ClassHits.of(observation).counts
             for name, (right, wrong) in count.items():
                 counts[name] = counts.get(name, 0) + right + wrong
             samples = sum(right + wrong for right, wrong in count.values())

@@ -11,6 +11,7 @@ from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.arrays import BoolArray, FloatArray
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.training import Stall
 from sonde.records.step import Phase
 from sonde.rules._rule import State
 
@@ -66,7 +67,7 @@ def record_standstills(window: Window, state: State) -> None:
                 [
                     since_ns,
                     observation.time_ns,
-                    str(observation.facts.get("in", "")),
+                    Stall.of(observation).activity,
                     observation.subject,
                 ]
             )

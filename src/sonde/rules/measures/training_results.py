@@ -8,6 +8,7 @@ import numpy as np
 from sonde.analyze.robust import median_of
 from sonde.read.window import Window
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.batches import ClassHits
 from sonde.records.step import Mode
 from sonde.rules._rule import State
 from sonde.rules.measures.accuracy import hits_of
@@ -42,7 +43,7 @@ class TrainingSince:
         first = state.get("next", 0)
         for observation in window.observations(_HITS):
             if observation.mode == Mode.TRAIN.value and first <= observation.step < end:
-                hits = hits_of(observation.facts)
+                hits = hits_of(ClassHits.of(observation).counts)
                 state["right"] = state.get("right", 0.0) + (hits.correct if hits else 0.0)
                 state["samples"] = state.get("samples", 0.0) + (hits.samples if hits else 0.0)
         for curve in window.losses()[:1]:

@@ -14,6 +14,7 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.job import ExitReason
 from sonde.records.need import Observations, Steps
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.training import Stall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import begin_attempt
@@ -169,7 +170,7 @@ def _update_standstill(observation: Observation, standstills: State) -> None:
     if not observation.value:
         standstills.pop(str(observation.worker), None)
         return
-    activity = str(observation.facts.get("in", ""))
+    activity = Stall.of(observation).activity
     since_ns = observation.time_ns - round(observation.value * NANOSECONDS)
     standstills[str(observation.worker)] = {
         "in": activity,

@@ -12,6 +12,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.training import OutputSource
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import begin_attempt
@@ -62,7 +63,7 @@ class SlowLogging(Rule):
         begin_attempt(window, state)
         for observation in window.observations(_KIND):
             spent = state.of("output", observation.worker)
-            source = observation.facts.get("by", "output")
+            source = OutputSource.of(observation).function or "output"
             line = f"{source} in {observation.subject or 'unknown code'}"
             spent[line] = spent.get(line, 0.0) + observation.value
         for table in window.steps():

@@ -8,6 +8,7 @@ from typing import ClassVar
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
+from sonde.records.observations.batches import ImageChannels
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, Section, State
@@ -63,8 +64,11 @@ class CheckInputImages(Rule):
         last_steps = {}
         for observation in window.observations(_KIND):
             if self.regex is None or re.search(self.regex, observation.subject):
+                channels = ImageChannels.of(observation)
+                if not channels.means:
+                    continue  # damaged
                 input_state = state.of("inputs", observation.subject)
-                means = [observation.value * float(mean) for mean in observation.facts["means"]]
+                means = [observation.value * mean for mean in channels.means]
                 sums = input_state.get("sums") or [0.0] * len(means)
                 if len(sums) != len(means):
                     continue
@@ -77,7 +81,7 @@ class CheckInputImages(Rule):
                 input_state["passed"] = max(
                     input_state.get("passed", 0), input_state["images"], passed
                 )
-                largest = max(abs(float(mean)) for mean in observation.facts["means"])
+                largest = max(map(abs, channels.means))
                 input_state["lowest"] = min(input_state.get("lowest", largest), largest)
                 last_steps[observation.subject] = observation.step
         for name, step in last_steps.items():

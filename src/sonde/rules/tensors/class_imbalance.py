@@ -12,6 +12,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.observations.batches import ClassHits, LabelCounts
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
 from sonde.rules._parameters import Count, Positive, Regex
@@ -138,7 +139,7 @@ class ClassImbalance(Rule):
         self, observation: Observation, state: State, shares: Sequence[float]
     ) -> None:
         counts = state.of("labels")
-        for label, count in observation.facts.items():
+        for label, count in LabelCounts.of(observation).counts.items():
             counts[label] = counts.get(label, 0) + int(count)
             state["counted"] = state.get("counted", 0) + int(count)
         state["step"] = observation.step
@@ -183,7 +184,8 @@ class ClassImbalance(Rule):
         for item in window.observations(_BATCH):
             state["batch"] = max(state.get("batch", 0.0), item.value)
             state["sizes"] = [*state.get("sizes", []), item.value][-LIMITS.recent_batches :]
-            share = max(item.facts.values(), default=0) / item.value if item.value else 0.0
+            largest = max(LabelCounts.of(item).counts.values(), default=0)
+            share = largest / item.value if item.value else 0.0
             state["shares"] = [*state.get("shares", []), share][-LIMITS.recent_batches :]
             if item.step >= (state.get("began") or 0):
                 self._count_labels(item, state.of("looked"), state["shares"])
@@ -201,7 +203,7 @@ class ClassImbalance(Rule):
         for observation in window.observations(_HITS):
             if re.search(self.predictions_regex, observation.subject):
                 latest = state.of("latest", observation.mode)
-                for label, (right, wrong) in observation.facts.items():
+                for label, (right, wrong) in ClassHits.of(observation).counts.items():
                     totals = latest.get(label, [0.0, 0.0])
                     decay = 0.5 if sum(totals) >= LIMITS.min_predictions else 1.0
                     latest[label] = [decay * totals[0] + right, decay * totals[1] + wrong]
@@ -247,7 +249,7 @@ class ClassImbalance(Rule):
     ) -> Iterator[Finding]:
         """Add predictions to a block, and evaluate the block when it is full."""
         block = state.of("block")
-        for label, (right, wrong) in observation.facts.items():
+        for label, (right, wrong) in ClassHits.of(observation).counts.items():
             totals = block.get(label, [0, 0])
             block[label] = [totals[0] + int(right), totals[1] + int(wrong)]
         total = sum(right + wrong for right, wrong in block.values())

@@ -7,10 +7,10 @@ from math import sqrt
 from typing import ClassVar
 
 from sonde.formats import format_exact_percent, format_percent
-from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.observations.parameters import UnitActivity
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, Section, State
@@ -129,17 +129,12 @@ class DeadRelu(Rule):
             if "tensor_regex" not in self.explicit_parameters or re.search(
                 self.tensor_regex, observation.subject
             ):
-                yield self._inspection(observation)
-
-    def _inspection(self, observation: Observation) -> _Inspection:
-        facts = observation.facts
-        counts = {float(percent): int(count) for percent, count in facts["inactive"].items()}
-        below = [percent for percent in counts if percent <= self.threshold_inactivity]
-        inactive = counts[max(below) if below else min(counts)]
-        units, samples = round(observation.value), int(facts["samples"])
-        return _Inspection(
-            observation.subject, observation.step, observation.worker, units, inactive, samples
-        )
+                activity = UnitActivity.of(observation)
+                inactive = activity.inactive_below(self.threshold_inactivity)
+                if inactive is not None:
+                    layer, step, worker = observation.subject, observation.step, observation.worker
+                    counts = (round(observation.value), inactive, activity.samples)
+                    yield _Inspection(layer, step, worker, *counts)
 
     def _limit(self, inspection: _Inspection) -> float:
         tolerance = LIMITS.sigmas * 50 / sqrt(inspection.units)  # standard error of a share of 50%

@@ -12,6 +12,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses, Need, Statistics
+from sonde.records.observations.parameters import FINITE, NonFiniteSource, RefusedStep, TensorRole
 from sonde.rules._parameters import Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.tensor_columns import column_of_all
@@ -131,7 +132,7 @@ class ExplodingTensor(Rule):
     def _refused_finding(self, refused: Sequence[Observation], origin: str) -> Finding:
         """Report that the job was stopped before an optimizer used non-finite gradients."""
         first = min(refused, key=lambda item: (not item.subject, item.step, item.worker))
-        names = first.subject.split(", ") if first.subject else []
+        names = list(RefusedStep.of(first).parameters)
         owner = f" of {first.subject}" if names else ""
         origin_text = f" First seen in the {origin}." if origin else ""
         return self.finding(
@@ -274,13 +275,13 @@ def _skipped_steps(window: Window) -> set[int]:
 def _origin(window: Window) -> str:
     """Return the place where the hook saw the first non-finite value; empty if unknown."""
     for observation in window.observations("first-non-finite"):
-        facts = observation.facts
-        if facts.get("found") != "finite":
-            kind = str(facts.get("in", "model"))
+        source = NonFiniteSource.of(observation)
+        if source.content != FINITE:
+            role = source.role or TensorRole.MODEL
             return (
                 observation.subject
-                if observation.subject.startswith(kind)
-                else f"{kind} {observation.subject}"
+                if observation.subject.startswith(role)
+                else f"{role} {observation.subject}"
             )
     return ""
 

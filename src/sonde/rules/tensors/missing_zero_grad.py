@@ -8,6 +8,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
+from sonde.records.observations.parameters import KeptGradients
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import begin_attempt, mark_open, resolve
@@ -90,8 +91,8 @@ class MissingZeroGrad(Rule):
         )
 
     def _finding(self, observation: Observation, state: State) -> Finding:
-        facts = observation.facts
-        total, first = facts.get("of", observation.value), str(facts.get("first", ""))
+        kept = KeptGradients.of(observation)
+        total, first = observation.value if kept.sampled is None else kept.sampled, kept.first
         return self.finding(
             f"Since step {state['since']}, gradients are not cleared between steps of optimizer "
             f"{observation.subject}: {observation.value:.0f} of {total} parameters still have "

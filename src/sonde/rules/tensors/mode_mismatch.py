@@ -12,6 +12,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Statistics, Steps
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.training import ModelMode
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import (
@@ -125,11 +126,10 @@ class ModeMismatch(Rule):
 
 def _is_wrong(observation: Observation) -> bool:
     """Whether the whole model is in the wrong mode and has modules that depend on it."""
-    module_mode = observation.facts.get("is")
+    mode = ModelMode.of(observation).mode
     return (
         observation.mode in (_TRAIN, _EVAL)
-        and module_mode is not None
-        and module_mode != observation.mode
+        and mode not in ("", observation.mode)
         and observation.value > 0
     )
 
@@ -169,7 +169,7 @@ def _new_fault(observation: Observation, window: Window) -> State:
         since=observation.step,
         count=observation.value,
         worker=observation.worker,
-        modules=list(observation.facts.get("modules", [])) or ["the model"],
+        modules=list(ModelMode.of(observation).modules) or ["the model"],
     )
 
 

@@ -1,7 +1,7 @@
 """NLPSequenceRatio: one token, such as padding, dominates the input sequences."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from sonde.formats import format_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.observations.batches import TokenCounts
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, Section, State
@@ -76,7 +77,9 @@ class NLPSequenceRatio(Rule):
                 self.tensor_regex, observation.subject
             ):
                 continue
-            counts = {int(token): int(n) for token, n in observation.facts["counts"].items()}
+            counts = TokenCounts.of(observation).counts
+            if not counts:
+                continue  # damaged
             if self.is_classic:
                 yield from self._evaluate(
                     observation.subject, observation.step, counts, observation.value, limits
@@ -111,7 +114,7 @@ class NLPSequenceRatio(Rule):
             return Shortfall(inspections, LIMITS.min_inspections, DataUnit.INSPECTIONS)
         return Shortfall(tokens, LIMITS.min_tokens, DataUnit.TOKENS)
 
-    def _add(self, tokens: float, counts: dict[int, int], state: State) -> None:
+    def _add(self, tokens: float, counts: Mapping[int, int], state: State) -> None:
         state["looks"] = state.get("looks", 0) + 1
         state["tokens"] = state.get("tokens", 0.0) + tokens
         state["kinds"] = max(state.get("kinds", 0), len(counts))
@@ -150,7 +153,7 @@ class NLPSequenceRatio(Rule):
         self,
         name: str,
         step: int,
-        counts: dict[int, int],
+        counts: Mapping[int, int],
         tokens: float,
         limits: dict[int, float],
     ) -> Iterator[Finding]:

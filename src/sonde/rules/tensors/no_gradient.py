@@ -9,6 +9,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import LayerUse, MissingGradient
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import (
     begin_attempt,
@@ -20,15 +21,16 @@ from sonde.rules.measures.open_faults import (
 )
 
 _KIND = ObservationKind.NO_GRADIENT.value
-_CLEARED = "cleared"
-_IMMEDIATE = ("cut", "untracked", "frozen", "side", _CLEARED)
-_WARNINGS = ("cut", "untracked", _CLEARED)
-_REASONS = {
-    "cut": ". Its layer runs, but its output is detached from the loss",
-    "untracked": ". Its layer runs under no_grad(){place} with untrained weights",
-    "frozen": ". Its layer runs under no_grad(){place}, but its parameters are in an optimizer",
-    "side": ". Its layer runs, but the loss does not use its output",
-    "unused": ". Its layer never runs",
+_WARNINGS = (LayerUse.CUT, LayerUse.UNTRACKED, LayerUse.CLEARED)
+_IMMEDIATE = (*_WARNINGS, LayerUse.FROZEN, LayerUse.SIDE)
+_REASONS: dict[str, str] = {
+    LayerUse.CUT: ". Its layer runs, but its output is detached from the loss",
+    LayerUse.UNTRACKED: ". Its layer runs under no_grad(){place} with untrained weights",
+    LayerUse.FROZEN: (
+        ". Its layer runs under no_grad(){place}, but its parameters are in an optimizer"
+    ),
+    LayerUse.SIDE: ". Its layer runs, but the loss does not use its output",
+    LayerUse.UNUSED: ". Its layer never runs",
 }
 
 
@@ -77,12 +79,14 @@ class NoGradient(Rule):
         window.count_inspected_steps()
         faults = state.of("stands")
         for observation in window.observations(_KIND):
-            if observation.detail == "over":
+            missing = MissingGradient.of(observation)
+            is_known = missing.use is not LayerUse.FROZEN or missing.at_every_step
+            if missing.is_over:
                 faults.pop(observation.subject, None)
-            elif observation.subject not in faults and observation.detail != "frozen":
+            elif observation.subject not in faults and is_known:
                 since = max(0, observation.step - int(observation.value) + 1)
-                use, _, location = observation.detail.partition(" ")
-                fault = State(since=since, worker=observation.worker, use=use, place=location)
+                use, line = missing.use.value, missing.line
+                fault = State(since=since, worker=observation.worker, use=use, place=line)
                 faults[observation.subject] = fault
         names = [name for name in faults if self._is_confirmed(faults[name], window)]
         # warnings first
@@ -112,7 +116,7 @@ class NoGradient(Rule):
             f"{summarize_names(names)} {verb} had no gradient since step {first}, "
             f"unlike {pluralize(other_count, 'other parameter')}{reason}."
         )
-        if faults[names[0]]["use"] == _CLEARED:
+        if faults[names[0]]["use"] == LayerUse.CLEARED:
             text = (
                 f"Since step {first} the optimizer steps without gradients: they are cleared after "
                 "the backward pass and before step()."

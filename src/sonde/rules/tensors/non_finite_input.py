@@ -8,6 +8,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import NonFiniteSource, TensorRole
 from sonde.rules._rule import Rule, Section, State
 
 _KIND = ObservationKind.FIRST_NON_FINITE.value
@@ -48,12 +49,15 @@ class NonFiniteInput(Rule):
         del state
         window.count_inspected_steps()
         for observation in window.observations(_KIND):
-            if observation.facts.get("in") == _INPUT and observation.subject.startswith(_INPUT):
-                yield self._finding(observation, window)
+            source = NonFiniteSource.of(observation)
+            if source.role is TensorRole.INPUT and observation.subject.startswith(_INPUT):
+                yield self._finding(observation, source, window)
 
-    def _finding(self, observation: Observation, window: Window) -> Finding:
+    def _finding(
+        self, observation: Observation, source: NonFiniteSource, window: Window
+    ) -> Finding:
         step = int(observation.value)
-        word = _LABELS.get(str(observation.facts.get("found")), "non-finite values")
+        word = _LABELS.get(source.content, "non-finite values")
         hashes = [
             item.value
             for item in window.observations(ObservationKind.BATCH_HASH.value)
@@ -69,7 +73,7 @@ class NonFiniteInput(Rule):
             worker=observation.worker,
             subject=observation.subject,
             evidence={
-                "found": str(observation.facts.get("found", "")),
+                "found": source.content,
                 "batch_hash": hashes[0] if hashes else None,
             },
         )

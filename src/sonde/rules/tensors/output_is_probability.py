@@ -8,6 +8,7 @@ from sonde.formats import format_percent, pluralize
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
+from sonde.records.observations.batches import LossInput
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import begin_attempt, is_repeat_due, mark_open, resolve
@@ -62,8 +63,8 @@ class OutputIsProbability(Rule):
         yield from begin_attempt(self, window, state)
         losses = state.of("losses")
         for observation in window.observations(_KIND):
-            rows, classes = (int(observation.facts.get(name, 0)) for name in ("rows", "classes"))
-            if _BINARY not in observation.subject and (classes < 2 or rows < 1):
+            inputs = LossInput.of(observation)
+            if _BINARY not in observation.subject and (inputs.classes < 2 or inputs.rows < 1):
                 continue
             loss_state = losses.of(observation.subject)
             if observation.step == loss_state.get("seen"):
@@ -78,12 +79,12 @@ class OutputIsProbability(Rule):
                 loss_state["since"] = observation.step
             loss_state |= {
                 "row": loss_state.get("row", 0) + 1,
-                "rows": loss_state.get("rows", 0) + rows,
+                "rows": loss_state.get("rows", 0) + inputs.rows,
             }
-            loss_state["by"] = str(observation.facts.get("by", ""))
+            loss_state["by"] = inputs.operation
             loss_state |= {
                 "last": observation.step,
-                "classes": classes,
+                "classes": inputs.classes,
                 "share": observation.value,
                 "worker": observation.worker,
             }

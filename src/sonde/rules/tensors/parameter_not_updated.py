@@ -9,6 +9,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import OwnershipFault, UnmovedParameter, UnownedParameter
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import (
     begin_attempt,
@@ -21,8 +22,11 @@ from sonde.rules.measures.open_faults import (
 
 _UNOWNED = ObservationKind.UNOWNED_PARAMETER.value
 _UNMOVED = ObservationKind.UNMOVED_PARAMETER.value
+_RECORDS: dict[str, type[UnownedParameter | UnmovedParameter]] = {
+    _UNOWNED: UnownedParameter,
+    _UNMOVED: UnmovedParameter,
+}
 _ORPHAN_PREFIX = "optimizer_"  # the hook's name for parameters of no module
-_UNREGISTERED = 2  # the hook's value for parameters in a plain list or dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +90,22 @@ class ParameterNotUpdated(Rule):
         open_faults = state.of(kind)
         observations = window.observations(kind)
         for observation in observations:
-            if observation.detail == "over":
+            record = _RECORDS[kind].of(observation)
+            if record.is_over:
                 open_faults.pop(observation.subject, None)
             elif observation.subject not in open_faults:
-                open_faults[observation.subject] = _new_fault(observation)
+                open_faults[observation.subject] = _new_fault(observation, record)
         return bool(observations)
 
     def _unowned_finding(self, window: Window, state: State) -> Finding | None:
         open_faults = state.of(_UNOWNED)
         infos = window.data.infos()
         has_orphans = any(name.startswith(_ORPHAN_PREFIX) for name in infos)
-        unregistered = [name for name in open_faults if open_faults[name]["value"] == _UNREGISTERED]
+        unregistered = [
+            name
+            for name, fault in open_faults.items()
+            if fault["value"] == OwnershipFault.UNREGISTERED
+        ]
         registered = [name for name in open_faults if name not in unregistered]
         replaced = [name for name in registered if open_faults[name]["value"] or name in infos]
         is_replaced = bool(replaced) or (has_orphans and bool(registered))
@@ -154,11 +163,8 @@ class ParameterNotUpdated(Rule):
         )
 
 
-def _new_fault(observation: Observation) -> State:
-    try:
-        rate = float(observation.detail)
-    except ValueError:
-        rate = None
+def _new_fault(observation: Observation, record: UnownedParameter | UnmovedParameter) -> State:
+    rate = record.learning_rate if isinstance(record, UnmovedParameter) else None
     steps = observation.value if observation.kind == _UNMOVED else LIMITS.inspection_steps
     since = max(0, observation.step - int(steps))
     return State(

@@ -10,13 +10,13 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.replicas import ReplicaChecksum, ReplicaFingerprint
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import begin_attempt, is_repeat_due, mark_open, resolve
 
 _CHECKSUM = ObservationKind.REPLICA_CHECKSUM.value
 _FINGERPRINT = ObservationKind.REPLICA_FINGERPRINT.value
 _KINDS = (_FINGERPRINT, _CHECKSUM)  # checksums skip what fingerprints have reported
-_WRAPPED = "wrapped "  # prefix of a fingerprint's details if the model is wrapped
 
 Checksums = dict[str, str | float]  # by worker
 
@@ -138,9 +138,8 @@ class ReplicaDivergence(Rule):
         """Whether models that differ should be equal."""
         state["apart"] = state.get("apart", 0) + 1
         state.setdefault("since", observation.step)
-        is_wrapped = observation.detail.startswith(_WRAPPED) or (
-            observation.kind == _CHECKSUM and observation.value == 1
-        )
+        kind = ReplicaChecksum if observation.kind == _CHECKSUM else ReplicaFingerprint
+        is_wrapped = kind.of(observation).is_wrapped
         state["is_certain"] = is_wrapped or state.get("kept", 0) >= LIMITS.equal_checks
         has_lasted = (
             state["apart"] >= LIMITS.checks_in_a_row
@@ -182,11 +181,11 @@ class ReplicaDivergence(Rule):
 def _checksum_and_key(observation: Observation) -> tuple[str | float, str]:
     """Return a checksum and its key; only fingerprints of the same bytes share a key."""
     key = f"{observation.step} {observation.subject}"
-    return (
-        (observation.value, f"{key} {observation.detail}")
-        if observation.kind == _FINGERPRINT
-        else (observation.detail, key)
-    )
+    if observation.kind == _CHECKSUM:
+        return ReplicaChecksum.of(observation).checksum, key
+    source = ReplicaFingerprint.of(observation)
+    wrapping = "wrapped " if source.is_wrapped else ""
+    return observation.value, f"{key} {wrapping}{' '.join(map(str, source.parameters))}"
 
 
 def _step(key: str) -> int:

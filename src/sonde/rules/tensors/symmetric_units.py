@@ -7,6 +7,7 @@ from typing import ClassVar
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Statistics
+from sonde.records.observations.parameters import DistinctUnits
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.open_faults import (
@@ -70,7 +71,7 @@ class SymmetricUnits(Rule):
         layers = state.of("layers")
         inspections = window.observations(_KIND)
         for inspection in inspections:
-            units = int(inspection.facts.get("units", 0))
+            units = DistinctUnits.of(inspection).units
             is_copied = inspection.value <= max(
                 1, min(LIMITS.max_groups, units // LIMITS.min_units_per_group)
             )

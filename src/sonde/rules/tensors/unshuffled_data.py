@@ -1,6 +1,6 @@
 """UnshuffledData: batches arrive sorted by label or in another repeating order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
+from sonde.records.observations.batches import LabelCounts, MeansOfBatches
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import begin_attempt, is_reinforcement_learning
@@ -71,8 +72,9 @@ class UnshuffledData(Rule):
         yield from self._check_means(window, state)
         latest = {}
         for observation in window.observations(_KIND):
-            if observation.value >= LIMITS.min_batch and observation.facts:
-                self._add_labels(observation, state.of("workers", observation.worker))
+            counts = LabelCounts.of(observation).counts
+            if observation.value >= LIMITS.min_batch and counts:
+                self._add_labels(observation.step, counts, state.of("workers", observation.worker))
                 latest[observation.worker] = observation
         for worker, last in latest.items():
             yield from self._check_labels(last, state.of("workers", worker))
@@ -95,8 +97,10 @@ class UnshuffledData(Rule):
         latest = {}
         for observation in () if state.get("plays") else observations:
             mean_state = state.of("means", observation.subject)
-            if observation.worker == mean_state.setdefault("worker", observation.worker):
-                _add_means(observation, mean_state)
+            batches = MeansOfBatches.of(observation)
+            is_first = observation.worker == mean_state.setdefault("worker", observation.worker)
+            if is_first and batches.means and batches.size:
+                _add_means(observation, batches, mean_state)
                 latest[observation.subject] = observation
         for subject, observation in latest.items():
             mean_state = state.of("means", subject)
@@ -143,16 +147,15 @@ class UnshuffledData(Rule):
         elif purity < LIMITS.purity_share:
             yield self.recovered(f"labels/{last.worker}")
 
-    def _add_labels(self, observation: Observation, state: State) -> None:
-        labels = {name: float(count) for name, count in observation.facts.items()}
+    def _add_labels(self, step: int, labels: Mapping[str, int], state: State) -> None:
         main_label = max(labels, key=lambda name: labels[name])
         total = sum(labels.values())
         for name, value in (("purity", labels[main_label] / total), ("classes", int(main_label))):
             state[name] = [*state.get(name, []), value][-LIMITS.max_inspections :]
-        state.setdefault("first", observation.step)
+        state.setdefault("first", step)
         # weight inspections by the steps since the previous one; the first ones are frequent
-        weight = max(1, observation.step - state.get("last", observation.step))
-        state["last"] = observation.step
+        weight = max(1, step - state.get("last", step))
+        state["last"] = step
         counts = state.of("counts")
         for label, count in labels.items():
             counts[label] = counts.get(label, 0.0) + weight * count / total
@@ -174,16 +177,13 @@ class UnshuffledData(Rule):
         )
 
 
-def _add_means(observation: Observation, state: State) -> None:
+def _add_means(observation: Observation, batches: MeansOfBatches, state: State) -> None:
     state.setdefault("first", max(0, observation.step - round(observation.value) + 1))
-    state["values"] = [*state.get("values", []), *observation.facts["means"]][-CYCLES.max_means :]
-    state["lengths"] = [*state.get("lengths", []), len(observation.facts["means"])][
-        -CYCLES.max_means :
-    ]
-    state["size"] = float(observation.facts["size"])
-    for name in ("within", "rough"):
+    state["values"] = [*state.get("values", []), *batches.means][-CYCLES.max_means :]
+    state["lengths"] = [*state.get("lengths", []), len(batches.means)][-CYCLES.max_means :]
+    state["size"] = float(batches.size)
+    for name, value in (("within", batches.within), ("rough", batches.rough)):
         average = state.get(name)
-        value = float(observation.facts[name])
         state[name] = value if average is None else average + (value - average) / 2
 
 

@@ -11,6 +11,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.observations.batches import EvaluatedSamples
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, Section, State
@@ -72,23 +73,22 @@ class _Overlap:
     previous_share: float  # known at the last evaluation
 
     @classmethod
-    def of(cls, observation: Observation, state: State) -> Self:
+    def of(cls, evaluated: EvaluatedSamples, state: State) -> Self:
         """Create it from an observation; estimate natural duplicates from the first one."""
-        facts = {name: int(value) for name, value in observation.facts.items()}
-        repeated, rows = facts["again"], max(1, facts["rows"])
+        repeated, rows = evaluated.trained_again, max(1, evaluated.trained_rows)
         first = state.setdefault("first", [2 * _upper_bound(repeated) / rows, rows])
-        share = facts["known"] / max(1, facts["samples"])
+        share = evaluated.known_share
         previous_share, state["share"] = state.get("share", 0.0), share
-        expected = 2 * share * (1 - share) * facts["pairs"]
+        expected = 2 * share * (1 - share) * evaluated.pairs
         return cls(
-            facts["samples"],
-            facts["known"],
-            facts["repeated"],
-            facts["mixed"] / expected if expected else 0.0,
-            2 * facts["pairs"] >= facts["samples"] * (facts["samples"] - 1),
-            facts["trained"],
+            evaluated.samples,
+            evaluated.known,
+            evaluated.repeated,
+            evaluated.mixed / expected if expected else 0.0,
+            2 * evaluated.pairs >= evaluated.samples * (evaluated.samples - 1),
+            evaluated.trained,
             repeated / rows,
-            first[0] * max(1.0, facts["trained"] / first[1]),
+            first[0] * max(1.0, evaluated.trained / first[1]),
             previous_share,
         )
 
@@ -171,9 +171,9 @@ class ValidationTooGood(Rule):
     def _check_samples(
         self, window: Window, state: State, restart_step: int | None
     ) -> Iterator[Finding]:
-        for observation in _observations(window, state):
+        for observation, evaluated in _observations(window, state):
             worker_state = state.of("workers", f"{observation.worker} {observation.subject}")
-            overlap = _Overlap.of(observation, worker_state)
+            overlap = _Overlap.of(evaluated, worker_state)
             if overlap.samples < LIMITS.min_compared:
                 continue
             state["compared"] = state.get("compared", 0) + 1
@@ -238,7 +238,7 @@ class ValidationTooGood(Rule):
             )
 
 
-def _observations(window: Window, state: State) -> Iterator[Observation]:
+def _observations(window: Window, state: State) -> Iterator[tuple[Observation, EvaluatedSamples]]:
     """Yield observed evaluations, except of a training set evaluated next to another set."""
     observations = window.observations(_KIND)
     if not observations or is_reinforcement_learning(window):
@@ -250,8 +250,10 @@ def _observations(window: Window, state: State) -> Iterator[Observation]:
     }
     state["series"] = sorted({*state.get("series", []), *names})
     for observation in observations:
-        if not (observation.facts.get("is_training_data") and len(state["series"]) > 1):
-            yield observation
+        evaluated = EvaluatedSamples.of(observation)
+        is_skipped = evaluated.is_training_data and len(state["series"]) > 1
+        if evaluated.trained and not is_skipped:  # no training samples: damaged
+            yield observation, evaluated
 
 
 def _upper_bound(count: int) -> float:

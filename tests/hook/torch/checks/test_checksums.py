@@ -9,6 +9,7 @@ from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sonde.hook.torch.checks import checksums as module
+from sonde.records.observations.replicas import ReplicaChecksum
 from tests.fakes.session import Recorded, watched
 
 
@@ -32,8 +33,9 @@ def train(changed: float = 0.0, steps: int = 5, workers: int = 2, **settings: in
 def checksums(recorded: Recorded) -> dict[int, str]:
     rows = recorded.observations("replica-checksum")
     assert {row["subject"] for row in rows} <= {"Sequential"}
-    assert all(re.fullmatch("[0-9a-f]{8}", row["detail"]) for row in rows)
-    return {row["step"]: row["detail"] for row in rows}
+    records = {row["step"]: ReplicaChecksum.decode(row["detail"]) for row in rows}
+    assert all(re.fullmatch("[0-9a-f]{8}", record.checksum) for record in records.values())
+    return {step: record.checksum for step, record in records.items()}
 
 
 def test_equal_workers_have_equal_checksums_that_change_from_step_to_step() -> None:

@@ -16,6 +16,7 @@ from sonde.hook.torch.checks import checksums
 from sonde.hook.torch.checks import fingerprints as fingerprints_of
 from sonde.hook.torch.checks.measures import replicas
 from sonde.hook.torch.loop import deferral_policy, deferred_hooks
+from sonde.records.observations.replicas import ReplicaFingerprint
 from tests.fakes.session import Recorded, watched
 
 STEPS = 60
@@ -133,15 +134,22 @@ def test_parameters_that_move_in_memory_are_still_read() -> None:
     assert fingerprints(train()) == fingerprints(train(move))
 
 
+def sources(recorded: Recorded) -> set[ReplicaFingerprint]:
+    return {ReplicaFingerprint.decode(row["detail"]) for row in rows_of(recorded)}
+
+
 def test_parameters_outside_contiguous_host_memory_are_skipped() -> None:
     def turn(model: Any, step: int) -> None:
         if step == 40:
             weight = model[0].weight
             weight.data = weight.data.t().contiguous().t()
 
-    details = {row["step"]: row["detail"] for row in rows_of(train(turn, closely=True))}
-    assert set(range(STEPS)) - details.keys() == {40}
-    assert (details[39], details[41]) == ("0 1 3 5", "1 2 3 5")
+    by_step = {
+        row["step"]: ReplicaFingerprint.decode(row["detail"])
+        for row in rows_of(train(turn, closely=True))
+    }
+    assert set(range(STEPS)) - by_step.keys() == {40}
+    assert (by_step[39].parameters, by_step[41].parameters) == ((0, 1, 3, 5), (1, 2, 3, 5))
 
 
 def test_freed_memory_is_not_read() -> None:
@@ -179,12 +187,12 @@ def test_fingerprints_read_four_parameters_including_the_first_and_last() -> Non
     def deep() -> nn.Module:
         return nn.Sequential(nn.Linear(3, 4), *(nn.Linear(4, 4) for _ in range(20)))
 
-    assert {row["detail"] for row in rows_of(train(model=deep))} == {"0 13 27 41"}
+    assert sources(train(model=deep)) == {ReplicaFingerprint((0, 13, 27, 41))}
 
 
 def test_wrapped_models_are_marked_as_wrapped() -> None:
     recorded = train(model=lambda: DistributedDataParallel(network()))
-    assert {row["detail"] for row in rows_of(recorded)} == {"wrapped 0 1 3 5"}
+    assert sources(recorded) == {ReplicaFingerprint((0, 1, 3, 5), is_wrapped=True)}
 
 
 def test_frozen_parameters_are_not_fingerprinted() -> None:
@@ -193,7 +201,7 @@ def test_frozen_parameters_are_not_fingerprinted() -> None:
         model[0].requires_grad_(requires_grad=False)
         return model
 
-    assert {row["detail"] for row in rows_of(train(model=frozen))} == {"2 3 4 5"}
+    assert sources(train(model=frozen)) == {ReplicaFingerprint((2, 3, 4, 5))}
 
 
 def test_fingerprints_keep_no_model_alive() -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from sonde.records.observations.parameters import LayerUse, MissingGradient, UnmovedParameter
 from tests.fakes.session import Recorded, watched
 
 PLENTY = {"overhead_percent": 100.0}
@@ -23,6 +24,11 @@ def subjects(recorded: Recorded, kind: str) -> dict[str, tuple[float, str]]:
     rows = recorded.observations(kind)
     assert len({row["subject"] for row in rows}) == len(rows), "recorded more than once"
     return {row["subject"]: (row["value"], row["detail"]) for row in rows}
+
+
+def missing_gradients(recorded: Recorded) -> dict[str, MissingGradient]:
+    observed = subjects(recorded, "no-gradient")
+    return {name: MissingGradient.decode(detail) for name, (_, detail) in observed.items()}
 
 
 def has_no_observations(recorded: Recorded) -> bool:
@@ -106,8 +112,9 @@ def test_a_parameter_without_a_gradient_is_recorded_with_the_number_of_steps() -
     with watched(**PLENTY) as recorded:
         network = Branches()
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    observed = subjects(recorded, "no-gradient")
-    assert observed == {"other.weight": (6.0, "cut"), "other.bias": (6.0, "cut")}
+    cut = MissingGradient(LayerUse.CUT)
+    assert missing_gradients(recorded) == {"other.weight": cut, "other.bias": cut}
+    assert {value for value, _ in subjects(recorded, "no-gradient").values()} == {6.0}
 
 
 class Chain(nn.Module):
@@ -149,10 +156,8 @@ def test_the_use_of_a_layer_without_gradients_is_recorded(
         network = Chain(use)
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
         assert not any(module._forward_pre_hooks for module in network.children())
-    observed = subjects(recorded, "no-gradient")
-    assert {name.split(".")[0]: detail.split(" ")[0] for name, (_, detail) in observed.items()} == (
-        expected
-    )
+    missing = missing_gradients(recorded)
+    assert {name.split(".")[0]: record.use.value for name, record in missing.items()} == expected
 
 
 def test_a_layer_under_no_grad_is_recorded_with_its_script_line() -> None:
@@ -160,8 +165,8 @@ def test_a_layer_under_no_grad_is_recorded_with_its_script_line() -> None:
         network = Chain("untracked")
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
     line = Chain.forward.__code__.co_firstlineno + 3
-    detail = f"untracked test_ownership.py:{line}"
-    assert {row[1] for row in subjects(recorded, "no-gradient").values()} == {detail}
+    expected = MissingGradient(LayerUse.UNTRACKED, f"test_ownership.py:{line}", at_every_step=True)
+    assert set(missing_gradients(recorded).values()) == {expected}
 
 
 def test_loaded_weights_are_frozen_under_no_grad() -> None:
@@ -169,8 +174,8 @@ def test_loaded_weights_are_frozen_under_no_grad() -> None:
         network = Chain("untracked")
         network.front.load_state_dict(nn.Linear(3, 3).state_dict())
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    observed = subjects(recorded, "no-gradient").values()
-    assert {detail.split(" ")[0] for _, detail in observed} == {"frozen"}
+    uses = {record.use for record in missing_gradients(recorded).values()}
+    assert uses == {LayerUse.FROZEN}
 
 
 def test_previously_trained_weights_are_frozen_under_no_grad() -> None:
@@ -179,8 +184,8 @@ def test_previously_trained_weights_are_frozen_under_no_grad() -> None:
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
         network.use = "untracked"
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
-    observed = subjects(recorded, "no-gradient").values()
-    assert {detail.split(" ")[0] for _, detail in observed} == {"frozen"}
+    uses = {record.use for record in missing_gradients(recorded).values()}
+    assert uses == {LayerUse.FROZEN}
 
 
 def test_a_moving_average_copy_records_nothing() -> None:
@@ -208,7 +213,8 @@ def test_a_layer_run_only_in_evaluations_is_not_under_no_grad_in_training() -> N
                 network(torch.randn(4, 3))
             network.train()
             network.use = "unused"
-    assert {row[1] for row in subjects(recorded, "no-gradient").values()} <= {"frozen", "unused"}
+    expected = {MissingGradient(LayerUse.FROZEN), MissingGradient(LayerUse.UNUSED)}
+    assert set(missing_gradients(recorded).values()) <= expected
 
 
 def test_an_occasionally_used_branch_records_nothing() -> None:
@@ -227,7 +233,9 @@ def test_a_late_gradient_ends_the_observation() -> None:
         network.is_cut = False
         train(network, optimizer, 100)
     rows = [row for row in recorded.observations("no-gradient") if row["subject"] == "other.bias"]
-    assert [(row["value"], row["detail"]) for row in rows] == [(6.0, "cut"), (0.0, "over")]
+    records = [(row["value"], MissingGradient.decode(row["detail"])) for row in rows]
+    over = MissingGradient(is_over=True)
+    assert records == [(6.0, MissingGradient(LayerUse.CUT)), (0.0, over)]
 
 
 def test_an_unmoved_parameter_is_recorded_with_its_learning_rate() -> None:
@@ -239,7 +247,8 @@ def test_an_unmoved_parameter_is_recorded_with_its_learning_rate() -> None:
         ]
         train(network, torch.optim.SGD(groups, lr=0.001))
     observed = subjects(recorded, "unmoved-parameter")
-    assert observed == {"1.weight": (5.0, "0"), "1.bias": (5.0, "0")}
+    detail = UnmovedParameter(0.0).encode()
+    assert observed == {"1.weight": (5.0, detail), "1.bias": (5.0, detail)}
 
 
 def test_updates_lost_in_low_precision_are_recorded() -> None:
@@ -251,7 +260,9 @@ def test_updates_lost_in_low_precision_are_recorded() -> None:
             optimizer.zero_grad()
             network(torch.ones(4, 3, dtype=torch.bfloat16)).sum().backward()
             optimizer.step()
-    assert subjects(recorded, "unmoved-parameter") == {"weight": (10.0, "1e-07")}
+    assert subjects(recorded, "unmoved-parameter") == {
+        "weight": (10.0, UnmovedParameter(1e-7).encode())
+    }
 
 
 def test_weights_held_at_zero_count_as_pruned() -> None:
@@ -336,8 +347,10 @@ def test_gradients_cleared_before_the_step_are_recorded_once() -> None:
             optimizer.zero_grad()
             optimizer.step()
         train(network, optimizer, 2)
-    rows = [(row["step"], row["detail"]) for row in recorded.observations("no-gradient")]
-    assert rows == [(2, "cleared"), (10, "over")]
+    rows = recorded.observations("no-gradient")
+    records = [(row["step"], MissingGradient.decode(row["detail"])) for row in rows]
+    cleared, over = MissingGradient(LayerUse.CLEARED), MissingGradient(is_over=True)
+    assert records == [(2, cleared), (10, over)]
     assert len(recorded.scalars("loss")) == 12
 
 

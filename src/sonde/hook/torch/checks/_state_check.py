@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sonde.hook.steps import StepId
 from sonde.records.observation import ObservationKind, ObservationType
+from sonde.records.observations import ObservationRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,8 +110,18 @@ class StateCheck(ABC):
         kind: str,
         subject: str,
         value: float = 0.0,
-        detail: str = "",
+        detail: str | ObservationRecord = "",
         at: StepId | None = None,
     ) -> None:
-        """Record an observation for the current step, or for the step `at`."""
+        """Record an observation for the current step, or for the step `at`.
+
+        Args:
+            kind: One of `observes`.
+            subject: What it is about.
+            value: Its number.
+            detail: What else the check observed.
+            at: The mode and number of the step.
+        """
+        if isinstance(detail, ObservationRecord):
+            detail = detail.encode()
         self._session.recorder.observe(kind, subject, value, detail, at)

@@ -20,6 +20,7 @@ from sonde.hook.torch.checks.measures.check_interval import CheckInterval
 from sonde.hook.torch.checks.measures.replicas import Replica, Replicas
 from sonde.hook.torch.tensors.snapshots import copies
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.replicas import ReplicaChecksum
 from sonde.records.step import Mode
 
 _INLINE_BYTES = 2**16  # smaller models are summed inline, since copying costs about the same
@@ -81,10 +82,9 @@ class Checksums(StateCheck):
         parameters = model.parameters
 
         def record(checksum: str) -> None:
-            kind = ObservationKind.REPLICA_CHECKSUM
-            self._session.recorder.observe(
-                kind, model.subject, float(model.is_wrapped), checksum, at
-            )
+            kind, is_wrapped = ObservationKind.REPLICA_CHECKSUM, model.is_wrapped
+            detail = ReplicaChecksum(checksum, is_wrapped)
+            self._observe(kind, model.subject, float(is_wrapped), detail, at)
 
         if all(parameter.device.type == "cpu" for parameter in parameters):
             if sum(parameter.nbytes for parameter in parameters) <= _INLINE_BYTES:

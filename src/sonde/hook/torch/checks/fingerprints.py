@@ -19,6 +19,7 @@ from sonde.hook.torch.checks.measures.replicas import Replica, Replicas
 from sonde.hook.torch.loop.deferred_hooks import FINGERPRINTS, Note
 from sonde.hook.torch.tensors.forward_tensors import is_plain
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.replicas import ReplicaFingerprint
 from sonde.records.step import Mode
 
 _MAX_MODELS = 4
@@ -39,7 +40,7 @@ class _Selection(NamedTuple):
     """The parameters of a model that are read, as weak references."""
 
     subject: str
-    detail: str  # whether it is wrapped, and the indices of the parameters
+    detail: str  # an encoded `ReplicaFingerprint`
     segments: tuple[_Segment, ...]
 
 
@@ -92,11 +93,10 @@ class Fingerprints(StateCheck):
         if len(candidates) > _MAX_PARAMETERS:
             last, count = len(candidates) - 1, _MAX_PARAMETERS - 1
             candidates = [candidates[index * last // count] for index in range(_MAX_PARAMETERS)]
-        indices = " ".join(str(index) for index, _ in candidates)
-        detail = f"wrapped {indices}" if model.is_wrapped else indices
-        return _Selection(
-            model.subject, detail, tuple(_segment_of(parameter) for _, parameter in candidates)
-        )
+        indices = tuple(index for index, _ in candidates)
+        segments = tuple(_segment_of(parameter) for _, parameter in candidates)
+        detail = ReplicaFingerprint(indices, model.is_wrapped).encode()
+        return _Selection(model.subject, detail, segments)
 
     def _take(self) -> list[tuple[_Selection, int]]:
         """Compute the fingerprints; runs at every step, so it calls as little as possible."""

@@ -3,7 +3,6 @@
 Modules inside a model have hooks only during such a pass.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from sonde.hook.torch.tensors.forward_tensors import (
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.batches import ImageChannels, TokenCounts
 
 _MAX_MODULES = 64  # with hooks in one pass, evenly spread
 _IMAGE_DIMENSIONS = 4
@@ -175,11 +175,8 @@ class InnerInspections(StateCheck):
         count = len(sample)
 
         def record(tensors: list[Tensor], at: StepId) -> None:
-            means, stds = (_rounded(statistic.tolist()) for statistic in tensors)
-            detail = json.dumps({"means": means, "stds": stds}, separators=(",", ":"))
-            self._session.recorder.observe(
-                ObservationKind.INPUT_CHANNELS, name, float(count), detail, at
-            )
+            channels = ImageChannels(*(_rounded(statistic.tolist()) for statistic in tensors))
+            self._observe(ObservationKind.INPUT_CHANNELS, name, float(count), channels, at)
 
         def settled(at: StepId) -> None:
             deliver(self._session, self.name, copies, lambda tensors: record(tensors, at))
@@ -201,12 +198,8 @@ class InnerInspections(StateCheck):
 
         def record(tensors: list[Tensor], at: StepId) -> None:
             counts = Counter(tensors[0].tolist())
-            frequent = {
-                str(token): count for token, count in counts.most_common(_MAX_RECORDED_TOKENS)
-            }
-            detail = json.dumps({"counts": frequent}, separators=(",", ":"))
-            total = float(counts.total())
-            self._session.recorder.observe(ObservationKind.INPUT_TOKENS, name, total, detail, at)
+            frequent = TokenCounts(dict(counts.most_common(_MAX_RECORDED_TOKENS)))
+            self._observe(ObservationKind.INPUT_TOKENS, name, float(counts.total()), frequent, at)
 
         def settled(at: StepId) -> None:
             deliver(self._session, self.name, copies, lambda tensors: record(tensors, at))
@@ -221,5 +214,5 @@ def _sample_images(images: Tensor) -> Tensor:
     return sample[:, :, ::stride, ::stride]
 
 
-def _rounded(numbers: list[float]) -> list[float]:
-    return [float(f"{number:.9g}") for number in numbers]
+def _rounded(numbers: list[float]) -> tuple[float, ...]:
+    return tuple([float(f"{number:.9g}") for number in numbers])

@@ -1,7 +1,6 @@
 """Labels passed to loss functions: how often each class occurs, and in which order."""
 
 import ctypes
-import json
 from array import array
 from collections import Counter
 from typing import Any
@@ -16,6 +15,7 @@ from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.tensors.row_samples import sample_rows
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.batches import LabelCounts
 
 _CODES = {torch.int64: "q", torch.int32: "i", torch.int16: "h", torch.uint8: "B"}
 _CLASS_LOSSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
@@ -108,6 +108,5 @@ class Labels(StateCheck):
     def _record(self, pending: list[bytes], code: str, at: StepId) -> None:
         counts = Counter(array(code, b"".join(pending)))
         histogram = {str(label): counts[label] for label in sorted(counts) if label >= 0}
-        detail = json.dumps(histogram, separators=(",", ":"))
         kind, total = ObservationKind.LABEL_HISTOGRAM, float(sum(histogram.values()))
-        self._observe(kind, "labels", total, detail, at)
+        self._observe(kind, "labels", total, LabelCounts(histogram), at)

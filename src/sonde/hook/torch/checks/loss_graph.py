@@ -1,6 +1,5 @@
 """Detects a doubled softmax or sigmoid in the autograd graph of a custom loss."""
 
-import json
 from collections import deque
 from typing import Any
 
@@ -9,6 +8,7 @@ from torch import Tensor
 from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.checks.loss_inputs import LossInputs, producer_of
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.batches import LossInput
 from sonde.records.step import Mode
 
 _MAX_OPERATIONS = 64  # searched, starting from the loss
@@ -60,8 +60,7 @@ class LossGraph(StateCheck):
                 # only softmax has a class dimension; a negative one is stored as unsigned
                 dimension = getattr(operation, "_saved_dim", None)
                 classes = 1 if dimension is None else shape[_as_signed(dimension)]
-                facts = {"rows": shape.numel() // max(1, classes), "classes": classes, "by": by}
-                detail = json.dumps(facts, separators=(",", ":"))
+                detail = LossInput(shape.numel() // max(1, classes), classes, by).encode()
                 self._session.recorder.observe(kind, name, float(by in _PROBABILITIES), detail, at)
             return
 

@@ -1,8 +1,7 @@
 """Inputs of loss functions: probabilities instead of logits, class hits, labels."""
 
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,6 +14,8 @@ from sonde.hook.torch.tensors.forward_tensors import is_plain
 from sonde.hook.torch.tensors.shards import is_distributed
 from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
+from sonde.records.observations import ObservationRecord
+from sonde.records.observations.batches import ClassHits, LabelCounts, LossInput
 from sonde.records.step import Mode
 
 _MULTICLASS_LOSSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
@@ -90,13 +91,13 @@ class LossInputs(StateCheck):
         if not rows.is_floating_point() or (is_multiclass and classes < _MATRIX_DIMENSIONS):
             return
         by = producer_of(predictions.grad_fn)
-        facts = {"rows": count, "classes": classes, "by": by}
+        loss_input = LossInput(count, classes, by)
         kind = ObservationKind.PROBABILITIES_AS_LOGITS
         share = HostCopies([] if by in _LINEAR else [_probability_share(rows, is_multiclass)])
 
         def record(tensors: list[Tensor], at: StepId) -> None:
             value = float(tensors[0]) if tensors else 0.0
-            self._observe_facts(kind, name, value, facts, at)
+            self._observe_if_needed(kind, name, value, loss_input, at)
 
         self._when_ready(forward, share, record)
 
@@ -138,7 +139,7 @@ class LossInputs(StateCheck):
 
         forward.when_settled(settled)
 
-    def _record(self, numbers: list[Tensor], at: StepId) -> dict[str, list[int]]:
+    def _record(self, numbers: list[Tensor], at: StepId) -> dict[str, tuple[int, int]]:
         predicted, true_labels = (tensor.tolist() for tensor in numbers)
         pairs = [pair for pair in zip(true_labels, predicted, strict=True) if pair[0] >= 0]
         if not pairs:
@@ -146,24 +147,24 @@ class LossInputs(StateCheck):
         labels = Counter(label for label, _ in pairs)
         correct = Counter(label for label, predicted in pairs if label == predicted)
         frequent = sorted(label for label, _ in labels.most_common(_MAX_RECORDED_CLASSES))
-        hits = {str(label): [correct[label], labels[label] - correct[label]] for label in frequent}
-        self._observe_facts(ObservationKind.CLASS_HITS, "predictions", len(pairs), hits, at)
+        hits = {str(label): (correct[label], labels[label] - correct[label]) for label in frequent}
+        kind, count = ObservationKind.CLASS_HITS, len(pairs)
+        self._observe_if_needed(kind, "predictions", count, ClassHits(hits), at)
         if at[0] == Mode.TRAIN:
-            counts = {str(label): labels[label] for label in frequent}
-            self._observe_facts(ObservationKind.LABEL_BATCH, "labels", len(pairs), counts, at)
+            counts = LabelCounts({str(label): labels[label] for label in frequent})
+            self._observe_if_needed(ObservationKind.LABEL_BATCH, "labels", count, counts, at)
         return hits
 
-    def _observe_facts(
+    def _observe_if_needed(
         self,
         kind: ObservationKind,
         subject: str,
         value: float,
-        facts: Mapping[str, object],
+        record: ObservationRecord,
         at: StepId,
     ) -> None:
         if self._session.plan.needs(kind):
-            detail = json.dumps(facts, separators=(",", ":"))
-            self._session.recorder.observe(kind, subject, float(value), detail, at)
+            self._observe(kind, subject, float(value), record, at)
 
 
 def _is_readable(tensor: Tensor) -> bool:

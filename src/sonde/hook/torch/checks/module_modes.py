@@ -1,6 +1,5 @@
 """Whether models and their modules are in the mode of the step that uses them."""
 
-import json
 import weakref
 
 import torch
@@ -15,6 +14,7 @@ from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.patching.names import unwrapped, walk
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.training import ModelMode
 from sonde.records.step import NO_STEP, Mode
 
 _MAX_NAMES = 16
@@ -45,7 +45,7 @@ class ModuleModes(StateCheck):
         self._passes: dict[tuple[int, bool], tuple[bool, int]] = {}  # last mode, passes
         self._trained: dict[int, int] = {}  # passes with gradients in train mode, by model
         self._updated: tuple[int, list[weakref.ref[Optimizer]]] = (NO_STEP, [])  # in which step
-        self._reported: dict[tuple[str, str], str] = {}
+        self._reported: dict[tuple[str, str], ModelMode] = {}
         self._models_in_eval: set[str] = set()  # models that train in eval mode
 
     def forward_begins(self, forward: ForwardPass, root: nn.Module, *_inputs: object) -> None:
@@ -107,18 +107,14 @@ class ModuleModes(StateCheck):
         is_consistent = is_training == (at[0] == Mode.TRAIN)
         if at[0] == Mode.TRAIN:
             (self._models_in_eval.discard if is_consistent else self._models_in_eval.add)(subject)
-        detail = ""
+        state = ModelMode()
         if mismatched or not is_consistent:
-            facts = {
-                "is": (Mode.TRAIN if is_training else Mode.EVAL).value,
-                "modules": mismatched[:_MAX_NAMES],
-            }
-            detail = json.dumps(facts, separators=(",", ":"))
-        if self._reported.get((subject, at[0]), "") != detail:
-            self._reported[subject, at[0]] = detail
-            self._session.recorder.observe(
-                ObservationKind.MODULE_MODE, subject, float(len(mismatched)), detail, at
-            )
+            mode = Mode.TRAIN if is_training else Mode.EVAL
+            state = ModelMode(mode.value, tuple(mismatched[:_MAX_NAMES]))
+        if self._reported.get((subject, at[0]), ModelMode()) != state:
+            self._reported[subject, at[0]] = state
+            kind, count = ObservationKind.MODULE_MODE, float(len(mismatched))
+            self._observe(kind, subject, count, state, at)
 
     def _modes_of(self, root: nn.Module, *, has_gradients: bool) -> tuple[list[str], list[str]]:
         """Return modules in train mode, and those whose mode should match the model's."""

@@ -5,7 +5,6 @@ If a device delivers the number later, or if it arose inside the model, the next
 traced: it has hooks on all modules and waits for the device.
 """
 
-import json
 import math
 import weakref
 from collections.abc import Iterable, Iterator
@@ -24,12 +23,13 @@ from sonde.hook.torch.patching.hooks import Hooks
 from sonde.hook.torch.patching.names import unwrapped, walk
 from sonde.hook.torch.tensors.finiteness import first_bad, tensors_in
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import FINITE, NonFiniteSource, TensorRole
 from sonde.records.step import Mode
 
 _MAX_TRACES = 8
 _TRIGGERS = ("loss", "gradient_norm")
 
-Source = tuple[str, str, str]  # subject, value (nan or inf), and where it was found
+Source = tuple[str, str, TensorRole]  # subject, value (nan or inf), and where it was found
 
 
 class NonFiniteOrigin(StateCheck):
@@ -87,7 +87,7 @@ class NonFiniteOrigin(StateCheck):
             bad = first_bad(tensors_in(output, self._name_of(root)))
             # in the model's own code, or in a compiled region
             if bad is not None and self._source is None:
-                self._source = (self._name_of(root), bad[1], "output")
+                self._source = (self._name_of(root), bad[1], TensorRole.OUTPUT)
             self._record_trace()
 
     def _on_deferred_pass(self, inputs: TensorReferences) -> None:
@@ -116,26 +116,30 @@ class NonFiniteOrigin(StateCheck):
         self._inspected_step = step
         self._bad_step = max(self._bad_step, step)
         result = self._find_source(parameters)
-        self._is_due = self._were_weights_finite = result is None or result[2] == "model"
+        self._is_due = self._were_weights_finite = result is None or result[2] is TensorRole.MODEL
         if result is not None:
             self._record(*result, (Mode.TRAIN.value, step))
 
     def _find_source(self, parameters: Iterable[Tensor]) -> Source | None:
         weights = [(self._names.name_of(tensor) or "", tensor) for tensor in parameters]
-        for where, named in (("input", _alive(self._inputs)), ("weight", weights)):
+        for role, named in (
+            (TensorRole.INPUT, _alive(self._inputs)),
+            (TensorRole.WEIGHT, weights),
+        ):
             bad = first_bad(named)
             if bad is not None:
-                return (*bad, where)
+                return (*bad, role)
         loss = self._losses.non_finite
         if loss is None:
             gradients = [(name, tensor.grad) for name, tensor in weights if tensor.grad is not None]
             bad = first_bad(reversed(gradients))
-            return None if bad is None else (*bad, "gradient")
+            return None if bad is None else (*bad, TensorRole.GRADIENT)
         outputs = _alive(self._outputs)
         if outputs and first_bad(outputs) is None:
-            return "loss", _name_of_value(loss), "loss"
+            return "loss", _name_of_value(loss), TensorRole.LOSS
         model = self._model() if self._model is not None else None
-        return "" if model is None else self._name_of(model), _name_of_value(loss), "model"
+        name = "" if model is None else self._name_of(model)
+        return name, _name_of_value(loss), TensorRole.MODEL
 
     def _on_non_finite(self, name: str, value: float, at: StepId) -> None:
         """Schedule a trace for a non-finite number; may run in the worker thread."""
@@ -146,8 +150,8 @@ class NonFiniteOrigin(StateCheck):
         self._bad_step = max(self._bad_step, step)
         if step == self._finite_step:
             self._finite_step = -1
-            where = "loss" if name.startswith("loss") else "gradient"
-            self._record(where, _name_of_value(value), where, at)
+            role = TensorRole.LOSS if name.startswith("loss") else TensorRole.GRADIENT
+            self._record(role.value, _name_of_value(value), role, at)
         elif is_new and self._traces < _MAX_TRACES:
             self._traces += 1
             self._were_weights_finite = False
@@ -157,7 +161,7 @@ class NonFiniteOrigin(StateCheck):
         self._root, self._source = root, None
         bad = first_bad(_call_tensors(args, kwargs))
         if bad is not None:
-            self._source = (*bad, "input")
+            self._source = (*bad, TensorRole.INPUT)
             return
         # no hook on the root, whose hooks are running when the trace removes its own
         excluded = {id(root), *_compiled_modules(root)}
@@ -186,11 +190,13 @@ class NonFiniteOrigin(StateCheck):
         ]
         weight = first_bad((f"{name}.{key}", tensor) for key, tensor in named_tensors)
         if weight is not None:
-            self._source = (*weight, "weight")
+            self._source = (*weight, TensorRole.WEIGHT)
             return
         bad_input = first_bad(tensors_in(inputs, name))
         self._source = (
-            (name, bad[1], "output") if bad_input is None else (name, bad_input[1], "input")
+            (name, bad[1], TensorRole.OUTPUT)
+            if bad_input is None
+            else (name, bad_input[1], TensorRole.INPUT)
         )
 
     def _name_of(self, root: nn.Module) -> str:
@@ -204,14 +210,13 @@ class NonFiniteOrigin(StateCheck):
         at = (Mode.TRAIN.value, self._session.steps.number)
         if self._source is None:
             self._finite_step = at[1]
-            self._record("", "finite", "output", at)
-        elif not (self._were_weights_finite and self._source[2] == "weight"):
+            self._record("", FINITE, TensorRole.OUTPUT, at)
+        elif not (self._were_weights_finite and self._source[2] is TensorRole.WEIGHT):
             self._record(*self._source, at)
 
-    def _record(self, subject: str, value: str, where: str, at: StepId) -> None:
-        detail = json.dumps({"found": value, "in": where}, separators=(",", ":"))
-        kind = ObservationKind.FIRST_NON_FINITE
-        self._session.recorder.observe(kind, subject, float(self._bad_step), detail, at)
+    def _record(self, subject: str, content: str, role: TensorRole, at: StepId) -> None:
+        source = NonFiniteSource(content, role)
+        self._observe(ObservationKind.FIRST_NON_FINITE, subject, float(self._bad_step), source, at)
 
 
 def _compiled_modules(root: nn.Module) -> set[int]:

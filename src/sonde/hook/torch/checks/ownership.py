@@ -4,7 +4,7 @@ Compared over a few steps of each optimizer: at the beginning of training, then 
 """
 
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 from torch.optim import Optimizer
@@ -13,12 +13,20 @@ from sonde.clock import thread_cpu_seconds
 from sonde.hook.budget import Measurement
 from sonde.hook.steps import StepId
 from sonde.hook.torch.checks import CheckContext, StateCheck
-from sonde.hook.torch.checks.measures.layer_uses import FROZEN, UNTRACKED, LayerUses
+from sonde.hook.torch.checks.measures.layer_uses import LayerUses
 from sonde.hook.torch.checks.measures.unowned_parameters import find_unowned
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import ElementSamples, can_sample
 from sonde.hook.torch.tensors.value_changes import ValueChanges
 from sonde.records.observation import ObservationKind
+from sonde.records.observations import ObservationRecord
+from sonde.records.observations.parameters import (
+    LayerUse,
+    MissingGradient,
+    OwnershipFault,
+    UnmovedParameter,
+    UnownedParameter,
+)
 from sonde.records.step import Mode
 
 _FIRST_STEP = 2  # of an optimizer: its first step may have a learning rate of zero
@@ -28,6 +36,11 @@ _PAUSE_STEPS = 500
 _MAX_PARAMETERS = 256  # in one window; larger models are covered over several windows
 _MIN_GRADIENTS = 4  # sampled elements that should have changed, to report an unmoved parameter
 _CONFIRMING_WINDOWS = 2
+_ENDED: dict[ObservationKind, ObservationRecord] = {
+    ObservationKind.UNOWNED_PARAMETER: UnownedParameter(is_over=True),
+    ObservationKind.NO_GRADIENT: MissingGradient(is_over=True),
+    ObservationKind.UNMOVED_PARAMETER: UnmovedParameter(is_over=True),
+}
 _ROUNDING = 2.0**-23  # of a weight in single precision: smaller updates are lost
 
 
@@ -37,7 +50,7 @@ class _Parameter:
 
     name: str
     tensor: weakref.ref[Tensor]
-    unowned: float | None = None  # why it is in no optimizer
+    unowned: OwnershipFault | None = None  # why it is in no optimizer
     learning_rate: float | None = None
 
     @property
@@ -78,7 +91,7 @@ class _Comparison:
 
     ownership: "Ownership"
     window: _Window
-    uses: list[str]  # of parameters without a gradient
+    uses: list[MissingGradient]  # of parameters without a gradient
     steps: int
     at: StepId
 
@@ -175,11 +188,11 @@ class Ownership(StateCheck):
             if parameter.name in moved:
                 continue
             has_learned = parameter.name in self._history.learned
-            detail = use.replace(UNTRACKED, FROZEN) if has_learned else use
+            is_frozen = has_learned and use.use is LayerUse.UNTRACKED
+            record = replace(use, use=LayerUse.FROZEN) if is_frozen else use
             self._history.without[parameter.name] = parameter.tensor
-            self._report(
-                ObservationKind.NO_GRADIENT, parameter.name, done.steps + 1, done.at, detail
-            )
+            steps = done.steps + 1
+            self._report(ObservationKind.NO_GRADIENT, parameter.name, steps, done.at, record)
 
     def _check_ended(self) -> None:
         """Report parameters that got a gradient between two windows."""
@@ -282,31 +295,36 @@ class Ownership(StateCheck):
     def _record_unmoved(self, parameter: _Parameter, done: _Comparison) -> None:
         if parameter.unowned is not None:
             kind = ObservationKind.UNOWNED_PARAMETER
-            self._report(kind, parameter.name, parameter.unowned, done.at)
+            self._report(kind, parameter.name, parameter.unowned, done.at, UnownedParameter())
             return
         windows = self._history.unmoved[parameter.name] = (
             self._history.unmoved.get(parameter.name, 0) + 1
         )
         if windows >= _CONFIRMING_WINDOWS or parameter.learning_rate == 0:
-            rate = "" if parameter.learning_rate is None else f"{parameter.learning_rate:g}"
+            record = UnmovedParameter(parameter.learning_rate)
             steps = windows * done.steps
-            self._report(ObservationKind.UNMOVED_PARAMETER, parameter.name, steps, done.at, rate)
+            self._report(ObservationKind.UNMOVED_PARAMETER, parameter.name, steps, done.at, record)
 
     def _are_reported(self, without: list[_Parameter]) -> bool:
         kind = ObservationKind.NO_GRADIENT
         return all((kind, parameter.name) in self._history.reported for parameter in without)
 
     def _report(
-        self, kind: ObservationKind, name: str, value: float, at: StepId, detail: str = ""
+        self,
+        kind: ObservationKind,
+        name: str,
+        value: float,
+        at: StepId,
+        record: ObservationRecord,
     ) -> None:
         if (kind, name) not in self._history.reported:
             self._history.reported.add((kind, name))
-            self._session.recorder.observe(kind, name, value, detail, at)
+            self._observe(kind, name, float(value), record, at)
 
     def _report_end(self, kind: ObservationKind, name: str, at: StepId | None = None) -> None:
         if (kind, name) in self._history.reported:
             self._history.reported.remove((kind, name))
-            self._session.recorder.observe(kind, name, 0.0, "over", at)
+            self._observe(kind, name, 0.0, _ENDED[kind], at)
 
 
 def _would_change(gradient: float, weight: float, rate: float | None) -> bool:

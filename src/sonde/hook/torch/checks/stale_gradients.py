@@ -1,6 +1,5 @@
 """Gradients that a script does not clear before the next backward pass."""
 
-import json
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import ElementSamples, can_sample
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import KeptGradients
 from sonde.records.step import Mode
 
 _MAX_PARAMETERS = 64  # of an optimizer, evenly spread
@@ -149,10 +149,9 @@ class StaleGradients(StateCheck):
             key=len,
             default=[],
         )
-        facts = {"of": snapshots[0].inspected, "first": fewest_stale[0] if fewest_stale else ""}
-        detail = json.dumps(facts, separators=(",", ":"))
-        kind = ObservationKind.KEPT_GRADIENTS
-        self._session.recorder.observe(kind, str(optimizer), float(len(fewest_stale)), detail, at)
+        kept = KeptGradients(snapshots[0].inspected, fewest_stale[0] if fewest_stale else "")
+        kind, count = ObservationKind.KEPT_GRADIENTS, float(len(fewest_stale))
+        self._observe(kind, str(optimizer), count, kept, at)
 
     def _snapshot(self, optimizer: Optimizer) -> _Snapshot:
         parameters = [

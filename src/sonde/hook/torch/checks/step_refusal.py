@@ -19,6 +19,7 @@ from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.tensors.finiteness import bad_value
 from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import RefusedStep
 
 _MAX_NAMES = 3
 _SETTING = "stop_on_non_finite"
@@ -63,7 +64,8 @@ class StepRefusal(StateCheck):
         if bad:
             origin = self._origin
             session.guard.call(origin.name, lambda: origin.inspect(parameters_of(optimizer)), None)
-        session.recorder.observe(ObservationKind.REFUSED_STEP, subject, float(len(workers)))
+        refused = RefusedStep(tuple(names[:_MAX_NAMES]))
+        self._observe(ObservationKind.REFUSED_STEP, subject, float(len(workers)), refused)
         more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
         of_worker = f" of worker {workers[0]}" if _is_distributed_run() else ""
         reason = (

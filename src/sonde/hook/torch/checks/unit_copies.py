@@ -1,7 +1,5 @@
 """Units of a layer that are identical, so that they learn the same."""
 
-import json
-
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
@@ -12,6 +10,7 @@ from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import DistinctUnits
 from sonde.records.step import Mode
 
 _MATRIX_DIMENSIONS = 2
@@ -63,8 +62,7 @@ class UnitCopies(StateCheck):
             content = flat.view(torch.uint8).numpy().tobytes()
             width = len(content) // units
             distinct = {content[start : start + width] for start in range(0, len(content), width)}
-            detail = json.dumps({"units": units}, separators=(",", ":"))
-            kind = ObservationKind.UNIT_COPIES
+            kind, detail = ObservationKind.UNIT_COPIES, DistinctUnits(units).encode()
             self._session.recorder.observe(kind, name, float(len(distinct)), detail, at)
 
 

@@ -9,8 +9,8 @@ from sonde.hook.torch.checks import CheckContext, StateCheck
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import LayerUse, MissingGradient
 
-CLEARED = "cleared"
 _CONSECUTIVE_STEPS = 3  # a script may discard the gradients of one bad batch and still step
 _MAX_PARAMETERS = 8
 
@@ -34,18 +34,16 @@ class ZeroedGradients(StateCheck):
         if not self._state.was_cleared or any(map(_has_gradient, _first_parameters(optimizer))):
             self._steps = 0
             if self._reported:
-                self._session.recorder.observe(
-                    ObservationKind.NO_GRADIENT, self._reported, 0.0, "over"
-                )
+                over = MissingGradient(is_over=True)
+                self._observe(ObservationKind.NO_GRADIENT, self._reported, 0.0, over)
                 self._reported = ""
             return
         self._steps += 1
         if self._steps == _CONSECUTIVE_STEPS:
             first = next(iter(_first_parameters(optimizer)), None)
             self._reported = (first is not None and self._names.name_of(first)) or ""
-            self._session.recorder.observe(
-                ObservationKind.NO_GRADIENT, self._reported, float(self._steps), CLEARED
-            )
+            cleared, steps = MissingGradient(LayerUse.CLEARED), float(self._steps)
+            self._observe(ObservationKind.NO_GRADIENT, self._reported, steps, cleared)
 
 
 def _first_parameters(optimizer: Optimizer) -> list[Tensor]:

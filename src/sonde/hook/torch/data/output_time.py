@@ -6,7 +6,6 @@ calls cost little.
 
 import builtins
 import importlib
-import json
 import logging
 import sys
 import threading
@@ -23,6 +22,7 @@ from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.session import Session
 from sonde.hook.torch.patching.patches import Patches
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.training import OutputSource
 
 TASK = "time spent on output"
 _LOOKUP_NS = 1_000_000  # output time between two lookups
@@ -119,7 +119,7 @@ class OutputTime:
         seconds, self._seconds = self._seconds, {}
         largest = sorted(seconds.items(), key=lambda item: -item[1])[:_MAX_LINES]
         for (line, what), spent in largest:
-            detail = json.dumps({"by": what})
+            detail = OutputSource(what).encode()
             self._session.recorder.observe(ObservationKind.OUTPUT_TIME, line, spent, detail)
 
 

@@ -1,7 +1,5 @@
 """How often the units of a ReLU are nonzero."""
 
-import json
-
 import torch
 from torch import Tensor
 
@@ -10,6 +8,7 @@ from sonde.hook.steps import StepId
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.parameters import UnitActivity
 
 TASK = "activity of units"
 _PERCENTS = (0.1, 1, 5, 10, 50)
@@ -40,9 +39,9 @@ def record_unit_activity(session: Session, name: str, output: Tensor, at: StepId
     def record(tensors: list[Tensor]) -> None:
         shares = tensors[0].tolist()
         inactive = {
-            f"{percent:g}": sum(100 * share <= percent for share in shares) for percent in _PERCENTS
+            percent: sum(100 * share <= percent for share in shares) for percent in _PERCENTS
         }
-        detail = json.dumps({"inactive": inactive, "samples": samples}, separators=(",", ":"))
+        detail = UnitActivity(inactive, samples).encode()
         session.recorder.observe(ObservationKind.UNIT_ACTIVITY, name, float(units), detail, at)
 
     deliver(session, TASK, copies, record)

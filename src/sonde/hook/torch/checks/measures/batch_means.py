@@ -1,6 +1,5 @@
 """Means of consecutive training batches, which show whether data is ordered."""
 
-import json
 from collections import Counter
 from math import sqrt
 
@@ -11,6 +10,7 @@ from sonde.hook.session import Session
 from sonde.hook.steps import StepId
 from sonde.hook.torch.tensors.row_samples import RowSample, join_samples
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.batches import MeansOfBatches
 
 _BATCHES_PER_RECORD = 100
 _MAX_BATCHES = 1000  # if data is ordered, this many batches show it
@@ -68,12 +68,11 @@ class BatchMeans:
             self._origin = (float(numbers.mean()), unit)
         first, unit = self._origin
         steps = float(np.square(np.diff(numbers, axis=1)).mean()) / 2
-        facts = {
-            "means": [round(batch, 3) for batch in ((numbers.mean(1) - first) / unit).tolist()],
-            "within": within / unit**2,
-            "rough": round(steps / within, 3) if within else 1.0,
-            "size": size,
-        }
-        detail = json.dumps(facts, separators=(",", ":"))
-        kind = ObservationKind.BATCH_MEANS
+        means = MeansOfBatches(
+            means=tuple([round(mean, 3) for mean in ((numbers.mean(1) - first) / unit).tolist()]),
+            within=within / unit**2,
+            rough=round(steps / within, 3) if within else 1.0,
+            size=size,
+        )
+        kind, detail = ObservationKind.BATCH_MEANS, means.encode()
         self._session.recorder.observe(kind, self._subject, float(len(same_shape)), detail, at)

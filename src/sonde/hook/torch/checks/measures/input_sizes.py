@@ -1,6 +1,5 @@
 """The size of training samples, which grows in a curriculum."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ from torch import Tensor
 from sonde.hook.session import Session
 from sonde.hook.steps import Pass
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.batches import InputSizeChange
 from sonde.records.step import Mode
 
 _STABLE_BATCHES = 8  # in a row with the same size; the length of text batches varies
@@ -43,9 +43,8 @@ class InputSizes:
         if self._batches >= _STABLE_BATCHES and size and session.plan.needs(kind):
             step = session.steps.possible_steps(Pass.TRAIN)[-1][1] + self._steps_behind()
             at = (Mode.TRAIN.value, step)
-            session.recorder.observe(
-                kind, "input", float(size), json.dumps({"before": self._size}), at
-            )
+            change = InputSizeChange(before=self._size)
+            session.recorder.observe(kind, "input", float(size), change.encode(), at)
         self._size, self._batches = size, 1
 
 

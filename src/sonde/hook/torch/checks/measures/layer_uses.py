@@ -14,13 +14,7 @@ from sonde.hook.steps import Pass
 from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.patching.hooks import Hooks
 from sonde.hook.torch.patching.names import callers, is_inside
-
-CUT = "cut"  # runs before every layer that gets gradients
-# run under no_grad() in training; the line of the script is appended
-UNTRACKED = "untracked"  # with initial weights
-FROZEN = "frozen"  # with loaded or trained weights, or not at every step
-SIDE = "side"  # runs after layers that get gradients; its output is not used
-UNUSED = "unused"  # does not run
+from sonde.records.observations.parameters import LayerUse, MissingGradient
 
 
 @dataclass(slots=True)
@@ -59,26 +53,36 @@ class LayerUses:
         self._hooks.remove()
         self._layers, self._runs = {}, {}
 
-    def of(self, parameters: Sequence[Tensor | None], steps: int) -> list[str]:
-        """Return how the layer of each parameter was used over some steps; empty if unknown."""
-        uses: dict[int, str] = {}
+    def of(self, parameters: Sequence[Tensor | None], steps: int) -> list[MissingGradient]:
+        """Return how the layer of each parameter was used over some steps."""
+        uses: dict[int, MissingGradient] = {}
         is_past_trained = False  # whether a layer that gets gradients has run before
         for layer, runs in self._runs.items():
             layer_parameters = _alive(self._layers[layer])
             if any(parameter.grad is not None for parameter in layer_parameters):
                 is_past_trained = True
                 continue
-            use = SIDE if is_past_trained else CUT
+            use = MissingGradient(LayerUse.SIDE if is_past_trained else LayerUse.CUT)
             if not runs.with_gradients:
-                use = FROZEN if self._modules.are_loaded(layer_parameters) else UNTRACKED
-                use = f"{use} {runs.line}" if runs.untracked >= steps else FROZEN
+                use = self._use_without_gradients(layer_parameters, runs, steps)
             uses |= {id(parameter): use for parameter in layer_parameters}
         for references in self._layers.values():
             for parameter in _alive(references):
-                uses.setdefault(id(parameter), UNUSED)
+                uses.setdefault(id(parameter), MissingGradient(LayerUse.UNUSED))
+        unknown = MissingGradient()
         return [
-            "" if parameter is None else uses.get(id(parameter), "") for parameter in parameters
+            unknown if parameter is None else uses.get(id(parameter), unknown)
+            for parameter in parameters
         ]
+
+    def _use_without_gradients(
+        self, parameters: list[Tensor], runs: _Runs, steps: int
+    ) -> MissingGradient:
+        if runs.untracked < steps:
+            return MissingGradient(LayerUse.FROZEN)
+        is_loaded = self._modules.are_loaded(parameters)
+        use = LayerUse.FROZEN if is_loaded else LayerUse.UNTRACKED
+        return MissingGradient(use, runs.line, at_every_step=True)
 
     def _before(self) -> Any:
         is_compiling = torch.compiler.is_compiling

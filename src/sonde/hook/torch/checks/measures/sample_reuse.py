@@ -4,9 +4,8 @@ Equal rows have equal hashes, so their order does not matter. Of many hashes, on
 the lowest are kept, so that training and evaluation select the same samples.
 """
 
-import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from sonde.hook.session import Session
 from sonde.hook.steps import StepId
 from sonde.hook.torch.tensors.row_samples import MAX_ROWS, RowSample, join_samples
 from sonde.records.observation import ObservationKind
+from sonde.records.observations.batches import EvaluatedSamples
 
 Hashes = NDArray[np.uint64]
 
@@ -114,28 +114,29 @@ class SampleReuse:
         has_trained = (
             len(self._trained_hashes) == _MAX_HASHES or len(self._trained_hashes) >= min_rows > 0
         )
-        trained = {
-            "trained": len(self._trained_hashes),
-            "rows": self._trained_rows,
-            "again": self._repeated_rows,
-        }
+        trained = EvaluatedSamples(
+            trained=len(self._trained_hashes),
+            trained_rows=self._trained_rows,
+            trained_again=self._repeated_rows,
+        )
         for evaluation in evaluations.values():
             if has_trained and evaluation.rows >= _MIN_BATCHES * self._max_batch_rows:
                 self._trained_rows = self._repeated_rows = 0
                 self._report(evaluation, trained, at)
 
-    def _report(self, evaluation: _Evaluation, trained: dict[str, int], at: StepId) -> None:
-        facts = _compare(evaluation.batches, self._trained_hashes)
-        share = facts["known"] / max(1, facts["samples"])
+    def _report(self, evaluation: _Evaluation, trained: EvaluatedSamples, at: StepId) -> None:
+        compared = _compare(evaluation.batches, self._trained_hashes, trained)
         name = getattr(evaluation.series, "name", "") or "input"
         is_training_data = bool(getattr(evaluation.series, "is_training_data", False))
-        document = facts | trained | {"is_training_data": is_training_data}
-        detail = json.dumps(document, separators=(",", ":"))
-        self._session.recorder.observe(ObservationKind.SAMPLES_AGAIN, name, share, detail, at)
+        detail = replace(compared, is_training_data=is_training_data).encode()
+        kind, share = ObservationKind.SAMPLES_AGAIN, compared.known_share
+        self._session.recorder.observe(kind, name, share, detail, at)
 
 
-def _compare(batches: list[Hashes], trained_hashes: Hashes) -> dict[str, int]:
-    """Count samples, known samples, and pairs of known and new samples in a batch."""
+def _compare(
+    batches: list[Hashes], trained_hashes: Hashes, trained: EvaluatedSamples
+) -> EvaluatedSamples:
+    """Add the number of samples, known samples, and pairs of known and new samples in a batch."""
     rows, times = _count(np.concatenate(batches))
     typical_count = (
         int(np.argmax(np.bincount(times))) if len(times) else 0
@@ -145,13 +146,14 @@ def _compare(batches: list[Hashes], trained_hashes: Hashes) -> dict[str, int]:
         matches = int(_are_in(batch_hashes, trained_hashes).sum())
         pairs += len(batch_hashes) * (len(batch_hashes) - 1) // 2
         mixed += matches * (len(batch_hashes) - matches)
-    return {
-        "samples": len(rows),
-        "known": int(_are_in(rows, trained_hashes).sum()),
-        "repeated": int((times > typical_count).sum()),
-        "pairs": pairs,
-        "mixed": mixed,
-    }
+    return replace(
+        trained,
+        samples=len(rows),
+        known=int(_are_in(rows, trained_hashes).sum()),
+        repeated=int((times > typical_count).sum()),
+        pairs=pairs,
+        mixed=mixed,
+    )
 
 
 def _hash_rows(batches: list[Batch]) -> Hashes:

@@ -7,23 +7,20 @@ from torch import Tensor, nn
 
 from sonde.hook.torch.loop.optimizers import Optimizers, parameters_of
 from sonde.hook.torch.patching.names import Names, walk
-
-LEFT_OUT = 0.0
-REPLACED = 1.0  # an optimizer holds an unused parameter of the same shape
-UNREGISTERED = 2.0  # its layer is in a plain list or dict of a module, so it is not registered
+from sonde.records.observations.parameters import OwnershipFault
 
 
-class UnownedParameter(NamedTuple):
+class UnownedTensor(NamedTuple):
     """A parameter without an optimizer, and why."""
 
     name: str
     tensor: Tensor
-    why: float
+    why: OwnershipFault
 
 
 def find_unowned(
     roots: Sequence[nn.Module], optimizers: Optimizers, names: Names, *, is_idle: bool
-) -> list[UnownedParameter]:
+) -> list[UnownedTensor]:
     """Find unowned parameters of partly trained models; of all models if optimizers are idle."""
     owned = {
         id(parameter): parameter
@@ -42,8 +39,12 @@ def find_unowned(
         for tensor in remaining:
             name = names.name_of(tensor)
             if name is not None and _learns(tensor):
-                why = REPLACED if tuple(tensor.shape) in dead_shapes else LEFT_OUT
-                results.append(UnownedParameter(name, tensor, why))
+                why = (
+                    OwnershipFault.REPLACED
+                    if tuple(tensor.shape) in dead_shapes
+                    else OwnershipFault.LEFT_OUT
+                )
+                results.append(UnownedTensor(name, tensor, why))
         results += [
             parameter
             for parameter in _unregistered(root, names)
@@ -52,7 +53,7 @@ def find_unowned(
     return results
 
 
-def _unregistered(root: nn.Module, names: Names) -> Iterator[UnownedParameter]:
+def _unregistered(root: nn.Module, names: Names) -> Iterator[UnownedTensor]:
     for prefix, module in walk(root, names.prefix_of(root)):
         for attribute, value in vars(module).items():
             if attribute.startswith("_"):
@@ -61,7 +62,7 @@ def _unregistered(root: nn.Module, names: Names) -> Iterator[UnownedParameter]:
                 path = ".".join([*([prefix] if prefix else []), attribute, key])
                 for name, tensor in layer.named_parameters():
                     if _learns(tensor):
-                        yield UnownedParameter(f"{path}.{name}", tensor, UNREGISTERED)
+                        yield UnownedTensor(f"{path}.{name}", tensor, OwnershipFault.UNREGISTERED)
 
 
 def _layers_in(value: object) -> list[tuple[str, nn.Module]]:
