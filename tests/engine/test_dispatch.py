@@ -17,8 +17,6 @@ from sonde.errors import ActionError, StoreError
 from sonde.read.actions import read_actions
 from sonde.records.action import ActionRecord, ActionStatus
 from sonde.records.finding import Episode, Severity
-from sonde.records.request import RequestKind
-from sonde.store.control import FROM_WORKER, read_requests, send_request
 from sonde.store.facts import encode_facts
 from sonde.store.format import FINDINGS
 from sonde.store.layout import FINDINGS_FOLDER, attempt_key
@@ -383,31 +381,3 @@ def restart(job: FakeJob) -> None:
     """Start another attempt of the job."""
     repeated = replace(job._attempt(), number=2)
     job.backend.write(attempt_key(job.node, 2, "start"), encode_facts(repeated))
-
-
-@pytest.mark.parametrize("is_over", [False, True])
-@pytest.mark.parametrize("is_stop_first", [False, True])
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"by": "A: non-finite gradients"},
-        {"by": "stop_on_non_finite: non-finite gradients", FROM_WORKER: "0"},
-    ],
-)
-def test_a_stop_by_the_training_process_counts_as_the_stop_of_its_rule(
-    tmp_path: Path, is_over: bool, is_stop_first: bool, arguments: dict[str, str]
-) -> None:
-    job, tell = FakeJob(), recording_action()
-    stop = build(tmp_path, 'kind = "stop"', name="stop")
-    dispatch = open_dispatch(job, *((stop, tell) if is_stop_first else (tell, stop)))
-    send_request(job.backend, job.clock, RequestKind.STOP, arguments)
-    if is_over:
-        job.end()
-    act(dispatch, now(job))
-
-    entries = {item.action: item for item in log_of(job)}
-    assert entries["stop"].status is ActionStatus.DONE
-    assert entries["stop"].message == "the training process stopped the job"
-    assert tell.episodes == ["A:///:1"]
-    stops = read_requests(job.backend, RequestKind.STOP, 0)
-    assert [item.arguments for item in stops] == [arguments]
