@@ -15,12 +15,18 @@ FOLDER = ROOT / "tests" / "golden" / "texts"
 
 # Which screen shows the texts of a package, or of a module at the top level.
 SCREENS = {
+    "__init__": "python client",
+    "__main__": "command line",
     "actions": "actions",
     "agent": "recording",
     "analyze": "findings and advice",
+    "atomic_file": "store",
+    "bounded_cache": "store",
+    "bounded_calls": "recording",
     "charts": "charts",
     "cli": "command line",
     "client": "python client",
+    "clock": "recording",
     "demo": "command line",
     "drawing": "charts",
     "engine": "actions",
@@ -50,7 +56,12 @@ SHOWN_DOCSTRINGS = ("actions", "charts", "cli", "exports", "rules")
 TITLES = ("title", "note", "help", "label", "example", "coarsened")
 
 _SENTENCE = re.compile(r"[A-Za-z}][,.:;]? +[A-Za-z{(]")
-_NOT_FOR_PEOPLE = re.compile(r"^[\s\W\d_]*$|^<|;base64|^[a-z-]+=|\\[dsw]|\(\?")
+_NOT_FOR_PEOPLE = re.compile(
+    r"^[\s\W\d_]*$|;base64|^[a-z-]+=|\\[dsw]|\(\?"
+    r"|^[\w.]+\[.*\]$"  # a type in quotes, such as the first argument of `cast`
+)
+_TAG = re.compile(r"</?[a-z][^>]*>|<!doctype[^>]*>")
+_WORD = re.compile(r"[A-Za-z]{2,}[A-Za-z ,.]*")
 
 
 def main() -> None:
@@ -65,9 +76,7 @@ def pages() -> dict[Path, str]:
     screens: dict[str, dict[str, list[str]]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         module = str(path.relative_to(PACKAGE))
-        screen = SCREENS.get(module.removesuffix(".py").split("/")[0])
-        if screen is None:
-            continue
+        screen = SCREENS[module.removesuffix(".py").split("/")[0]]
         for text, is_error in texts_in(path):
             lists = screens.setdefault(ERRORS if is_error else screen, {})
             texts = lists.setdefault(module, [])
@@ -78,9 +87,13 @@ def pages() -> dict[Path, str]:
 
 def texts_in(path: Path) -> Iterator[tuple[str, bool]]:
     """The texts of a file in the order of the source; whether each is the message of an error."""
-    tree = ast.parse(path.read_text())
     shows_docstrings = path.relative_to(PACKAGE).parts[0] in SHOWN_DOCSTRINGS
-    yield from _walk(tree, is_error=False, shows_docstrings=shows_docstrings)
+    yield from texts_of(path.read_text(), shows_docstrings=shows_docstrings)
+
+
+def texts_of(source: str, *, shows_docstrings: bool = False) -> Iterator[tuple[str, bool]]:
+    """The texts in source code, with and without the docstrings of classes."""
+    yield from _walk(ast.parse(source), is_error=False, shows_docstrings=shows_docstrings)
 
 
 def _walk(node: ast.AST, *, is_error: bool, shows_docstrings: bool) -> Iterator[tuple[str, bool]]:
@@ -91,7 +104,7 @@ def _walk(node: ast.AST, *, is_error: bool, shows_docstrings: bool) -> Iterator[
             yield docstring, False
     text = _text_of(node)
     if text is not None:
-        if _is_for_people(text):
+        if _is_for_people(text) or _has_words_in_braces(node):
             yield text, is_error
         return
     for name, child in _children(node):
@@ -104,6 +117,8 @@ def _walk(node: ast.AST, *, is_error: bool, shows_docstrings: bool) -> Iterator[
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """The nodes directly below, with the names of their fields; without docstrings."""
     for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns"):
+            continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not _is_docstring(child):
                 yield name, child
@@ -118,14 +133,37 @@ def _text_of(node: ast.AST) -> str | None:
     pieces = []
     for value in node.values:
         if isinstance(value, ast.FormattedValue):
-            pieces.append(f"{{{ast.unparse(value.value)}}}")
+            pieces.append(_placeholder(value))
         elif isinstance(value, ast.Constant):
             pieces.append(str(value.value))
     return "".join(pieces)
 
 
+def _placeholder(value: ast.FormattedValue) -> str:
+    """An expression in braces with its conversion and format, as in the source."""
+    conversion = f"!{chr(value.conversion)}" if value.conversion >= 0 else ""
+    spec = f":{_text_of(value.format_spec)}" if value.format_spec else ""
+    return f"{{{ast.unparse(value.value)}{conversion}{spec}}}"
+
+
+def _has_words_in_braces(text: ast.AST) -> bool:
+    """Whether an expression of an f-string chooses or counts words: `{'is' if … else 'are'}`."""
+    words: list[ast.expr] = []
+    for node in ast.walk(text) if isinstance(text, ast.JoinedStr) else ():
+        if isinstance(node, ast.IfExp):
+            words += [node.body, node.orelse]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pluralize":
+            words += node.args[1:]
+    return any(
+        isinstance(word, ast.Constant)
+        and isinstance(word.value, str)
+        and bool(_WORD.fullmatch(word.value.strip()))
+        for word in words
+    )
+
+
 def _is_for_people(text: str) -> bool:
-    words = re.sub(r"\{[^}]*\}", "{}", text)
+    words = _TAG.sub("", re.sub(r"\{[^}]*\}", "{}", text))
     return bool(_SENTENCE.search(words)) and not _NOT_FOR_PEOPLE.search(words)
 
 
