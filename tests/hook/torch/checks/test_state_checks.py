@@ -18,13 +18,23 @@ from tests.fakes.session import watched
 LARGEST_BIAS = '''
 """The largest bias before each update."""
 
+from dataclasses import dataclass
+
 from torch.optim import Optimizer
 
 from sonde.hook.steps import FinishedStep
 from sonde.hook.torch.checks import StateCheck
 from sonde.records.observation import ObservationType
+from sonde.records.observations import ObservationRecord
 
 LARGEST_BIAS = ObservationType("largest-bias", "the largest bias of a model. Value: the bias")
+
+
+@dataclass(frozen=True)
+class BiasLocation(ObservationRecord):
+    """Where the largest bias is."""
+
+    unit: int = 0
 
 
 class LargestBias(StateCheck):
@@ -34,8 +44,9 @@ class LargestBias(StateCheck):
     observes = (LARGEST_BIAS,)
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
-        bias = optimizer.param_groups[0]["params"][1]
-        self._observe(LARGEST_BIAS, str(number), float(bias.detach().max()))
+        bias = optimizer.param_groups[0]["params"][1].detach()
+        location = BiasLocation(unit=int(bias.argmax()))
+        self._observe(LARGEST_BIAS, str(number), float(bias.max()), location)
 
     def after_step(self, step: FinishedStep) -> None:
         self._observe(LARGEST_BIAS, "step", float(step.number), at=(step.mode, step.number))
@@ -76,6 +87,8 @@ def test_a_new_file_in_the_folder_is_a_new_state_check(check_folder: Path) -> No
     assert [row["step"] for row in rows if row["subject"] == "0"] == [0, 1, 2]
     assert [row["value"] for row in rows if row["subject"] == "step"] == [0, 1, 2]
     biases = [row["value"] for row in rows if row["subject"] == "0"]
+    details = {row["detail"] for row in rows if row["subject"] == "0"}
+    assert details <= {'{"unit":0}', '{"unit":1}'}
     assert biases == sorted(biases, reverse=True)  # the loss is the sum of the outputs
     assert len(set(biases)) == 3
 
