@@ -280,10 +280,11 @@ def numbers_before_units(text: ast.JoinedStr) -> Iterator[str]:
             continue
         spec = value.format_spec
         ends = ast.unparse(spec).endswith("%'") if spec else False
-        unit = UNIT.match(suffix.value) if isinstance(suffix, ast.Constant) else None
+        end = str(suffix.value) if isinstance(suffix, ast.Constant) else ""
+        unit = UNIT.match(end)
         is_plural = unit is not None and spec is None and unit.group(0) == "s"  # {noun}s
         if ends or (unit and not is_plural):
-            yield f"{ast.unparse(value)}{suffix.value if isinstance(suffix, ast.Constant) else ''}"
+            yield f"{ast.unparse(value)}{end}"
 
 
 def test_numbers_with_units_are_formatted_by_sonde_formats() -> None:
