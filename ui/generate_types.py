@@ -10,15 +10,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from sonde.charts import ChartSize, OverviewPlace, OverviewSection
 from sonde.read.sampling import Sampling
 from sonde.records import chart
+from sonde.records import documents as status_documents
 from sonde.records.finding import RuleStatus, Setting, Severity
 from sonde.records.job import ExitReason, JobState
 from sonde.records.notice import NoticeKind
 from sonde.records.seen import Seen
+from sonde.web import documents as web_documents
 from sonde.web.answers.charts import ChartEntry
 
 FOLDER = Path(__file__).parent / "src" / "generated"
@@ -64,7 +76,7 @@ def _api_types() -> Iterator[str]:
     for enum in _ENUMS:
         yield from ("", f"/** {_summary(enum)} */")
         yield from _union(enum.__name__, [f'"{member.value}"' for member in enum])
-    for document in _DOCUMENTS:
+    for document in (*_DOCUMENTS, *_typed_dicts(status_documents), *_typed_dicts(web_documents)):
         yield from _interface(document.__name__, document)
 
 
@@ -77,18 +89,29 @@ def _classes(module: types.ModuleType) -> list[type]:
     ]
 
 
+def _typed_dicts(module: types.ModuleType) -> list[type]:
+    """The TypedDicts that a module defines, in source order."""
+    return [
+        value
+        for value in vars(module).values()
+        if is_typeddict(value) and value.__module__ == module.__name__
+    ]
+
+
 def _interface(
     name: str, cls: type, *, mark: str = "", parent: type | None = None
 ) -> Iterator[str]:
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     inherited = {field.name for field in fields(parent)} if parent else set()
     yield from ("", f"/** {_summary(cls)} */")
     yield f"export interface {name}{' extends SpecBase' if parent else ''} {{"
     if mark:
         yield f'  mark: "{mark}";'
-    for field in fields(cls):
-        if field.name not in inherited:
-            yield f"  {field.name}: {_type(hints[field.name])};"
+    names = [field.name for field in fields(cls)] if is_dataclass(cls) else list(hints)
+    for key in names:
+        if key not in inherited:
+            optional = "?" if get_origin(hints[key]) is NotRequired else ""
+            yield f"  {key}{optional}: {_type(hints[key])};"
     yield "}"
 
 
@@ -109,27 +132,39 @@ def _summary(cls: type) -> str:
 
 def _type(hint: Any, aliases: Mapping[str, Any] = _ALIASES) -> str:
     """The TypeScript type of a Python type hint."""
+    if hint is Any:
+        return "unknown"
     for name, alias in aliases.items():
         if hint == alias:
             return name
-    if get_origin(hint) is None:
+    origin = get_origin(hint)
+    if origin is None:
         return _PRIMITIVES.get(hint) or str(hint.__name__)
-    return _generic_type(get_origin(hint), get_args(hint), aliases)
+    if origin is Annotated:
+        return _annotated_type(hint.__origin__, hint.__metadata__[0], aliases)
+    return _generic_type(origin, get_args(hint), aliases)
 
 
 def _generic_type(origin: Any, arguments: tuple[Any, ...], aliases: Mapping[str, Any]) -> str:
     if origin is Literal:
         return " | ".join(f'"{value}"' for value in arguments)
     items = [_type(argument, aliases) for argument in arguments if argument is not ...]
-    if origin in (Union, types.UnionType):
+    if origin in (Union, NotRequired, types.UnionType):
         return " | ".join(dict.fromkeys(items))
     if origin is tuple and arguments[-1] is not ...:
         return f"[{', '.join(items)}]"
     if origin in (tuple, list, Sequence):
-        return f"({items[0]})[]" if " " in items[0] else f"{items[0]}[]"
+        return f"({items[0]})[]" if " | " in items[0] else f"{items[0]}[]"
     if origin in (dict, Mapping):
         return f"Record<string, {items[1]}>"
     raise TypeError(f"No TypeScript type for {origin}. Add it to _generic_type in {__file__}.")
+
+
+def _annotated_type(hint: Any, note: type | int, aliases: Mapping[str, Any]) -> str:
+    """A class that lists the values or fields, or a list of a certain length."""
+    if isinstance(note, int):
+        return f"[{', '.join([_type(get_args(hint)[0], aliases)] * note)}]"
+    return note.__name__
 
 
 def main() -> None:

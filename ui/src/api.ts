@@ -1,156 +1,25 @@
 // Typed requests to the server; errors carry a message for the user.
 
 import { type BufferView, decodeFrame, type Frame } from "./frames";
-import type {
-  ExitReason,
+import type { FindingDocument, JobDocument, Severity } from "./generated/api_types";
+
+export type {
+  ExitDocument,
+  FindingsDocument,
+  JobDocument,
   JobState,
-  NoticeKind,
+  LifeDocument,
+  MetricDocument,
+  NodeDocument,
+  OverheadDocument as Overhead,
+  RuleDocument,
   RuleStatus,
-  Sampling,
-  Seen,
-  Setting,
+  RunDocument,
   Severity,
+  StageDocument as Stage,
+  WorkerDocument,
 } from "./generated/api_types";
-
-export type { JobState, RuleStatus, Severity } from "./generated/api_types";
-
-export type Finding = {
-  id: string;
-  rule: string;
-  message: string;
-  severity: Severity;
-  advice: string | null;
-  step: [number, number] | null;
-  time: [string, string] | null;
-  node: string | null;
-  worker: number | null;
-  device: string | null;
-  tensor: string | null;
-  cause: string | null;
-  triggered: number;
-  is_open: boolean;
-  outcome: string;
-  evidence: Record<string, unknown>;
-  actions: unknown[];
-};
-
-export type RuleDocument = {
-  rule: string;
-  status: RuleStatus;
-  setting: Setting;
-  triggered: number;
-  datapoints: number;
-  parameters: Record<string, unknown>;
-  description: string;
-  recommendation: string;
-  reason: string | null;
-  traceback: string | null;
-  seconds: number;
-  summary: Record<string, unknown>;
-  findings: Finding[];
-};
-
-export type NodeDocument = { name: string; cores: number; gpus: string[]; has_gpu: boolean };
-export type Stage = { seconds: number; percent: number; start_time?: string; end_time?: string };
-export type WorkerDocument = { rank: number; node: string | null; device: string | null };
-export type FindingsDocument = {
-  findings: Finding[];
-  counts: Partial<Record<Severity, number>>;
-  worst: Severity | null;
-  sentence: string | null;
-};
-
-export type ExitDocument = {
-  code: number | null;
-  signal: string | null;
-  reason: ExitReason | null;
-  message: string | null;
-  traceback: string | null;
-  worker: number | null;
-  left_running: number[];
-};
-export type RunDocument = {
-  node: string;
-  attempt: number;
-  state: JobState;
-  exit: ExitDocument | null;
-  start_time: string;
-  command: string[];
-  folder: string;
-  pid: number | null;
-  interval_seconds: number;
-  git: Record<string, unknown>;
-  versions: Record<string, string>;
-  machine: Record<string, string>;
-  packages: Record<string, string>;
-  environment: Record<string, string>;
-};
-export type LifeDocument = {
-  worker: number;
-  node: string;
-  attempt: number;
-  restart: number;
-  pid: number;
-  framework: string | null;
-  device: string | null;
-  versions: Record<string, string>;
-  failure: string | null;
-};
-export type Overhead = {
-  percent: number | null;
-  hook_percent: number | null;
-  launcher_percent: number | null;
-  cpu_seconds: number;
-  bytes_written: number;
-};
-
-/** The document of `sonde status --json`, with additions for the dashboard. */
-export type JobDocument = Sampling & {
-  job: string;
-  state: JobState;
-  seen: Seen;
-  attempts: number;
-  verdict: string;
-  not_seen: string;
-  now: number;
-  t0: number;
-  t1: number;
-  start_time: string;
-  end_time: string | null;
-  duration_seconds: number;
-  exit: ExitDocument | null;
-  stages: Record<string, Stage>;
-  steps: Record<string, number>;
-  phases: Record<
-    string,
-    {
-      steps: number;
-      seconds: { mean: number; p50: number; p95: number; maximum: number };
-      percent: Record<string, number>;
-    }
-  >;
-  losses: Record<string, { step: number; value: number }>;
-  nodes: NodeDocument[];
-  workers: WorkerDocument[];
-  rules: RuleDocument[];
-  findings: FindingsDocument;
-  notices: { time: string; kind: NoticeKind; what: string; text: string }[];
-  lost: { what: string; from: string | null; to: string | null; reason: string }[];
-  not_collected: { what: string; reason: string }[];
-  profiles: {
-    kind: string;
-    first_step: number;
-    last_step: number;
-    by: string;
-    workers: number;
-    cost_seconds: number;
-  }[];
-  runs: RunDocument[];
-  lives: LifeDocument[];
-  overhead: Overhead | null;
-  has: Record<string, boolean>;
-  controls: { stop: boolean; set: boolean; profile: boolean; delete: boolean };
-};
+export type Finding = FindingDocument;
 
 export type JobRow = {
   name: string;
@@ -174,14 +43,6 @@ export type JobList = {
   version: string;
   store: string;
   now: number;
-};
-
-export type MetricDocument = {
-  metric: string;
-  unit: string;
-  help: string;
-  devices: string[];
-  has_whole: boolean;
 };
 
 export type SeriesEntry = {

@@ -90,12 +90,12 @@ const FIGURES: readonly Figure[] = [
   {
     title: "Training loop",
     unit: "seconds",
-    read: (job) => job.stages.training_loop?.seconds ?? null,
+    read: (job) => job.stages?.training_loop?.seconds ?? null,
   },
   {
     title: "Initialization",
     unit: "seconds",
-    read: (job) => job.stages.initialization?.seconds ?? null,
+    read: (job) => job.stages?.initialization?.seconds ?? null,
   },
   { title: "Findings", unit: "", read: (job) => job.findings.findings.length, isCounted: true },
   { title: "Overhead", unit: "percent", read: (job) => job.overhead?.percent ?? null },

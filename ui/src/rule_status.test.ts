@@ -44,6 +44,8 @@ function rule(
     traceback: null,
     seconds: 0,
     summary: {},
+    missing: [],
+    shortfall: null,
     findings,
     ...more,
   };

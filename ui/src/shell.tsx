@@ -156,14 +156,13 @@ function StatusLine(): JSX.Element | null {
   const document = job.value;
   if (!document) return null;
   const running = isLive.value;
-  const seconds = running
-    ? Math.max(document.duration_seconds, now.value - document.t0)
-    : document.duration_seconds;
+  const recorded = document.duration_seconds;
+  const seconds = running ? Math.max(recorded ?? 0, now.value - document.t0) : recorded;
   return (
     <span class="facts">
       <StateChip state={document.state} />
       <span class="fact">
-        {running ? formatElapsed(Math.floor(seconds)) : formatDuration(seconds)}
+        {running ? formatElapsed(Math.floor(seconds ?? 0)) : formatDuration(seconds)}
       </span>
       {running && <LiveState />}
     </span>

@@ -22,7 +22,18 @@ class ActionDocument(TypedDict):
     attempts: int
 
 
-class FindingDocument(TypedDict):
+class FindingLocation(TypedDict):
+    """When and where a finding occurred."""
+
+    step: Annotated[list[int], 2] | None  # first and last
+    time: Annotated[list[str], 2]  # first and last
+    node: str | None
+    worker: int | None
+    device: str | None
+    tensor: str | None
+
+
+class FindingDocument(FindingLocation):
     """A finding with its actions."""
 
     id: str
@@ -30,12 +41,6 @@ class FindingDocument(TypedDict):
     message: str
     severity: Annotated[str, Severity]
     advice: str | None
-    step: Annotated[list[int], 2] | None  # first and last
-    time: Annotated[list[str], 2]  # first and last
-    node: str | None
-    worker: int | None
-    device: str | None
-    tensor: str | None
     cause: str | None  # the id of another finding
     triggered: int
     is_open: bool

@@ -23,6 +23,7 @@ from sonde.records.step import EventCategory
 from sonde.results.rule_verdict import root_first, verdict
 from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
+from sonde.web.documents import FindingsDocument
 from sonde.web.shared_job import SharedJob
 
 _RECENT_SECONDS = 30
@@ -98,7 +99,7 @@ def take_snapshot(job: SharedJob) -> Snapshot:
     return Snapshot(now_ns, job.newest_ns, sections)
 
 
-def findings_document(job: SharedJob) -> dict[str, Any]:
+def findings_document(job: SharedJob) -> FindingsDocument:
     """The findings so far: causes before consequences, then by severity."""
     with job.episodes() as reader:
         evaluations = read_evaluations(job.backend, [], reader)

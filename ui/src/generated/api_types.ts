@@ -88,3 +88,343 @@ export interface ChartEntry {
   takes_node: boolean;
   takes_worker: boolean;
 }
+
+/** An action taken on a finding. */
+export interface ActionDocument {
+  action: string;
+  status: string;
+  time: string;
+  message: string;
+  attempts: number;
+}
+
+/** When and where a finding occurred. */
+export interface FindingLocation {
+  step: [number, number] | null;
+  time: [string, string];
+  node: string | null;
+  worker: number | null;
+  device: string | null;
+  tensor: string | null;
+}
+
+/** A finding with its actions. */
+export interface FindingDocument {
+  step: [number, number] | null;
+  time: [string, string];
+  node: string | null;
+  worker: number | null;
+  device: string | null;
+  tensor: string | null;
+  id: string;
+  rule: string;
+  message: string;
+  severity: Severity;
+  advice: string | null;
+  cause: string | null;
+  triggered: number;
+  is_open: boolean;
+  outcome: string;
+  evidence: Record<string, unknown>;
+  actions: ActionDocument[];
+}
+
+/** A rule's evaluation with its findings. */
+export interface RuleDocument {
+  rule: string;
+  status: RuleStatus;
+  setting: Setting;
+  triggered: number;
+  datapoints: number;
+  parameters: Record<string, unknown>;
+  description: string;
+  recommendation: string;
+  reason: string | null;
+  traceback: string | null;
+  seconds: number;
+  summary: Record<string, unknown>;
+  missing: string[];
+  shortfall: Record<string, unknown> | null;
+  findings: FindingDocument[];
+}
+
+/** How a job or an attempt ended. */
+export interface ExitDocument {
+  code: number | null;
+  signal: string | null;
+  reason: ExitReason;
+  message: string | null;
+  traceback: string | null;
+  worker: number | null;
+  left_running: string[];
+}
+
+/** An attempt on one node: its command and environment. */
+export interface RunDocument {
+  node: string;
+  attempt: number;
+  state: JobState;
+  exit: ExitDocument | null;
+  start_time: string;
+  command: string[];
+  folder: string;
+  pid: number | null;
+  interval_seconds: number;
+  git: Record<string, unknown>;
+  versions: Record<string, string>;
+  machine: Record<string, string>;
+  packages: Record<string, string>;
+  environment: Record<string, string>;
+}
+
+/** A training process. */
+export interface LifeDocument {
+  worker: number;
+  node: string;
+  attempt: number;
+  restart: number;
+  pid: number;
+  start_time: string;
+  world_size: number;
+  device: string | null;
+  framework: string | null;
+  versions: Record<string, string>;
+  steps: Record<string, number>;
+  is_over: boolean;
+  failure: string | null;
+}
+
+/** Sonde's overhead in a job. */
+export interface OverheadDocument {
+  percent: number | null;
+  hook_percent: number | null;
+  launcher_percent: number | null;
+  cpu_seconds: number;
+  bytes_written: number;
+}
+
+/** A stage of a job; times are those of the training loop. */
+export interface StageDocument {
+  seconds: number;
+  percent: number;
+  start_time?: string | null;
+  end_time?: string | null;
+}
+
+/** The durations of the steps of one mode, in seconds. */
+export interface StepDurationsDocument {
+  mean: number;
+  p50: number;
+  p95: number;
+  maximum: number;
+}
+
+/** The steps of one mode and the share of each phase. */
+export interface PhasesDocument {
+  steps: number;
+  profiled: number;
+  seconds: StepDurationsDocument;
+  percent: Record<string, number>;
+}
+
+/** The last value of a loss. */
+export interface LossDocument {
+  step: number;
+  value: number;
+}
+
+/** A profiled window of all workers. */
+export interface ProfileDocument {
+  kind: string;
+  first_step: number;
+  last_step: number;
+  by: string;
+  workers: number;
+  cost_seconds: number;
+}
+
+/** An event of the recording, such as a changed setting. */
+export interface NoticeDocument {
+  time: string;
+  kind: NoticeKind;
+  what: string;
+  text: string;
+}
+
+/** Data that is missing or damaged. */
+export interface LostDocument {
+  from: string | null;
+  to: string | null;
+  what: string;
+  reason: string;
+  file?: string | null;
+}
+
+/** Data that could not be collected. */
+export interface NotCollectedDocument {
+  what: string;
+  reason: string;
+}
+
+/** A profiling window that is open in a worker. */
+export interface OpenWindowDocument {
+  worker: number;
+  kind: string;
+  first_step: number;
+  last_step: number | null;
+  since: string;
+  by: string;
+}
+
+/** What a job trained, by mode. */
+export interface TrainingDocument {
+  stages: Record<string, StageDocument> | null;
+  steps: Record<string, number>;
+  phases: Record<string, PhasesDocument>;
+  losses: Record<string, LossDocument>;
+  evaluations: Record<string, unknown>[];
+  profiles: ProfileDocument[];
+}
+
+/** What is missing in a recording, and events of the recording. */
+export interface RecordingDocument {
+  lost: LostDocument[];
+  not_collected: NotCollectedDocument[];
+  notices: NoticeDocument[];
+}
+
+/** The status of a job without its nodes and workers. */
+export interface JobStatusDocument {
+  stages: Record<string, StageDocument> | null;
+  steps: Record<string, number>;
+  phases: Record<string, PhasesDocument>;
+  losses: Record<string, LossDocument>;
+  evaluations: Record<string, unknown>[];
+  profiles: ProfileDocument[];
+  lost: LostDocument[];
+  not_collected: NotCollectedDocument[];
+  notices: NoticeDocument[];
+  job: string;
+  state: JobState;
+  attempts: number;
+  exit: ExitDocument | null;
+  exit_code: number | null;
+  start_time: string | null;
+  end_time: string | null;
+  duration_seconds: number | null;
+  seen: Seen;
+  profiling: OpenWindowDocument[];
+  overhead: OverheadDocument | null;
+  rules: RuleDocument[];
+  runs: RunDocument[];
+  lives: LifeDocument[];
+}
+
+/** The status of a job, as printed by `sonde status --json`. */
+export interface StatusDocument {
+  stages: Record<string, StageDocument> | null;
+  steps: Record<string, number>;
+  phases: Record<string, PhasesDocument>;
+  losses: Record<string, LossDocument>;
+  evaluations: Record<string, unknown>[];
+  profiles: ProfileDocument[];
+  lost: LostDocument[];
+  not_collected: NotCollectedDocument[];
+  notices: NoticeDocument[];
+  job: string;
+  state: JobState;
+  attempts: number;
+  exit: ExitDocument | null;
+  exit_code: number | null;
+  start_time: string | null;
+  end_time: string | null;
+  duration_seconds: number | null;
+  seen: Seen;
+  profiling: OpenWindowDocument[];
+  overhead: OverheadDocument | null;
+  rules: RuleDocument[];
+  runs: RunDocument[];
+  lives: LifeDocument[];
+  nodes: string[];
+  workers: number;
+}
+
+/** A node and its devices. */
+export interface NodeDocument {
+  name: string;
+  cores: number;
+  gpus: string[];
+  has_gpu: boolean;
+}
+
+/** A worker with the node and device of its last attempt. */
+export interface WorkerDocument {
+  rank: number;
+  node: string | null;
+  device: string | null;
+}
+
+/** The findings of a job: causes before consequences, then by severity. */
+export interface FindingsDocument {
+  findings: FindingDocument[];
+  counts: Record<string, number>;
+  worst: Severity | null;
+  sentence: string | null;
+}
+
+/** The requests that are possible now. */
+export interface ControlsDocument {
+  stop: boolean;
+  set: boolean;
+  profile: boolean;
+  delete: boolean;
+}
+
+/** The document of `sonde status --json`, with additions for the dashboard. */
+export interface JobDocument {
+  stages: Record<string, StageDocument> | null;
+  steps: Record<string, number>;
+  phases: Record<string, PhasesDocument>;
+  losses: Record<string, LossDocument>;
+  evaluations: Record<string, unknown>[];
+  profiles: ProfileDocument[];
+  lost: LostDocument[];
+  not_collected: NotCollectedDocument[];
+  notices: NoticeDocument[];
+  job: string;
+  state: JobState;
+  attempts: number;
+  exit: ExitDocument | null;
+  exit_code: number | null;
+  start_time: string | null;
+  end_time: string | null;
+  duration_seconds: number | null;
+  seen: Seen;
+  profiling: OpenWindowDocument[];
+  overhead: OverheadDocument | null;
+  rules: RuleDocument[];
+  runs: RunDocument[];
+  lives: LifeDocument[];
+  now: number;
+  t0: number;
+  t1: number;
+  verdict: string;
+  not_seen: string;
+  findings: FindingsDocument;
+  interval_seconds: number | null;
+  is_monitoring: boolean;
+  nodes: NodeDocument[];
+  workers: WorkerDocument[];
+  has: Record<string, boolean>;
+  controls: ControlsDocument;
+  coverage: Record<string, unknown>;
+}
+
+/** A metric of a node. */
+export interface MetricDocument {
+  metric: string;
+  unit: string;
+  help: string;
+  devices: string[];
+  has_whole: boolean;
+}

@@ -16,6 +16,7 @@ from sonde.results.rule_coverage import coverage_in
 from sonde.results.verdict import verdict
 from sonde.store import layout
 from sonde.web.answers._answers import Endpoint, EndpointGroup
+from sonde.web.documents import NodeDocument, WorkerDocument
 from sonde.web.live_updates import findings_document, sampling_document
 from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
@@ -79,7 +80,7 @@ def _training(job: SharedJob, facts: JobFacts) -> Training:
         return read_training(readers, facts, job.clock.now_ns())
 
 
-def _node(job: SharedJob, name: str) -> dict[str, Any]:
+def _node(job: SharedJob, name: str) -> NodeDocument:
     with job.node(name) as reader:
         cores = [series for series in reader.series("cpu.utilization_percent") if series.device]
         gpus = [
@@ -89,7 +90,7 @@ def _node(job: SharedJob, name: str) -> dict[str, Any]:
     return {"name": name, "cores": len(cores), "gpus": gpus, "has_gpu": bool(gpus)}
 
 
-def _workers(facts: JobFacts) -> list[dict[str, Any]]:
+def _workers(facts: JobFacts) -> list[WorkerDocument]:
     """Each rank with the node and device of its last attempt."""
     lives = {
         life.info.rank: life for life in sorted(facts.lives, key=lambda life: life.info.start_ns)

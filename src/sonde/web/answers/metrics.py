@@ -1,12 +1,15 @@
 """The metrics of a node."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sonde.analyze.natural_sort import natural_sort_key
 from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
+
+if TYPE_CHECKING:
+    from sonde.web.documents import MetricDocument
 
 
 class Metrics(EndpointGroup):
@@ -18,12 +21,20 @@ class Metrics(EndpointGroup):
 
 
 def _metrics(query: Query) -> Reply:
-    metrics: dict[str, dict[str, Any]] = {}
+    metrics: dict[str, MetricDocument] = {}
     with query.job.node(query.node) as reader:
         for series in reader.series():
             info = series.metric
-            entry: dict[str, Any] = {"metric": info.name, "unit": info.unit, "help": info.help}
-            metric = metrics.setdefault(info.name, {**entry, "devices": [], "has_whole": False})
+            metric = metrics.setdefault(
+                info.name,
+                {
+                    "metric": info.name,
+                    "unit": info.unit,
+                    "help": info.help,
+                    "devices": [],
+                    "has_whole": False,
+                },
+            )
             if series.device:
                 metric["devices"].append(series.device)
             else:
