@@ -114,27 +114,10 @@ def _rows(
     first = _median(from_scratch)
     bar = f"≤ {bar_ms:g} ms, faster than DuckDB"
     is_met = repeated <= bar_ms and repeated < duckdb_ms
+    duckdb = (_ALTERNATIVE, duckdb_ms)
     return [
-        Row(
-            f"{what}: repeated query",
-            repeated,
-            "ms",
-            bar,
-            is_met,
-            _ALTERNATIVE,
-            duckdb_ms,
-            _REPEATED_NOTE,
-        ),
-        Row(
-            f"{what}: including opening the job",
-            first,
-            "ms",
-            "",
-            None,
-            _ALTERNATIVE,
-            duckdb_ms,
-            _FIRST_NOTE,
-        ),
+        Row(f"{what}: repeated query", repeated, "ms", bar, is_met, *duckdb, _REPEATED_NOTE),
+        Row(f"{what}: including opening the job", first, "ms", "", None, *duckdb, _FIRST_NOTE),
     ]
 
 

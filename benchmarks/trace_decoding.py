@@ -81,46 +81,7 @@ class _Bench:
         ours = self._ours(trace)
         theirs = self._read(self._other, "hta", trace)
         _check_same(ours, theirs)
-        added, their_added = _added_mib(ours), _added_mib(theirs)
-        return [
-            Row(
-                f"{what}: device time by kernel",
-                ours["cpu_seconds"],
-                "CPU-seconds",
-                "10× as fast",
-                theirs["cpu_seconds"] >= 10 * ours["cpu_seconds"],
-                _ALTERNATIVE,
-                theirs["cpu_seconds"],
-                note=f"same sums; wall time {ours['wall_seconds']:.3g} s, "
-                f"alternative {theirs['wall_seconds']:.3g} s; libraries already loaded",
-            ),
-            Row(
-                f"{what}: the same, including Python startup",
-                ours["process_seconds"],
-                "CPU-seconds",
-                alternative=_ALTERNATIVE,
-                alternative_measured=theirs["process_seconds"],
-                note="time of a single query",
-            ),
-            Row(
-                f"{what}: memory added to the libraries",
-                added,
-                "MiB",
-                "≤ 1/10",
-                their_added >= 10 * added,
-                _ALTERNATIVE,
-                their_added,
-            ),
-            Row(
-                f"{what}: process memory",
-                ours["peak_mib"],
-                "MiB",
-                alternative=_ALTERNATIVE,
-                alternative_measured=theirs["peak_mib"],
-                note=f"{ours['before_mib']:.0f} MiB before reading, "
-                f"alternative {theirs['before_mib']:.0f} MiB",
-            ),
-        ]
+        return [*_time_rows(what, ours, theirs), *_memory_rows(what, ours, theirs)]
 
     def _ours(self, trace: Path) -> dict[str, Any]:
         runs = [self._read(sys.executable, "sonde", trace) for _ in range(self._repeats)]
@@ -143,6 +104,54 @@ class _Bench:
             sys.exit(f"{tool} failed to read {trace}:\n{done.stderr}")
         totals: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return totals
+
+
+def _time_rows(what: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[Row]:
+    return [
+        Row(
+            f"{what}: device time by kernel",
+            ours["cpu_seconds"],
+            "CPU-seconds",
+            "10× as fast",
+            theirs["cpu_seconds"] >= 10 * ours["cpu_seconds"],
+            _ALTERNATIVE,
+            theirs["cpu_seconds"],
+            note=f"same sums; wall time {ours['wall_seconds']:.3g} s, "
+            f"alternative {theirs['wall_seconds']:.3g} s; libraries already loaded",
+        ),
+        Row(
+            f"{what}: the same, including Python startup",
+            ours["process_seconds"],
+            "CPU-seconds",
+            alternative=_ALTERNATIVE,
+            alternative_measured=theirs["process_seconds"],
+            note="time of a single query",
+        ),
+    ]
+
+
+def _memory_rows(what: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[Row]:
+    added, their_added = _added_mib(ours), _added_mib(theirs)
+    return [
+        Row(
+            f"{what}: memory added to the libraries",
+            added,
+            "MiB",
+            "≤ 1/10",
+            their_added >= 10 * added,
+            _ALTERNATIVE,
+            their_added,
+        ),
+        Row(
+            f"{what}: process memory",
+            ours["peak_mib"],
+            "MiB",
+            alternative=_ALTERNATIVE,
+            alternative_measured=theirs["peak_mib"],
+            note=f"{ours['before_mib']:.0f} MiB before reading, "
+            f"alternative {theirs['before_mib']:.0f} MiB",
+        ),
+    ]
 
 
 def _added_mib(totals: dict[str, Any]) -> float:

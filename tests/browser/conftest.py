@@ -70,18 +70,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
         expected: tuple[str, ...] = (),
         touch: bool = False,
     ) -> Page:
-        width, height = size
-        context = chromium.new_context(
-            color_scheme="dark" if theme == "dark" else "light",
-            viewport={"width": width, "height": height},
-            reduced_motion="reduce",
-            timezone_id="Europe/Berlin",
-            java_script_enabled=scripts,
-            has_touch=touch,
-        )
-        context.set_default_timeout(TIMEOUT_MS)
-        if scripts:
-            context.add_init_script(_RECORD_VIOLATIONS)
+        context = _new_context(chromium, theme, size, scripts=scripts, touch=touch)
         if address.startswith("http"):
             remember(context, address)
         page = context.new_page()
@@ -99,6 +88,25 @@ def open_page(chromium: Browser) -> Iterator[Open]:
             complaints += page.evaluate("window.__violations ?? []")
         context.close()
     assert complaints == []
+
+
+def _new_context(
+    chromium: Browser, theme: str, size: tuple[int, int], *, scripts: bool, touch: bool
+) -> BrowserContext:
+    """Open a window of a browser that has visited nothing."""
+    width, height = size
+    context = chromium.new_context(
+        color_scheme="dark" if theme == "dark" else "light",
+        viewport={"width": width, "height": height},
+        reduced_motion="reduce",
+        timezone_id="Europe/Berlin",
+        java_script_enabled=scripts,
+        has_touch=touch,
+    )
+    context.set_default_timeout(TIMEOUT_MS)
+    if scripts:
+        context.add_init_script(_RECORD_VIOLATIONS)
+    return context
 
 
 def remember(context: BrowserContext, address: str) -> None:
