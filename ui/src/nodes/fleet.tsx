@@ -179,7 +179,9 @@ function FleetCanvas({ data, isRanked, isRelative }: CanvasProps): JSX.Element {
         hoveredRow.value = index;
         if (!shown || index < 0) return null;
         const row = order.peek()[index]!;
-        return `${shown.nodes[row]} · ${shownTime(point.time)} · ${formatValue((heatAt(shown.heat, row, point.time) / 100) * shown.top, shown.unit)}`;
+        const value = (heatAt(shown.heat, row, point.time) / 100) * shown.top;
+        const text = formatValue(value, shown.unit);
+        return `${shown.nodes[row]} · ${shownTime(point.time)} · ${text}`;
       }}
       onClick={(point) => {
         const shown = data.peek().value,

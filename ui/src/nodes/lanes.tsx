@@ -156,15 +156,18 @@ function laneTip(lane: Lane, data: LaneData, time: number): string | null {
   const index = spanAt(lane, time);
   if (index >= 0) {
     const step = lane.steps[index]!;
-    return `${phaseName(lane.name)}${Number.isFinite(step) && step >= 0 ? ` · step ${formatCount(step)}` : ""} · ${formatDuration(lane.lengths[index]!)} · at ${shownTime(lane.starts[index]!)}`;
+    const place = Number.isFinite(step) && step >= 0 ? ` · step ${formatCount(step)}` : "";
+    const duration = formatDuration(lane.lengths[index]!);
+    return `${phaseName(lane.name)}${place} · ${duration} · at ${shownTime(lane.starts[index]!)}`;
   }
   if (!lane.coverage) return null;
   const column = Math.floor(
     ((time - data.window[0]) / (data.window[1] - data.window[0])) * lane.coverage.length,
   );
   const share = lane.coverage[column];
+  const columnSeconds = (data.window[1] - data.window[0]) / lane.coverage.length;
   return share
-    ? `${phaseName(lane.name)} · ${formatPercent(share * 100)} of ${formatDuration((data.window[1] - data.window[0]) / lane.coverage.length)}`
+    ? `${phaseName(lane.name)} · ${formatPercent(share * 100)} of ${formatDuration(columnSeconds)}`
     : null;
 }
 

@@ -30,7 +30,13 @@ test("lost jobs and unknown reasons are reported as such", () => {
 });
 
 test("exit code, signal and remaining processes are listed", () => {
-  const killed = { ...exit, code: 137, signal: "SIGKILL", worker: null, left_running: ["7 python"] };
+  const killed = {
+    ...exit,
+    code: 137,
+    signal: "SIGKILL",
+    worker: null,
+    left_running: ["7 python"],
+  };
   expect(exitFacts(killed)).toEqual([
     ["exit code", "137"],
     ["signal", "SIGKILL"],

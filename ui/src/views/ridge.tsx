@@ -119,7 +119,8 @@ function readoutText({ data, axis }: Plan, row: number, share: number): string {
     return `${step}: ${formatPercent(100 * shares.zeros)} exactly zero`;
   const bin = axis.from.findIndex((from, i) => share >= from && share < axis.to[i]!);
   if (bin < 0) return step;
-  return `${step}: ${formatPercent(100 * shares.shares[bin]!)} from ${formatValue(data.edges[bin], "")} to ${formatValue(data.edges[bin + 1], "")}`;
+  const [from, to] = [data.edges[bin], data.edges[bin + 1]].map((edge) => formatValue(edge, ""));
+  return `${step}: ${formatPercent(100 * shares.shares[bin]!)} from ${from} to ${to}`;
 }
 
 /** Shares of all bins from left to right; zeros are between negative and positive bins. */
