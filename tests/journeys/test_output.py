@@ -62,8 +62,8 @@ def test_the_summary_has_the_same_overhead_as_the_status(sonde: Sonde, script: s
     words = ("--name", "job", "--no-rules", "--no-report", PYTHON, "script.py")
     summary = sonde.run("run", *words).stderr.decode()
     status = sonde.run("status", "job").stdout.decode()
-    (reported,) = re.findall(r"Overhead: (?:(.*), )?[\d.]+ m?s of CPU time", summary)
-    (recorded,) = re.findall(r"^overhead +(?:(.*), )?[\d.]+ m?s of CPU time", status, re.MULTILINE)
+    (reported,) = re.findall(r"Overhead: (?:(.*), )?[\d.]+ CPU-seconds", summary)
+    (recorded,) = re.findall(r"^overhead +(?:(.*), )?[\d.]+ CPU-seconds", status, re.MULTILINE)
     assert reported == recorded
     assert ("of step time" in reported) == (script is TRAINING_LOOP)
 

@@ -47,7 +47,7 @@ def test_values_have_units() -> None:
     assert "in       2 kB/s" in line_with("Network", shown)
     assert "1.7 of 4 cores, 3 processes" in line_with("Job CPU", shown)
     assert "/ 8 GB (4.0%)" in line_with("Free", shown)
-    assert "of CPU time" in shown
+    assert "CPU-seconds" in shown
 
 
 def test_unknown_value_is_a_dash() -> None:

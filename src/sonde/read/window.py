@@ -180,8 +180,8 @@ class Window:
     def scalars(self, name: str, mode: str = _TRAIN) -> tuple[Curve, ...]:
         """Scalars whose names match a pattern, such as `learning_rate/*`.
 
-        They are recorded when they change and at inspected steps: until the next value, the last one
-        applies. `steps()` has every step.
+        They are recorded when they change and at inspected steps. Until the next value, the last
+        one applies. `steps()` has every step.
         """
 
         def read() -> Iterator[Curve]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.formats import format_duration, format_percent
+from sonde.formats import format_percent
 
 
 def overhead_text(overhead: Mapping[str, Any]) -> str:
@@ -11,7 +11,8 @@ def overhead_text(overhead: Mapping[str, Any]) -> str:
 
     Short jobs have no percentage.
     """
-    cpu = f"{format_duration(overhead['cpu_seconds'])} of CPU time"
+    seconds = overhead["cpu_seconds"]
+    cpu = f"{seconds:,.1f} CPU-seconds" if seconds >= 1 else f"{seconds:.2f} CPU-seconds"
     if overhead["hook_percent"] is not None:
         return f"{format_percent(overhead['hook_percent'])} of step time, {cpu}"
     if overhead["launcher_percent"] is not None:
