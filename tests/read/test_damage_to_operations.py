@@ -28,6 +28,14 @@ def test_intact_operations_are_not_reported() -> None:
     assert damage_of(job.job()) == []
 
 
+def test_a_decoded_trace_without_operations_is_not_missing() -> None:
+    job = recorded()
+    leave_trace(job)
+    job.close()
+    assert decode_waiting(job.backend, 0, job.clock) == 1
+    assert damage_of(job.job()) == []
+
+
 @pytest.mark.parametrize("share", [0.0, 0.6])
 def test_a_truncated_log_of_operations_is_reported(share: float) -> None:
     job = decoded_after_the_end()

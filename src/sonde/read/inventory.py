@@ -132,11 +132,17 @@ class _SealedSources:
         return self._parts[folder]
 
     def _is_decoded(self, folder: str, stem: str, entries: Iterable[str]) -> bool:
-        """Whether a trace was decoded into operations, whose writer is named after it."""
+        """Whether a trace was decoded into operations, whose writer is named after it.
+
+        A trace without operations leaves only the list of their logs, which is empty.
+        """
         if f"{folder}/{stem}{layout.DECODED_SUFFIX}" in entries:
             return True
         token = f"{zlib.crc32(f'{folder}/{stem}'.encode()):08x}"
         worker = folder.rpartition("/")[0]
+        rank = worker.rpartition("/")[2]
+        if rank.isdecimal() and layout.decoded_key(int(rank), token) in entries:
+            return True
         return any(
             segment.endswith(token) for segment in self._parts_of(f"{worker}/{OPERATIONS.name}")
         )
