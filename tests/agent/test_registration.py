@@ -213,6 +213,33 @@ def test_folder_with_other_files_is_refused_and_unchanged(
     assert [path.name for path in (tmp_path / "src").iterdir()] == ["train.py"]
 
 
+@pytest.mark.parametrize("document", ['{"my": 1}\n', "", "[" * 100_000])
+def test_folder_with_a_foreign_job_document_is_not_resumed(
+    tmp_path: Path, run_request: RunRequest, document: str
+) -> None:
+    folder = tmp_path / "src"
+    (folder / "nodes" / "worker" / "attempt-best").mkdir(parents=True)
+    contents = {"job.json": document, "main.py": "years of work"}
+    contents["nodes/worker/attempt-best/weights.bin"] = "weeks of work"
+    for name, text in contents.items():
+        (folder / name).write_text(text)
+    settings = replace(run_request.settings, store=str(tmp_path), name="src")
+
+    with pytest.raises(JobExistsError, match=r"src is not empty and is not a job"):
+        register(replace(run_request, settings=settings, is_resume=True), COMMAND, FakeClock())
+
+    files = (path for path in folder.rglob("*") if path.is_file())
+    assert {str(path.relative_to(folder)): path.read_text() for path in files} == contents
+
+
+def test_job_with_a_damaged_document_is_resumed_if_it_has_attempts(run_request: RunRequest) -> None:
+    first = register(named(run_request), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    first.backend.write("job.json", b"damaged")
+    assert register(named(run_request, is_resume=True), COMMAND, FakeClock()).number == 2
+
+
 @pytest.mark.parametrize("is_resume", [False, True])
 @pytest.mark.parametrize("content", ["an empty folder", "a job", "nothing"])
 def test_linked_job_folder_is_refused(

@@ -135,6 +135,7 @@ def test_folders_that_are_not_jobs_are_not_listed(tmp_path: object) -> None:
     FakeJob(f"{tmp_path}/.hidden")
     FakeJob(f"{tmp_path}/without-job-json").backend.delete([JOB])
     open_backend(f"{tmp_path}/other").write("nodes/readme.txt", b"something else")
+    open_backend(f"{tmp_path}/mine").write("nodes/a/attempt-001/readme.txt", b"something else")
 
     assert list_job_names(str(tmp_path)) == ["a", "b", "without-job-json"]
 

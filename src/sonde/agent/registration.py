@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from sonde.clock import NANOSECONDS, Clock, local_stamp
-from sonde.errors import JobExistsError, StoreError, UsageError
+from sonde.errors import DamagedError, JobExistsError, KeyMissingError, StoreError, UsageError
 from sonde.records.job import Attempt, JobInfo
 from sonde.settings import DEFAULT_STORE, Placement, RunSettings
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.layout import check_name
-from sonde.store.places import job_uri, refuse_inner_links, refuse_link
+from sonde.store.places import holds_attempt, job_uri, refuse_inner_links, refuse_link
 from sonde.store.presence import is_present, this_process
 
 _MAX_SAME_NAMES = 1000
@@ -53,6 +53,7 @@ def register(request: RunRequest, command: Sequence[str], clock: Clock) -> Regis
         return created
     backend = open_backend(job_uri(request.settings.store, name))
     if request.is_resume:
+        _refuse_foreign_job(backend, name, request.settings.store)
         refuse_inner_links(backend)
         return _resume(name, request, backend, clock)
     joined = _join(name, request, backend, clock) if _is_shared(request) else None
@@ -136,10 +137,26 @@ def _refuse_other_content(backend: Backend, name: str, store: str) -> None:
     refuse_link(backend)
     # the job's document is written first
     if not backend.is_empty() and not backend.exists(layout.JOB):
-        raise JobExistsError(
-            f"{store.rstrip('/')}/{name} is not empty and is not a job. "
-            "Choose another --name or another --store."
-        )
+        raise _not_a_job(name, store)
+
+
+def _refuse_foreign_job(backend: Backend, name: str, store: str) -> None:
+    """Raise if Sonde wrote neither the `job.json` of a folder nor any attempt in it.
+
+    A job whose document is damaged is recognized by its attempts.
+    """
+    try:
+        decode_facts(JobInfo, backend.read(layout.JOB), layout.JOB)
+    except (DamagedError, KeyMissingError) as error:
+        if not holds_attempt(backend):
+            raise _not_a_job(name, store) from error
+
+
+def _not_a_job(name: str, store: str) -> JobExistsError:
+    return JobExistsError(
+        f"{store.rstrip('/')}/{name} is not empty and is not a job. "
+        "Choose another --name or another --store."
+    )
 
 
 def _join(name: str, request: RunRequest, backend: Backend, clock: Clock) -> Registration | None:

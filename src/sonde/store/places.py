@@ -43,12 +43,17 @@ def find_job(job: str, store: str) -> Backend:
 
 def holds_job(backend: Backend) -> bool:
     """Whether a folder is a job, even if its first document is missing."""
-    if backend.exists(layout.JOB):
-        return True
+    return backend.exists(layout.JOB) or holds_attempt(backend)
+
+
+def holds_attempt(backend: Backend) -> bool:
+    """Whether a folder contains a file that a launcher wrote about an attempt."""
     return any(
-        name.startswith("attempt-")
+        is_ours(entry.key)
         for node in backend.folders(layout.NODES)
         for name in backend.folders(layout.node_folder(node))
+        if name.startswith("attempt-")
+        for entry in backend.entries(f"{layout.node_folder(node)}/{name}")
     )
 
 
