@@ -95,6 +95,26 @@ def test_without_a_readable_job_document_the_name_is_that_of_the_folder() -> Non
     assert len(snapshot.damages) == 1
 
 
+@pytest.mark.parametrize("source", [None, "exit.json"])
+def test_job_with_a_damaged_first_document_is_listed_as_broken(source: str | None) -> None:
+    job = FakeJob().end()
+    exit_ = job.backend.read(attempt_key("node-a", 1, "exit"))
+    job.backend.write(JOB, b"[" * 100_000 if source is None else exit_)
+
+    snapshot = facts(job)
+
+    assert snapshot.state is JobState.COMPLETED
+    with pytest.raises(DamagedError, match=r"job\.json is .*`sonde status` shows"):
+        snapshot.check_readable()
+
+
+def test_job_without_its_first_document_is_listed_with_its_state() -> None:
+    job = FakeJob().end()
+    job.backend.delete([JOB])
+
+    assert facts(job).check_readable().state is JobState.COMPLETED
+
+
 def test_a_job_of_a_newer_format_is_refused_with_advice_to_upgrade(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -39,6 +39,12 @@ _QUERIED = (
     "links-in-a-circle",
 )
 
+# job.json exists, but cannot be read
+_DAMAGED_FIRST = (
+    *(f"{kind}-as-job-json" for kind in ("pipe", "endless", "outside", "sparse")),
+    *(f"{kind}-0" for kind in ("deep", "wrong-types", "large-numbers", "not-an-object")),
+)
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -58,6 +64,7 @@ def test_the_dashboard_lists_every_job_of_a_hostile_store(store: Path) -> None:
     rows = {row["name"]: row for row in catalog.rows(catalog.find("", "", "name"))}
     assert set(rows) == {GOOD, *HOSTILE}
     assert rows[GOOD]["state"] == "completed"
+    assert {name for name in _DAMAGED_FIRST if rows[name]["state"] != "broken"} == set()
     for name, row in rows.items():
         assert row["state"], name
         assert row["state"] != "broken" or row["verdict"], name
@@ -70,6 +77,7 @@ def test_the_command_line_lists_every_job_of_a_hostile_store(
     jobs = {job["job"]: job for job in json.loads(capsys.readouterr().out)}
     assert set(jobs) == {GOOD, *HOSTILE}
     assert jobs[GOOD]["damages"] == []
+    assert {name for name in _DAMAGED_FIRST if jobs[name]["state"] != "broken"} == set()
 
 
 @pytest.mark.parametrize("name", _QUERIED)

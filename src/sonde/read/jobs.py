@@ -29,7 +29,7 @@ from sonde.records.notice import INSIDE, Notice, NoticeKind
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.closing import CLOSING, Closing
-from sonde.store.damage import MISSING, DamageLedger
+from sonde.store.damage import DAMAGED, MISSING, DamageLedger
 from sonde.store.facts import Record
 from sonde.store.format import NOTICES
 from sonde.store.places import holds_job, job_uri
@@ -91,9 +91,14 @@ class JobFacts:
         return tuple(self.ledger.texts)
 
     def check_readable(self) -> "JobFacts":
-        """Raise DamagedError if neither the job document nor any attempt can be read."""
-        if self.info is None and not self.attempts:
-            raise DamagedError("; ".join(self.damages) or f"Job {self.name!r} is empty")
+        """Raise DamagedError if the job document is damaged, or missing with all attempts."""
+        if self.info is not None:
+            return self
+        damages = "; ".join(self.damages)
+        if not self.attempts:
+            raise DamagedError(damages or f"Job {self.name!r} is empty")
+        if any(each.key == layout.JOB and each.reason == DAMAGED for each in self.ledger.damages):
+            raise DamagedError(f"{damages}. `sonde status` shows the rest")
         return self
 
     @property
