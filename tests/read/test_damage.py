@@ -194,6 +194,24 @@ def test_the_exit_of_a_job_does_not_depend_on_one_file(what: str, change: str) -
     assert damage_of(opened) == [(key, "missing" if change == "delete" else "damaged")]
 
 
+def test_a_deleted_exit_of_a_job_is_reported_and_its_state_is_kept() -> None:
+    job = recorded()
+    end(job, JobState.COMPLETED)
+    job.close()
+    assert damage_of(job.job()) == []
+
+    job.backend.delete([EXIT])
+
+    assert job.job().state is JobState.COMPLETED
+    assert damage_of(job.job()) == [(EXIT, "missing")]
+
+
+def test_a_job_that_never_had_an_exit_of_its_own_is_not_damaged() -> None:
+    job = recorded()  # like an imported job
+    assert not job.backend.exists(EXIT)
+    assert damage_of(job.job()) == []
+
+
 def test_a_job_with_an_unreadable_exit_is_ended_not_lost() -> None:
     job = FakeJob().end()
     key = attempt_key("node-a", 1, "exit")

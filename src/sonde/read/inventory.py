@@ -9,7 +9,7 @@ from sonde.read.jobs import JobFacts
 from sonde.records.worker import TensorIndex
 from sonde.store import layout
 from sonde.store.backends import Backend, Entry
-from sonde.store.closing import Closing, LaterFiles, WrittenFile, closing_key
+from sonde.store.closing import JOB_DOCUMENTS, Closing, LaterFiles, WrittenFile, closing_key
 from sonde.store.damage import MISSING
 from sonde.store.format import FAMILIES, OPERATIONS
 from sonde.store.layout import SegmentName
@@ -74,10 +74,10 @@ def _check(
         entry = entries.get(file.key)
         if entry is not None:
             _check_size(backend, file, entry, time_ns)
+        elif file.key in JOB_DOCUMENTS:
+            missing += [] if backend.exists(file.key) else [file]
         elif file.key not in removed and not sealed.stands_for(file.key, entries):
             missing.append(file)
-    if any(file.key == layout.JOB for file in missing) and backend.exists(layout.JOB):
-        missing = [file for file in missing if file.key != layout.JOB]
     _report(backend, missing, time_ns)
 
 

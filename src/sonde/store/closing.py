@@ -17,6 +17,7 @@ from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
 
 CLOSING = "closing"
+JOB_DOCUMENTS = (layout.JOB, layout.EXIT)  # outside of the folders of nodes and workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def _files(backend: Backend, attempt: Attempt, with_workers: bool) -> Iterator[W
     folders = [layout.node_folder(attempt.node)]
     if with_workers:
         folders.append(layout.WORKERS)
-        yield WrittenFile(layout.JOB, 0)
+        yield from (WrittenFile(key, 0) for key in JOB_DOCUMENTS if backend.exists(key))
     for folder in folders:
         for entry in backend.entries(folder):
             if "/reserve" not in entry.key:
