@@ -146,7 +146,7 @@ class PythonTime(Frame):
         slow = self._slow_steps(factor)
         names = ("slow steps", "other steps")
         if not slow:
-            why = f"No outliers among the profiled training steps (factor {factor:g})"
+            why = f"No profiled training step took longer than {factor:g}× the median"
             return Comparison(names, (), (), why)
         groups: dict[str, tuple[list[NodeTimes], int]] = {name: ([], 0) for name in names}
         for window in self.windows:
