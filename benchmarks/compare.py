@@ -1,7 +1,8 @@
 """Compare two checkouts: `python -m benchmarks.compare FOLDER NAME …`.
 
 Runs each benchmark in this checkout and in another one, in turn, so that both see the same machine.
-A row is the median of its runs; the note has their range.
+Each checkout uses the interpreter of its own `.venv` if it has one. A row is the median of its runs;
+the note has their range.
 """
 
 import argparse
@@ -45,9 +46,10 @@ def main() -> int:
                 print(f"{name}, run {number + 1}, {folder} …", file=sys.stderr, flush=True)
                 documents.append(rows_of(folder, name))
         rows += compare(name, runs[other_checkout], runs[_HERE], options.label)
+        if options.save:
+            save(options.save, rows, facts)
     print(table(rows))
     if options.save:
-        save(options.save, rows, facts)
         write_page()
     return 0
 
@@ -56,8 +58,9 @@ def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
     """Run a benchmark once in a checkout and return its rows."""
     paths = [str(folder / "src"), str(folder), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    python = folder / ".venv" / "bin" / "python"
     done = subprocess.run(
-        [sys.executable, "-c", _RUN, name],
+        [str(python) if python.exists() else sys.executable, "-c", _RUN, name],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
