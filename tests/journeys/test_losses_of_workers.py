@@ -21,13 +21,21 @@ $SONDE status job --store "$disk" --json >status.json 2>status.error
 exit $code
 """
 
-# Fills the disk once the job is recorded, then trains; with a third argument, frees it later.
+# Fills the disk once the job is recorded, then trains. With the argument "freed", frees it later;
+# with "registered", fills it between the registration of the worker and its first rows.
 TRAINING = """
 import glob, os, sys, time
-disk, kind, *freed = sys.argv[1:]
+disk, kind, *words = sys.argv[1:]
+freed = "freed" in words
 while not glob.glob(disk + "/job/nodes/*/system/*.frames"):
     time.sleep(0.05)
 import torch
+if "registered" in words:
+    layer = torch.nn.Linear(2, 1)
+    layer(torch.ones(4, 2)).mean().backward()
+    torch.optim.SGD(layer.parameters(), lr=0.1).step()
+    while not os.path.exists(disk + "/job/workers/0/attempt-001.0/start.json"):
+        time.sleep(0.001)
 os.mkdir(disk + "/filling")
 try:
     for number in range(100_000):
@@ -85,6 +93,19 @@ def test_steps_lost_to_a_full_disk_are_reported_at_the_end(
     lost = [loss["what"] for loss in document["lost"]]
     assert [what for what in lost if "training steps" in what], lost
     assert (document["state"], document["exit_code"]) == ("failed", 7)
+
+
+@needs_root
+def test_steps_lost_after_the_start_are_not_reported_as_steps_that_never_ran(
+    tmp_path: Path,
+) -> None:
+    done, status = run(tmp_path, "size=8m,nr_inodes=40", "inodes", "registered")
+    assert done.returncode == 7, done.stderr
+    assert "no optimizer step" not in done.stderr
+    document = json.loads(status)
+    assert "events" in "".join(loss["what"] for loss in document["lost"])
+    assert document["stages"] is None
+    assert document["seen"]["why_not"].startswith("Could not record training steps")
 
 
 @needs_root

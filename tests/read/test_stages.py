@@ -7,6 +7,7 @@ from sonde.read.jobs import JobFacts, read_job
 from sonde.read.stages import StageSpan, StepMarks, find_stages, read_marks
 from sonde.read.workers import WorkerReader
 from sonde.records.job import Attempt, Exit, ExitReason, JobState, Launcher
+from sonde.records.notice import Notice, NoticeKind
 from sonde.store.facts import encode_facts
 from sonde.store.layout import attempt_key
 from tests.fakes.clock import START_NS
@@ -74,6 +75,21 @@ def test_training_lasts_from_the_first_step_to_the_end_of_the_last() -> None:
     assert [stage.seconds for stage in spans] == [3.0, 2.0, 4.0]
     assert (since_start(spans[1].start_ns), since_start(spans[1].end_ns)) == (3.0, 5.0)
     assert since_start(spans[2].end_ns) == 9.0
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "is_known"),
+    [(0.0, 2.0, False), (3.5, 4.5, True), (4.5, 6.0, False), (0.0, 9.0, False)],
+)
+def test_stages_are_unknown_if_steps_outside_the_recorded_ones_were_lost(
+    begin: float, end: float, is_known: bool
+) -> None:
+    job = trained()
+    times_ns = (START_NS + int(instant * NANOSECONDS) for instant in (begin, end))
+    job.writer.report_lost(Notice(NoticeKind.LOST_STEPS, "events", "disk full", *times_ns))
+    job.writer.report_lost(Notice(NoticeKind.LOST, "scalars", "disk full", START_NS, START_NS))
+    job.flush().end()
+    assert bool(stages(job)) is is_known
 
 
 def test_training_of_a_running_job_lasts_until_now() -> None:

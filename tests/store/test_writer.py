@@ -2,12 +2,13 @@
 
 import json
 from array import array
+from dataclasses import replace
 
 import pytest
 
 from sonde.clock import NANOSECONDS
 from sonde.errors import StoreError
-from sonde.records.notice import NoticeKind
+from sonde.records.notice import Notice, NoticeKind
 from sonde.store import writer as module
 from sonde.store.backends import open_backend
 from sonde.store.format import EVENTS, NOTICES, SCALARS
@@ -188,6 +189,31 @@ def test_losses_at_the_end_can_be_recorded(monkeypatch: pytest.MonkeyPatch) -> N
     (reported,) = job.reader(NOTICES).rows().to_pylist()
     assert reported["what"] == "system samples"
     assert reported["reason"] == "Cannot write: no space left on device"
+
+
+def test_a_loss_of_events_is_a_loss_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = FakeJob()
+    now_ns = job.clock.now_ns()
+    job.writer.add(SCALARS, ("loss", now_ns, 0, "train", 0.5, "hook"))
+    job.writer.add(EVENTS, ("step", "step", "", now_ns, 1, 0, "train", ""))
+
+    def full(*_: object) -> None:
+        raise StoreError("Cannot write: no space left on device")
+
+    monkeypatch.setattr(job.backend, "append", full)
+    lost = {notice.what: notice.kind for notice in job.writer.close(1.0)}
+    assert lost == {"scalars": NoticeKind.LOST, "events": NoticeKind.LOST_STEPS}
+
+
+def test_later_losses_need_no_further_file() -> None:
+    job = FakeJob()
+    loss = Notice(NoticeKind.LOST, "system samples", "no space left on device", 1, 2)
+    job.writer.close(1.0)
+    for what in ("scalars", "rules"):
+        job.writer.report_lost(replace(loss, what=what))
+        assert job.writer.record_losses()
+    assert len(job.stored(".frames")) == 1
+    assert [row["what"] for row in job.reader(NOTICES).rows().to_pylist()] == ["scalars", "rules"]
 
 
 def test_rows_written_as_columns_are_read_as_rows() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from sonde.formats import format_duration
 from sonde.records.job import JobState
-from sonde.records.notice import NoticeKind
+from sonde.records.notice import Notice, NoticeKind
 from sonde.records.profile import ProfileKind, RunningWindow
 from sonde.records.worker import WorkerBeat
 from sonde.terminal.status import status_lines
@@ -90,6 +90,16 @@ def test_status_shows_step_time_by_phase() -> None:
 def test_status_of_a_job_without_training_has_no_training_rows() -> None:
     lines = shown(record("", machine()))
     assert not any(line.startswith(("steps", "stages", "workers", "step time")) for line in lines)
+
+
+def test_stages_are_unknown_if_training_steps_were_lost() -> None:
+    job = trained()
+    start_ns = job.clock.now_ns()
+    loss = Notice(NoticeKind.LOST_STEPS, "worker 0: events", "disk full", start_ns, start_ns + 1)
+    job.writer.report_lost(loss)
+    job.flush()
+    end(job, JobState.COMPLETED, None, 0)
+    assert "stages         unknown, because data was lost" in shown(job)
 
 
 def test_watching_shows_steps_and_phases() -> None:

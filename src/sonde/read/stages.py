@@ -13,6 +13,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.jobs import JobFacts
 from sonde.read.workers import WorkerReader
 from sonde.records.arrays import BoolArray, IntArray
+from sonde.records.notice import NoticeKind
 from sonde.records.step import EventCategory, Mode, Stage
 from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
@@ -76,8 +77,8 @@ def read_marks(reader: WorkerReader) -> StepMarks:
 
 
 def find_stages(facts: JobFacts, marks: Sequence[StepMarks], now_ns: int) -> tuple[StageSpan, ...]:
-    """The three stages; empty for a job without workers."""
-    if not facts.lives or not facts.attempts:
+    """The three stages; empty for a job without workers, or if lost steps hide their boundaries."""
+    if not facts.lives or not facts.attempts or _has_lost_boundaries(facts, marks):
         return ()
     edges = [
         _edges(facts, marks, number, now_ns)
@@ -96,6 +97,17 @@ def find_stages(facts: JobFacts, marks: Sequence[StepMarks], now_ns: int) -> tup
     return tuple(
         StageSpan(stage, lasted, 100 * lasted / total if total else 0.0, *instant)
         for stage, lasted, instant in zip(Stage, seconds, instants, strict=True)
+    )
+
+
+def _has_lost_boundaries(facts: JobFacts, marks: Sequence[StepMarks]) -> bool:
+    """Whether training steps before the first or after the last recorded one were lost."""
+    numbers = {item.attempt.number for item in facts.attempts}
+    spans = [span for item in marks for number in numbers if (span := item.of_training(number))]
+    return any(
+        not any(first <= notice.start_ns and notice.end_ns <= last for first, last in spans)
+        for notice in facts.notices
+        if notice.kind is NoticeKind.LOST_STEPS
     )
 
 

@@ -16,7 +16,7 @@ class NoticeKind(StrEnum):
     """What a notice is about."""
 
     LOST = "lost"
-    LOST_STEPS = "lost-steps"  # training steps, because a worker could not start recording
+    LOST_STEPS = "lost-steps"  # data that includes training steps, some or all
     SWITCHED_OFF = "switched-off"
     NOT_COLLECTED = "not-collected"
     HOOK_NOT_LOADED = "hook-not-loaded"  # so nothing inside a process is recorded

@@ -7,6 +7,7 @@ all others are rows.
 from dataclasses import dataclass
 
 from sonde.errors import FormatTooNewError
+from sonde.records.notice import NoticeKind
 
 FORMAT_VERSION = 1
 
@@ -32,6 +33,7 @@ class Family:
     columns: tuple[tuple[str, str], ...] = ()
     time_column: str = "time_ns"
     step_column: str | None = None
+    loss_kind: NoticeKind = NoticeKind.LOST  # of a notice about lost records
 
     @property
     def is_matrix(self) -> bool:
@@ -56,6 +58,7 @@ EVENTS = Family(
     ),
     time_column="start_ns",
     step_column="step",
+    loss_kind=NoticeKind.LOST_STEPS,
 )
 
 SCALARS = Family(

@@ -46,6 +46,7 @@ class Chunk:
     what: str
     start_ns: int
     end_ns: int
+    loss_kind: NoticeKind = NoticeKind.LOST
 
 
 class Outbox:
@@ -150,7 +151,8 @@ class Outbox:
         except KeyMissingError as error:
             if segment.written == 0:
                 raise
-            self._report_lost(chunk.what, str(error), segment.first_ns, chunk.start_ns)
+            span_ns = segment.first_ns, chunk.start_ns
+            self._on_lost(Notice(chunk.loss_kind, chunk.what, str(error), *span_ns))
             # under a new name, because readers assume that segments never shrink
             segment.key, segment.written = _successor(segment.key, chunk.start_ns), 0
             data = segment.schema + chunk.frames
@@ -184,12 +186,8 @@ class Outbox:
         return dropped
 
     def _report_lost_chunk(self, chunk: Chunk) -> None:
-        self._report_lost(
-            chunk.what, self.last_error or "not written in time", chunk.start_ns, chunk.end_ns
-        )
-
-    def _report_lost(self, what: str, reason: str, start_ns: int, end_ns: int) -> None:
-        self._on_lost(Notice(NoticeKind.LOST, what, reason, start_ns, end_ns))
+        reason = self.last_error or "not written in time"
+        self._on_lost(Notice(chunk.loss_kind, chunk.what, reason, chunk.start_ns, chunk.end_ns))
 
 
 def _successor(key: str, start_ns: int) -> str:

@@ -53,6 +53,7 @@ class Writer:
         self._series: tuple[Series, ...] = ()
         self._logs = {family.name: _Log(family) for family in FAMILIES.values()}
         self._lost: list[Notice] = []
+        self._has_recorded_losses = False  # by the last call of `record_losses`
         self.segments_closed = 0
         self.outbox = Outbox(backend, clock, self.report_lost, waiting_limit_bytes)
 
@@ -113,9 +114,11 @@ class Writer:
         Returns:
             Whether they were recorded.
         """
-        self._close_segment(self._logs[NOTICES.name])  # the old one may end in an incomplete frame
+        if not self._has_recorded_losses:  # the old segment may end in an incomplete frame
+            self._close_segment(self._logs[NOTICES.name])
         self.flush()
-        return self.outbox.write_waiting(leave_room=False)
+        self._has_recorded_losses = self.outbox.write_waiting(leave_room=False)
+        return self._has_recorded_losses
 
     def report_lost(self, notice: Notice) -> None:
         """Record a loss with the next flush."""
@@ -136,7 +139,8 @@ class Writer:
             )
         except (OverflowError, TypeError, ValueError) as error:
             reason = f"cannot encode: {error}"
-            self.report_lost(Notice(NoticeKind.LOST, log.family.label, reason, first_ns, last_ns))
+            kind, what = log.family.loss_kind, log.family.label
+            self.report_lost(Notice(kind, what, reason, first_ns, last_ns))
             return
         self._post(log, payload, first_ns, last_ns)
 
@@ -149,7 +153,8 @@ class Writer:
             segment = log.segment = self._open_segment(log, first_ns)
             if log.family.is_matrix:
                 frames += segment.schema  # twice, because samples are unreadable without the schema
-        self.outbox.post(Chunk(segment, frames, log.family.label, first_ns, last_ns))
+        kind = log.family.loss_kind
+        self.outbox.post(Chunk(segment, frames, log.family.label, first_ns, last_ns, kind))
 
     def _is_due_for_rotation(self, log: _Log, now_ns: int) -> bool:
         if log.segment is None:

@@ -21,17 +21,22 @@ _ORDER = [phase.value for phase in Phase]
 
 def training_rows(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Labels and texts; the text is empty if nothing was recorded."""
-    stages = status["stages"] or {}
-    stage_texts = [f"{name.replace('_', ' ')} {_stage(stage)}" for name, stage in stages.items()]
     return [
         ("workers", _workers(status)),
-        ("stages", ", ".join(stage_texts)),
+        ("stages", _stages(status)),
         ("steps", _steps(status)),
         ("last loss", last_losses(_without_batches(status))),
         ("evaluations", evaluations(status.get("evaluations", []))),
         ("profiling", profiling(status["profiling"])),
         ("profiles", _profiles(status["profiles"])),
     ]
+
+
+def _stages(status: Mapping[str, Any]) -> str:
+    stages = status["stages"] or {}
+    if not stages and status["workers"] and status["lost"]:
+        return "unknown, because data was lost"
+    return ", ".join(f"{name.replace('_', ' ')} {_stage(stage)}" for name, stage in stages.items())
 
 
 def profiling(windows: Sequence[Mapping[str, Any]]) -> str:
