@@ -1,8 +1,8 @@
 """Compare two checkouts: `python -m benchmarks.compare FOLDER NAME …`.
 
 Runs each benchmark in this checkout and in another one, in turn, so that both see the same machine.
-Each checkout uses the interpreter of its own `.venv` if it has one. A row is the median of its runs;
-the note has their range.
+Each checkout uses the interpreter of its own `.venv` if it has one. A row is the median of its
+runs; the note has their range.
 """
 
 import argparse
