@@ -1,6 +1,7 @@
 """`sonde run` exits with the code of the command, and the status shows it."""
 
 import json
+import resource
 import signal
 from pathlib import Path
 
@@ -28,6 +29,20 @@ def test_a_failing_command_keeps_its_exit_code(sonde: Sonde) -> None:
     assert status["exit"]["reason"] == "exit"
     assert status["exit"]["message"] == "exit code 3"
     assert b": exit code 3. Overhead:" in done.stderr
+
+
+@pytest.mark.parametrize("descriptors", [6, 7, 8, 9, 10])
+def test_job_is_announced_only_if_it_can_be_recorded(sonde: Sonde, descriptors: int) -> None:
+    limit = (descriptors, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    done = sonde.run(
+        *("run", "--name", "job", "sh", "-c", "exit 7"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit),
+    )
+    assert done.returncode == 7
+    lines = done.stderr.decode().splitlines()
+    is_recorded = lines[0].startswith("sonde: Recording job.")
+    assert is_recorded or "cannot be recorded" in lines[0]
+    assert (sonde.folder / "sonde-jobs" / "job").exists() == is_recorded
 
 
 def test_a_missing_command_exits_with_127(sonde: Sonde) -> None:

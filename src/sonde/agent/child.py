@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from sonde.agent.signal_probe import FORWARDED_SIGNALS, SignalProbe
@@ -34,13 +34,23 @@ class Child:
 
     Everything that can fail happens before the command starts.
 
+    Args:
+        command: The command.
+        variables: Its environment.
+        on_ready: Called right before the command starts, when it can be run as a child.
+
     Raises:
         OSError: The command cannot be started.
         OutOfResourcesError: The system lacks resources to run it as a child. This process is
             unchanged and can still be replaced by the command.
     """
 
-    def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        on_ready: Callable[[], None] = lambda: None,
+    ) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
         self._has_started = threading.Event()
@@ -53,6 +63,8 @@ class Child:
                 self._signals = _SignalPipe((*FORWARDED_SIGNALS, signal.SIGCONT))
                 undoing.callback(self._restore_signals)
                 self._thread.start()
+                _check_descriptors()
+                Guard().attempt("announcement", on_ready, None)
                 self._process = _start(command, variables)
             except (OSError, RuntimeError) as error:
                 if isinstance(error, OSError) and error.errno not in _RESOURCE_ERRORS:
@@ -197,6 +209,12 @@ def replace_process(command: list[str]) -> NoReturn:
         if error.errno != errno.ENOEXEC:
             raise
         os.execve(_SHELL, _shell_command(command), variables)
+
+
+def _check_descriptors() -> None:
+    """Raise OSError if there are not enough free descriptors to start a process."""
+    for descriptor in os.pipe():  # Popen needs as many
+        os.close(descriptor)
 
 
 def _start(command: Sequence[str], variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":

@@ -91,10 +91,15 @@ class Launcher:
         self._recording = Recording(registration, settings, clock, self._stop, relay=self._relay)
         self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
 
-    def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:
+    def run(
+        self,
+        command: Sequence[str],
+        collectors: tuple[str, ...] | None,
+        on_ready: Callable[[], None],
+    ) -> Launched:
         """Start the command, wait for its exit, and record both.
 
-        Once the command has started, no failure here changes its result.
+        Calls `on_ready` when it can be recorded. From then on, no failure here changes its result.
 
         Raises:
             OutOfResourcesError: The command was not started and cannot be recorded.
@@ -108,7 +113,7 @@ class Launcher:
         masked = guard.call("masking", lambda: mask_command(command), fully_masked)
         problem: str | None = None
         try:
-            self._child = Child(command, self._variables())
+            self._child = Child(command, self._variables(), on_ready)
         except OSError as error:
             code = code_of_failed_start(error)
             problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"

@@ -1,7 +1,9 @@
 """`sonde run`: run a command and record it."""
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from sonde.agent.child import replace_process
@@ -39,6 +41,7 @@ from sonde.settings import (
 )
 from sonde.store.report_cost import report_cost_since
 from sonde.terminal.end_of_run import (
+    missing_data_lines,
     not_seen_at_end,
     overhead_at_end,
     read_verdict,
@@ -152,11 +155,6 @@ def _run_recorded(
 ) -> int:
     registration, launcher = prepared.registration, prepared.launcher
     notify = (lambda _text: None) if options.quiet else print_note
-    notify(
-        f"Recording {registration.job}. Live view: sonde watch {_reference(registration, request)}"
-    )
-    if damage := why_hook_fails(INJECT_FOLDER):
-        notify(f"Training not recorded: {damage}")
     is_first_here = request.placement.local_rank == 0
     store = request.settings.store if options.ui and is_first_here else None
     guard = Guard()
@@ -170,7 +168,9 @@ def _run_recorded(
 
     with dashboard_process(store, notify):
         try:
-            launched = launcher.run(command, None if is_first_here else _SECONDARY_COLLECTORS)
+            collectors = None if is_first_here else _SECONDARY_COLLECTORS
+            announce = partial(_announce, notify, registration, request)
+            launched = launcher.run(command, collectors, announce)
         except OutOfResourcesError as error:
             guard.attempt("job folder", lambda: withdraw(registration), None)
             print_note(f"{error}. The command runs without recording.")
@@ -180,6 +180,16 @@ def _run_recorded(
         if options.quiet and launched.problem:
             print_note(launched.problem)
     return launched.code or exit_code(options, verdict.worst if verdict else None)
+
+
+def _announce(
+    notify: Callable[[str], None], registration: Registration, request: RunRequest
+) -> None:
+    """Print that the command is recorded, and whether its training is not."""
+    reference = _reference(registration, request)
+    notify(f"Recording {registration.job}. Live view: sonde watch {reference}")
+    if damage := why_hook_fails(INJECT_FOLDER):
+        notify(f"Training not recorded: {damage}")
 
 
 def _request(options: Options, command: tuple[str, ...]) -> RunRequest:
@@ -227,11 +237,11 @@ def _summary(
     lines = [f"{result}. Overhead: {overhead_text}"]
     if outcome.unsent is None:  # otherwise the store does not respond
         attempt = (registration.node, registration.number)
-        unseen = not_seen_at_end(registration.backend, verdict, attempt, outcome.lost)
+        unseen = not_seen_at_end(registration.backend, verdict, attempt, outcome.notices)
         lines = [*filter(None, [unseen]), *lines]
     if exit_.left_running:
         lines.append(f"Still running: {', '.join(exit_.left_running[:5])}")
-    lines += [f"Data lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]
+    lines += missing_data_lines(outcome)
     if outcome.unsent is not None:
         uri = registration.backend.uri
         lines.append(f"Not all data has reached {uri}. The rest is in {outcome.unsent}")
