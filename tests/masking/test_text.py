@@ -141,6 +141,28 @@ def test_a_secret_is_masked_because_of_its_name(text: str, secret: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (
+            "['run', 'SSH_KEY_DATA={}', 'KEY1={}', 'x']",
+            "['run', 'SSH_KEY_DATA={}', 'KEY1={}', 'x']",
+        ),
+        ("Command '['run', 'TOKEN={}']' failed.", "Command '['run', 'TOKEN={}']' failed."),
+        ('run("PASSWORD={}", check=True)', 'run("PASSWORD={}", check=True)'),
+        ("sh -c 'export TOKEN={}'", "sh -c 'export TOKEN={}'"),
+        ('{{"cmd": "TOKEN={}"}}', '{{"cmd": "TOKEN={}"}}'),
+        ('"a \\"TOKEN={}\\" b"', '"a \\"TOKEN={}\\" b"'),
+        ("PASSWORD={}'{}'x", "PASSWORD={}"),
+        ("password='{}'", "password={}"),
+    ],
+)
+def test_closing_quote_after_a_masked_value_is_kept(text: str, masked: str) -> None:
+    secret = "hunter2" + "x"
+    result = mask_text(text.format(*[secret] * text.count("{}")))
+    assert result == masked.format(*[MASK] * masked.count("{}"))
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "mysql -u root -p{} db",

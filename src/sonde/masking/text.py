@@ -35,6 +35,8 @@ _ASSIGNED_VALUE = re.compile(
     r"|(?:bearer |basic |token )?[^&;,\s]+",
     re.IGNORECASE | re.DOTALL,
 )
+_OPENING_QUOTE = re.compile(r"\\{0,7}[\"']")
+_CLOSING_QUOTE = re.compile(r"(?<!\\)\\{0,7}[\"'][\"')\]}>.:]{0,20}\Z")
 _VALUE_START = re.compile(
     r"\"(?:[^\"\\]|\\.){0,1000}\"|'(?:[^'\\]|\\.){0,1000}'"
     r"|\\{1,7}\"[^\"]{0,1000}\"|\\{1,7}'[^']{0,1000}'"
@@ -159,8 +161,16 @@ def _mask_assigned(text: str) -> str:
         value = _ASSIGNED_VALUE.match(text, name.end())
         assert value is not None
         chunks += [text[position : name.end()], MASK]
-        position = block_end(text, name.start(), name.end()) or value.end()
+        block = block_end(text, name.start(), name.end())
+        position = value.end() - len(_closing_quote(value[0])) if block is None else block
     return "".join([*chunks, text[position:]])
+
+
+def _closing_quote(value: str) -> str:
+    """The end of a value that closes a quotation begun before its name: `'token=x'`."""
+    is_quoted = _OPENING_QUOTE.match(value) is not None
+    closing = None if is_quoted else _CLOSING_QUOTE.search(value)
+    return closing[0] if closing else ""
 
 
 def _is_assigned_secret(name: str, sign: str, value: str) -> bool:
