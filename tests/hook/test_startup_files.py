@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from sonde.agent.loss_listener import LossListener
 from sonde.hook import injected
 from sonde.hook.inject import sitecustomize
+from sonde.records.notice import INSIDE, NoticeKind
 from tests.startup_module import files, modules_of_adapters
 
 NAMES = sorted(modules_of_adapters())
@@ -22,6 +24,20 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SONDE_ATTEMPT", "1")
     monkeypatch.setattr(injected, "write_marker", sitecustomize.write_marker)
     return job
+
+
+def test_a_failure_that_cannot_be_written_is_sent_to_the_launcher(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.write_bytes(b"not a folder")
+    monkeypatch.setenv("SONDE_RUN_ID", "test-unreadable")
+    listener = LossListener("test-unreadable")
+    sitecustomize.record_failure('PermissionError: "sonde/hook/injected.py"')
+    (received,) = listener.close()
+    notice = received.notice
+    assert (notice.kind, notice.what) == (NoticeKind.HOOK_NOT_LOADED, INSIDE)
+    assert notice.reason == 'PermissionError: "sonde/hook/injected.py"'
+    assert not received.is_recorded
 
 
 def write_files() -> None:

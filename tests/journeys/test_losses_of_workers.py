@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.sonde_cli import COMMAND, PYTHON, plain_environment
+from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a disk takes root")
 
@@ -55,6 +55,22 @@ for step in range(300 if freed else 150):
     optimizer.step()
     time.sleep(0.02)
 sys.exit(7)
+"""
+
+
+IN_FOUR_THREADS = """
+import threading, torch
+torch.set_num_threads(1)
+def train():
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(50):
+        optimizer.zero_grad()
+        model(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+threads = [threading.Thread(target=train) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
 """
 
 
@@ -115,3 +131,13 @@ def test_recording_continues_when_a_full_disk_has_room_again(tmp_path: Path) -> 
     assert done.returncode == 7, done.stderr
     assert [loss["what"] for loss in document["lost"]] == ["training steps"]
     assert 0 < document["steps"]["train"] < 300
+
+
+def test_steps_of_other_threads_are_named_in_the_summary_and_the_status(sonde: Sonde) -> None:
+    done = sonde.run("run", "--no-rules", "--name", "job", PYTHON, "-c", IN_FOUR_THREADS)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.decode().splitlines() if "other thread" in line]
+    subject, _, reason = line.removeprefix("sonde: Not recorded: ").partition(": ")
+    assert subject == "training in other threads"
+    assert "were not recorded" in reason
+    assert {"what": subject, "reason": reason} in sonde.status()["not_collected"]

@@ -2,8 +2,11 @@
 
 import html
 import json
+import os
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +68,31 @@ def test_a_hook_that_fails_is_reported_by_status_summary_and_report(
     sonde.run("report", "job")
     report = next(sonde.folder.rglob("report.html")).read_text()
     assert html.escape(failed) in report or failed in report
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="changing the user takes root")
+@pytest.mark.parametrize("options", [(), ("--no-rules",)])
+def test_a_hook_that_is_unreadable_after_dropping_privileges_is_reported(
+    sonde: Sonde, options: tuple[str, ...]
+) -> None:
+    private = sonde.folder / "private" / "sonde" / "hook"
+    shutil.copytree(INJECT_FOLDER.parent, private)
+    (sonde.folder / "private").chmod(0o700)
+    with tempfile.TemporaryDirectory() as public:
+        Path(public).chmod(0o755)
+        (Path(public) / "torch.py").write_text(FRAMEWORK)
+        script = (
+            f"import json, os, socket, sys, zlib\nsys.path.insert(0, {public!r})\n"
+            "os.setgroups([])\nos.setgid(65534)\nos.setuid(65534)\nimport torch\nsys.exit(11)"
+        )
+        command = ("env", f"PYTHONPATH={private / 'inject'}", PYTHON, "-c", script)
+        done = sonde.run("run", "--name", "job", *options, *command)
+
+    assert done.returncode == 11, done.stderr
+    failed = "Training not recorded: Sonde's hook could not be loaded into the process: "
+    assert failed in done.stderr.decode()
+    assert sonde.run("status", "job").stdout.decode().startswith(f"{failed}PermissionError")
+    assert sonde.status()["lost"] == []
 
 
 def test_a_program_that_is_not_python_has_no_notice(sonde: Sonde) -> None:

@@ -10,7 +10,7 @@ from sonde.records.notice import Notice
 class Outcome:
     """What to report at the end of a recording."""
 
-    lost: tuple[Notice, ...]
+    notices: tuple[Notice, ...]  # about data that was lost or not recorded
     overhead: Overhead
     is_exit_recorded: bool
     is_reported: bool = False

@@ -6,6 +6,7 @@ Used by the launcher, which starts the command, by `attach`, which finds it runn
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,9 +26,9 @@ from sonde.agent.system import Machine
 from sonde.bounded_calls import call_within
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.guard import Guard, error_text
-from sonde.masking import MASK
+from sonde.masking import MASK, mask_text
 from sonde.records.job import Attempt, Exit
-from sonde.records.notice import INSIDE, Notice, NoticeKind
+from sonde.records.notice import HOOK_FAILED, INSIDE, Notice, NoticeKind
 from sonde.records.request import Request
 from sonde.settings import RunSettings, environment
 from sonde.store import layout
@@ -194,11 +195,13 @@ class Recording:
         return lost
 
     def _add_worker_losses(self, lost: list[Notice]) -> None:
-        """Add the losses of workers, and record those that workers could not record."""
-        for loss in self.worker_losses():
-            lost.insert(0, loss.notice)
-            if not loss.is_recorded:
-                self._writer.report_lost(loss.notice)
+        """Add what workers lost or did not record, and record what workers could not."""
+        losses, now_ns = self.worker_losses(), self._clock.now_ns()
+        notices = {_complete(loss.notice, now_ns): loss.is_recorded for loss in losses}
+        for notice, is_recorded in notices.items():
+            lost.insert(0, notice)
+            if not is_recorded:
+                self._writer.report_lost(notice)
 
     def _write_end(self, exit_: Exit) -> None:
         self._documents.release_reserve()
@@ -262,6 +265,14 @@ class Recording:
     def _notice(self, kind: NoticeKind, name: str, reason: str | BaseException) -> None:
         text = error_text(reason) if isinstance(reason, BaseException) else reason
         self._writer.notice(kind, name, text)
+
+
+def _complete(notice: Notice, now_ns: int) -> Notice:
+    """Add explanation and time to the notice of a process without a hook: it sends only errors."""
+    if notice.kind is not NoticeKind.HOOK_NOT_LOADED:
+        return notice
+    error = mask_text(" ".join(notice.reason.split())).rstrip(".")
+    return replace(notice, reason=f"{HOOK_FAILED}: {error}", start_ns=now_ns, end_ns=now_ns)
 
 
 def _ignore(_request: Request) -> None:

@@ -241,7 +241,7 @@ def _summary(
         lines = [*filter(None, [unseen]), *lines]
     if exit_.left_running:
         lines.append(f"Still running: {', '.join(exit_.left_running[:5])}")
-    lines += missing_data_lines(outcome)
+    lines += missing_data_lines(outcome.notices)
     if outcome.unsent is not None:
         uri = registration.backend.uri
         lines.append(f"Not all data has reached {uri}. The rest is in {outcome.unsent}")

@@ -28,6 +28,13 @@ def send_losses(
     Guard().attempt("the loss report", lambda: _send(run_id, messages), None)
 
 
+def send_notice(run_id: str | None, notice: Notice) -> None:
+    """Send a recorded notice to the launcher on this machine, which prints it at the end."""
+    if run_id is not None:
+        message = WorkerLoss(notice, is_recorded=True).to_message()
+        Guard().attempt("a notice to the launcher", lambda: _send(run_id, [message]), None)
+
+
 def _merge(worker: str, reason: str, notices: list[Notice]) -> Notice:
     has_lost_steps = any(notice.kind is NoticeKind.LOST_STEPS for notice in notices)
     return Notice(

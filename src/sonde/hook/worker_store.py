@@ -6,7 +6,7 @@ from sonde.clock import Clock
 from sonde.guard import Guard
 from sonde.hook.attached_frameworks import AttachedFrameworks
 from sonde.hook.identity import claim_worker, earlier_counts, facts_of
-from sonde.hook.loss_report import send_losses
+from sonde.hook.loss_report import send_losses, send_notice
 from sonde.hook.pending_rows import Rows
 from sonde.hook.store_retry import OpeningAttempts
 from sonde.records.notice import Notice, NoticeKind
@@ -117,6 +117,14 @@ class WorkerStore:
                 self._writer.notice(kind, what, reason)
             else:
                 self._early_notices.append((kind, what, reason))
+
+    def report_unrecorded(self, what: str, reason: str) -> None:
+        """Record that something was not recorded; the launcher prints it at the end."""
+        self.notice(NoticeKind.NOT_COLLECTED, what, reason)
+        now_ns = self._clock.now_ns()
+        send_notice(
+            self.worker.run_id, Notice(NoticeKind.NOT_COLLECTED, what, reason, now_ns, now_ns)
+        )
 
     def register_tensor(self, info: TensorInfo) -> None:
         """Add a tensor to the index, or update its entry."""

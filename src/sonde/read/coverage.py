@@ -8,6 +8,7 @@ from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.formats import pluralize
 from sonde.masking import mask_text
+from sonde.records.notice import HOOK_FAILED
 from sonde.records.seen import Seen
 from sonde.store import layout
 from sonde.store.backends import Backend
@@ -24,7 +25,6 @@ _NAMES = {
 _HOOKED = "torch"
 _UNRECORDED = "unrecorded"
 _MAX_REASON_BYTES = 4000
-_HOOK_FAILED = "Sonde's hook could not be loaded into the process"
 _OFTEN_AUXILIARY = "sklearn"  # often imported only for a metric or a split
 _FIRST_STEP_SECONDS = 60.0  # allowed until the first step
 _MANUAL_STEPS_HINT = (
@@ -59,10 +59,10 @@ def _hook_failure(backend: Backend, key: str, checksum: str) -> str:
         content = b""
     if f"{zlib.crc32(content):08x}" != checksum:
         backend.ledger.report(key, f"{key} is damaged: its checksum does not match")
-        return f"{_HOOK_FAILED} (the reason is unreadable)"
+        return f"{HOOK_FAILED} (the reason is unreadable)"
     backend.ledger.clear(key)
     reason = mask_text(" ".join(content.decode(errors="replace").split()))
-    return f"{_HOOK_FAILED}: {reason.rstrip('.')}"
+    return f"{HOOK_FAILED}: {reason.rstrip('.')}"
 
 
 def coverage_from(

@@ -1,4 +1,7 @@
-"""The message in which a worker reports to the launcher what it failed to record."""
+"""The message in which a worker reports to the launcher what it failed to record.
+
+`hook/inject/sitecustomize.py` sends the same message without this module.
+"""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ MAX_MESSAGE_BYTES = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class WorkerLoss:
-    """Data a worker lost, and whether the worker could record the loss itself."""
+    """Data a worker lost or did not record, and whether it could record that itself."""
 
     notice: Notice
     is_recorded: bool

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 INSIDE = "the inside of the job"  # `what` of a notice about a process without a hook
+HOOK_FAILED = "Sonde's hook could not be loaded into the process"  # its reason, without details
 TRAINING_STEPS = "training steps"  # `what` if a worker cannot record
 
 

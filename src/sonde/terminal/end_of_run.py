@@ -1,6 +1,6 @@
 """The findings that `sonde run` and `sonde attach` print at the end."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from sonde.bounded_calls import call_within
@@ -18,6 +18,7 @@ from sonde.store.facts import decode_facts
 from sonde.store.layout import NODES, WORKERS, report_key, rules_key
 
 _MAX_FINDINGS = 3
+_MAX_MISSING = 3
 _READ_SECONDS = 1.0
 
 
@@ -34,7 +35,7 @@ def not_seen_at_end(
     backend: Backend,
     verdict: Verdict | None,
     attempt: tuple[str, int],
-    lost: Iterable[Notice] = (),
+    notices: Sequence[Notice] = (),
 ) -> str:
     """Why the training process was not recorded; empty if it was, or if that is unknown.
 
@@ -42,9 +43,10 @@ def not_seen_at_end(
         backend: The job.
         verdict: The verdict of the rules, which includes what was recorded.
         attempt: The node and its attempt.
-        lost: Lost data. If training steps were lost, their absence proves nothing.
+        notices: What was lost or not recorded. If training steps were lost, their absence proves
+            nothing.
     """
-    if any(notice.kind is NoticeKind.LOST_STEPS for notice in lost):
+    if any(notice.kind is NoticeKind.LOST_STEPS for notice in notices):
         return ""
     if verdict is not None and verdict.is_final and verdict.seen is not None:
         return unrecorded_line(asdict(verdict.seen))
@@ -52,9 +54,25 @@ def not_seen_at_end(
         if backend.folders(WORKERS):  # there is training, but rules have not read it yet
             return ""
         markers = read_markers(backend, *attempt)
-        return unrecorded_line(asdict(coverage_from(markers.frameworks, {}, markers.hook_failures)))
+        failures = [item.reason for item in notices if item.kind is NoticeKind.HOOK_NOT_LOADED]
+        failures = [*markers.hook_failures, *failures]
+        return unrecorded_line(asdict(coverage_from(markers.frameworks, {}, failures)))
     except StoreError:
         return ""
+
+
+def missing_data_lines(notices: Sequence[Notice]) -> list[str]:
+    """What was lost, and what was not recorded in the processes that Sonde recorded."""
+    unrecorded = [item for item in notices if item.kind is NoticeKind.NOT_COLLECTED]
+    lost = [
+        item
+        for item in notices
+        if item.kind not in (NoticeKind.NOT_COLLECTED, NoticeKind.HOOK_NOT_LOADED)
+    ]
+    lines = [f"Data lost: {item.what}: {item.reason}" for item in lost[:_MAX_MISSING]]
+    return lines + [
+        f"Not recorded: {item.what}: {item.reason}" for item in unrecorded[:_MAX_MISSING]
+    ]
 
 
 def overhead_at_end(backend: Backend, launcher: Overhead, attempt: int) -> str:

@@ -140,14 +140,35 @@ def record_failure(reason: str) -> None:
     """Write a file with the reason why training in this process is not recorded.
 
     Its name contains a checksum of the content, so each reason is written once and readers can
-    detect damage.
+    detect damage. If the process cannot write, it sends the reason to the launcher.
     """
     try:
         from zlib import crc32
 
         content = reason[:500].encode("utf-8", "replace")
         write_marker(f"unrecorded-{crc32(content):08x}", content)
-    except (ImportError, OSError, ValueError):  # a full disk, a link, or no zlib
+    except (ImportError, OSError, ValueError):  # no permission, a full disk, a link, or no zlib
+        _send_failure(reason[:500])
+
+
+def _send_failure(reason: str) -> None:
+    """Send the message of `sonde.records.loss_report`, which may be unreadable here."""
+    run_id = os.environ.get("SONDE_RUN_ID")
+    if not run_id:
+        return
+    try:
+        from _json import encode_basestring_ascii as quote  # the script may have its own `json`
+        from _socket import AF_UNIX, SOCK_DGRAM, socket
+
+        texts = [quote("hook-not-loaded"), quote("the inside of the job"), quote(reason)]
+        message = "[" + ", ".join([*texts, "0", "0", "false"]) + "]"
+        sender = socket(AF_UNIX, SOCK_DGRAM)
+        try:
+            sender.settimeout(1.0)
+            sender.sendto(message.encode(), b"\0sonde-losses-" + run_id.encode())
+        finally:
+            sender.close()
+    except (ImportError, OSError, ValueError):  # no launcher, or another network namespace
         return
 
 

@@ -36,4 +36,4 @@ class OtherThreads:
         if steps:
             noun = "threads" if threads > 1 else "thread"
             reason = f"{steps} optimizer steps in {threads} other {noun} were not recorded"
-            self._session.store.notice(NoticeKind.NOT_COLLECTED, _SUBJECT, reason)
+            self._session.store.report_unrecorded(_SUBJECT, reason)
