@@ -16,6 +16,7 @@ from torch._C._profiler import _ExperimentalConfig
 from torch.autograd import profiler
 
 from sonde.hook.torch.profiler.forks import mark_used
+from sonde.hook.torch.profiler.gloo_threads import wait_for_gloo
 from sonde.hook.torch.profiler.other_profilers import OtherProfilers
 from sonde.settings.torch_profiler import has_cuda_profiler, silence_kineto
 
@@ -127,8 +128,9 @@ class Kineto:
             self.on_fork()
 
     def _end(self) -> Recorded | None:
-        # requesting a lost recording would crash the process
-        if self._is_lost:
+        # requesting a lost recording would crash the process, as would freeing one that a thread of
+        # a collective still writes to
+        if self._is_lost or not wait_for_gloo():
             _forget()
             return None
         if not _is_enabled():
