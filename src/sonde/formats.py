@@ -101,6 +101,11 @@ def format_local_time(text: str | None) -> str:
     return _local(text, "%Y-%m-%d %H:%M:%S %Z")
 
 
+def format_local_minute(text: str | None) -> str:
+    """An ISO instant in the local time zone, for narrow tables: 2026-11-15 21:19."""
+    return _local(text, "%Y-%m-%d %H:%M")
+
+
 def format_local_clock(text: str | None) -> str:
     """The time of day of an ISO instant in the local time zone."""
     return _local(text, "%H:%M:%S")

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,6 +18,10 @@ from tests.results.machines import end, machine, poll, record
 
 def document(job: FakeJob) -> dict[str, Any]:
     return dict(status_document(job.job().facts, job.clock.now_ns()))
+
+
+def listed(status: Mapping[str, Any]) -> dict[str, Any]:
+    return {**status, "findings": None}
 
 
 def row(metric: str, device: str, unit: str, maximum: float | None) -> dict[str, object]:
@@ -85,10 +90,10 @@ def test_resources_have_a_unit_in_every_cell_and_a_line_for_every_device() -> No
 def test_table_of_jobs_shows_state_and_reason() -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "exit code 3\nand more", 3)
-    head, line = jobs_lines([document(job)])
+    head, line = jobs_lines([listed(document(job))])
     assert head.plain.split()[:3] == ["job", "state", "started"]
     assert line.plain.endswith("exit code 3")
-    [span] = line.spans
+    span = line.spans[0]
     assert (line.plain[span.start : span.end], span.style) == ("failed", "bold red")
 
 
@@ -149,13 +154,13 @@ def test_lines_wrap_at_words_with_indentation() -> None:
 def test_table_of_jobs_is_truncated_to_the_terminal() -> None:
     job = record("", machine())
     end(job, JobState.FAILED, "word " * 60, 3)
-    assert max(line.cell_len for line in jobs_lines([document(job)], 80)) == 80
-    assert max(line.cell_len for line in jobs_lines([document(job)])) > 300
+    assert max(line.cell_len for line in jobs_lines([listed(document(job))], 80)) == 80
+    assert max(line.cell_len for line in jobs_lines([listed(document(job))])) > 300
 
 
 def test_table_of_jobs_explains_a_lost_job() -> None:
     status = poll(record("", machine()), later_seconds=3600).status
-    assert "the launcher disappeared" in jobs_lines([status])[1].plain
+    assert "the launcher disappeared" in jobs_lines([listed(status)])[1].plain
 
 
 def test_error_with_color_codes_is_readable() -> None:

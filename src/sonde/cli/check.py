@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_line
+from sonde.cli._command import Command, Options, add_job, add_json, print_json
 from sonde.cli.options.rules import add_fail_on, add_rules, exit_code, names_in
 from sonde.client.job import Job
 from sonde.client.reports import report_of
@@ -17,6 +17,7 @@ from sonde.rules._selection import parse_assignments
 from sonde.settings import load_settings
 from sonde.store.places import find_job
 from sonde.terminal.findings import judgement_lines
+from sonde.terminal.output import print_lines
 
 
 class Check(Command):
@@ -66,6 +67,5 @@ class Check(Command):
             document["coverage"] = judgement.coverage.document()
             print_json({**document, "rules": judgement.documents()})
         else:
-            for line in judgement_lines(judgement):
-                print_line(line)
+            print_lines(judgement_lines(judgement))
         return exit_code(options, judgement.findings.worst)

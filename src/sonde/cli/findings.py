@@ -9,6 +9,7 @@ from sonde.client.job import Job
 from sonde.results.coverage import unrecorded_line
 from sonde.store.places import find_job
 from sonde.terminal.findings import finding_lines
+from sonde.terminal.output import print_lines
 
 
 class FindingsCommand(Command):
@@ -43,8 +44,7 @@ class FindingsCommand(Command):
         if line := unrecorded_line(asdict(job.seen)):
             print_line(line)
         if len(judgement.findings):
-            for line in finding_lines(judgement.findings):
-                print_line(line)
+            print_lines(finding_lines(judgement.findings))
         else:
             print_line(judgement.verdict)
         return exit_code(options, judgement.findings.worst)

@@ -16,9 +16,11 @@ from sonde.cli._command import (
 from sonde.cli._spools import send_spools
 from sonde.clock import SystemClock
 from sonde.errors import StoreError
+from sonde.read.findings import read_evaluations
 from sonde.read.jobs import JobFacts, has_begun, list_job_names, read_job
 from sonde.read.opening import BROKEN, MAX_READ_SECONDS, read_in_time
 from sonde.read.status import status_document
+from sonde.results.rule_standing import severity_counts
 from sonde.store.backends import Backend, open_backend
 from sonde.store.places import check_store, job_uri
 from sonde.terminal.jobs import jobs_lines
@@ -64,16 +66,27 @@ class Jobs(Command):
 def _document_of(backend: Backend, now_ns: int) -> list[dict[str, Any]]:
     """The document of a job; empty if the job never started."""
     facts = read_job(backend, now_ns).check_readable()
-    return [_document(facts, now_ns)] if has_begun(backend, facts) else []
+    return [_document(backend, facts, now_ns)] if has_begun(backend, facts) else []
 
 
-def _document(facts: JobFacts, now_ns: int) -> dict[str, Any]:
+def _document(backend: Backend, facts: JobFacts, now_ns: int) -> dict[str, Any]:
     document = dict(status_document(facts, now_ns))
-    return {key: document[key] for key in _SHOWN} | {"damages": list(facts.damages)}
+    shown = {key: document[key] for key in _SHOWN}
+    findings = _finding_counts(backend)
+    return shown | {"findings": findings, "damages": list(facts.damages)}
+
+
+def _finding_counts(backend: Backend) -> dict[str, int] | None:
+    """The number of findings by severity; None if no rules were run."""
+    evaluations = read_evaluations(backend, [])
+    if not evaluations:
+        return None
+    episodes = [episode for evaluation in evaluations for episode in evaluation.episodes]
+    return severity_counts(episode.severity.value for episode in episodes)
 
 
 def _broken(name: str, reason: str) -> dict[str, Any]:
     """The document of a job that cannot be read."""
     exit_ = {"code": None, "reason": BROKEN, "message": reason, "traceback": None}
     document = dict.fromkeys(_SHOWN) | {"job": name, "state": BROKEN, "nodes": [], "exit": exit_}
-    return {**document, "damages": [reason]}
+    return {**document, "findings": None, "damages": [reason]}

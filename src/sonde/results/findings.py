@@ -181,9 +181,9 @@ def _rank(severity: Severity) -> int:
 
 
 def where(episode: Episode) -> str:
-    """Device, node, worker and steps of a finding, as text."""
+    """Tensor, device, node, worker and steps of a finding, as text."""
     finding = episode.finding
-    labels = []
+    labels = [finding.tensor] if finding.tensor else []
     if finding.device:
         labels.append(f"{finding.device} of {finding.node}" if finding.node else finding.device)
     elif finding.node:

@@ -6,8 +6,8 @@ from typing import Any
 from sonde.drawing.html import element
 from sonde.drawing.tables import table
 from sonde.records.chart import Cell, Column, Table
+from sonde.results.rule_standing import severity_counts
 
-_SEVERITIES = ("critical", "warning", "info")
 _SECONDS = "seconds"
 
 
@@ -15,11 +15,7 @@ def job_card(status: Mapping[str, Any]) -> str:
     """Render the status document of a job as an HTML table."""
     steps = ", ".join(f"{count:,} {mode}" for mode, count in status["steps"].items())
     severities = [finding["severity"] for rule in status["rules"] for finding in rule["findings"]]
-    counts = [
-        f"{severities.count(severity)} {severity}"
-        for severity in _SEVERITIES
-        if severity in severities
-    ]
+    counts = [f"{count} {severity}" for severity, count in severity_counts(severities).items()]
     figures: dict[str, Cell] = {
         "job": status["job"],
         "state": status["state"],

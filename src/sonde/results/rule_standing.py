@@ -1,11 +1,11 @@
 """Rules of a job: counts by status, failures, and findings in order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sonde.results.rule_coverage import coverage_in, no_issues
 
-_SEVERITIES = ("critical", "warning", "info")  # the most severe first
+SEVERITIES = ("critical", "warning", "info")  # the most severe first
 _UNFINISHED = ("InProgress",)
 
 
@@ -31,6 +31,12 @@ def failed_rules(rules: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{rule['rule']}: {rule['reason']}" for rule in rules if rule["status"] == "Error"]
 
 
+def severity_counts(severities: Iterable[str]) -> dict[str, int]:
+    """The number of findings of each severity, the most severe first."""
+    present = list(severities)
+    return {each: present.count(each) for each in SEVERITIES if each in present}
+
+
 def worst_first(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """All findings: ongoing ones first, the most severe first."""
     findings = [finding for rule in rules for finding in rule["findings"]]
@@ -38,7 +44,7 @@ def worst_first(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         findings,
         key=lambda each: (
             not each["is_open"],
-            _SEVERITIES.index(each["severity"]),
+            SEVERITIES.index(each["severity"]),
             each["time"][0],
         ),
     )

@@ -6,16 +6,14 @@ from typing import Any
 from rich.text import Text
 
 from sonde.formats import format_local_clock
-from sonde.terminal.styles import QUIET
-
-_STYLES = {"critical": "red", "warning": "yellow", "info": QUIET}
+from sonde.terminal.styles import QUIET, severity_style
 
 
 def short_finding_lines(findings: Sequence[Mapping[str, Any]], max_lines: int) -> list[Text]:
     """A line per finding; resolved findings are dimmed."""
     lines = []
     for finding in findings[:max_lines]:
-        style = _STYLES[finding["severity"]] if finding["is_open"] else QUIET
+        style = severity_style(finding["severity"]) if finding["is_open"] else QUIET
         line = Text.assemble(
             (f"{format_local_clock(finding['time'][0])} ", QUIET), (finding["severity"], style)
         )

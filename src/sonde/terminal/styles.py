@@ -17,6 +17,7 @@ _STATES = {
     "stopped": "yellow",
     "ended": "green",
 }
+_SEVERITIES = {"critical": "red", "warning": "yellow", "info": QUIET}
 _NEARLY_FULL_PERCENT = 85.0
 _FULL_PERCENT = 95.0
 
@@ -24,6 +25,11 @@ _FULL_PERCENT = 95.0
 def state_style(state: str) -> str:
     """The color of a job's state."""
     return _STATES.get(state, "")
+
+
+def severity_style(severity: str) -> str:
+    """The color of a finding's severity."""
+    return _SEVERITIES[severity]
 
 
 def fullness(percent: float | None, default: str) -> str:

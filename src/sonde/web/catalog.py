@@ -22,6 +22,7 @@ from sonde.read.status import status_document
 from sonde.read.training import reported_steps, steps_done
 from sonde.read.workers import WorkerReader
 from sonde.records.finding import Evaluation, Severity
+from sonde.results.rule_standing import severity_counts
 from sonde.results.rule_verdict import verdict as judged
 from sonde.results.verdict import verdict
 from sonde.store import layout
@@ -259,7 +260,6 @@ def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:
     status = status_document(facts, now_ns)
     evaluations = read_evaluations(backend, [])
     severities = [episode.severity for rule in evaluations for episode in rule.episodes]
-    counts = {each.value: severities.count(each) for each in Severity if each in severities}
     return {
         "state": status["state"],
         "start_time": status["start_time"],
@@ -268,7 +268,7 @@ def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:
         "verdict": verdict(status),
         "finding": _sentence(evaluations),
         "worst": max(severities, key=lambda severity: severity.rank, default=None),
-        "findings": counts,
+        "findings": severity_counts(severities),
         "steps": reported_steps(facts),
         "nodes": len(facts.nodes),
         "workers": len(facts.workers),
