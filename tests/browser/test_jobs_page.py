@@ -13,6 +13,7 @@ from tests.browser.chart_data import chart_data
 from tests.browser.conftest import Open
 from tests.browser.recorded import FAILED, JOBS, REFERENCE, RESUMED, STEPS, Expected
 from tests.browser.served import Served
+from tests.fakes.job import FakeJob
 from tests.fakes.stores import many_jobs
 from tests.torture.hostile_stores import document
 
@@ -98,6 +99,26 @@ def test_selected_jobs_are_compared_side_by_side(
     assert cpu == pytest.approx(
         np.percentile(expected.values("cpu.utilization_percent"), 50), abs=0.5
     )
+
+
+def test_comparison_shows_the_other_jobs_if_one_was_deleted_or_did_not_train(
+    open_page: Open, served: Callable[[str], Served], filled: tuple[str, Expected], tmp_path: Path
+) -> None:
+    for name in (REFERENCE, FAILED):
+        shutil.copytree(Path(filled[0], name), tmp_path / name)
+    FakeJob(str(tmp_path / "sleep")).end()
+    address = served(str(tmp_path)).address
+    missing = "the server responded with a status of 404"
+    page = open_page(
+        f"{address}#/compare?jobs={REFERENCE},gone,sleep,{FAILED}", expected=(missing,)
+    )
+    expect(page.locator("main [data-state=error]")).to_contain_text("gone: ")
+    figures = page.locator('[data-chart="compare-figures"]')
+    expect(figures.locator("thead th")).to_have_text(["Metric", REFERENCE, "sleep", FAILED])
+    steps = figures.locator("tr", has_text="Training steps").locator("td")
+    expect(steps.nth(0)).to_contain_text(str(STEPS))
+    expect(steps.nth(1)).to_have_text("–")
+    assert chart_data(page, "compare-steps")["labels"] == [REFERENCE, FAILED]
 
 
 def test_job_is_deleted_after_confirmation(

@@ -94,6 +94,18 @@ test("missing figures are omitted, and changes are relative to the first job", (
   expect(rows.find((row) => row.title === "State")?.changes).toEqual([null, null]);
 });
 
+test("values that look the same have no change, nor have changes that are rounded to 0%", () => {
+  const changes = (first: number, second: number): (number | null)[] | undefined =>
+    figureRows([
+      document("a", { duration_seconds: first }),
+      document("b", { duration_seconds: second }),
+    ]).find((row) => row.title === "Duration")?.changes;
+  expect(changes(3600, 3629)).toEqual([null, null]); // both 1 h
+  expect(changes(1.0001, 1.0009)).toEqual([null, null]); // both 1 s
+  expect(changes(100_000, 100_300)).toEqual([null, null]); // 0.3%
+  expect(changes(100, 150)).toEqual([null, 50]);
+});
+
 test("the mean step time is divided by phase", () => {
   const bars = stepBars([document("a"), document("b", { phases: {} })]);
   expect(bars?.labels).toEqual(["a"]);
@@ -128,7 +140,12 @@ test("utilization is the median over all nodes", () => {
 test("rules with findings in more jobs come first", () => {
   const finding = (rule: string) => ({ rule, severity: "warning" }) as Finding;
   const rule = (name: string, findings: Finding[]) =>
-    ({ rule: name, findings, triggered: findings.length }) as unknown as RuleDocument;
+    ({
+      rule: name,
+      findings,
+      triggered: findings.length,
+      status: findings.length ? "IssuesFound" : "NotApplicable",
+    }) as unknown as RuleDocument;
   const make = (job: string, ...names: string[]): JobDocument =>
     document(job, {
       rules: ["A", "B"].map((name) => rule(name, names.includes(name) ? [finding(name)] : [])),
@@ -139,5 +156,25 @@ test("rules with findings in more jobs come first", () => {
   ).toEqual([
     ["B", ["warning", "warning"]],
     ["A", ["warning", null]],
+  ]);
+});
+
+test("a rule without findings says why: only a rule that had data found no issues", () => {
+  const statuses = ["NoIssuesFound", "NotApplicable", "NotEnoughData", "Error"] as const;
+  const finding = { rule: "A", severity: "warning" } as Finding;
+  const jobs = statuses.map((status) =>
+    document(status, { rules: [{ rule: "A", findings: [], triggered: 0, status } as never] }),
+  );
+  const found = document("found", {
+    rules: [{ rule: "A", findings: [finding], triggered: 1, status: "IssuesFound" } as never],
+    findings: { findings: [finding], counts: {}, worst: "warning", sentence: null },
+  });
+  const [row] = findingRows([found, ...jobs, document("none")]);
+  expect(row?.outcomes.slice(1)).toEqual([
+    "no issues found",
+    "not applicable",
+    "not enough data",
+    "failed",
+    "not run",
   ]);
 });

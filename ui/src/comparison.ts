@@ -1,6 +1,7 @@
 // Comparison of several jobs: the same figures for each, and curves on a shared axis.
 
 import type { JobDocument, Severity } from "./api";
+import { cellText } from "./cells";
 import type {
   BarsSpec,
   Cell,
@@ -10,7 +11,7 @@ import type {
   StackedBarsSpec,
   TableSpec,
 } from "./generated/chart_specs";
-import { worstOf } from "./rule_status";
+import { STATUS_LABELS, worstOf } from "./rule_status";
 import { seriesTone } from "./tones";
 
 const NO_TEXTS = { note: "", coarsened: "" };
@@ -112,15 +113,20 @@ export function figureRows(documents: readonly JobDocument[]): FigureRow[] {
       unit,
       values,
       changes: values.map((value, index) =>
-        index === 0 || isCounted ? null : change(values[0], value),
+        index === 0 || isCounted ? null : change(values[0], value, unit),
       ),
     };
   }).filter(({ values }) => values.some((value) => value !== null));
 }
 
-function change(from: Cell | undefined, to: Cell): number | null {
-  if (typeof from !== "number" || typeof to !== "number" || from === 0 || from === to) return null;
-  return ((to - from) / Math.abs(from)) * 100;
+const LEAST_CHANGE_PERCENT = 0.5; // less is rounded to 0%
+
+/** The change in percent; null if both values look the same: it would contradict them. */
+function change(from: Cell | undefined, to: Cell, unit: string): number | null {
+  if (typeof from !== "number" || typeof to !== "number" || from === 0) return null;
+  if (cellText(from, unit) === cellText(to, unit)) return null;
+  const percent = ((to - from) / Math.abs(from)) * 100;
+  return Math.abs(percent) < LEAST_CHANGE_PERCENT ? null : percent;
 }
 
 /** The mean step of each job, by phase. */
@@ -197,7 +203,7 @@ export type FindingRow = {
   rule: string;
   worst: (Severity | null)[];
   triggered: number[];
-  hasRun: boolean[];
+  outcomes: string[]; // of rules without findings
 };
 
 /** Rules with findings in at least one job; those with findings in more jobs come first. */
@@ -216,7 +222,7 @@ export function findingRows(documents: readonly JobDocument[]): FindingRow[] {
         rule,
         worst: results.map((result) => (result ? worstOf(result.findings) : null)),
         triggered: results.map((result) => result?.triggered ?? 0),
-        hasRun: results.map((result) => result !== undefined),
+        outcomes: results.map((result) => (result ? STATUS_LABELS[result.status] : "not run")),
       };
     })
     .sort((a, b) => count(b) - count(a) || a.rule.localeCompare(b.rule));

@@ -23,25 +23,50 @@ const CHARTS = ["losses", "throughput", "gradient_norms", "learning_rate", "reso
 
 type Compared = {
   documents: JobDocument[];
+  errors: string[]; // of jobs that cannot be read
   charts: Record<(typeof CHARTS)[number], { job: string; spec: Spec }[]>;
 };
 
 async function load(names: readonly string[], signal: AbortSignal): Promise<Compared> {
-  const documents = await Promise.all(
-    names.map((name) => getJson<JobDocument>(jobPath(name), {}, signal)),
+  const { values, errors } = await settled(
+    names,
+    (name) => getJson<JobDocument>(jobPath(name), {}, signal),
+    signal,
   );
+  const readable = values.map((document) => document.job);
   const charts = await Promise.all(
     CHARTS.map(async (chart) => {
-      const answers = await Promise.all(
-        names.map((name) => getJson<ChartAnswer>(jobPath(name, "charts", chart), {}, signal)),
+      const answers = await settled(
+        readable,
+        async (job) => ({
+          job,
+          spec: (await getJson<ChartAnswer>(jobPath(job, "charts", chart), {}, signal)).spec,
+        }),
+        signal,
       );
-      return [
-        chart,
-        answers.flatMap(({ spec }, index) => (spec ? [{ job: names[index] ?? "", spec }] : [])),
-      ] as const;
+      return [chart, answers.values.filter(({ spec }) => spec)] as const;
     }),
   );
-  return { documents, charts: Object.fromEntries(charts) as Compared["charts"] };
+  return { documents: values, errors, charts: Object.fromEntries(charts) as Compared["charts"] };
+}
+
+/** The results that succeeded, and the errors of the others: one bad job must not hide the rest. */
+async function settled<T>(
+  names: readonly string[],
+  read: (name: string) => Promise<T>,
+  signal: AbortSignal,
+): Promise<{ values: T[]; errors: string[] }> {
+  const results = await Promise.allSettled(names.map(read));
+  signal.throwIfAborted();
+  const values = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const errors = results.flatMap((result, index) =>
+    result.status === "rejected"
+      ? [
+          `${names[index]}: ${result.reason instanceof Error ? result.reason.message : "unreadable"}`,
+        ]
+      : [],
+  );
+  return { values, errors };
 }
 
 export function ComparePage(): JSX.Element {
@@ -86,7 +111,7 @@ export function ComparePage(): JSX.Element {
 }
 
 function ComparisonView({ data }: { data: Compared }): JSX.Element {
-  const { documents, charts } = data;
+  const { documents, charts, errors } = data;
   const jobs = documents.map((document) => document.job);
   const lines = (chart: keyof Compared["charts"], title: string): LineChartSpec | null =>
     mergedLines(
@@ -114,7 +139,12 @@ function ComparisonView({ data }: { data: Compared }): JSX.Element {
   ];
   return (
     <div class="compare">
-      <Figures documents={documents} />
+      {errors.map((error) => (
+        <Notice key={error} state="error">
+          {error}
+        </Notice>
+      ))}
+      {documents.length > 0 && <Figures documents={documents} />}
       <div class="chart-grid">
         {specs.map(
           ([name, spec]) =>
@@ -125,7 +155,7 @@ function ComparisonView({ data }: { data: Compared }): JSX.Element {
             ),
         )}
       </div>
-      <Findings documents={documents} />
+      {documents.length > 0 && <Findings documents={documents} />}
     </div>
   );
 }
@@ -181,7 +211,7 @@ function Figures({ documents }: { documents: readonly JobDocument[] }): JSX.Elem
 }
 
 function Change({ percent }: { percent: number | null }): JSX.Element | null {
-  if (percent === null || Math.abs(percent) < 0.5) return null;
+  if (percent === null) return null;
   return <span class="change"> {formatChange(percent)}</span>;
 }
 
@@ -204,7 +234,7 @@ function Findings({ documents }: { documents: readonly JobDocument[] }): JSX.Ele
               </tr>
             </thead>
             <tbody>
-              {rows.map(({ rule, worst, triggered, hasRun }) => (
+              {rows.map(({ rule, worst, triggered, outcomes }) => (
                 <tr key={rule}>
                   <th scope="row">{rule}</th>
                   {documents.map((document, index) => (
@@ -215,7 +245,7 @@ function Findings({ documents }: { documents: readonly JobDocument[] }): JSX.Ele
                           {formatCount(triggered[index] ?? 0)}×
                         </a>
                       ) : (
-                        <span class="sub">{hasRun[index] ? "no issues found" : "not run"}</span>
+                        <span class="sub">{outcomes[index]}</span>
                       )}
                     </td>
                   ))}
